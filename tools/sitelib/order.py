@@ -10,7 +10,7 @@ SECTIONS = (
                  "docs/threads.md", "docs/plugins.md")),
     ("Wait and serve", ("docs/coroutines.md", "docs/timers.md", "docs/sockets.md", "docs/files.md", "docs/tls.md",
                         "docs/http.md", "docs/redis.md", "docs/merged.md")),
-    ("Errors, tests, traces", ("docs/errors.md", "docs/testing.md", "docs/tracing.md", "docs/dump.md", "docs/metrics.md",
+    ("Errors, tests, traces", ("docs/errors.md", "docs/testing.md", "docs/simulation.md", "docs/tracing.md", "docs/dump.md", "docs/metrics.md",
                                 "docs/stalls.md", "docs/observing.md")),
     ("rankd", ("docs/tutorial_rankd.md", "docs/shop.md", "docs/rankd.md", "docs/plans.md", "docs/registry.md",
                "docs/operators.md", "docs/vectors.md", "docs/remote_models.md", "docs/plan_tests.md",

@@ -1,0 +1,203 @@
+// sim/main.cpp: the command line of braid-sim.
+#include <sim/search.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string_view>
+
+namespace {
+
+using sim::order;
+
+constexpr const char* help =
+    R"(usage: braid-sim run [--seed N] [--twice] [OPTION…] -- PROGRAM [ARGUMENT…]
+       braid-sim search [--seeds A..B] [--jobs N] [--twice] [OPTION…] -- PROGRAM [ARGUMENT…]
+
+Runs an unchanged program in virtual time, with an order of its threads that a seed decides. The same seed of the same
+program gives the same run, so that a failure which needs a rare order can be searched for and repeated.
+
+run: one seed. If the program ends badly, or no thread of it can go on, you get what each thread waits for, and the last
+switches with their stacks.
+
+  --seed N   the seed, 1 without it
+  --twice    runs the seed twice, and prints the first switch in which both runs differ
+
+search: seeds one after the other, until one fails. Prints the output of that run, and the command that repeats it.
+
+  --seeds A..B  the seeds, 1..1000 without it
+  --jobs N      so many runs side by side, 1 without it
+  --twice       runs each seed twice; a seed of which both runs differ fails
+
+Options:
+
+  --order uniform|pct  how the next thread is chosen: uniformly, or by random priorities that change at a few points
+  --changes N          pct: so many points, 3 without it
+  --reach N            pct: they lie within the first N switches, 10000 without it
+  --cpus N             so many CPUs for the program to see, 4 without it
+  --every N            another thread may run at every Nth call on average, 1 without it; large programs run faster with 16
+  --max-switches N     ends a run after so many switches
+  --stuck-after S      ends a run that computes for S seconds without a call that the simulator sees, 5 without it
+  --stacks on|off      stacks of the last switches; on in run and off in search, which is faster without them
+  --version            the version
+  --help               this text
+
+Examples:
+
+  braid-sim run --seed 7 -- ./my_test
+  braid-sim search --seeds 1..10000 --jobs 4 -- ./my_test --only transfers
+
+Exit status: that of the program; 70 if the simulator ended it: deadlock, spin, refused call; 1 if a search found a failure
+or two runs differ; 2 for wrong usage, and for a program that cannot be simulated.
+)";
+
+struct command_line {
+  enum class kind { run, search, help, version } command = kind::help;
+  sim::run_options options;
+  sim::search_options wanted;
+  std::string problem;
+};
+
+auto to_number(std::string_view text) -> std::optional<std::uint64_t> {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+class reader {
+ public:
+  explicit reader(std::span<char*> words) : words_(words.begin(), words.end()) {}
+
+  auto read() -> command_line {
+    if (words_.empty()) return refuse("a command is missing: expected `run` or `search`; see braid-sim --help");
+    const std::string_view first = words_.front();
+    if (first == "--help" || first == "-h") return std::move(line_);
+    line_.command = command_line::kind::version;
+    if (first == "--version") return std::move(line_);
+    if (first != "run" && first != "search")
+      return refuse("unknown command `" + std::string(first) + "`; expected `run` or `search`");
+    line_.command = first == "run" ? command_line::kind::run : command_line::kind::search;
+    line_.options.wanted.keeps_stacks = first == "run" ? 1 : 0;
+    for (at_ = 1; at_ < words_.size() && line_.problem.empty() && words_[at_] != "--"; ++at_) read_option(words_[at_]);
+    if (line_.command == command_line::kind::help || !line_.problem.empty()) return std::move(line_);
+    line_.options.words.assign(words_.begin() + static_cast<std::ptrdiff_t>(std::min(at_ + 1, words_.size())),
+                               words_.end());
+    if (line_.options.words.empty())
+      return refuse("no program is named; write it after `--`, as in braid-sim run -- ./my_test");
+    return std::move(line_);
+  }
+
+ private:
+  auto refuse(std::string problem) -> command_line {
+    line_.problem = std::move(problem);
+    return std::move(line_);
+  }
+
+  void read_option(const std::string& option) {
+    auto& wanted = line_.options.wanted;
+    const bool is_search = line_.command == command_line::kind::search;
+    if (option == "--help" || option == "-h") {
+      line_.command = command_line::kind::help;
+    } else if (option == "--twice") {
+      line_.wanted.is_twice = true;
+    } else if (option == "--seed" && !is_search) {
+      wanted.seed = number(option, 0, UINT64_MAX);
+    } else if (option == "--seeds" && is_search) {
+      read_seeds(value(option, "a range such as 1..1000"));
+    } else if (option == "--jobs" && is_search) {
+      line_.wanted.jobs = static_cast<unsigned>(number(option, 1, 1000));
+    } else if (option == "--order") {
+      read_order(value(option, "`uniform` or `pct`"));
+    } else if (option == "--changes") {
+      wanted.changes = static_cast<std::uint32_t>(number(option, 0, 64));
+    } else if (option == "--reach") {
+      wanted.reach = number(option, 1, 1'000'000'000'000);
+    } else if (option == "--cpus") {
+      wanted.cpus = static_cast<std::uint32_t>(number(option, 1, 1024));
+    } else if (option == "--every") {
+      wanted.every = number(option, 1, 1'000'000);
+    } else if (option == "--max-switches") {
+      wanted.max_switches = number(option, 1, UINT64_MAX);
+    } else if (option == "--stuck-after") {
+      line_.options.stuck_after = std::chrono::seconds(number(option, 1, 86'400));
+    } else if (option == "--stacks") {
+      read_stacks(value(option, "`on` or `off`"));
+    } else {
+      line_.problem = "unknown option `" + option + "`" + hint(option, is_search) + "; see braid-sim --help";
+    }
+  }
+
+  static auto hint(std::string_view option, bool is_search) -> std::string {
+    if (option == "--seed" && is_search) return "; `search` needs --seeds A..B";
+    if (option == "--seeds" && !is_search) return "; `run` needs --seed N";
+    return option.starts_with("-") ? "" : "; write `--` before the program";
+  }
+
+  auto value(const std::string& option, const char* expected) -> std::string {
+    if (at_ + 1 < words_.size() && words_[at_ + 1] != "--") return words_[++at_];
+    line_.problem = option + " needs a value: expected " + expected;
+    return {};
+  }
+
+  auto number(const std::string& option, std::uint64_t min, std::uint64_t max) -> std::uint64_t {
+    const std::string bounds = "an integer from " + std::to_string(min) + " to " + std::to_string(max);
+    const std::string text = value(option, bounds.c_str());
+    const auto found = to_number(text);
+    if (line_.problem.empty() && (!found || *found < min || *found > max))
+      line_.problem = option + " must be " + bounds + ", got `" + text + "`";
+    return found.value_or(min);
+  }
+
+  void read_seeds(const std::string& text) {
+    const std::size_t dots = text.find("..");
+    const auto first = to_number(std::string_view(text).substr(0, dots));
+    const auto last = dots == std::string::npos ? first : to_number(std::string_view(text).substr(dots + 2));
+    if (line_.problem.empty() && (!first || !last || *last < *first))
+      line_.problem = "--seeds must be a range of integers such as 1..1000, got `" + text + "`";
+    line_.wanted.seeds = {first.value_or(1), last.value_or(1)};
+  }
+
+  void read_order(const std::string& text) {
+    if (line_.problem.empty() && text != "uniform" && text != "pct")
+      line_.problem = "--order must be `uniform` or `pct`, got `" + text + "`";
+    line_.options.wanted.kind = text == "pct" ? order::pct : order::uniform;
+  }
+
+  void read_stacks(const std::string& text) {
+    if (line_.problem.empty() && text != "on" && text != "off")
+      line_.problem = "--stacks must be `on` or `off`, got `" + text + "`";
+    line_.options.wanted.keeps_stacks = text == "on" ? 1 : 0;
+  }
+
+  std::vector<std::string> words_;
+  std::size_t at_ = 0;
+  command_line line_;
+};
+
+auto wrong_usage(const std::string& problem) -> int {
+  std::fprintf(stderr, "braid-sim: %s\n", problem.c_str());
+  return 2;
+}
+
+auto run(int argc, char** argv) -> int {
+  command_line line = reader(std::span(argv, static_cast<std::size_t>(argc)).subspan(1)).read();
+  if (!line.problem.empty()) return wrong_usage(line.problem);
+  if (line.command == command_line::kind::help) return std::fputs(help, stdout) < 0 ? 1 : 0;
+  if (line.command == command_line::kind::version) return std::printf("braid-sim %s\n", BRAID_VERSION) < 0 ? 1 : 0;
+  if (const std::string problem = sim::find_program(line.options); !problem.empty()) return wrong_usage(problem);
+  if (line.command == command_line::kind::search) return sim::search(std::move(line.options), line.wanted);
+  return line.wanted.is_twice ? sim::run_twice(std::move(line.options)) : sim::run_once(line.options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    return wrong_usage(error.what());
+  }
+}

@@ -1,0 +1,69 @@
+// sim/real.hpp: how the library defines a function of libc, and calls libc's own.
+#pragma once
+
+#include <sim/scheduler.hpp>
+
+#include <cerrno>
+
+#include <dlfcn.h>
+
+/// Begins the definition of a function that takes the place of libc's. The C++ name differs, so that the header's
+/// declaration, with its exception specification and attributes, is not touched.
+#define SIM_CALL(result, name, ...)                                                                  \
+  extern "C" __attribute__((visibility("default"))) auto sim_##name(__VA_ARGS__)->result asm(#name); \
+  auto sim_##name(__VA_ARGS__)->result
+
+/// libc's function of that name. The token protects the pointer.
+#define REAL(name)                                           \
+  ([] {                                                      \
+    static void* found = nullptr;                            \
+    if (found == nullptr) found = ::dlsym(RTLD_NEXT, #name); \
+    return reinterpret_cast<decltype(&sim_##name)>(found);   \
+  }())
+
+namespace sim {
+
+/// Returns -1 with errno.
+inline auto fail(int error) -> int {
+  errno = error;
+  return -1;
+}
+
+constexpr auto to_nanoseconds(const timespec& time) -> nanoseconds {
+  constexpr std::int64_t largest = never / second - 1;
+  if (time.tv_sec >= largest) return never;
+  return time.tv_sec * second + time.tv_nsec;
+}
+
+constexpr auto to_timespec(nanoseconds time) -> timespec { return {time / second, time % second}; }
+
+constexpr auto is_valid(const timespec& time) -> bool { return time.tv_nsec >= 0 && time.tv_nsec < second; }
+
+/// The virtual time of a moment on a clock.
+constexpr auto moment(clockid_t clock, const timespec& time) -> nanoseconds {
+  const nanoseconds at = to_nanoseconds(time);
+  if (at == never) return never;
+  return clock == CLOCK_REALTIME ? at - epoch : at;
+}
+
+/// The virtual time after a duration.
+inline auto after(const timespec& duration) -> nanoseconds {
+  const nanoseconds length = to_nanoseconds(duration);
+  return length > never - now() ? never : now() + length;
+}
+
+/// Calls the system directly.
+auto kernel(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) -> long;
+
+// Calls that several functions share.
+auto lock_mutex(pthread_mutex_t* mutex, nanoseconds deadline) -> int;
+auto unlock_mutex(pthread_mutex_t* mutex) -> int;
+auto clock_time(clockid_t clock) -> nanoseconds;
+auto sleep_until(nanoseconds deadline) -> woken;
+auto kernel_mask(int how, const sigset_t* set, sigset_t* old) -> int;
+void fill_with_entropy(void* memory, std::size_t size);
+auto send_signal(thread& target, int signal) -> int;
+auto kill_process(int signal) -> int;
+auto futex(const long* words) -> long;
+
+}  // namespace sim

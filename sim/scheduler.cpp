@@ -1,0 +1,469 @@
+// sim/scheduler.cpp: passes the token, moves virtual time, and records every switch.
+#include <sim/scheduler.hpp>
+#include <sim/real.hpp>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <span>
+#include <utility>
+
+#include <execinfo.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <malloc.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace sim {
+
+constinit thread_local thread* self __attribute__((tls_model("initial-exec"))) = nullptr;
+shared_page* page = nullptr;
+live_threads live;
+std::array<last_switch, last_switch_count> last_switches;
+
+namespace {
+
+constexpr nanoseconds step = 1000;        // of virtual time at each switch
+constexpr std::uint64_t max_hold = 5000;  // of switches under PCT, so that a loop that polls cannot hold up all
+constexpr nanoseconds outside_limit = 5 * second;  // of real time without any event
+constexpr std::uint64_t base_priority = 1'000'000;
+constexpr std::size_t max_changes = 64;
+
+/// The generator splitmix64.
+struct generator {
+  std::uint64_t state;
+  auto next() -> std::uint64_t {
+    std::uint64_t z = state += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+  auto below(std::uint64_t bound) -> std::uint64_t { return next() % bound; }
+};
+
+struct run_state {
+  generator orders{};
+  generator chances{};
+  nanoseconds time = start_time;
+  std::span<record> records;
+  std::array<std::uint64_t, max_changes> changes{};  // switches at which PCT lowers the priority of the running thread
+  std::uint64_t lowest = base_priority;              // the priority that the next lowered thread gets, and one
+  std::uint32_t last_id = 0;
+  bool descriptors_changed = false;
+  bool has_sockets = false;
+  std::int32_t dying = 0;  // the thread that passed the token at its end, and must be gone before anything else happens
+  nanoseconds alarm = never;
+  nanoseconds alarm_interval = 0;
+  enum class phase : std::uint8_t { before, off, on } now = phase::before;
+};
+run_state run;
+std::array<thread, max_threads> threads;
+
+/// Threads among which one is chosen. Too large for the stack of a thread.
+struct choice {
+  std::array<thread*, max_threads> all;
+  std::size_t count;
+};
+choice runnable;  // by go_on() and what it calls
+choice waiters;   // by wake()
+
+auto kernel_poll(pollfd* descriptors, nfds_t count, nanoseconds limit) -> int {
+  const timespec time = to_timespec(limit);
+  return static_cast<int>(kernel(SYS_ppoll, reinterpret_cast<long>(descriptors), static_cast<long>(count),
+                                 reinterpret_cast<long>(&time), 0, 8));
+}
+
+auto real_time() -> nanoseconds {
+  timespec time{};
+  kernel(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
+  return to_nanoseconds(time);
+}
+
+void keep_last(const record& what) {
+  last_switch& place = last_switches[page->switches.load(std::memory_order_relaxed) % last_switch_count];
+  place.what = what;
+  place.frame_count = 0;
+  if (page->wanted.keeps_stacks == 0) return;
+  const inside guard;
+  place.frame_count = ::backtrace(place.frames.data(), max_frames);
+}
+
+void add_record(call kind, std::uint16_t is_wait = 0) {
+  const record what{.time = run.time - start_time, .thread = self->id, .kind = kind, .is_wait = is_wait};
+  const std::uint64_t at = page->switches.load(std::memory_order_relaxed);
+  keep_last(what);
+  if (at < run.records.size()) run.records[at] = what;
+  std::uint64_t mixed = page->hash ^ static_cast<std::uint64_t>(what.time);
+  mixed = (mixed ^ (std::uint64_t{what.thread} << 32U) ^ (std::uint64_t{is_wait} << 16U) ^
+           static_cast<std::uint64_t>(kind)) *
+          0x9e3779b97f4a7c15U;
+  page->hash = mixed ^ (mixed >> 29U);
+  page->time = what.time;
+  page->switches.store(at + 1, std::memory_order_relaxed);
+  if (page->wanted.max_switches != 0 && at >= page->wanted.max_switches)
+    report_and_exit(ending::too_long, "the program still runs after as many switches as --max-switches allows");
+}
+
+void end_wait(thread& waiter, woken how) {
+  waiter.is = state::runnable;
+  waiter.end = how;
+}
+
+auto earliest_deadline() -> nanoseconds {
+  nanoseconds earliest = run.alarm;
+  for_each_thread([&](const thread& each) {
+    if (each.is == state::blocked) earliest = std::min(earliest, each.waits.deadline);
+  });
+  return earliest;
+}
+
+void expire_alarm() {
+  if (run.alarm > run.time) return;
+  run.alarm = run.alarm_interval > 0 ? run.time + run.alarm_interval : never;
+  send_to_process(SIGALRM);
+}
+
+void check_descriptors() {
+  run.descriptors_changed = false;
+  for_each_thread([](thread& each) {
+    if (each.is != state::blocked || each.waits.descriptor_count == 0) return;
+    if (kernel_poll(each.waits.descriptors, each.waits.descriptor_count, 0) > 0) end_wait(each, woken::called);
+  });
+}
+
+/// Finds the threads that can run now.
+void collect() {
+  expire_alarm();
+  if (run.descriptors_changed) check_descriptors();
+  runnable.count = 0;
+  for_each_thread([&](thread& each) {
+    if (each.is == state::blocked && each.signals.load(std::memory_order_relaxed) != 0)
+      end_wait(each, woken::interrupted);
+    if (each.is == state::blocked && each.waits.deadline <= run.time) end_wait(each, woken::timed_out);
+    if (each.is == state::runnable) runnable.all[runnable.count++] = &each;
+  });
+}
+
+/// Waits until something outside of the process lets a thread go on. Not deterministic, but nothing else can happen.
+void wait_for_outside() {
+  std::array<pollfd, 256> all{};
+  std::size_t count = 0;
+  bool is_any = false;
+  for_each_thread([&](const thread& each) {
+    if (each.is != state::blocked) return;
+    is_any = is_any || each.waits.is_outside || each.waits.descriptor_count > 0;
+    for (nfds_t at = 0; at < each.waits.descriptor_count && count < all.size(); ++at)
+      all[count++] = each.waits.descriptors[at];
+  });
+  if (!is_any) report_and_exit(ending::deadlock, "deadlock: every thread waits, and nothing can wake one");
+  page->idle.store(1, std::memory_order_relaxed);
+  kernel_poll(all.data(), count, second / 100);
+  page->idle.store(0, std::memory_order_relaxed);
+  for_each_thread([](thread& each) {
+    if (each.is == state::blocked && each.waits.is_outside) end_wait(each, woken::called);
+  });
+}
+
+/// Lets time jump to the next deadline, because no thread can run.
+void find_event() {
+  static nanoseconds idle_since = 0;
+  static std::uint64_t idle_at = 0;
+  check_descriptors();
+  collect();
+  if (runnable.count == 0 && run.has_sockets) {
+    kernel_poll(nullptr, 0, second / 1000);
+    check_descriptors();
+    collect();
+  }
+  while (runnable.count == 0) {
+    const nanoseconds next = earliest_deadline();
+    if (next != never) {
+      run.time = std::max(run.time, next);
+    } else {
+      const std::uint64_t at = page->switches.load(std::memory_order_relaxed);
+      if (idle_since == 0 || at > idle_at + 4 * live.count) idle_since = real_time();
+      idle_at = at;
+      if (real_time() - idle_since > outside_limit)
+        report_and_exit(ending::deadlock,
+                        "deadlock: every thread waits, and nothing outside of the program has woken one "
+                        "for 5 s");
+      wait_for_outside();
+      check_descriptors();
+    }
+    collect();
+  }
+}
+
+void lower(thread& falls) {
+  falls.priority = --run.lowest;
+  falls.hold_length = 0;
+}
+
+auto choose(const choice& from) -> thread& {
+  if (from.count == 1) return *from.all[0];
+  if (page->wanted.kind == order::uniform) return *from.all[run.orders.below(from.count)];
+  const auto among = std::span(from.all).first(from.count);
+  return **std::ranges::max_element(among, {}, [](const thread* each) { return each->priority; });
+}
+
+void apply_changes() {
+  if (page->wanted.kind != order::pct) return;
+  const std::uint64_t at = page->switches.load(std::memory_order_relaxed);
+  const auto changes = std::span(run.changes).first(std::min<std::size_t>(page->wanted.changes, max_changes));
+  if (std::ranges::find(changes, at) != changes.end() || ++self->hold_length > max_hold) lower(*self);
+}
+
+/// A thread that has passed the token at its end still frees its memory. That must not overlap with anything else.
+void wait_for_the_dying() {
+  if (run.dying == 0) return;
+  while (kernel(SYS_tgkill, kernel(SYS_getpid), run.dying, 0) == 0) {
+    const timespec moment{0, 10'000};
+    kernel(SYS_nanosleep, reinterpret_cast<long>(&moment));
+  }
+  run.dying = 0;
+}
+
+void wait_for_token(thread& waiter) {
+  while (waiter.token.load(std::memory_order_acquire) == 0)
+    kernel(SYS_futex, reinterpret_cast<long>(&waiter.token), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0);
+  waiter.token.store(0, std::memory_order_relaxed);
+  wait_for_the_dying();
+  page->runner.store(waiter.kernel_id.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+void give_token(thread& next) {
+  next.token.store(1, std::memory_order_release);
+  kernel(SYS_futex, reinterpret_cast<long>(&next.token), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+}
+
+/// Chooses the next thread, and passes the token to it if it is another one.
+void go_on() {
+  if (live.count == 1 && self->is == state::runnable && run.alarm > run.time) return;
+  collect();
+  if (runnable.count == 0) find_event();
+  thread& next = choose(runnable);
+  if (&next == self) return;
+  next.hold_length = 0;
+  give_token(next);
+  if (self->is != state::finished) wait_for_token(*self);
+}
+
+/// Returns false if the thread keeps the token at this call because of --every.
+auto may_switch(call kind) -> bool {
+  return page->wanted.every == 1 || kind == call::yield || run.orders.below(page->wanted.every) == 0;
+}
+
+// --- the start ---
+
+void choose_changes() {
+  const std::uint64_t reach = std::max<std::uint64_t>(page->wanted.reach, 1);
+  for (std::uint64_t& change : run.changes) change = 1 + run.orders.below(reach);
+}
+
+/// Maps the file of the command. A process without one is not simulated.
+auto map_file() -> bool {
+  const char* file = std::getenv(file_variable);  // NOLINT(concurrency-mt-unsafe): there is one thread
+  if (file == nullptr) return false;
+  const int descriptor =
+      static_cast<int>(kernel(SYS_openat, AT_FDCWD, reinterpret_cast<long>(file), O_RDWR | O_CLOEXEC));
+  if (descriptor < 0) return false;
+  settings wanted;
+  kernel(SYS_pread64, descriptor, reinterpret_cast<long>(&wanted), sizeof(wanted), 0);
+  const std::size_t size = records_offset + wanted.records * sizeof(record);
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  kernel(SYS_close, descriptor);
+  if (memory == MAP_FAILED) return false;
+  page = static_cast<shared_page*>(memory);
+  run.records = {reinterpret_cast<record*>(static_cast<char*>(memory) + records_offset), wanted.records};
+  return true;
+}
+
+void begin() {
+  run.now = run_state::phase::off;
+  if (!map_file()) return;
+  run.orders.state = page->wanted.seed;
+  run.orders.state = run.orders.next();
+  run.chances.state = page->wanted.seed ^ 0x5851f42d4c957f2dU;
+  choose_changes();
+  ::mallopt(M_ARENA_MAX, static_cast<int>(8 * page->wanted.cpus));
+  page->hash = 0;
+  page->switches.store(0, std::memory_order_relaxed);
+  thread* main = add_thread();
+  main->handle = ::pthread_self();
+  main->kernel_id.store(static_cast<std::int32_t>(kernel(SYS_gettid)), std::memory_order_relaxed);
+  kernel_mask(SIG_SETMASK, nullptr, &main->mask);
+  page->runner.store(main->kernel_id.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  run.now = run_state::phase::on;
+  self = main;
+  const inside guard;
+  auto* bytes = reinterpret_cast<unsigned char*>(::getauxval(AT_RANDOM));
+  if (bytes != nullptr) fill_with_entropy(bytes, 16);
+  prepare_reports();
+  page->started.store(1, std::memory_order_relaxed);
+}
+
+__attribute__((constructor)) void begin_early() { static_cast<void>(on()); }
+
+}  // namespace
+
+auto on() -> bool {
+  if (run.now == run_state::phase::before) begin();
+  return self != nullptr && self->depth == 0;
+}
+
+auto now() -> nanoseconds { return run.time; }
+
+auto entropy() -> std::uint64_t { return run.chances.next(); }
+
+void descriptors_changed() { run.descriptors_changed = true; }
+
+void has_sockets() { run.has_sockets = true; }
+
+auto set_alarm(nanoseconds at, nanoseconds interval) -> nanoseconds {
+  run.alarm_interval = interval;
+  return std::exchange(run.alarm, at);
+}
+
+auto alarm_interval() -> nanoseconds { return run.alarm_interval; }
+
+void point(call kind) {
+  const int error = errno;
+  run.time += step;
+  self->cpu_time += step;
+  add_record(kind);
+  apply_changes();
+  if (may_switch(kind)) go_on();
+  run_handlers();
+  errno = error;
+}
+
+void yield() {
+  if (page->wanted.kind == order::pct) lower(*self);
+  point(call::yield);
+}
+
+auto block(const wait& what) -> woken {
+  const int error = errno;
+  if (self->signals.load(std::memory_order_relaxed) != 0) {
+    run_handlers();
+    errno = error;
+    return woken::interrupted;
+  }
+  self->waits = what;
+  self->is = state::blocked;
+  add_record(what.kind, 1);
+  go_on();
+  const woken end = self->end;
+  run_handlers();
+  errno = error;
+  return end;
+}
+
+auto wake(call kind, const void* address, int count, std::uint32_t bits) -> int {
+  int woken_count = 0;
+  while (woken_count < count) {
+    waiters.count = 0;
+    for_each_thread([&](thread& each) {
+      const bool waits = each.is == state::blocked && each.waits.kind == kind && each.waits.address == address;
+      if (waits && (each.waits.bits & bits) != 0) waiters.all[waiters.count++] = &each;
+    });
+    if (waiters.count == 0) break;
+    end_wait(choose(waiters), woken::called);
+    ++woken_count;
+  }
+  return woken_count;
+}
+
+auto add_thread() -> thread* {
+  auto* place = std::ranges::find(threads, state::unused, &thread::is);
+  if (place == threads.end()) return nullptr;
+  thread& made = *place;
+  made.token.store(0, std::memory_order_relaxed);
+  made.is = state::runnable;
+  made.id = ++run.last_id;
+  made.priority = base_priority + run.orders.below(base_priority);
+  made.hold_length = 0;
+  made.cpu_time = 0;
+  made.kernel_id.store(0, std::memory_order_relaxed);
+  made.is_joined = false;
+  made.name = {};
+  made.signals.store(0, std::memory_order_relaxed);
+  made.depth = 0;
+  made.end_rounds = 0;
+  made.cpus = {};
+  for (std::uint32_t cpu = 0; cpu < page->wanted.cpus; ++cpu) made.cpus[cpu / 64] |= 1ULL << (cpu % 64);
+  if (self != nullptr) {
+    made.mask = self->mask;
+    made.cpus = self->cpus;
+  }
+  live.all[live.count++] = &made;
+  page->threads = std::max<std::uint32_t>(page->threads, run.last_id);
+  return &made;
+}
+
+void remove_thread(thread& gone) {
+  const auto all = std::span(live.all).first(live.count);
+  const auto place = std::ranges::find(all, &gone);
+  std::ranges::copy(place + 1, all.end(), place);
+  --live.count;
+  gone.is = state::unused;
+}
+
+void begin_thread(thread& started) {
+  self = &started;
+  started.kernel_id.store(static_cast<std::int32_t>(kernel(SYS_gettid)), std::memory_order_release);
+  kernel(SYS_futex, reinterpret_cast<long>(&started.kernel_id), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX);
+  wait_for_token(started);
+  point(call::thread_begin);
+}
+
+void end_thread() {
+  thread& gone = *self;
+  add_record(call::thread_end);
+  if (live.count == 1) return;  // the process ends
+  wake(call::thread_join, &gone, INT_MAX);
+  remove_thread(gone);
+  if (!gone.is_joined) gone.is = state::finished;
+  if (gone.id != 1) run.dying = gone.kernel_id.load(std::memory_order_relaxed);  // the main thread stays as a zombie
+  collect();
+  if (runnable.count == 0) find_event();
+  thread& next = choose(runnable);
+  next.hold_length = 0;
+  self = nullptr;
+  give_token(next);
+}
+
+auto find_thread(pthread_t handle) -> thread* {
+  for (thread& each : threads)
+    if (each.is != state::unused && !each.is_joined && ::pthread_equal(each.handle, handle) != 0) return &each;
+  for (thread& each : threads)
+    if (each.is != state::unused && each.is != state::finished && ::pthread_equal(each.handle, handle) != 0)
+      return &each;
+  return nullptr;
+}
+
+auto kernel_id(const thread& of) -> std::int32_t {
+  while (of.kernel_id.load(std::memory_order_acquire) == 0)
+    kernel(SYS_futex, reinterpret_cast<long>(&of.kernel_id), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0);
+  return of.kernel_id.load(std::memory_order_relaxed);
+}
+
+auto find_thread(std::int32_t id) -> thread* {
+  if (id == 0) return self;
+  for (thread& each : threads)
+    if (each.is != state::unused && program_id(each) == id) return &each;
+  for (thread& each : threads)
+    if (each.is != state::unused && kernel_id(each) == id) return &each;
+  return nullptr;
+}
+
+auto to_kernel_id(std::int32_t id) -> std::int32_t {
+  const thread* found = id == 0 ? nullptr : find_thread(id);
+  return found == nullptr ? id : kernel_id(*found);
+}
+
+}  // namespace sim

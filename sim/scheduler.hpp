@@ -1,0 +1,169 @@
+// sim/scheduler.hpp: the threads of the simulated process, the token that one of them holds, and virtual time.
+#pragma once
+
+#include <sim/shared.hpp>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <limits>
+
+#include <poll.h>
+#include <pthread.h>
+#include <time.h>
+
+namespace sim {
+
+using nanoseconds = std::int64_t;
+inline constexpr nanoseconds never = std::numeric_limits<nanoseconds>::max();
+inline constexpr nanoseconds second = 1'000'000'000;
+
+/// How a wait ended. A caller that is interrupted checks its condition again.
+enum class woken { called, timed_out, interrupted };
+
+/// What a thread waits for. `address` identifies it among waits of the same kind.
+struct wait {
+  call kind = call::sleep;
+  const void* address = nullptr;
+  nanoseconds deadline = never;
+  std::uint32_t bits = ~0U;       ///< of FUTEX_WAIT_BITSET
+  pollfd* descriptors = nullptr;  ///< real descriptors, any of which ends the wait when it is ready
+  nfds_t descriptor_count = 0;
+  bool is_outside = false;  ///< something outside of the process can end the wait: the caller tries again
+};
+
+enum class state : std::uint8_t { unused, runnable, blocked, finished };
+
+inline constexpr std::size_t max_frames = 24;
+inline constexpr std::uint32_t max_cpus = 1024;
+
+/// A thread of the program. Only the thread that holds the token reads and writes these fields, except for `token`.
+struct thread {
+  std::atomic<std::uint32_t> token = 0;
+  state is = state::unused;
+  std::uint32_t id = 0;  ///< 1 is the main thread; numbers are not reused
+  wait waits;
+  woken end = woken::called;
+  std::uint64_t priority = 0;
+  std::uint64_t hold_length = 0;  ///< switches since another thread ran
+  nanoseconds cpu_time = 0;
+  pthread_t handle{};
+  std::atomic<std::int32_t> kernel_id = 0;
+  bool is_joined = false;  ///< or detached: nobody asks for it after its end
+  void* (*start)(void*) = nullptr;
+  void* argument = nullptr;
+  std::array<char, 16> name{};
+  sigset_t mask{};                                  ///< signals that the program has blocked
+  std::atomic<std::uint64_t> signals = 0;           ///< that the thread handles at its next switch
+  std::array<std::uint64_t, max_cpus / 64> cpus{};  ///< on which the program lets it run
+  int depth = 0;                                    ///< calls of the simulator itself, which are not simulated
+  int end_rounds = 0;                               ///< rounds of destructors of thread-specific data
+  std::array<void*, max_frames> frames{};
+  std::atomic<int> frame_count = -1;
+};
+
+inline constexpr std::size_t max_threads = 2048;
+
+/// The calling thread, or null: the process is not simulated, or the thread is not one of the program.
+extern constinit thread_local thread* self __attribute__((tls_model("initial-exec")));
+extern shared_page* page;
+
+/// Returns true if calls of this thread are simulated. Starts the simulation at the first call.
+auto on() -> bool;
+
+/// Excludes calls that the simulator makes itself.
+class inside {
+ public:
+  inside() {
+    if (self != nullptr) ++self->depth;
+  }
+  inside(const inside&) = delete;
+  auto operator=(const inside&) -> inside& = delete;
+  ~inside() {
+    if (self != nullptr) --self->depth;
+  }
+};
+
+/// Records a switch and lets the seed choose the thread that goes on. Keeps errno.
+void point(call kind);
+/// Like point(call::yield): under PCT, the thread falls behind all others.
+void yield();
+/// Blocks the calling thread. Keeps errno.
+auto block(const wait& what) -> woken;
+/// Makes up to `count` threads runnable that wait for this kind and address, chosen by the seed. Returns their number.
+auto wake(call kind, const void* address, int count, std::uint32_t bits = ~0U) -> int;
+/// Says that a call may have made descriptors ready.
+void descriptors_changed();
+/// Says that the process has sockets, which may become ready a moment after the call that causes it.
+void has_sockets();
+
+/// Virtual time of the monotonic clock.
+auto now() -> nanoseconds;
+/// Virtual time at the start of the run: larger than the real time since the machine's start, which /proc shows.
+inline constexpr nanoseconds start_time = 100'000'000 * second;
+/// The real-time clock minus the monotonic one. A run starts on 2026-01-01.
+inline constexpr nanoseconds epoch = 1'767'225'600 * second - start_time;
+
+/// Sets or clears the timer that sends SIGALRM. Returns the time at which the previous one would have expired.
+auto set_alarm(nanoseconds at, nanoseconds interval) -> nanoseconds;
+auto alarm_interval() -> nanoseconds;
+
+/// The next number of the program's entropy.
+auto entropy() -> std::uint64_t;
+
+// Threads
+auto add_thread() -> thread*;                   // null if there are too many
+void remove_thread(thread& gone);               // that could not be started
+void begin_thread(thread& started);             // called by itself: waits for the token
+void end_thread();                              // called by itself, at the end of its last destructor
+auto find_thread(pthread_t handle) -> thread*;  // null if there is none
+/// Finds the thread that has this number for the program, or for the kernel; 0 is the calling one.
+auto find_thread(std::int32_t id) -> thread*;
+template <typename Fn>
+void for_each_thread(Fn&& fn);
+
+/// The number that the program sees for a thread, and the kernel's number for it. Unknown numbers stay as they are.
+inline constexpr std::int32_t first_id = 100;
+/// The kernel's number of a thread. Waits until a new thread has stored it.
+auto kernel_id(const thread& of) -> std::int32_t;
+constexpr auto program_id(const thread& shown) -> std::int32_t {
+  return first_id + static_cast<std::int32_t>(shown.id) - 1;
+}
+auto to_kernel_id(std::int32_t id) -> std::int32_t;
+
+/// Runs the handlers of signals that the calling thread has received.
+void run_handlers();
+/// Sends a signal to the first thread that does not block it.
+void send_to_process(int signal);
+/// Handles signals that would end the process, and the command's question for a report.
+void install_handlers(void (*report)(int, siginfo_t*, void*));
+
+// Reports
+void report_and_exit(ending why, const char* sentence);
+void write_report(ending why, const char* sentence);
+void refuse(const char* call_name, const char* reason);
+void prepare_reports();
+inline constexpr int stack_signal = 64;
+
+struct live_threads {
+  std::array<thread*, max_threads> all;
+  std::size_t count;
+};
+extern live_threads live;
+
+template <typename Fn>
+void for_each_thread(Fn&& fn) {
+  for (std::size_t at = 0; at < live.count; ++at) fn(*live.all[at]);
+}
+
+/// One of the last switches, with its stack if stacks are kept.
+struct last_switch {
+  record what;
+  int frame_count;
+  std::array<void*, max_frames> frames;
+};
+inline constexpr std::size_t last_switch_count = 12;
+extern std::array<last_switch, last_switch_count> last_switches;
+
+}  // namespace sim

@@ -1,0 +1,177 @@
+// sim/search.cpp: runs a program with one seed, twice with one seed, or with many seeds.
+#include <sim/search.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+
+namespace sim {
+namespace {
+
+constexpr std::uint64_t kept_records = 64'000'000;
+
+auto number(std::uint64_t value) -> std::string { return std::to_string(value); }
+
+void print_switch(const char* which, std::span<const record> records, std::size_t at) {
+  if (at >= records.size()) {
+    std::fprintf(stderr, "  %s run: ended\n", which);
+    return;
+  }
+  const record& shown = records[at];
+  std::fprintf(stderr, "  %s run: thread %u: %s%s at %.6f s\n", which, shown.thread, name(shown.kind),
+               shown.is_wait != 0 ? ", waits" : "", static_cast<double>(shown.time) / 1e9);
+}
+
+/// Says in what two runs of a seed differ. Returns an empty text if they do not.
+auto difference(const process& first, const process& second) -> std::string {
+  if (first.page().hash != second.page().hash || first.page().switches.load() != second.page().switches.load())
+    return "the switches";
+  if (first.status() != second.status())
+    return "the exit status: " + std::to_string(first.status()) + " and " + std::to_string(second.status());
+  return {};
+}
+
+void print_difference(const process& first, const process& second, const std::string& what) {
+  std::fprintf(stderr, "braid-sim: seed %s: two runs differ in %s\n", number(first.seed()).c_str(), what.c_str());
+  const auto one = first.records();
+  const auto other = second.records();
+  const auto place = std::ranges::mismatch(one, other);
+  const auto at = static_cast<std::size_t>(place.in1 - one.begin());
+  if (at >= one.size() && at >= other.size()) return;
+  std::fprintf(stderr, "the first difference is switch %s:\n", number(at).c_str());
+  print_switch("first", one, at);
+  print_switch("second", other, at);
+}
+
+void wait_for(process& running) {
+  while (!running.has_ended(100)) {}
+}
+
+/// The command that repeats a failing seed.
+auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice) -> std::string {
+  const settings defaults;
+  std::string text = "braid-sim run --seed " + number(seed);
+  if (is_twice) text += " --twice";
+  if (options.wanted.kind == order::pct) text += " --order pct";
+  if (options.wanted.changes != defaults.changes) text += " --changes " + number(options.wanted.changes);
+  if (options.wanted.reach != defaults.reach) text += " --reach " + number(options.wanted.reach);
+  if (options.wanted.every != defaults.every) text += " --every " + number(options.wanted.every);
+  if (options.wanted.cpus != defaults.cpus) text += " --cpus " + number(options.wanted.cpus);
+  if (options.wanted.max_switches != 0) text += " --max-switches " + number(options.wanted.max_switches);
+  return text + " -- " + quoted(options.words);
+}
+
+/// A seed of a search: the run in progress, and the one before it if it runs twice.
+struct attempt {
+  std::unique_ptr<process> first;
+  std::unique_ptr<process> second;
+};
+
+class searcher {
+ public:
+  searcher(run_options& options, const search_options& wanted)
+      : options_(&options), wanted_(&wanted), next_(wanted.seeds.first) {}
+
+  auto run() -> int {
+    while (start_more()) check_all();
+    return end();
+  }
+
+ private:
+  auto make(std::uint64_t seed) -> std::unique_ptr<process> {
+    return std::make_unique<process>(*options_, seed, output::kept);
+  }
+
+  /// Returns false if nothing is left to do.
+  auto start_more() -> bool {
+    while (running_.size() < wanted_->jobs && next_ <= wanted_->seeds.last && !failed_.first) {
+      running_[next_].first = make(next_);
+      ++next_;
+    }
+    return !running_.empty();
+  }
+
+  void check_all() {
+    for (auto each = running_.begin(); each != running_.end();) {
+      auto& [seed, tried] = *each;
+      process& current = tried.second ? *tried.second : *tried.first;
+      if (!current.has_ended(running_.size() == 1 ? 100 : 5)) {
+        ++each;
+      } else if (wanted_->is_twice && !tried.second && !current.has_failed()) {
+        tried.second = make(seed);
+        ++each;
+      } else {
+        finish(tried);
+        each = running_.erase(each);
+      }
+    }
+  }
+
+  void finish(attempt& tried) {
+    ++count_;
+    const bool is_failed =
+        tried.first->has_failed() || (tried.second && !difference(*tried.first, *tried.second).empty());
+    switches_ += tried.first->page().switches.load();
+    // Seeds run side by side, and the lowest that fails is shown, so that the result does not depend on their speed.
+    if (is_failed && (!failed_.first || tried.first->seed() < failed_.first->seed())) failed_ = std::move(tried);
+  }
+
+  auto end() -> int {
+    if (!failed_.first) {
+      std::fprintf(stderr, "braid-sim: no failure in %s seeds (%s to %s), %s switches\n", number(count_).c_str(),
+                   number(wanted_->seeds.first).c_str(), number(wanted_->seeds.last).c_str(),
+                   number(switches_).c_str());
+      return 0;
+    }
+    const process& shown = *failed_.first;
+    std::fputs(shown.written().c_str(), stderr);
+    if (failed_.second) {
+      print_difference(shown, *failed_.second, difference(shown, *failed_.second));
+    } else {
+      print_end(shown);
+    }
+    std::fprintf(stderr, "braid-sim: seed %s fails; repeat it by\n  %s\n", number(shown.seed()).c_str(),
+                 repeat_command(*options_, shown.seed(), failed_.second != nullptr).c_str());
+    return 1;
+  }
+
+  run_options* options_;
+  const search_options* wanted_;
+  std::uint64_t next_;
+  std::map<std::uint64_t, attempt> running_;
+  attempt failed_;
+  std::uint64_t count_ = 0;
+  std::uint64_t switches_ = 0;
+};
+
+}  // namespace
+
+auto run_once(const run_options& options) -> int {
+  process running(options, options.wanted.seed, output::shown);
+  wait_for(running);
+  print_end(running);
+  return running.was_simulated() ? running.status() : 2;
+}
+
+auto run_twice(run_options options) -> int {
+  options.wanted.records = kept_records;
+  process first(options, options.wanted.seed, output::shown);
+  wait_for(first);
+  print_end(first);
+  process second(options, options.wanted.seed, output::kept);
+  wait_for(second);
+  if (const std::string what = difference(first, second); !what.empty()) {
+    print_difference(first, second, what);
+    return 1;
+  }
+  std::fputs("braid-sim: the second run was the same\n", stderr);
+  return first.was_simulated() ? first.status() : 2;
+}
+
+auto search(run_options options, const search_options& wanted) -> int {
+  if (wanted.is_twice) options.wanted.records = kept_records;
+  return searcher(options, wanted).run();
+}
+
+}  // namespace sim

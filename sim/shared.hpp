@@ -1,0 +1,143 @@
+// sim/shared.hpp: the memory that the command braid-sim and the library inside of the simulated process share.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace sim {
+
+/// The kinds of calls at which a thread may lose the token. A record of a run names them by number, so that the order
+/// is part of the hash.
+enum class call : std::uint16_t {
+  thread_begin,
+  thread_end,
+  thread_create,
+  thread_join,
+  mutex_lock,
+  mutex_unlock,
+  condition_wait,
+  condition_signal,
+  rwlock_lock,
+  rwlock_unlock,
+  semaphore_wait,
+  semaphore_post,
+  barrier_wait,
+  once,
+  spin_lock,
+  futex_wait,
+  futex_wake,
+  sleep,
+  yield,
+  clock,
+  membarrier,
+  entropy,
+  read,
+  write,
+  connect,
+  accept,
+  poll,
+  close,
+  file_lock,
+  signal_send,
+  signal_wait,
+  signal_mask,
+  count
+};
+
+/// The names of `call`, as reports print them.
+inline constexpr std::array<const char*, static_cast<std::size_t>(call::count)> call_names = {"begin of the thread",
+                                                                                              "end of the thread",
+                                                                                              "pthread_create",
+                                                                                              "join",
+                                                                                              "mutex lock",
+                                                                                              "mutex unlock",
+                                                                                              "condition wait",
+                                                                                              "condition signal",
+                                                                                              "rwlock lock",
+                                                                                              "rwlock unlock",
+                                                                                              "semaphore wait",
+                                                                                              "semaphore post",
+                                                                                              "barrier wait",
+                                                                                              "once",
+                                                                                              "spin lock",
+                                                                                              "futex wait",
+                                                                                              "futex wake",
+                                                                                              "sleep",
+                                                                                              "yield",
+                                                                                              "clock",
+                                                                                              "membarrier",
+                                                                                              "entropy",
+                                                                                              "read",
+                                                                                              "write",
+                                                                                              "connect",
+                                                                                              "accept",
+                                                                                              "poll",
+                                                                                              "close",
+                                                                                              "file lock",
+                                                                                              "signal sent",
+                                                                                              "signal wait",
+                                                                                              "signal mask"};
+
+inline constexpr std::size_t name_count = call_names.size();
+static_assert(name_count == static_cast<std::size_t>(call::count));
+
+constexpr auto name(call kind) -> const char* { return call_names[static_cast<std::size_t>(kind)]; }
+
+/// How the next thread is chosen: uniformly among those that can run, or by priorities that change at random points
+/// (probabilistic concurrency testing).
+enum class order : std::uint32_t { uniform, pct };
+
+/// What the command asks of the library.
+struct settings {
+  std::uint64_t seed = 1;
+  order kind = order::uniform;
+  std::uint32_t changes = 3;       ///< points at which PCT lowers the priority of the running thread
+  std::uint64_t reach = 10'000;    ///< switches among which PCT chooses these points
+  std::uint64_t every = 1;         ///< calls after which, on average, a thread may lose the token
+  std::uint64_t max_switches = 0;  ///< after which the run is ended; 0: no limit
+  std::uint32_t cpus = 4;
+  std::uint32_t keeps_stacks = 0;
+  std::uint64_t records = 0;  ///< the number of records for which the file has memory
+};
+
+/// How a run ended, if the simulator ended it.
+enum class ending : std::uint32_t { by_itself, deadlock, crash, refused, stuck, too_long };
+
+/// One switch: a call at which another thread may have been chosen.
+struct record {
+  std::int64_t time = 0;  ///< virtual nanoseconds since the start of the run
+  std::uint32_t thread = 0;
+  call kind = call::thread_begin;
+  std::uint16_t is_wait = 0;  ///< 1 if the thread waits from here on
+
+  friend auto operator==(const record&, const record&) -> bool = default;
+};
+
+/// The begin of the file. Records of all switches follow it if `settings.records` is not 0.
+struct shared_page {
+  settings wanted;
+  std::atomic<std::uint32_t> started = 0;
+  std::atomic<ending> ended = ending::by_itself;
+  std::atomic<std::uint64_t> switches = 0;
+  std::uint64_t hash = 0;
+  std::int64_t time = 0;
+  std::uint32_t threads = 0;
+  std::atomic<std::int32_t> runner = 0;  ///< the kernel's number of the thread that holds the token
+  std::atomic<std::uint32_t> idle = 0;   ///< 1 while all threads wait for something outside of the process
+  std::uint32_t report_size = 0;
+  std::array<char, 256 * 1024> report{};  ///< text; a frame is \1 FILE \2 OFFSET (hexadecimal) \n
+};
+
+/// The offset of the first record in the file.
+inline constexpr std::size_t records_offset = (sizeof(shared_page) + 4095) / 4096 * 4096;
+
+/// The exit status of a process that the simulator ended, and of braid-sim then.
+inline constexpr int ended_status = 70;
+
+/// The variable that names the file, as `/proc/PID/fd/FD` with numbers of a fixed width: a longer environment would
+/// move the stack of the program.
+inline constexpr const char* file_variable = "BRAID_SIM_FILE";
+
+}  // namespace sim

@@ -1,0 +1,227 @@
+"""tests/sim/test_programs.py: braid-sim with small programs that have a fault, or end badly, and its command line.
+
+BRAID_SIM names the command, and BRAID_SIM_PROGRAMS the folder of the programs."""
+import os
+import re
+import struct
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SIMULATOR = os.environ.get("BRAID_SIM", "")
+PROGRAMS = os.environ.get("BRAID_SIM_PROGRAMS", "")
+
+
+def simulate(*words):
+    """Runs braid-sim. Returns its exit status, stdout and stderr."""
+    done = subprocess.run([SIMULATOR, *words], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
+
+
+def program(name):
+    return f"{PROGRAMS}/{name}"
+
+
+def run(name, *words, options=("--twice",)):
+    return simulate("run", *options, "--", program(name), *words)
+
+
+def hash_in(text):
+    return re.search(r"hash ([0-9a-f]{16})", text)[1]
+
+
+def seconds_in(text):
+    return float(re.search(r"([0-9.]+) s of virtual time", text)[1])
+
+
+@unittest.skipUnless(SIMULATOR and PROGRAMS, "BRAID_SIM and BRAID_SIM_PROGRAMS name no programs")
+class Programs(unittest.TestCase):
+    def assert_found(self, name, *reports, seeds="1..200", more=()):
+        """Checks that a search finds a failure, and that the command which it prints repeats it."""
+        status, _, errors = simulate("search", "--seeds", seeds, *more, "--", program(name))
+        self.assertEqual(status, 1, errors)
+        for report in reports:
+            self.assertRegex(errors, report)
+        command = errors.strip().splitlines()[-1].split()
+        self.assertEqual(command[:3], ["braid-sim", "run", "--seed"])
+        again, _, repeated = simulate("run", "--twice", *command[2:])
+        self.assertNotEqual(again, 0)
+        self.assertEqual(hash_in(repeated), hash_in(errors))
+        self.assertIn("the second run was the same", repeated)
+
+    def test_a_deadlock_by_lock_order_is_found_and_explained(self):
+        self.assert_found("lock_order", r"deadlock: every thread waits",
+                          r"thread 2 waits for the mutex 0x[0-9a-f]+, which thread 3 holds",
+                          r"thread 3 waits for the mutex 0x[0-9a-f]+, which thread 2 holds", r"transfer\(",
+                          r"thread 1 waits for the end of thread 2", r"the last switches:\n +\d+ +[0-9.]+ s  thread")
+
+    def test_a_lost_update_is_found(self):
+        self.assert_found("lost_update", r"(?m)^balance 100$", r"status 1,")
+
+    def test_a_lost_wake_up_is_found(self):
+        self.assert_found("lost_wake_up", r'thread 2 "waiter" waits for the condition variable')
+
+    def test_pct_finds_each_of_them(self):
+        for name in ("lock_order", "lost_update", "lost_wake_up"):
+            with self.subTest(name):
+                self.assert_found(name, "braid-sim: seed", more=("--order", "pct", "--reach", "20"))
+
+    def test_the_example_loses_money_unless_it_is_correct(self):
+        self.assert_found("account", r"(?m)^balance: 100$")
+        status, _, errors = simulate("search", "--seeds", "1..40", "--twice", "--", program("account"), "correct")
+        self.assertEqual(status, 0, errors)
+        self.assertIn("no failure in 40 seeds (1 to 40)", errors)
+
+    def test_the_lowest_failing_seed_is_reported_however_many_jobs_run(self):
+        seeds = {re.search(r"seed (\d+) fails", simulate("search", "--jobs", jobs, "--", program("lost_update"))[2])[1]
+                 for jobs in ("1", "3", "8")}
+        self.assertEqual(len(seeds), 1)
+
+    def test_ten_minutes_of_sleeps_take_no_time(self):
+        status, output, errors = run("sleeping_tasks")
+        self.assertEqual((status, output), (0, "240 jobs in 10 minutes\n"), errors)
+        self.assertIn("the second run was the same", errors)
+        self.assertGreater(seconds_in(errors), 600)
+        self.assertLess(seconds_in(errors), 601)
+
+    def test_each_call_behaves_as_it_does_outside(self):
+        for seed in ("1", "2"):
+            for order in ("uniform", "pct"):
+                status, output, errors = run("calls", options=("--twice", "--seed", seed, "--order", order))
+                self.assertEqual(status, 0, output + errors)
+                self.assertIn("the second run was the same", errors)
+
+    def test_entropy_depends_on_the_seed_alone(self):
+        first, second, other = (run("calls", "entropy", options=("--seed", seed))[1] for seed in "112")
+        self.assertRegex(first, r"^[0-9a-f]{32}\n$")
+        self.assertEqual(first, second)
+        self.assertNotEqual(first, other)
+
+    def test_the_order_depends_on_the_seed(self):
+        hashes = {hash_in(run("calls", "conditions", options=("--seed", str(seed)))[2]) for seed in range(5)}
+        self.assertEqual(len(hashes), 5)
+
+    def test_the_hash_is_the_same_with_and_without_stacks(self):
+        self.assertEqual(hash_in(run("calls", "conditions", options=("--stacks", "on"))[2]),
+                         hash_in(run("calls", "conditions", options=("--stacks", "off"))[2]))
+
+
+@unittest.skipUnless(SIMULATOR and PROGRAMS, "BRAID_SIM and BRAID_SIM_PROGRAMS name no programs")
+class Ends(unittest.TestCase):
+    def test_the_status_of_the_program_is_that_of_the_run(self):
+        self.assertEqual(run("ends", "status")[0], 3)
+        self.assertEqual(run("ends")[0], 0)
+
+    def test_a_deadlock_ends_the_run_with_what_each_thread_waits_for(self):
+        status, _, errors = run("ends", "deadlock")
+        self.assertEqual(status, 70)
+        self.assertRegex(errors, r"thread 2 waits for the mutex 0x[0-9a-f]+, which thread 1 holds")
+        self.assertRegex(errors, r"#\d+ .*fail_to_lock|#\d+ main")
+
+    def test_an_abort_and_an_uncaught_exception_show_their_stacks(self):
+        for how, function in (("abort", "abort_in_a_thread"), ("throw", "std::terminate")):
+            with self.subTest(how):
+                status, _, errors = run("ends", how)
+                self.assertEqual(status, 134, errors)
+                self.assertIn("the program ended by signal 6: Aborted", errors)
+                self.assertIn(function, errors)
+
+    def test_fork_is_refused_by_a_sentence(self):
+        status, _, errors = run("ends", "fork")
+        self.assertEqual(status, 70)
+        self.assertIn("the program called fork, which a simulation of one process cannot have", errors)
+
+    def test_io_uring_does_not_exist(self):
+        status, output, _ = run("ends", "io_uring")
+        self.assertEqual((status, output), (0, "no io_uring\n"))
+
+    def test_a_thread_that_spins_is_reported_with_its_stack(self):
+        status, _, errors = run("ends", "spin", options=("--stuck-after", "1"))
+        self.assertEqual(status, 70, errors)
+        self.assertIn("a thread has run for too long without a call that the simulator sees", errors)
+        self.assertIn("thread 2 runs", errors)
+        self.assertIn("spin_without_a_call", errors)
+
+    def test_a_difference_of_two_runs_is_shown(self):
+        # The program reads the counter of the processor: of 20 seeds one at least differs.
+        status, _, errors = simulate("search", "--twice", "--seeds", "1..20", "--", program("ends"), "differ")
+        self.assertEqual(status, 1, errors)
+        self.assertIn("two runs differ in the switches\nthe first difference is switch", errors)
+        self.assertIn("second run: ", errors)
+        self.assertRegex(errors, r"braid-sim run --seed \d+ --twice -- ")
+
+    def test_a_run_may_have_a_limit_of_switches(self):
+        status, _, errors = run("calls", "clocks", options=("--max-switches", "100"))
+        self.assertEqual(status, 70)
+        self.assertIn("the program still runs after as many switches as --max-switches allows", errors)
+
+
+@unittest.skipUnless(SIMULATOR and PROGRAMS, "BRAID_SIM and BRAID_SIM_PROGRAMS name no programs")
+class CommandLine(unittest.TestCase):
+    def assert_refused(self, sentence, *words):
+        status, output, errors = simulate(*words)
+        self.assertEqual((status, output), (2, ""), errors)
+        self.assertIn(sentence, errors)
+        self.assertEqual(errors.count("\n"), 1)
+
+    def test_wrong_usage_is_one_sentence(self):
+        ends = program("ends")
+        for sentence, words in (
+                ("a command is missing", ()),
+                ("unknown command `walk`; expected `run` or `search`", ("walk",)),
+                ("no program is named", ("run",)),
+                ("no program is named", ("run", "--")),
+                ("--seed must be an integer from 0 to 18446744073709551615, got `seven`", ("run", "--seed", "seven", "--", ends)),
+                ("got `-1`", ("run", "--seed", "-1", "--", ends)),
+                ("got `18446744073709551616`", ("run", "--seed", "18446744073709551616", "--", ends)),
+                ("--seed needs a value: expected an integer from 0", ("run", "--seed", "--", ends)),
+                ("unknown option `--sed`", ("run", "--sed", "1", "--", ends)),
+                ("write `--` before the program", ("run", ends)),
+                ("`search` needs --seeds A..B", ("search", "--seed", "1", "--", ends)),
+                ("`run` needs --seed N", ("run", "--seeds", "1..2", "--", ends)),
+                ("--seeds must be a range of integers such as 1..1000, got `9..1`", ("search", "--seeds", "9..1", "--", ends)),
+                ("got `1..x`", ("search", "--seeds", "1..x", "--", ends)),
+                ("--order must be `uniform` or `pct`, got `fifo`", ("run", "--order", "fifo", "--", ends)),
+                ("--cpus must be an integer from 1 to 1024, got `0`", ("run", "--cpus", "0", "--", ends)),
+                ("--jobs must be an integer from 1 to 1000, got `0`", ("search", "--jobs", "0", "--", ends)),
+                ("--stacks must be `on` or `off`, got `maybe`", ("run", "--stacks", "maybe", "--", ends)),
+        ):
+            with self.subTest(words):
+                self.assert_refused(sentence, *words)
+
+    def test_a_program_that_cannot_be_simulated_is_refused(self):
+        self.assert_refused("the program `/nowhere/program` does not exist", "run", "--", "/nowhere/program")
+        self.assert_refused("the program `no-such-program` is in no folder of PATH", "run", "--", "no-such-program")
+        self.assert_refused(f"`{PROGRAMS}` is not an executable file", "run", "--", PROGRAMS)
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder, "script")
+            script.write_text("#!/bin/sh\n")
+            static = Path(folder, "static")
+            static.write_bytes(without_loader(Path(program("ends")).read_bytes()))
+            for file in (script, static):
+                file.chmod(0o755)
+            self.assert_refused("is not an ELF program; if it is a script, name its interpreter first", "run", "--", str(script))
+            self.assert_refused("is linked statically", "run", "--", str(static))
+
+    def test_help_and_version(self):
+        for words in (("--help",), ("run", "--help"), ("search", "-h")):
+            status, output, errors = simulate(*words)
+            self.assertEqual((status, errors), (0, ""))
+            self.assertTrue(output.startswith("usage: braid-sim run"))
+            self.assertIn("braid-sim run --seed 7 -- ./my_test", output)
+        self.assertRegex(simulate("--version")[1], r"^braid-sim \d+\.\d+\.\d+\n$")
+
+
+def without_loader(image):
+    """Returns an ELF file without the header that names its loader, as a statically linked one has none."""
+    changed = bytearray(image)
+    offset, size, count = struct.unpack_from("<Q", image, 32)[0], *struct.unpack_from("<HH", image, 54)
+    for at in range(count):
+        if struct.unpack_from("<I", image, offset + at * size)[0] == 3:
+            struct.pack_into("<I", changed, offset + at * size, 0)
+    return bytes(changed)
+
+
+if __name__ == "__main__":
+    unittest.main()
