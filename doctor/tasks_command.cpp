@@ -134,14 +134,14 @@ auto reason(const tasks_options& options, int status, const std::string& tasks, 
   const bool has_top = options.process && runs_with_top(*options.process);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return has_top ? "there is no gdb: install it, because " + silent_problem(*options.process)
-                   : "there is no gdb: install it, or run the program with BRAID_TOP=1";
+                   : "gdb is not installed: install it, or run the program with BRAID_TOP=1";
   if (options.process && has("No such process")) return "there is no " + process;
   if (options.process && (has("ptrace: ") || has("Could not attach")))
     return process + " may not be looked at by this user (sysctl kernel.yama.ptrace_scope): run this as root" +
            (has_top ? ", because " + silent_problem(*options.process) : ", or the program with BRAID_TOP=1");
   if (const std::string last = last_line_of(tasks); last.starts_with("# ")) return last.substr(2);
   if (WIFSIGNALED(status)) return "gdb was ended by signal " + std::to_string(WTERMSIG(status));
-  return "gdb gives no tasks: " + last_line_of(rest);
+  return "gdb found no tasks: " + last_line_of(rest);
 }
 
 /// The output of another program is not trusted: its lines are shown without characters that a terminal would obey.
@@ -157,7 +157,7 @@ auto write_lines(std::string_view lines) -> int {
 
 auto by_gdb(const tasks_options& options) -> int {
   if (std::error_code why; !fs::exists(script(), why))
-    return fail(script() + " is missing: it is installed beside braid-doctor");
+    return fail(script() + " is missing: it is installed together with braid-doctor");
   const inherited_file tasks;
   const inherited_file rest;
   const int status = run_gdb(options, tasks, rest);

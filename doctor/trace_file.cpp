@@ -103,11 +103,11 @@ class trace_parser {
       try {
         packet = reader.next();
       } catch (const std::runtime_error&) {
-        if (bytes.front() != '\x0a') refuse("this is no trace of Perfetto");
+        if (bytes.front() != '\x0a') refuse("this is not a Perfetto trace");
         file_.is_cut = true;
         break;
       }
-      if (packet->number != 1) refuse("this is no trace of Perfetto");
+      if (packet->number != 1) refuse("this is not a Perfetto trace");
       read_packet(packet->bytes);
       bytes.remove_prefix(bytes.size() - reader.rest());
     }

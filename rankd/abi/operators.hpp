@@ -178,7 +178,7 @@ struct glue {
     } catch (const std::exception& why) {
       with->fail(with->host, with->option_count, text_of(why.what()));
     } catch (...) {
-      with->fail(with->host, with->option_count, text_of("it threw something that is no std::exception"));
+      with->fail(with->host, with->option_count, text_of("it threw an object that is not a std::exception"));
     }
     return 1;
   }
@@ -191,7 +191,7 @@ struct glue {
     } catch (const std::exception& why) {
       with->fail(with->host, text_of(why.what()));
     } catch (...) {
-      with->fail(with->host, text_of("it threw something that is no std::exception"));
+      with->fail(with->host, text_of("it threw an object that is not a std::exception"));
     }
     return 1;
   }

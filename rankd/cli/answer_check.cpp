@@ -108,7 +108,7 @@ auto answer_checker::sequence_difference(const id_expectation& what) const -> st
     if (at < what.ids.size() && at < ids_.size() && what.ids[at] == ids_[at]) continue;
     std::string message = "position " + std::to_string(at + 1) + ": ";
     if (at >= what.ids.size())
-      message += "the answer goes on with " + to_text(ids_[at]) + ", and no more is expected";
+      message += "the answer continues with " + to_text(ids_[at]) + ", and no further id is expected";
     else if (at >= ids_.size())
       message += to_text(what.ids[at]) + " is expected, and the answer ends after " + counted_rows();
     else
@@ -125,7 +125,7 @@ auto answer_checker::ordered(const id_expectation& what) const -> std::optional<
     if (found == ids_.end()) {
       const bool is_there = std::ranges::find(ids_, what.ids[at]) != ids_.end();
       const std::string before = at == 0 ? "" : " after " + to_text(what.ids[at - 1]);
-      return id_failure(what, is_there ? to_text(what.ids[at]) + " does not stand" + before
+      return id_failure(what, is_there ? to_text(what.ids[at]) + " does not occur" + before
                                        : to_text(what.ids[at]) + " is not in the answer");
     }
     from = found + 1;
@@ -153,8 +153,7 @@ auto answer_checker::operator()(const id_expectation& what) const -> std::option
       for (std::size_t at = 0; at < ids_.size() && !out; ++at)
         if (std::ranges::find(what.ids, ids_[at]) != what.ids.end())
           out = id_failure(
-              what,
-              to_text(ids_[at]) + " stands at position " + std::to_string(at + 1) + ", and is not to be in the answer",
+              what, to_text(ids_[at]) + " is at position " + std::to_string(at + 1) + ", and must not be in the answer",
               at + 1);
       break;
   }
@@ -234,7 +233,7 @@ auto answer_checker::operator()(const order_expectation& what) const -> std::opt
     if (fine) continue;
     return failure("the rows are not in " + std::string(ascends ? "ascending" : "descending") + " order of " +
                        what.key->name + ": " + row_text(at) + " with " + value_text(what.key->key_id, at) +
-                       " stands after " + row_text(at - 1) + " with " + value_text(what.key->key_id, at - 1),
+                       " comes after " + row_text(at - 1) + " with " + value_text(what.key->key_id, at - 1),
                    at + 1);
   }
   return std::nullopt;
@@ -245,7 +244,7 @@ auto error_text(const rank_error& error) -> std::string { return error.code + ":
 
 auto answer_checker::operator()(const error_expectation& what) const -> std::optional<mismatch> {
   const std::string wanted = what.code + (what.node.empty() ? "" : " at " + quote_name(what.node));
-  if (!answer_.error) return failure(wanted + " is expected, and the request gives " + counted_rows());
+  if (!answer_.error) return failure(wanted + " is expected, and the request returns " + counted_rows());
   if (answer_.error->code == what.code && (what.node.empty() || answer_.error->node == what.node)) return std::nullopt;
   return failure(wanted + " is expected, and the request fails by " + error_text(*answer_.error));
 }
@@ -260,8 +259,8 @@ auto answer_checker::operator()(const degraded_expectation& what) const -> std::
   if (names == what.names) return std::nullopt;
   std::string wanted;
   for (const std::string& name : what.names) wanted.append(wanted.empty() ? "" : ", ").append(name);
-  return failure("something is expected to stand in for " + (wanted.empty() ? "nothing" : wanted) +
-                 ", and it does for " + (got.empty() ? "nothing" : got));
+  return failure("a fallback is expected for " + (wanted.empty() ? "nothing" : wanted) + ", and was used for " +
+                 (got.empty() ? "nothing" : got));
 }
 
 }  // namespace

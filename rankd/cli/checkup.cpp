@@ -53,7 +53,7 @@ auto check_project(const fs::path& folder, checkup& into) -> std::optional<works
   auto root = folder;
   if (root.empty()) root = project::find(fs::current_path()).value_or("");
   if (root.empty()) {
-    into.fail("project", "no rankd.toml lies here or in any folder above",
+    into.fail("project", "there is no rankd.toml here or in any parent folder",
               "go into a project, name one with --project, or make one with rankd init demo DIR");
     return std::nullopt;
   }

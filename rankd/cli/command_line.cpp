@@ -142,7 +142,7 @@ void add_batch(CLI::App& app, action& chosen) {
           "--shard",
           [options](const std::string& text) { options->shard = parse_shard(text).value_or(options->shard); },
           "Answer only the I-th of N parts; the answers of all parts, concatenated, are those of the whole")
-      ->check([](const std::string& text) { return parse_shard(text) ? "" : "wants I/N with 1 <= I <= N"; })
+      ->check([](const std::string& text) { return parse_shard(text) ? "" : "must be I/N with 1 <= I <= N"; })
       ->needs(in)
       ->type_name("I/N");
   auto* resume = command

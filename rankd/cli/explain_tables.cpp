@@ -65,7 +65,7 @@ auto why_text(const id_drop& drop) -> std::string {
     case drop_reason::predicate: return "the predicate is false";
     case drop_reason::count: return "after the rows that are taken";
     case drop_reason::duplicate: return "another row has the same value";
-    case drop_reason::match: return "a join, for what the other side has or has not";
+    case drop_reason::match: return "a join, because of the partners on the other side";
     case drop_reason::diversity: return "too many rows with the same value, or no slot";
     case drop_reason::merged: return "other rows of its inputs are taken";
     case drop_reason::replaced: return "replaced by rows that the node gives";
@@ -160,7 +160,7 @@ auto fate_sentence(const id_fate& fate) -> std::string {
   const std::string id = "id " + to_text(fate.id);
   if (fate.drops.empty() && fate.positions.empty())
     return id + (fate.produced_by.empty() ? ": no node gave it" : " is given by " + joined(fate.produced_by));
-  if (fate.drops.empty()) return id + " stands at position " + std::to_string(fate.positions.front());
+  if (fate.drops.empty()) return id + " is at position " + std::to_string(fate.positions.front());
   const id_drop& last = fate.drops.back();
   std::string out = id + " ends at `" + last.node_id + "` (" + last.op + "): " + why_text(last);
   if (const std::string fields = fields_text(last); !fields.empty()) out += "; " + fields;

@@ -71,7 +71,7 @@ auto check_not_empty(const std::string& text) -> std::string { return text.empty
 
 auto check_listen(const std::string& text) -> std::string {
   const auto at = braid::socket_address::parse(text);
-  return at && at->is_ip() ? "" : "wants ADDRESS:PORT, by numbers: 127.0.0.1:8080, 0.0.0.0:80, [::]:8080";
+  return at && at->is_ip() ? "" : "must be ADDRESS:PORT with a numeric address: 127.0.0.1:8080, 0.0.0.0:80, [::]:8080";
 }
 
 auto check_host_name(const std::string& text) -> std::string {
@@ -80,11 +80,11 @@ auto check_host_name(const std::string& text) -> std::string {
 
 auto check_server_url(const std::string& text) -> std::string {
   const auto url = braid::http_url::parse(text);
-  return url && url->target == "/" && !text.ends_with('/') ? "" : "wants http://HOST:PORT or https://HOST:PORT";
+  return url && url->target == "/" && !text.ends_with('/') ? "" : "must be http://HOST:PORT or https://HOST:PORT";
 }
 
 auto check_collector_url(const std::string& text) -> std::string {
-  return collector_url(text) ? "" : "wants the URL of a collector that takes OTLP over HTTP: http://HOST:4318";
+  return collector_url(text) ? "" : "must be the URL of a collector for OTLP over HTTP: http://HOST:4318";
 }
 
 auto check_store(const std::string& url) -> std::string {

@@ -87,14 +87,14 @@ void check_embedded(const endpoint_entry& endpoint, const workspace& in, checkup
     return into.warn(area, folder.string() + " has not been filled yet",
                      "rankd load fills it; otherwise the first request does");
   const auto opened = embedded_store::open(folder);
-  if (!opened) return into.fail(area, opened.error(), "delete the folder, and fill it anew: rankd load");
+  if (!opened) return into.fail(area, opened.error(), "delete the folder, and load the data again: rankd load");
   if (!opened->manifest().checksums)
     into.warn(area, folder.string() + " has no checksums: damage on the disk would not be seen",
-              "fill it anew: rankd load --replace");
+              "load the data again: rankd load --replace");
   const auto sample = read_sample(*opened);
   if (!sample)
     return into.fail(area, folder.string() + " cannot be read: " + sample.error().message(),
-                     "delete the folder, and fill it anew: rankd load");
+                     "delete the folder, and load the data again: rankd load");
   const std::string found = counted(sample->first, "record") + " in " +
                             std::to_string(opened->manifest().data_bytes / 1024) + " KiB, generation " +
                             std::to_string(opened->manifest().generation) + ", " + std::to_string(sample->second) +

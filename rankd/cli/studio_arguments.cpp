@@ -31,7 +31,7 @@ auto made_token() -> std::string {
 /// Text and token go through plain HTTP, and the token lets files be written.
 auto check_loopback(const std::string& text) -> std::string {
   const auto at = braid::socket_address::parse(text);
-  if (!at || !at->is_ip()) return "wants ADDRESS:PORT, by numbers: 127.0.0.1:8080, [::1]:8080";
+  if (!at || !at->is_ip()) return "must be ADDRESS:PORT with a numeric address: 127.0.0.1:8080, [::1]:8080";
   const std::string host = at->host();
   if (host.starts_with("127.") || host == "::1") return {};
   return "studio listens on this machine alone (127.0.0.1 or [::1]): reach it from elsewhere by `ssh -L`";

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 auto project_folder(const fs::path& given) -> braid::checked<fs::path> {
   if (!given.empty()) return given;
   if (auto found = project::find(fs::current_path())) return *found;
-  return refused("no_project", "no rankd.toml lies here or in any folder above",
+  return refused("no_project", "there is no rankd.toml here or in any parent folder",
                  "go into a project, name one with --project, or make one with rankd init demo DIR");
 }
 
@@ -161,7 +161,8 @@ auto parse_store_url(std::string_view url) -> braid::checked<fs::path> {
   if (url == scheme) return refused("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH");
   if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
   if (is_redis_url(url))
-    return refused("store_unsupported", "a Redis server is no embedded store", "name a folder, as PATH or lmdb:PATH");
+    return refused("store_unsupported", "a Redis server is not an embedded store",
+                   "name a folder, as PATH or lmdb:PATH");
   if (url.substr(0, url.find('/')).find(':') != std::string_view::npos)
     return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can read or fill",
                    "name a folder, as PATH or lmdb:PATH");

@@ -293,17 +293,17 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
     return with_locations(
         braid::diagnostics({.code = std::move(code),
                             .pointer = braid::json_pointer(plan.stated->fallback->pointer, "plan"),
-                            .message = "`" + plan.stated->fallback->plan + "`, which is to stand in, " + message,
+                            .message = "`" + plan.stated->fallback->plan + "`, the fallback plan, " + message,
                             .hint = std::move(hint),
                             .node = {},
                             .source = {}}),
         *plan.stated);
   };
-  if (found == nullptr) return about("unknown_plan", "is no plan that is right", "build it, or name another one");
+  if (found == nullptr) return about("unknown_plan", "is not a valid plan", "build it, or name another one");
   if (!substitute_name(*found).empty())
-    return about("nested_fallback", "names a plan that stands in for it", "a substitute has none of its own");
+    return about("nested_fallback", "has a fallback plan itself", "a fallback plan must not have one");
   if (plan.page_node || found->page_node)
-    return about("fallback_with_pages", "cannot go on with pages of another plan, or gives pages itself",
+    return about("fallback_with_pages", "cannot continue the pages of another plan, or returns pages itself",
                  "leave core::paginate out of both plans, or the fallback");
   if (found->declared != plan.declared)
     return about("fallback_of_other_registries", "was loaded with other registries, by which requests are read",

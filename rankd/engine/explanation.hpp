@@ -105,7 +105,7 @@ enum class drop_reason : std::uint8_t {
   predicate,  ///< it does not hold for them
   count,      ///< they stand behind the first ones
   duplicate,  ///< another row has the same value
-  match,      ///< a join, for what the other side has or has not
+  match,      ///< a join, because of the partners on the other side
   diversity,  ///< too many rows with the same value stand before it, or it has no slot
   merged,     ///< the node takes other rows of its inputs
   replaced,   ///< the node gives rows of its own for those that it takes

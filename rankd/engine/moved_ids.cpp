@@ -90,12 +90,12 @@ auto in_ticks(std::string_view name) -> std::string { return "`" + std::string(n
 auto words_of(const id_drop& drop) -> std::string {
   switch (drop.reason) {
     case drop_reason::count:
-      return drop.position == 0 ? ", for the rows before it" : ", where it comes at " + std::to_string(drop.position);
-    case drop_reason::duplicate: return ", where another row has the same value";
-    case drop_reason::match: return ", for what the other side has or has not";
+      return drop.position == 0 ? ", for the rows before it" : ", at position " + std::to_string(drop.position);
+    case drop_reason::duplicate: return ", because another row has the same value";
+    case drop_reason::match: return ", because of the partners on the other side";
     case drop_reason::diversity: return ", for the rows above it";
-    case drop_reason::merged: return ", which takes other rows of its inputs";
-    case drop_reason::replaced: return ", which gives rows of its own";
+    case drop_reason::merged: return ", which keeps other rows of its inputs";
+    case drop_reason::replaced: return ", which makes its own rows";
     case drop_reason::not_done: return ", which had not ended";
     case drop_reason::predicate:
     case drop_reason::other: break;
@@ -157,7 +157,7 @@ move_explainer::move_explainer(const bound_plan& before, const bound_plan& after
   order_stages(match_nodes(one, other));
 }
 
-/// The nodes of the second plan in its order; one that only the first has stands after the last that it takes rows of.
+/// The nodes of the second plan in its order; one that only the first has comes after the last that it takes rows of.
 void move_explainer::order_stages(const std::vector<std::optional<node_index>>& matched) {
   using place = std::pair<std::size_t, std::size_t>;
   std::vector<std::pair<place, stage>> all;
@@ -225,8 +225,8 @@ void move_explainer::explain(std::vector<moved_id>& moves, const ranking& before
 auto move_explainer::sentence(const fork& at, const ranking& before, const ranking& after) const -> std::string {
   const std::string name =
       in_ticks(at.at.after ? after_->nodes[*at.at.after].node_id : before_->nodes[*at.at.before].node_id);
-  if (at.is.gave && !at.was.gave) return name + " gives it now" + changes_at(at.at);
-  if (at.was.gave && !at.is.gave) return name + " gives it no longer" + changes_at(at.at);
+  if (at.is.gave && !at.was.gave) return name + " now returns it" + changes_at(at.at);
+  if (at.was.gave && !at.is.gave) return name + " no longer returns it" + changes_at(at.at);
   if (at.is.dropped() > at.was.dropped()) return "dropped at " + name + dropped(at, before, in_first);
   return "not dropped any more at " + name + dropped(at, after, in_second);
 }

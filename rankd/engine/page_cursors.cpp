@@ -127,8 +127,8 @@ auto page_cursors::read(std::string_view cursor, std::string_view identity, std:
   const auto content = bytes ? std::string_view(*bytes).substr(0, signed_bytes) : std::string_view();
   if (!bytes ||
       !equal_in_constant_time(std::string_view(*bytes).substr(signed_bytes), hmac_sha256(settings_.key, content)))
-    return std::unexpected(refused(
-        "bad_cursor", "the cursor is none that this service has given: give `next_cursor` of an answer as it is"));
+    return std::unexpected(
+        refused("bad_cursor", "this cursor was not issued by this service: pass `next_cursor` of an answer unchanged"));
   if (content.substr(3 * number_bytes) != identity)
     return std::unexpected(refused("foreign_cursor",
                                    "the cursor is of another plan, another user or candidates, or of other params: all "
@@ -150,7 +150,7 @@ auto find_page(rank_request& request, const bound_plan& plan, const registries& 
   if (!plan.page_node) return std::nullopt;
   if (cursors == nullptr)
     return rank_error{.code = "no_cursor_key",
-                      .message = "the plan gives pages, and there is no key to sign cursors with: set " +
+                      .message = "the plan returns pages, and there is no key for signing cursors: set " +
                                  std::string(cursor_key_variable) + ", or `key` of `[cursor]` in rankd.toml",
                       .node = plan.nodes[*plan.page_node].node_id,
                       .pointer = {}};

@@ -41,7 +41,7 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
     const key_entry& key = *declared.find_key(columns[at].key_id);
     if (std::ranges::find(taken, key.name) != taken.end()) continue;
     problems.add("unknown_column", place_of(given, at, key.name),
-                 "no node of the plan takes `" + key.name + "` from candidates; they have " + names_of(needs),
+                 "no node of the plan reads `" + key.name + "` from candidates; they have " + names_of(needs),
                  braid::did_you_mean(key.name, taken));
   }
   if (given.rows.size() == 0) return;
@@ -50,7 +50,7 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
     const bool in_columns = given.form == candidates_form::columns;
     problems.add("missing_field", in_columns ? "/candidates" : "/candidates/0",
                  (in_columns ? "the column `" : "the field `") + key->name +
-                     "` is missing: the plan takes it from candidates, and it must not be null");
+                     "` is missing: the plan reads it from candidates, and it must not be null");
   }
 }
 
@@ -136,7 +136,7 @@ void check_range(const rank_request& request, const param_range& range, const re
   const std::string& name = declared.params()[range.param].name;
   const bool is_context = std::ranges::find(request.in_context, range.param) != request.in_context.end();
   problems.add("param_out_of_range", braid::json_pointer(is_context ? "/context" : "/param_overrides", name),
-               "the plan takes `" + name + "` from " + number_text(range.min) + " to " + number_text(range.max) +
+               "the plan accepts `" + name + "` from " + number_text(range.min) + " to " + number_text(range.max) +
                    ", not " + number_text(value));
 }
 
@@ -201,11 +201,11 @@ auto check_needs(const rank_request& request, const plan_needs& needs, const reg
         "missing_field", "",
         "the field `candidates` is missing: the plan ranks rows that the request carries, with " + names_of(needs));
   if (request.candidates != nullptr && !needs.takes_candidates)
-    problems.add("unknown_field", "/candidates", "no node of the plan takes candidates from the request");
+    problems.add("unknown_field", "/candidates", "no node of the plan uses candidates of the request");
   else if (request.candidates != nullptr)
     check_candidates(*request.candidates, needs, declared, problems);
   if (request.cursor && !needs.pages)
-    problems.add("unknown_field", "/cursor", "no node of the plan gives pages, so it takes no cursor");
+    problems.add("unknown_field", "/cursor", "no node of the plan returns pages, so a cursor is not allowed");
   for (const param_range& range : needs.ranges) check_range(request, range, declared, problems);
   all.set_source("request");
   return all;

@@ -98,8 +98,8 @@ void read_context_value(const std::string& name, const nlohmann::json& value, co
   if (param->status == lifecycle::blocked)
     return problems.add("blocked_param", pointer, "param `" + name + "` is blocked", declared.successor_hint(*param));
   if (param->source != param_source::context)
-    return problems.add("wrong_source", pointer, "param `" + name + "` is no part of the context",
-                        "give its value in `param_overrides`");
+    return problems.add("wrong_source", pointer, "param `" + name + "` does not belong to the context",
+                        "set its value in `param_overrides`");
   const std::size_t index = declared.index_of(*param);
   into.in_context.push_back(index);
   read_param(*param, value, pointer, into.params[index], problems);
@@ -115,7 +115,7 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
     return problems.add("blocked_param", pointer, "param `" + name + "` is blocked", declared.successor_hint(*param));
   if (!param->allow_write)
     return problems.add("unwritable_param", pointer, "param `" + name + "` must not be overridden",
-                        param->source == param_source::context ? "give its value in `context`" : "");
+                        param->source == param_source::context ? "set its value in `context`" : "");
   const std::size_t index = declared.index_of(*param);
   if (std::ranges::find(into.in_context, index) != into.in_context.end())
     return problems.add("duplicate_value", pointer, "param `" + name + "` has a value in `context` already");

@@ -105,7 +105,7 @@ class checker {
     const key_entry* key = number == nullptr ? nullptr : known_.find_key(number->key_id);
     if (number != nullptr && key == nullptr) return;  // the key itself is complained about
     if (key == nullptr || key->type != value_type::string)
-      report("in_wants_string_key", "/lhs", "a list of strings wants a key or a param that holds strings on its left");
+      report("in_wants_string_key", "/lhs", "the left side of a list of strings must be a key or a param of strings");
   }
 
   void check_list_param(std::uint32_t param_id) {
@@ -155,14 +155,14 @@ auto misread(reading wanted, std::string pointer) -> braid::diagnostic {
   if (wanted == reading::vector)
     return {.code = "wants_vector",
             .pointer = std::move(pointer),
-            .message = "the key of a vector is wanted here, and this is none",
+            .message = "expected a key of type vector",
             .hint = "vectors are keys of type vector, as keys.toml declares them",
             .node = {},
             .source = {}};
   const bool number = wanted == reading::number;
   return {.code = number ? "string_in_arithmetic" : "text_wants_string",
           .pointer = std::move(pointer),
-          .message = number ? "a string stands where a number is wanted" : "a string is wanted here, and this is none",
+          .message = number ? "expected a number, got a string" : "expected a string, got another value",
           .hint = number ? "its length and its bucket are numbers" : "",
           .node = {},
           .source = {}};
@@ -181,8 +181,8 @@ auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> 
     if (node.op != node_op::bucket || found[node.children[0]].exact) continue;
     problems.add({.code = "bucket_wants_integer",
                   .pointer = tree.pointer_of(node.children[0]),
-                  .message = "a bucket is that of an integer, and this may be a fraction",
-                  .hint = "take the bucket of an id",
+                  .message = "a bucket needs an integer, and this may be a fraction",
+                  .hint = "use the bucket of an id",
                   .node = {},
                   .source = {}});
   }

@@ -128,13 +128,12 @@ class column_walk {
       lacking.append(lacking.empty() ? "" : ", ").append(std::to_string(key.key_id)).append(" (" + key.name + ")");
     }
     if (lacking.empty()) return;
-    found_[at].add(
-        {.code = "fallback_lacks_column",
-         .pointer = braid::json_pointer(fallback.pointer, "use"),
-         .message = "the rows of what stands in have no values for keys that those of the node have: " + lacking,
-         .hint = "list them in `nulls`: they are null then",
-         .node = node.node_id,
-         .source = {}});
+    found_[at].add({.code = "fallback_lacks_column",
+                    .pointer = braid::json_pointer(fallback.pointer, "use"),
+                    .message = "the fallback does not provide these columns of the node: " + lacking,
+                    .hint = "list them in `nulls`: they are null then",
+                    .node = node.node_id,
+                    .source = {}});
   }
 
   void visit(node_index at) {
@@ -179,7 +178,7 @@ class column_walk {
       found_[at].add({.code = "unknown_column",
                       .pointer = keys.pointer,
                       .message = "{" + key->name + "} has no value: " + rows,
-                      .hint = "add the column before, or take the value from a param: {P.NAME}",
+                      .hint = "add the column before, or read the value from a param: {P.NAME}",
                       .node = node.node_id,
                       .source = {}});
     }

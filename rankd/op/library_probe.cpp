@@ -45,7 +45,7 @@ void say(std::string_view text) {
   } catch (const std::exception& error) {
     say(error.what());
   } catch (...) {
-    say("an object that is no std::exception");
+    say("an object that is not a std::exception");
   }
   ::_exit(1);
 }

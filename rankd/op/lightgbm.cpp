@@ -149,7 +149,7 @@ auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model tre
       std::ranges::any_of(made.trees.rules, [](const split_rule& each) { return each.words != 0; });
   if (header.recodes && by_categories)
     with.report("recoded_categories", "/pandas_categorical",
-                "the trainer numbered categories anew, by the values of its data frame",
+                "the trainer renumbered the categories, by the values of its data frame",
                 "train on the numbers that rows have: frame[name] = codes, with categorical_feature=[name]");
   made.rule = lightgbm_rule(header, count, with);
   made.features = std::move(header.features);

@@ -100,7 +100,7 @@ void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics
   const bool fixed = !min->bound && !max->bound;
   problems.add(refused(
       "out_of_range", max->pointer,
-      fixed ? "`max` must not be less than `min`" : "`max` must not be less than `min`, whatever a request gives"));
+      fixed ? "`max` must not be less than `min`" : "`max` must not be less than `min`, whatever a request sets"));
 }
 
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,

@@ -45,7 +45,7 @@ auto choose_outputs(const onnx_file& file, const model_reading& with) -> chosen_
   }
   if (out.scores.empty())
     with.report("missing_field", "/graph/output", "no output of the graph is tensor(float) or tensor(double)",
-                "a model gives scores; of a classifier these are the probabilities");
+                "a model returns scores; for a classifier these are the probabilities");
   return out;
 }
 
@@ -118,9 +118,9 @@ auto read_node(const onnx_node& node, onnx_scope& in) -> bool {
   }
   auto made = found->make(call);
   if (!in.with.problems.empty() || !made) return false;
-  if (made->slots.empty()) call.refuse("wrong_length", "output", "it gives no column");
+  if (made->slots.empty()) call.refuse("wrong_length", "output", "it returns no column");
   if (made->slots.size() > max_model_keys)
-    call.refuse("too_many_items", "output", "it gives more than " + std::to_string(max_model_keys) + " columns");
+    call.refuse("too_many_items", "output", "it returns more than " + std::to_string(max_model_keys) + " columns");
   if (node.outputs.size() > found->output) {
     const std::string_view name = node.outputs[found->output];
     if (in.file.constants.contains(name) || !in.rows.emplace(name, std::move(*made)).second)
@@ -245,7 +245,7 @@ auto scores_of(const chosen_outputs& outputs, const onnx_scope& in) -> slot_list
     const auto found = in.rows.find(each->name);
     if (found == in.rows.end() || found->second.rank > 2) {
       in.with.report("unknown_value", each->pointer,
-                     "no node gives a table of numbers for the output " + shown(each->name));
+                     "no node computes a table of numbers for the output " + shown(each->name));
       return out;
     }
     out.insert(out.end(), found->second.slots.begin(), found->second.slots.end());

@@ -58,7 +58,7 @@ auto onnx_call::rows(std::size_t at) const -> const onnx_rows* {
     refuse("wrong_type", "input", shown(node_.inputs[at]) + " is the same for all rows, which is not supported here");
   else
     refuse("unknown_value", "input",
-           "no input of the graph, initializer or node before this one gives " + shown(node_.inputs[at]));
+           "no input of the graph, initializer or earlier node provides " + shown(node_.inputs[at]));
   return nullptr;
 }
 

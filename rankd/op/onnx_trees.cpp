@@ -146,7 +146,7 @@ auto set_split(const forest_reading& in, std::size_t at, drawn_node& out) -> boo
     return false;
   }
   if (std::isnan(in.nodes.value[at])) {
-    in.call.refuse_item("number_out_of_range", "nodes_values", at, "nothing compares with what is no number");
+    in.call.refuse_item("number_out_of_range", "nodes_values", at, "a value that is not a number cannot be compared");
     return false;
   }
   out.threshold = is_at_most || is_more ? above(in.nodes.value[at]) : in.nodes.value[at];

@@ -95,7 +95,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
                     .pointer = {},
                     .message = "there is an operator " + quote_name(name) + " already" +
                                (known.contains(name) ? ", from " + known.find(name)->second->from->library : ""),
-                    .hint = "each name stands in one library, once",
+                    .hint = "each name may be in one library only, once",
                     .node = {},
                     .source = {}});
     made.try_emplace(name, std::move(*one));
@@ -128,7 +128,8 @@ auto add(table& all, const rankd_operator_library& offered, operator_digest from
 }
 
 auto changed(const fs::path& file, std::string message) -> std::unexpected<braid::diagnostics> {
-  return refused("library_changed", std::move(message), "start the process anew: it keeps the operators it has", file);
+  return refused("library_changed", std::move(message),
+                 "restart the process: it keeps the operators that it has loaded", file);
 }
 
 /// Returns the operators that the file offers. This is the first call of its code.

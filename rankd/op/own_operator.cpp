@@ -35,7 +35,7 @@ auto guarded(std::string& message, Call call) -> std::int32_t {
   } catch (const std::exception& thrown) {
     message = "it threw: " + sentence_of(text_of(thrown.what()));
   } catch (...) {
-    message = "it threw something that is no std::exception";
+    message = "it threw an object that is not a std::exception";
   }
   return 1;
 }

@@ -35,7 +35,7 @@ auto own_rows::row_bytes() const -> std::size_t {
 auto own_rows::make(std::uint64_t count) -> const rankd_made* {
   if (!makes_ || made_) {
     refuse("operator_failed", makes_ ? "the operator asked twice for room for its rows"
-                                     : "the operator asked for room for rows, and says that it makes none");
+                                     : "the operator called make, but its shape says that it makes no rows");
     return nullptr;
   }
   if (count > static_cast<std::uint64_t>(max_rows_of_a_source)) {

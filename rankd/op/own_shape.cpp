@@ -107,7 +107,7 @@ class shape_reader {
     if (colons == std::string_view::npos || !is_lower_name(scope) || !is_lower_name(name.substr(colons + 2)))
       return report("its name must be `namespace::name`, each of lower-case letters, digits and `_`");
     if (std::ranges::find(reserved_namespaces, scope) != reserved_namespaces.end() || is_method(scope))
-      report("the namespace " + quote_name(scope) + " is rankd's own; take the name of your project");
+      report("the namespace " + quote_name(scope) + " is reserved for rankd; use the name of your project");
   }
 
   void read_options() {
@@ -121,7 +121,8 @@ class shape_reader {
     if (offered_->inputs > 1)
       return report("it is called on the rows of one node, or of none; further inputs are options");
     if (offered_->inputs == 1) return;
-    if (offered_->effect != RANKD_MAKES_ROWS) report("it takes no rows, and only one that makes rows can do without");
+    if (offered_->effect != RANKD_MAKES_ROWS)
+      report("it has no input rows, and only an operator that makes rows may have none");
     const auto is = [this](const auto& what) { return std::ranges::any_of(out_->params, what); };
     if (is([](const param_shape& each) { return is_key(each.kind) && each.use == key_use::read; }) &&
         !is([](const param_shape& each) { return each.kind == param_kind::node_ref; }))
@@ -134,8 +135,8 @@ class shape_reader {
     const std::string_view name = kept(option.name);
     const auto wrong = [&](std::string_view what) { report("option " + quote_name(name) + " " + std::string(what)); };
     if (std::ranges::find(reserved_options, name) != reserved_options.end())
-      wrong("has a name that every operator takes already");
-    if (std::ranges::find(out_->params, name, &param_shape::name) != out_->params.end()) wrong("stands there twice");
+      wrong("has a name that every operator already has");
+    if (std::ranges::find(out_->params, name, &param_shape::name) != out_->params.end()) wrong("is listed twice");
     if (option.kind >= kinds.size()) return wrong("is of no kind that there is");
     if (option.required > 1 || option.bindable > 1) wrong("must be required, and bindable, or not: 0 or 1");
 
@@ -158,7 +159,7 @@ class shape_reader {
     if (is_key(shape.kind)) {
       shape.use = option.kind >= RANKD_OPTION_WRITE_KEY ? key_use::write : key_use::read;
       if (shape.kind == param_kind::key_ids) shape.min_items = option.min_items;
-      if (option.types == 0 || (option.types & ~all_types) != 0) wrong("must take columns of at least one type");
+      if (option.types == 0 || (option.types & ~all_types) != 0) wrong("must accept columns of at least one type");
       auto& types = out_->lists.emplace_back();
       for (const auto& [bit, type] : key_types)
         if ((option.types & bit) != 0) types.push_back(type);

@@ -118,7 +118,7 @@ void read_params(object_reader& in, xgboost_header& out) {
 }
 
 auto hint_for_objective(const std::string& name) -> std::string {
-  if (name == "multi:softmax") return "train with multi:softprob, which gives the probability of each class";
+  if (name == "multi:softmax") return "train with multi:softprob, which returns the probability of each class";
   if (name == "binary:hinge") return "train with binary:logitraw, and compare its scores with 0";
   std::vector<std::string_view> known;
   for (const objective_row& each : objectives) known.push_back(each.name);
@@ -267,7 +267,7 @@ struct forest_reading {
       const auto condition = static_cast<float>(lists.condition[at]);
       const bool is_leaf = lists.left[at] == -1;
       if (!std::isfinite(is_leaf ? condition * weight : condition) && (is_leaf || std::isfinite(lists.condition[at])))
-        with.report("number_out_of_range", out.place("split_conditions", at), "the number is no finite float");
+        with.report("number_out_of_range", out.place("split_conditions", at), "the number is not a finite float");
       if (is_leaf) {
         node.value = condition * weight;
         continue;
@@ -370,7 +370,7 @@ void refuse_recoded(object_reader& in, const std::set<std::int64_t>& features, c
     const auto at = static_cast<std::size_t>(feature);
     if (at >= codes->size() || is_unchanged((*codes)[at])) continue;
     with.report("recoded_categories", braid::json_pointer(own.pointer_of("enc"), at),
-                "the trainer numbered the categories of this column anew, by the values of its data frame",
+                "the trainer renumbered the categories of this column, by the values of its data frame",
                 "train on the categories 0, 1, 2, …, or on the numbers that rows have: frame[name] = codes, with "
                 "feature_types=[\"c\", …]");
   }

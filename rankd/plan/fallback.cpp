@@ -81,7 +81,7 @@ void check_pattern(const std::string& pattern, const std::string& pointer, std::
   if (std::ranges::any_of(known, [&](std::string_view code) { return stands_for(pattern, code); })) return;
   problems.add({.code = "unknown_code",
                 .pointer = pointer,
-                .message = quote_name(pattern) + " stands for no failure that can be answered",
+                .message = quote_name(pattern) + " matches no failure that can have a fallback",
                 .hint = braid::did_you_mean(pattern, {known.begin(), known.end()}),
                 .node = {},
                 .source = {}});
@@ -130,8 +130,8 @@ void read_use(object_reader& in, const plan_node& of, draft& into, node_fallback
     if (!chosen) return;
     out.kind = *chosen == 0 ? fallback_kind::input : fallback_kind::empty;
     if (out.kind == fallback_kind::input && of.inputs.empty())
-      in.report("use", "bad_value", "the node takes no rows that it could pass on",
-                "let another node stand in, or `empty`");
+      in.report("use", "bad_value", "the node has no input whose rows it could pass on",
+                "use another node, or `empty`");
     return;
   }
   object_reader own(*use, in.pointer_of("use"), problems);
@@ -176,7 +176,7 @@ void read_plan_fallback(object_reader& top, draft& into) {
     if (!is_plan_word(*name))
       in.report("plan", "bad_name", quote_name(*name) + " is not letters, digits and `_`");
     else if (*name == into.out.plan_name)
-      in.report("plan", "bad_value", "a plan does not stand in for itself", "name another plan");
+      in.report("plan", "bad_value", "a plan cannot be its own fallback", "name another plan");
   }
   out.on = read_patterns(in, plan_failure_codes(), into.problems);
   out.reserve_ms = in.integer("reserve_ms", presence::optional, {.min = 1, .max = max_reserve_ms}).value_or(0);
@@ -276,7 +276,7 @@ void check_chains(const std::vector<plan_node>& nodes, braid::diagnostics& probl
     if (seen_from[at] != start) continue;
     problems.add({.code = "cycle",
                   .pointer = braid::json_pointer(nodes[at].fallback->pointer, "use"),
-                  .message = quote_name(nodes[at].node_id) + " stands in for itself",
+                  .message = quote_name(nodes[at].node_id) + " is its own fallback",
                   .hint = {},
                   .node = nodes[at].node_id,
                   .source = {}});

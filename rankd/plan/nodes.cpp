@@ -187,7 +187,7 @@ struct ascending_reader {
     const auto number = scalar_from_json(item, value_type::floating);
     if (!number) return wrong_item(number.error().code, "an item " + number.error().message);
     const double value = std::get<double>(*number);
-    if (before && value < *before) return wrong_item("not_sorted", "it comes after a greater one");
+    if (before && value < *before) return wrong_item("not_sorted", "it is less than the item before it");
     before = value;
     return value;
   }
@@ -256,7 +256,7 @@ void refuse_without_meaning(object_reader& in, const param_shape& wanted) {
   std::string values;
   for (const std::string_view each : wanted.when.values) values += (values.empty() ? "" : " or ") + quote_name(each);
   in.report(wanted.name, "unused_param",
-            quote_name(wanted.name) + " means something only where " + quote_name(wanted.when.param) + " is " + values);
+            quote_name(wanted.name) + " has an effect only if " + quote_name(wanted.when.param) + " is " + values);
 }
 
 /// A list of conditions belongs to a capability.

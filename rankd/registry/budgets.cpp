@@ -95,7 +95,7 @@ auto read_budgets(const nlohmann::json& table, const std::string& pointer, braid
       if (!is_plan_word(name))
         problems.add({.code = "bad_value",
                       .pointer = place,
-                      .message = quote_name(name) + " is no name of a plan: those are letters, digits and `_`",
+                      .message = quote_name(name) + " is not a plan name: use letters, digits and `_`",
                       .hint = {},
                       .node = {},
                       .source = {}});

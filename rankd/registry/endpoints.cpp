@@ -99,7 +99,7 @@ void check_resolver(object_reader& in, kind_type kind, std::size_t resolver, std
     in.report("type", "wrong_resolver", what + " needs the embedded resolver");
   if ((kind == kind_type::vectors) != (resolver == file_choice))
     return in.report("type", "wrong_resolver",
-                     what + (kind == kind_type::vectors ? " needs the file resolver" : " is no file of vectors"));
+                     what + (kind == kind_type::vectors ? " needs the file resolver" : " is not a file of vectors"));
   if (kind == kind_type::http && resolver != static_choice)
     in.report("type", "wrong_resolver", what + " needs the static resolver");
   if (kind == kind_type::redis && embedded && environment == "prod")

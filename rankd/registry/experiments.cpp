@@ -201,7 +201,7 @@ class file_reader {
         report(pointer, "wrong_type", "each plan must be a string, not " + described(plan));
       else if (!is_plan_word(plan.get_ref<const std::string&>()))
         report(pointer, "bad_value",
-               quote_name(plan.get<std::string>()) + " is no name of a plan: those are letters, digits and `_`");
+               quote_name(plan.get<std::string>()) + " is not a plan name: use letters, digits and `_`");
       else if (entry.is_of(plan.get_ref<const std::string&>()))
         report(pointer, "duplicate_value", "plan `" + plan.get<std::string>() + "` is named twice");
       else
@@ -220,7 +220,7 @@ class file_reader {
       const auto to = in.integer("to", presence::required, {.min = 0, .max = last});
       arm.from = static_cast<std::uint32_t>(from.value_or(1));
       arm.to = static_cast<std::uint32_t>(to.value_or(0));
-      if (from && to && *to < *from) in.report("to", "bad_value", "the last bucket stands before the first");
+      if (from && to && *to < *from) in.report("to", "bad_value", "the last bucket is before the first");
       if (!from || !to) arm = {.name = arm.name, .from = 1, .to = 0, .set = {}};  // no bucket
       read_settings(in, arm);
       check_overlap(entry, arm, in.pointer_of("from"));

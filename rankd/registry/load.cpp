@@ -322,7 +322,7 @@ auto order_by_name(const std::vector<Entry>& entries) -> std::vector<std::uint32
 auto unknown_environment(std::string_view environment) -> braid::diagnostic {
   return {.code = "unknown_environment",
           .pointer = {},
-          .message = quote_name(environment) + " is none of the environments dev, test and prod",
+          .message = quote_name(environment) + " is not an environment: use dev, test or prod",
           .hint = braid::did_you_mean(environment, {environments.begin(), environments.end()}),
           .node = {},
           .source = {}};

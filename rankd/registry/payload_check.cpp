@@ -95,7 +95,7 @@ void payload_checker::check(const payload_rule& rule, const json& value, const p
   if (rule.allowed && !std::ranges::binary_search(*rule.allowed, canonical_json(value))) {
     std::string all;
     for (const std::string& each : *rule.allowed) all += (all.empty() ? "" : ", ") + each;
-    report(at, "bad_value", "the value is none of " + quote_name(all));
+    report(at, "bad_value", "the value must be one of " + quote_name(all));
   }
   if (value.is_object()) check_object(rule, value, at);
   if (value.is_array()) check_array(rule, value, at);

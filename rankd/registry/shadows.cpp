@@ -21,7 +21,7 @@ constexpr int_range runs_range{.min = 1, .max = 10'000};
 auto read_shadow(object_reader& in, std::string plan) -> shadow_settings {
   shadow_settings out{.plan = std::move(plan), .candidate = {}};
   if (const std::string* candidate = in.text("plan", presence::required)) out.candidate = *candidate;
-  if (out.candidate == out.plan) in.report("plan", "bad_value", "a plan is no candidate for itself");
+  if (out.candidate == out.plan) in.report("plan", "bad_value", "a plan cannot be its own candidate");
   if (const auto share = in.typed("share", presence::optional, value_type::floating)) {
     out.share = std::get<double>(*share);
     if (!(out.share > 0 && out.share <= 1)) in.report("share", "bad_value", "a share is above 0 and at most 1");

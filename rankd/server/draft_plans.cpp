@@ -33,7 +33,7 @@ auto answer_of(compiler_process& compiler, std::uint64_t number, ordered questio
   const auto error = answer.find("error");
   if (error == answer.end()) return answer;
   if (!error->is_object()) return refused("compiler_failed", "the compiler's answer is not as it should be");
-  return refused(error->value("code", "compiler_failed"), error->value("message", "the compiler says nothing more"));
+  return refused(error->value("code", "compiler_failed"), error->value("message", "the compiler printed no reason"));
 }
 
 /// What the engine says of an artifact that the compiler has made. It has no place in the source.

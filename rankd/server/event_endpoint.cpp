@@ -39,7 +39,7 @@ auto read_events(endpoint_context& context, served_request call) -> braid::task<
     co_return call.fail(answer_error(http_status::service_unavailable,
                                      is_full ? "events_overloaded" : "events_not_written",
                                      is_full ? "too many events wait for the disk; send these again later"
-                                             : "the disk did not take the events; send them again",
+                                             : "the events could not be written to the disk; send them again",
                                      call.record.request_id));
   }
   call.record.status = http_status::ok;
@@ -55,7 +55,7 @@ auto answer_events(endpoint_context& context, braid::http_exchange& x) -> braid:
   served_request call(context, endpoint::events, x);
   if (!call.check_head()) return {};
   if (context.serving().events == nullptr) {
-    call.fail(answer_error(http_status::not_found, "no_events", "this server takes no events: it runs without --events",
+    call.fail(answer_error(http_status::not_found, "no_events", "this server accepts no events: start it with --events",
                            call.record.request_id));
     return {};
   }

@@ -71,13 +71,13 @@ class counter_reader {
     if (const auto other = std::ranges::find_if(before, ends_otherwise); other != before.end())
       row_->report(of.idle_s != 0 ? "idle_s" : "window_s", "bad_value",
                    "the counter " + quote_name(other->name) + " ends the same hash otherwise",
-                   "give both the same end, or leave one out");
+                   "set the same expiry for both, or leave one out");
     if (of.window_s == 0) return;
     if (of.idle_s != 0)
       row_->report("window_s", "bad_value", "the hash ends by `idle_s` already", "leave out one of the two");
     else if (of.half_life_s != 0)
       row_->report("window_s", "bad_value", "a window would end what fades by `half_life_s`",
-                   "give `idle_s` in its place, some thirty half-lives");
+                   "use `idle_s` in its place, some thirty half-lives");
   }
 
   void read_endpoint(event_counter& out) {

@@ -61,7 +61,7 @@ auto page_needs_tokens(const braid::socket_address& at) -> braid::diagnostics {
       {.code = "page_needs_tokens",
        .pointer = {},
        .message = "the page of plans is for this machine alone where clients need no tokens, and " + at.to_string() +
-                  " is no loopback address",
+                  " is not a loopback address",
        .hint = "listen on 127.0.0.1 or [::1], or give --token-file",
        .node = {},
        .source = {}});

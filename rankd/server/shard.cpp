@@ -43,7 +43,7 @@ auto message_of(const braid::http_server::refusal& refusal, const braid::http_li
   switch (refusal.status) {
     case braid::http_status::not_found: return {"unknown_path", "there is no endpoint at this path"};
     case braid::http_status::method_not_allowed:
-      return {"method_not_allowed", "this path does not take that method; the field Allow says which ones"};
+      return {"method_not_allowed", "this path does not support that method; see the field Allow"};
     default: return {"internal_error", "the server failed to answer; its log has the reason"};
   }
 }

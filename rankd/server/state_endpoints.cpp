@@ -90,7 +90,7 @@ auto answer_shadow(endpoint_context& context, braid::http_exchange& x) -> braid:
   if (board == nullptr) {
     reply(context, x, endpoint::shadow,
           answer_error(http_status::not_found, "unknown_shadow",
-                       "no candidate runs beside a plan called " + quote_name(x.value("name")),
+                       "there is no candidate for a plan called " + quote_name(x.value("name")),
                        given_request_id(x.request())));
     return {};
   }

@@ -206,8 +206,8 @@ auto traffic_reader::read(source from) -> braid::checked<traffic_reader> {
   if (!is_long || made.bytes_ != traffic_head)
     return refused("not_traffic",
                    made.bytes_.starts_with(kind) ? "was recorded in a version of the format that this rankd cannot read"
-                                                 : "is no recorded traffic",
-                   "give a file that `rankd serve --record` has written");
+                                                 : "is not recorded traffic",
+                   "use a file that `rankd serve --record` has written");
   made.position_ = traffic_head.size();
   return made;
 }
@@ -249,7 +249,7 @@ auto traffic_reader::next() -> std::optional<frame> {
 }
 
 auto not_traffic(std::string message) -> std::unexpected<braid::diagnostics> {
-  return refused("not_traffic", std::move(message), "give a file that `rankd serve --record` has written");
+  return refused("not_traffic", std::move(message), "use a file that `rankd serve --record` has written");
 }
 
 }  // namespace rankd

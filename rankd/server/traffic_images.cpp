@@ -167,7 +167,7 @@ auto recorded_world::replace_by(const fs::path& file) -> braid::checked<void> {
   if (!document) return std::unexpected(document.error());
   const auto name = document->is_object() ? document->find("plan_name") : document->end();
   if (name == document->end() || !name->is_string())
-    return refused("missing_field", "states no `plan_name`, and so is no plan", {}, file);
+    return refused("missing_field", "has no `plan_name`, so it is not a plan", {}, file);
   const auto& plan = name->get_ref<const std::string&>();
   replacements_.insert_or_assign(plan,
                                  artifact_image{.name = plan, .file = file, .text = std::move(*text), .problems = {}});

@@ -87,7 +87,7 @@ auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<
   const auto request = read_request(frame.content);
   if (!request) return not_traffic("has a request that cannot be read");
   if (request->number == std::numeric_limits<std::uint64_t>::max())
-    return not_traffic("has a request with a number that no server gives");
+    return not_traffic("has a request with a number that no server assigns");
   ++taken_;
   next_number_ = std::max(next_number_, request->number + 1);
   if (!how_.request_id.empty() && how_.request_id != request->request_id) return std::nullopt;

@@ -87,7 +87,7 @@ auto obstacle(const store_entry& entry) -> std::optional<std::string_view> {
     if (record.kind() != record_kind::hash) {
       if (!is_utf8(record.text_at(at))) return not_text;
       if (record.kind() == record_kind::sorted_set && !std::isfinite(record.score_at(at)))
-        return "has a score that is no finite number";
+        return "has a score that is not a finite number";
       continue;
     }
     const hash_field field = record.field_at(at);

@@ -57,7 +57,7 @@ auto without_manifest(const fs::path& folder) -> braid::diagnostics {
     return store_diagnostic("store_missing", folder, "the folder holds no finished load",
                             "load data first: rankd load DATA.ndjson --store PATH");
   return store_diagnostic("store_foreign", folder, "this is not a store of rankd",
-                          "name a folder that rankd load made, or one that does not exist yet");
+                          "name a folder that rankd load has written, or one that does not exist yet");
 }
 
 /// Takes a decimal number and the character after it off the front of `text`.

@@ -251,8 +251,8 @@ void load_job::twin(const parsed_record& record, record_origin first, record_ori
   std::string message =
       "the key `" + std::string(record.key) + "` was given already at line " + std::to_string(first.line);
   if (first.file != second.file) message += " of " + files_[first.file].string();
-  braid::diagnostics problem(
-      line_diagnostic(second.line, "duplicate_key", "", message, "a load takes each key once; join the two lines"));
+  braid::diagnostics problem(line_diagnostic(second.line, "duplicate_key", "", message,
+                                             "each key may occur only once in a load; join the two lines"));
   problem.set_source(files_[second.file].string());
   diagnostics_.append(std::move(problem));
 }

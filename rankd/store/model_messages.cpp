@@ -96,9 +96,9 @@ class answer_reader final : public nlohmann::json_sax<json> {
   /// Returns what is wrong with the answer as a whole; empty if nothing is.
   [[nodiscard]] auto problem() const -> std::string {
     if (is_too_deep_) return "the answer nests deeper than " + std::to_string(max_depth) + " levels";
-    if (is_broken_) return "the answer is no JSON";
+    if (is_broken_) return "the answer is not valid JSON";
     if (!has_outputs_) return "the answer has no array `outputs`";
-    return has_other_item_ ? "an item of `outputs` is no object" : "";
+    return has_other_item_ ? "an item of `outputs` is not an object" : "";
   }
   /// Returns the tensors that were kept.
   [[nodiscard]] auto tensors() const noexcept -> const std::vector<tensor_in_answer>& { return tensors_; }
@@ -298,7 +298,7 @@ auto take_tensor(const tensor_in_answer& tensor, const model_call& what, row_ran
     return called + " has " + std::to_string(*width) + " values for each row; at most " + std::to_string(max_columns) +
            " are read";
   if (tensor.first_wrong)
-    return called + " has a value that is no finite number, for row " +
+    return called + " has a value that is not a finite number, for row " +
            std::to_string(rows.begin + *tensor.first_wrong / *width);
   for (std::size_t row = 0; row < rows.size(); ++row)
     for (std::size_t score = 0; score < chosen.count; ++score)
@@ -403,7 +403,7 @@ auto read_scores(std::string_view body, const model_call& what, row_range rows, 
   if (is_single) {
     if (answer.count() != 1)
       return "the answer has " + std::to_string(answer.count()) +
-             " tensors, and the node does not say which it wants: name one in `outputs`: " + names_of(answer);
+             " tensors, and the node does not say which to use: name one in `outputs`: " + names_of(answer);
     return take_tensor(answer.tensors().front(), what, rows, {.count = what.scores}, into);
   }
   for (std::size_t at = 0; at < what.outputs.size(); ++at) {

@@ -32,7 +32,7 @@ class model_category final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "rankd.model_server"; }
   [[nodiscard]] auto message(int value) const -> std::string override {
-    if (value == bad_answer) return "the answer is none of the inference protocol";
+    if (value == bad_answer) return "the answer does not follow the inference protocol";
     if (value == resting) return "its last calls have failed, so that it is left alone for a moment";
     return "the server answers with status " + std::to_string(value);
   }

@@ -153,7 +153,7 @@ void data_check::look_at(const parsed_record& record) {
   std::string message =
       "the key `" + std::string(record.key) + "` was given already at line " + std::to_string(known->second.line);
   if (known->second.file != here.file) message += " of " + files_[known->second.file].string();
-  report("duplicate_key", message, "a load takes each key once; join the two lines");
+  report("duplicate_key", message, "each key may occur only once in a load; join the two lines");
 }
 
 auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void> {
@@ -296,7 +296,7 @@ class sender {
 };
 
 auto sender::refused(std::string_view code, const std::string& why) const -> std::unexpected<braid::diagnostics> {
-  const std::string hint = has_begun_ ? "the next load of the same files goes on where this one ended"
+  const std::string hint = has_begun_ ? "the next load of the same files continues from here"
                                       : "nothing was written: check that the server answers there, and that the user "
                                         "and the password are right and may write";
   return rankd::refused(std::string(code), "the load failed: " + why, hint, place_of(*server_));

@@ -151,7 +151,7 @@ auto read_address(std::string_view text, redis_url& out) -> braid::checked<void>
   std::string_view rest = end == std::string_view::npos ? std::string_view() : text.substr(bracketed ? end + 1 : end);
   if (rest.empty()) return {};
   const auto port = rest.starts_with(':') ? number_of(rest.substr(1), UINT16_MAX) : std::nullopt;
-  if (!port || *port == 0) return bad_url("has something behind its host that is no port");
+  if (!port || *port == 0) return bad_url("has something behind its host that is not a port");
   node.port = static_cast<std::uint16_t>(*port);
   return {};
 }
@@ -175,7 +175,7 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
   if (const std::size_t slash = rest.find('/', rest.find_last_of('@') + 1); slash != std::string_view::npos) {
     const std::string_view database = rest.substr(slash + 1);
     if (!database.empty()) out.database = number_of(database, max_databases);
-    if (!database.empty() && !out.database) return bad_url("names a database that is no number");
+    if (!database.empty() && !out.database) return bad_url("names a database that is not a number");
     if (out.scheme->what == extent::cluster && out.database.value_or(0) != 0)
       return bad_url("names a database, and clusters have one");
     rest = rest.substr(0, slash);

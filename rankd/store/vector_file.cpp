@@ -68,7 +68,7 @@ auto checksum_of(vector_header header) -> std::uint32_t {
 /// The rest of the file is checked once it is mapped.
 auto check_header(const vector_header& header, std::uint64_t bytes, const fs::path& file) -> braid::checked<void> {
   if (std::string_view(header.magic.data(), header.magic.size()) != detail::vector_magic)
-    return refused("vectors_foreign", "this is no file of vectors", std::string(build_again), file);
+    return refused("vectors_foreign", "this is not a file of vectors", std::string(build_again), file);
   if (header.version > vector_file::version)
     return refused("vectors_newer", "the file of vectors has a format that this version does not know",
                    "use the version of rankd that made it, or make it again", file);
@@ -102,7 +102,7 @@ auto digest_text(const vector_header& header) -> std::string {
 }
 
 auto too_short(const fs::path& file) {
-  return refused("vectors_foreign", "this is no file of vectors: it is too short", std::string(build_again), file);
+  return refused("vectors_foreign", "this is not a file of vectors: it is too short", std::string(build_again), file);
 }
 
 /// The nearer one, or of equally near ones the lower id.
@@ -311,7 +311,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   if (!are_finite(values) || !are_finite(centroids))
     return corrupt("it has a number that is infinite or NaN", name).error();
   if (!std::ranges::all_of(squares_, [](double each) { return std::isfinite(each) && each >= 0; }))
-    return corrupt("it has a length that is no finite number", name).error();
+    return corrupt("its length is not a finite number", name).error();
 
   std::uint64_t slots = 0;
   std::uint64_t count = 0;

@@ -75,7 +75,7 @@ def literal(lines, outer):
 
 
 def value(rest, lines, outer):
-    """What stands after a key: on its line, or deeper below."""
+    """What comes after a key: on its line, or deeper below."""
     if rest == "|":
         lines.at += 1
         return literal(lines, outer)
@@ -106,7 +106,7 @@ def sequence(lines, depth):
     while lines.indent() == depth and lines.text().startswith("- "):
         word = lines.text()[2:]
         if KEY.match(word):
-            # A mapping as an item: its first key stands after the dash.
+            # A mapping as an item: its first key comes after the dash.
             lines.rows[lines.at] = " " * (depth + 2) + word
             made.append(mapping(lines, depth + 2))
         else:

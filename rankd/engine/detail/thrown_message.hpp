@@ -13,7 +13,7 @@ inline auto thrown_message(const std::exception_ptr& thrown) -> std::string {
   } catch (const std::exception& known) {
     return known.what();
   } catch (...) {
-    return "something that is no std::exception";
+    return "an object that is not a std::exception";
   }
 }
 

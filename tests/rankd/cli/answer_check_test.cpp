@@ -32,9 +32,9 @@ constexpr const char* from_95 =
 TEST_CASE("ids in order: the first position that differs is named") {
   CHECK(difference(ids("ids", "2,4,5,8,9")).empty());
   CHECK(difference(ids("ids", "2,5,4,8,9")) == "position 2: 5 is expected, and 4 is there");
-  CHECK(difference(ids("ids", "2,4,5,8")) == "position 5: the answer goes on with 9, and no more is expected");
+  CHECK(difference(ids("ids", "2,4,5,8")) == "position 5: the answer continues with 9, and no further id is expected");
   CHECK(difference(ids("ids", "2,4,5,8,9,7")) == "position 6: 7 is expected, and the answer ends after 5 rows");
-  CHECK(difference(ids("ids", "")) == "position 1: the answer goes on with 2, and no more is expected");
+  CHECK(difference(ids("ids", "")) == "position 1: the answer continues with 2, and no further id is expected");
   CHECK(difference(ids("first_ids", "2,4")).empty());
   CHECK(difference(ids("first_ids", "2,5")) == "position 2: 5 is expected, and 4 is there");
   const mismatch found = feed_outcome("[" + ids("ids", "2,5,4,8,9") + "]").failures.at(0);
@@ -51,12 +51,12 @@ TEST_CASE("ids as a set: what is missing and what is too much is named") {
   CHECK(difference(ids("contains", "9,2")).empty());
   CHECK(difference(ids("contains", "9,3,7")) == "expected and not there: 3, 7");
   CHECK(difference(ids("excludes", "3,7")).empty());
-  CHECK(difference(ids("excludes", "3,5")) == "5 stands at position 3, and is not to be in the answer");
+  CHECK(difference(ids("excludes", "3,5")) == "5 is at position 3, and must not be in the answer");
 }
 
 TEST_CASE("ids in order with others between") {
   CHECK(difference(ids("in_order", "2,5,9")).empty());
-  CHECK(difference(ids("in_order", "2,9,5")) == "5 does not stand after 9");
+  CHECK(difference(ids("in_order", "2,9,5")) == "5 does not occur after 9");
   CHECK(difference(ids("in_order", "2,3")) == "3 is not in the answer");
 }
 
@@ -96,16 +96,16 @@ TEST_CASE("rows in the order of a key, those without a value last") {
   CHECK(difference(R"({"kind":"sorted","key_id":2001,"order":"desc"})").empty());
   CHECK(difference(R"({"kind":"sorted","key_id":1,"order":"asc"})").empty());
   CHECK(difference(R"({"kind":"sorted","key_id":2001,"order":"asc"})") ==
-        "the rows are not in ascending order of final_score: row 2 (id 4) with 99.96 stands after row 1 (id 2) with "
+        "the rows are not in ascending order of final_score: row 2 (id 4) with 99.96 comes after row 1 (id 2) with "
         "99.98");
   CHECK(difference(R"({"kind":"sorted","key_id":3001,"order":"asc"})") ==
-        "the rows are not in ascending order of country: row 2 (id 4) with \"CA\" stands after row 1 (id 2) with "
+        "the rows are not in ascending order of country: row 2 (id 4) with \"CA\" comes after row 1 (id 2) with "
         "\"US\"");
 }
 
 TEST_CASE("an error is expected by its code and node") {
   CHECK(difference(R"({"kind":"error","code":"store_timeout"})") ==
-        "store_timeout is expected, and the request gives 5 rows");
+        "store_timeout is expected, and the request returns 5 rows");
   const std::string fault = R"("faults":[{"endpoint":"ep_0001","code":"store_timeout","key_prefix":"follow:"}],)";
   const auto with_fault = [&](const std::string& expected) {
     const auto found = feed_outcome("[" + expected + "]", fault).failures;
@@ -127,5 +127,5 @@ TEST_CASE("what stood in for nodes that failed is expected by their names") {
   const auto wanted = [](const std::string& names) { return R"([{"kind":"degraded","names":[)" + names + "]}]"; };
   CHECK(feed_outcome(wanted("")).failures.empty());
   CHECK(feed_outcome(wanted(R"("a","b")")).failures.at(0).message ==
-        "something is expected to stand in for a, b, and it does for nothing");
+        "a fallback is expected for a, b, and was used for nothing");
 }

@@ -118,8 +118,8 @@ TEST_CASE("what is wrong with a value or a word is said with the value or the wo
       {{"rank", "--why", "01"}, "--why: wants a whole number of 64 bits, not `01`"},
       {{"bench", "--plan", "p", "--http", "http://h", "--rate", "nan"},
        "--rate: wants a number from 0.001 to 10000000"},
-      {{"bench", "--plan", "p", "--http", "ftp://h"}, "--http: wants http://HOST:PORT or https://HOST:PORT"},
-      {{"bench", "--plan", "p", "--http", "http://h/"}, "--http: wants http://HOST:PORT or https://HOST:PORT"},
+      {{"bench", "--plan", "p", "--http", "ftp://h"}, "--http: must be http://HOST:PORT or https://HOST:PORT"},
+      {{"bench", "--plan", "p", "--http", "http://h/"}, "--http: must be http://HOST:PORT or https://HOST:PORT"},
       {{"serve", "--idle-timeout-ms", "0"}, "--idle-timeout-ms: wants a whole number from 1 to 86400000, not `0`"},
       {{"load", "--store", "redis:localhost"},
        "--store: `redis:localhost` is no store that this build can read or fill"}};

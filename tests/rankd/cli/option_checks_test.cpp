@@ -38,11 +38,10 @@ TEST_CASE("servers, addresses and stores are told from what only looks like them
   for (const char* fine : {"http://h", "http://127.0.0.1:80", "https://[::1]:8443"})
     CHECK(check_server_url(fine).empty());
   for (const char* wrong : {"", "h:80", "127.0.0.1:80", "ftp://h", "http://h/", "http://h/x", "http://u@h"})
-    CHECK(check_server_url(wrong) == "wants http://HOST:PORT or https://HOST:PORT");
+    CHECK(check_server_url(wrong) == "must be http://HOST:PORT or https://HOST:PORT");
   for (const char* fine : {"http://localhost:4318", "https://c.example/in/traces"})
     CHECK(check_collector_url(fine).empty());
-  CHECK(check_collector_url("localhost:4317") ==
-        "wants the URL of a collector that takes OTLP over HTTP: http://HOST:4318");
+  CHECK(check_collector_url("localhost:4317") == "must be the URL of a collector for OTLP over HTTP: http://HOST:4318");
   CHECK(check_listen("127.0.0.1:8080").empty());
   CHECK_FALSE(check_listen("localhost:8080").empty());
   for (const char* fine : {"folder", "./a:b", "lmdb:folder", "lmdb:a:b", "/tmp/a:b/c"})

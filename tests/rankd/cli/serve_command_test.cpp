@@ -376,7 +376,7 @@ TEST_CASE("what keeps a server from starting is said, with status 1") {
   CHECK(has(refusal({"--audit", "no folder/x"}), "[unwritable_file]"));
   CHECK(has(refusal({"--tls-cert", "tokens", "--tls-key", "none"}), "none#: there is no such file [unreadable_file]"));
   CHECK(has(refusal({"--tls-cert", "tokens", "--tls-key", "tokens"}), "[bad_certificate]"));
-  CHECK(has(refusal({"--ui", "--listen", "0.0.0.0:0"}), "0.0.0.0:0 is no loopback address [page_needs_tokens]"));
+  CHECK(has(refusal({"--ui", "--listen", "0.0.0.0:0"}), "0.0.0.0:0 is not a loopback address [page_needs_tokens]"));
   const running_server other(project.path());
   CHECK(has(refusal({"--listen", other.address().to_string()}), "cannot_listen"));
   {

@@ -131,7 +131,7 @@ TEST_CASE("less of a list is in the record, more is not, and is never guessed") 
   };
   const json less = json::parse(recorded().diff("reels_plan_a", fanout(4), {"--json"}).out).at("traffic");
   CHECK(less.at("compared") == 6);
-  CHECK(move_of(less, "visit 1", 7).at("why") == "`follow` gives it no longer, fanout 4 was 10");
+  CHECK(move_of(less, "visit 1", 7).at("why") == "`follow` no longer returns it, fanout 4 was 10");
   // User 1 has more than the ten that were read; of the others all were.
   const process_end more = recorded().diff("reels_plan_a", fanout(50));
   CHECK(more.status == 1);

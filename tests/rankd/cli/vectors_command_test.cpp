@@ -65,7 +65,7 @@ TEST_CASE("another file is another version of the plan, and a damaged one is ref
   CHECK(rankd_in(project.path(), {"plans"}).out != before);
   const json answer = json::parse(rankd_in(project.path(), {"rank"}, example("request.json")).out);
   CHECK(answer.at("candidates")[0].at("id") == 107);
-  project.write("vectors/products.rvec", "RANKDVEC is no file of vectors");
+  project.write("vectors/products.rvec", "RANKDVEC is not a file of vectors");
   CHECK(has(rankd_in(project.path(), {"validate"}).out, "vectors_foreign"));
 }
 

@@ -280,7 +280,7 @@ TEST_CASE("what an operator of a library throws, or leaves wrong, fails its node
     return outcome(bench, "mine::odd", R"({"what":")" + what + R"(","out_key":)" + key + "}", rows);
   };
   CHECK(odd("throw", "1001") == "operator_failed: it is cold");
-  CHECK(odd("throw_number", "1001") == "operator_failed: it threw something that is no std::exception");
+  CHECK(odd("throw_number", "1001") == "operator_failed: it threw an object that is not a std::exception");
   CHECK(odd("nan", "1001") == "non_finite_value: the value for `score` of row 3 (id 14) is not a finite number");
   CHECK(odd("null", "2001") ==
         "null_value: the value for `final_score` of row 3 (id 14) is null, which the key refuses");
@@ -364,7 +364,7 @@ TEST_CASE("a library is refused with all that is wrong with it") {
         "bad_operator: operator `raw::it`: its cost of a run must be a number from 0 on");
   CHECK(refusal_of([](raw_library& it) { it.one.inputs = 2; }).ends_with("further inputs are options"));
   CHECK(refusal_of([](raw_library& it) { it.one.inputs = 0; }) ==
-        "bad_operator: operator `raw::it`: it takes no rows, and only one that makes rows can do without");
+        "bad_operator: operator `raw::it`: it has no input rows, and only an operator that makes rows may have none");
   CHECK(refusal_of([](raw_library& it) {
           it.one.inputs = 0;
           it.one.effect = RANKD_MAKES_ROWS;
@@ -376,7 +376,7 @@ TEST_CASE("a library is refused with all that is wrong with it") {
     constexpr std::string_view front = "bad_operator: operator `raw::it`: option ";
     return all.starts_with(front) ? all.substr(front.size()) : all;
   };
-  CHECK(option([](rankd_option& it) { it.name = "trace"; }) == "`trace` has a name that every operator takes already");
+  CHECK(option([](rankd_option& it) { it.name = "trace"; }) == "`trace` has a name that every operator already has");
   CHECK(option([](rankd_option& it) { it.name = "Upper"; }).contains("the name of an option must be"));
   CHECK(option([](rankd_option& it) { it.kind = 10; }) == "`choice` is of no kind that there is");
   CHECK(option([](rankd_option& it) { it.bindable = 1; }).contains("cannot be bound to params"));
@@ -461,7 +461,7 @@ TEST_CASE("a library whose static constructors end a process is refused, and thi
   };
   const std::string lead = "bad_library: its static constructors cannot run: loading it ";
   CHECK(refusal("throws") == lead + "threw no table at /opt/table");
-  CHECK(refusal("throws 7") == lead + "threw an object that is no std::exception");
+  CHECK(refusal("throws 7") == lead + "threw an object that is not a std::exception");
   CHECK(refusal("aborts").starts_with(lead + "ended the process by signal "));
   CHECK(refusal("exits") == lead + "ended the process with status 3");
   CHECK(refusal("nothing") == "bad_library: it has no function `rankd_operators`");

@@ -136,7 +136,7 @@ TEST_CASE("diagnostics are sentences, and a misspelt field gets a hint") {
         "the value must be of type null, integer or string, not an array");
   CHECK(only(R"({"minLength":2})", "\"a\"").message == "the value must have at least 2 characters, not 1");
   CHECK(only(R"({"maximum":2.5})", "3").message == "the value must be at most 2.5");
-  CHECK(only(R"({"enum":["a",1]})", "2").message == "the value is none of `\"a\", 1`");
+  CHECK(only(R"({"enum":["a",1]})", "2").message == "the value must be one of `\"a\", 1`");
   CHECK(only(R"({"properties":{"weight":{}},"additionalProperties":false})", R"({"wieght":1})").hint ==
         "did you mean `weight`?");
 }

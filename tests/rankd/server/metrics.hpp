@@ -16,7 +16,7 @@ namespace rankd::testing {
 class metric_reader {
  public:
   /// All samples by name and labels, as they are written. Throws for whatever the format does not allow: samples
-  /// without their family in front, a family or a sample that stands there twice, names and labels that are none,
+  /// without their family in front, a family or a sample that is listed twice, names and labels that are none,
   /// buckets that do not grow or do not end with all.
   auto read(std::string_view text) -> std::map<std::string, double> {
     if (!text.empty() && text.back() != '\n') fail("the last line does not end");

@@ -167,8 +167,8 @@ TEST_CASE("another file is refused, and one of a later version") {
     CHECK(made.error().front().source == (folder.path() / "file").string());
     return made.error().front().code + ": " + made.error().front().message;
   };
-  CHECK(code_of("") == "not_traffic: is no recorded traffic");
-  CHECK(code_of("{\"a\":1,\"b\":2,\"c\":3}") == "not_traffic: is no recorded traffic");
+  CHECK(code_of("") == "not_traffic: is not recorded traffic");
+  CHECK(code_of("{\"a\":1,\"b\":2,\"c\":3}") == "not_traffic: is not recorded traffic");
   CHECK(code_of("rankd traffic 2\n") ==
         "not_traffic: was recorded in a version of the format that this rankd cannot read");
   const auto none = traffic_reader::open(folder.path() / "none");

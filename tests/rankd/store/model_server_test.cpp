@@ -192,20 +192,21 @@ TEST_CASE("an answer that is none says what is wrong with it") {
   options.breaker.failures = 0;
   model_server& server = at.add(options);
   const std::array<std::pair<std::string, std::string_view>, 12> cases{{
-      {outputs_of(tensor_of("[2]", "[1,-Infinity]")), "the tensor `y` has a value that is no finite number, for row 1"},
+      {outputs_of(tensor_of("[2]", "[1,-Infinity]")),
+       "the tensor `y` has a value that is not a finite number, for row 1"},
       {"[]", "the answer has no array `outputs`"},
       {"{}", "the answer has no array `outputs`"},
-      {R"({"outputs":[1]})", "an item of `outputs` is no object"},
-      {outputs_of(""), "the answer has 0 tensors, and the node does not say which it wants: name one in `outputs`: "},
+      {R"({"outputs":[1]})", "an item of `outputs` is not an object"},
+      {outputs_of(""), "the answer has 0 tensors, and the node does not say which to use: name one in `outputs`: "},
       {outputs_of(tensor_of("[2]", "[1,2]") + "," + tensor_of("[2]", "[1,2]")),
-       "the answer has 2 tensors, and the node does not say which it wants: name one in `outputs`: `y`, `y`"},
+       "the answer has 2 tensors, and the node does not say which to use: name one in `outputs`: `y`, `y`"},
       {outputs_of(tensor_of("[3]", "[1,2,3]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[2,18446744073709551615,2]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[2,2]", "[1,2,3,4]")),
        "the tensor `y` has 2 values for each row, and the plan wants 1; `outputs` can name one column, such as `y[1]`"},
       {outputs_of(tensor_of("[2]", "[1]")), "the tensor `y` has 1 values in place of 2"},
-      {outputs_of(tensor_of("[2]", R"([1,"2"])")), "the tensor `y` has a value that is no finite number, for row 1"},
+      {outputs_of(tensor_of("[2]", R"([1,"2"])")), "the tensor `y` has a value that is not a finite number, for row 1"},
   }};
   for (const auto& [text, why] : cases) {
     CAPTURE(text);
@@ -215,7 +216,7 @@ TEST_CASE("an answer that is none says what is wrong with it") {
   }
   at.answer = answer_with(R"({"outputs":[{"data":[nan]}]})");
   CHECK(at.ask(server, call_of()) == "model_bad_answer");
-  CHECK(at.last.contains("the answer is no JSON"));
+  CHECK(at.last.contains("the answer is not valid JSON"));
   const std::array<std::string_view, 1> wanted{"z"};
   model_call named = call_of();
   named.outputs = wanted;

@@ -101,12 +101,12 @@ function obstacleOfNode(node: CachingNode, cached: CachingNode): Obstacle | unde
   const isSelf = node === cached;
   if (node.cache !== undefined && !isSelf)
     return {
-      message: `the rows are made of those of ${name}, which has a cache itself`,
+      message: `the rows are computed from those of ${name}, which has a cache itself`,
       hint: "leave out one of the two caches",
     };
   if (node.fallback !== undefined)
     return {
-      message: `${isSelf ? "the node" : `the rows are made of those of ${name}, which`} has a fallback, and what stands in must not be kept`,
+      message: `${isSelf ? "the node" : `the rows are computed from those of ${name}, which`} has a fallback, whose rows must not be cached`,
       hint: "leave out the fallback, or the cache",
     };
   if (node.op?.name === "core::candidates")

@@ -15,9 +15,9 @@ export interface ColumnNode extends GraphNode {
 const joinName = "core::join";
 /** Operators that add columns and write over none, and the params that list them: the first that is given counts. */
 const addingOps: Readonly<Record<string, { readonly params: readonly string[]; readonly hint: string }>> = {
-  [joinName]: { params: ["map", "select"], hint: "give the values another key by `map`" },
-  "core::call_models": { params: ["out_keys"], hint: "give the scores a key that no node before has written" },
-  "core::extract_features": { params: ["out_keys"], hint: "give the features keys that no node before has written" },
+  [joinName]: { params: ["map", "select"], hint: "rename the key by `map`" },
+  "core::call_models": { params: ["out_keys"], hint: "write the scores under a key that no node before has written" },
+  "core::extract_features": { params: ["out_keys"], hint: "write the features under keys that no node before has written" },
   "core::fetch_features": { params: ["keys"], hint: "fetch a feature once, before any other node writes its key" },
   "core::hash": { params: ["keys"], hint: "read a field once, and before its key is written" },
 };
@@ -127,7 +127,7 @@ function holeProblems(
       code: "unknown_column",
       pointer: paramPointer(node, param),
       message: `{${name}} has no value: ${rows}`,
-      hint: "add the column before, or take the value from a param: {P.NAME}",
+      hint: "add the column before, or read the value from a param: {P.NAME}",
       node: node.id,
     });
   }
@@ -164,7 +164,7 @@ function substituteProblem(
   return {
     code: "fallback_lacks_column",
     pointer: pointerTo(fallback.pointer, "use"),
-    message: `the rows of what stands in have no values for keys that those of the node have: ${named}`,
+    message: `the fallback does not provide these columns of the node: ${named}`,
     hint: "list them in `nulls`: they are null then",
     node: node.id,
   };

@@ -93,7 +93,7 @@ function readPatterns(fallback: Reader, known: readonly string[]): void {
     }
     if (seen.has(item)) report("duplicate_value", "it is listed twice");
     else if (!known.some((code) => standsFor(item, code)))
-      report("unknown_code", `\`${item}\` stands for no failure that can be answered`, didYouMean(item, known));
+      report("unknown_code", `\`${item}\` matches no failure that can have a fallback`, didYouMean(item, known));
     seen.add(item);
   }
 }
@@ -104,7 +104,7 @@ function readUse(fallback: Reader, inputs: number, numbers: ReadonlyMap<string, 
   if (!isObject(use)) {
     const chosen = fallback.choice("use", "required", ["input", "empty"]);
     if (chosen === "input" && inputs === 0)
-      fallback.report("use", "bad_value", "the node takes no rows that it could pass on", "let another node stand in");
+      fallback.report("use", "bad_value", "the node has no input whose rows it could pass on", "let another node stand in");
     return chosen as "input" | "empty" | undefined;
   }
   const own = new Reader(use, pointerTo(fallback.pointer, "use"), fallback.problems);
@@ -167,7 +167,7 @@ export function readPlanFallback(top: Reader, planName: unknown, required: reado
   if (name !== undefined && !/^[A-Za-z0-9_]+$/.test(name))
     fallback.report("plan", "bad_name", `\`${name}\` is not letters, digits and \`_\``);
   else if (name !== undefined && name === planName)
-    fallback.report("plan", "bad_value", "a plan does not stand in for itself", "name another plan");
+    fallback.report("plan", "bad_value", "a plan cannot be its own fallback", "name another plan");
   readPatterns(fallback, ofPlans);
   fallback.integer("reserve_ms", "optional", 1n, maxReserveMs);
   fallback.refuseUnknownFields();
@@ -201,7 +201,7 @@ function checkChains(nodes: readonly FallbackNode[], problems: Problem[]): void 
     if (seenFrom.get(at) !== start) continue;
     const { id, fallback } = nodes[at]!;
     const pointer = pointerTo(fallback!.pointer, "use");
-    problems.push({ code: "cycle", pointer, message: `\`${id}\` stands in for itself`, hint: "", node: id });
+    problems.push({ code: "cycle", pointer, message: `\`${id}\` is its own fallback`, hint: "", node: id });
   }
 }
 

@@ -46,7 +46,7 @@ function ascendingRule(): (item: unknown) => ItemProblem | undefined {
     const wrong = numberProblem(item, "float");
     if (wrong !== undefined) return { code: wrong.code, message: `an item ${wrong.message}` };
     const value = floatOf(item);
-    if (value < before) return { code: "not_sorted", message: "it comes after a greater one" };
+    if (value < before) return { code: "not_sorted", message: "it is less than the item before it" };
     before = value;
     return undefined;
   };

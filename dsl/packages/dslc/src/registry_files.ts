@@ -110,7 +110,7 @@ export function checkRegistries(folder: string, environment: string, root: strin
   if (!environments.includes(environment)) {
     const hint = didYouMean(environment, environments);
     throw new ProjectError(
-      `\`${environment}\` is none of the environments dev, test and prod${hint === "" ? "" : `; ${hint}`}`,
+      `\`${environment}\` is not an environment: use dev, test or prod${hint === "" ? "" : `; ${hint}`}`,
     );
   }
   const check = new Check(root);

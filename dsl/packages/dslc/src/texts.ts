@@ -49,7 +49,7 @@ function misread(tree: JsonObject, pointer: string, wanted: Reading, declared: R
     found.push({
       code: "string_in_arithmetic",
       pointer,
-      message: "a string stands where a number is wanted",
+      message: "expected a number, got a string",
       hint: "its length and its bucket are numbers",
       node: "",
     });
@@ -57,7 +57,7 @@ function misread(tree: JsonObject, pointer: string, wanted: Reading, declared: R
     found.push({
       code: "text_wants_string",
       pointer,
-      message: "a string is wanted here, and this is none",
+      message: "expected a string, got another value",
       hint: "",
       node: "",
     });

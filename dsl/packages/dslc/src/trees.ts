@@ -283,8 +283,8 @@ export function checkBuckets(tree: unknown, pointer: string, declared: Registrie
   problems.push({
     code: "bucket_wants_integer",
     pointer: pointerTo(pointer, "x"),
-    message: "a bucket is that of an integer, and this may be a fraction",
-    hint: "take the bucket of an id",
+    message: "a bucket needs an integer, and this may be a fraction",
+    hint: "use the bucket of an id",
     node: "",
   });
 }
@@ -306,7 +306,7 @@ function checkListKey(
     return;
   }
   if (key?.type !== "string")
-    report("in_wants_string_key", "/lhs", "a list of strings wants a key or a param that holds strings on its left");
+    report("in_wants_string_key", "/lhs", "the left side of a list of strings must be a key or a param of strings");
 }
 
 function refusedPattern(pattern: string, ignoreCase: boolean): string | undefined {

@@ -417,7 +417,7 @@ class Validator {
       params.report(
         param.name,
         "unused_param",
-        `\`${param.name}\` means something only where \`${param.when}\` is ${values.map((each) => `\`${each}\``).join(" or ")}`,
+        `\`${param.name}\` has an effect only if \`${param.when}\` is ${values.map((each) => `\`${each}\``).join(" or ")}`,
       );
     return [];
   }

@@ -19,7 +19,7 @@ export function noVector(pointer: string): Problem {
   return {
     code: "wants_vector",
     pointer,
-    message: "the key of a vector is wanted here, and this is none",
+    message: "expected a key of type vector",
     hint: "vectors are keys of type vector, as keys.toml declares them",
     node: "",
   };

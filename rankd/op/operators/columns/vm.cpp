@@ -43,7 +43,7 @@ auto null_params(const std::vector<read_param>& read, std::span<const scalar> gi
     ++count;
   }
   if (count == 0) return {};
-  return std::string("; the request gives no value for ") + (count == 1 ? "the param " : "the params ") + names +
+  return std::string("; the request sets no value for ") + (count == 1 ? "the param " : "the params ") + names +
          ", which the formula reads";
 }
 
@@ -95,7 +95,7 @@ void check_result(const key_entry& key, const plan_param& out_key, const plan_pa
   };
   const bool of_numbers = key.type == value_type::floating || key.type == value_type::integer;
   if (!of_numbers && key.type != value_type::string)
-    problems.add(wrong_key_type(key, out_key, "an expression gives floats, ints or strings"));
+    problems.add(wrong_key_type(key, out_key, "an expression returns floats, ints or strings"));
   else if (program.is_refused())
     return;  // the tree has been complained about
   else if (of_numbers && !program.gives_numbers())

@@ -308,7 +308,7 @@ auto entry() -> op_entry {
           .change = row_change::matched,
           .doc = "Combines rows with their partners of another node: the rows with the same value of a key.",
           .bind = &bind_join,
-          .adds = {.option = "map", .otherwise = "select", .hint = "give the values another key by `map`"}};
+          .adds = {.option = "map", .otherwise = "select", .hint = "rename the key by `map`"}};
 }
 
 }  // namespace rankd::detail::join_op
