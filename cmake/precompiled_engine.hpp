@@ -4,4 +4,4 @@
 #include "precompiled_ops.hpp"
 
 #include <rankd/engine/engine.hpp>
-#include <rankd/engine/plan_library.hpp>
+#include <rankd/engine/plans/plan_library.hpp>

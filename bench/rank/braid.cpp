@@ -3,7 +3,7 @@
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/expr/expr_world.hpp>
 
-#include <rankd/engine/closed_load.hpp>
+#include <rankd/engine/batch/closed_load.hpp>
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/expr/parse.hpp>
 #include <rankd/rows/column_builder.hpp>

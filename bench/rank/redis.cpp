@@ -5,7 +5,7 @@
 #include <tests/support/fault_proxy.hpp>
 #include <tests/support/redis_server.hpp>
 
-#include <rankd/engine/closed_load.hpp>
+#include <rankd/engine/batch/closed_load.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_store.hpp>

@@ -2,10 +2,10 @@
 #include <rankd/cli/check_session.hpp>
 
 #include <rankd/cli/diff_lines.hpp>
-#include <rankd/cli/plan_tests.hpp>
-#include <rankd/engine/bound_plan.hpp>
+#include <rankd/cli/plan_tests/plan_tests.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
 #include <rankd/engine/plan_check.hpp>
-#include <rankd/engine/plan_comparison.hpp>
+#include <rankd/engine/explain/plan_comparison.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/operator_library.hpp>

@@ -1,17 +1,17 @@
 // rankd/cli/command_line.cpp: the command line of rankd.
 #include <rankd/cli/detail/command_line.hpp>
 
-#include <rankd/cli/check_command.hpp>
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/check_command.hpp>
+#include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/detail/common_options.hpp>
-#include <rankd/cli/events_command.hpp>
-#include <rankd/cli/experiment_options.hpp>
-#include <rankd/cli/option_checks.hpp>
-#include <rankd/cli/printable.hpp>
-#include <rankd/cli/replay_command.hpp>
+#include <rankd/cli/commands/events_command.hpp>
+#include <rankd/cli/experiments/experiment_options.hpp>
+#include <rankd/cli/checks/option_checks.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/commands/replay_command.hpp>
 #include <rankd/cli/detail/serve_arguments.hpp>
-#include <rankd/cli/test_command.hpp>
-#include <rankd/cli/vectors_command.hpp>
+#include <rankd/cli/commands/test_command.hpp>
+#include <rankd/cli/commands/vectors_command.hpp>
 #include <rankd/store/redis_options.hpp>
 
 #include <braid/base/error.hpp>

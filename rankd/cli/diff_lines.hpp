@@ -1,7 +1,7 @@
 // rankd/cli/diff_lines.hpp: the difference of two plans for people.
 #pragma once
 
-#include <rankd/engine/plan_comparison.hpp>
+#include <rankd/engine/explain/plan_comparison.hpp>
 
 #include <string>
 

@@ -2,8 +2,8 @@
 #include <rankd/cli/workspace.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
-#include <rankd/cli/printable.hpp>
-#include <rankd/cli/progress.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/progress.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/plan/catalog.hpp>

@@ -1,7 +1,7 @@
 // rankd/cli/workspace.hpp: a project opened by a command: its registries, its plans, its stores.
 #pragma once
 
-#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
 #include <rankd/registry/experiments.hpp>
 #include <rankd/registry/project.hpp>
 #include <rankd/registry/registries.hpp>

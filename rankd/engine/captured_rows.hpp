@@ -1,7 +1,7 @@
 // rankd/engine/captured_rows.hpp: the rows of a node in one request, kept as data: what each stage saw and dropped.
 #pragma once
 
-#include <rankd/engine/explanation.hpp>
+#include <rankd/engine/explain/explanation.hpp>
 #include <rankd/plan/capture.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/registries.hpp>

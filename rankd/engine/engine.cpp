@@ -6,8 +6,8 @@
 #include <rankd/engine/detail/explain.hpp>
 #include <rankd/engine/detail/request_state.hpp>
 #include <rankd/engine/detail/thrown_message.hpp>
-#include <rankd/engine/page_cursors.hpp>
-#include <rankd/engine/plan_needs.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/engine/plans/plan_needs.hpp>
 #include <rankd/rows/concat.hpp>
 
 #include <braid/base/config.hpp>

@@ -1,11 +1,11 @@
 // rankd/engine/engine.hpp: runs plans for requests on a runtime.
 #pragma once
 
-#include <rankd/engine/bound_plan.hpp>
-#include <rankd/engine/chunk_cache.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
+#include <rankd/engine/caching/chunk_cache.hpp>
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/ranking.hpp>
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/shared_reads.hpp>
 #include <rankd/store/store.hpp>

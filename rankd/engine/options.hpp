@@ -1,7 +1,7 @@
 // rankd/engine/options.hpp: how an engine runs its plans.
 #pragma once
 
-#include <rankd/engine/row_cache.hpp>
+#include <rankd/engine/caching/row_cache.hpp>
 
 #include <braid/base/clock.hpp>
 

@@ -2,7 +2,7 @@
 #include <rankd/engine/ranking.hpp>
 
 #include <rankd/engine/detail/json_parts.hpp>
-#include <rankd/engine/plan_experiments.hpp>
+#include <rankd/engine/plans/plan_experiments.hpp>
 #include <rankd/registry/json_text.hpp>
 
 #include <string_view>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
-#include <rankd/engine/explanation.hpp>
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/explain/explanation.hpp>
+#include <rankd/engine/requests/request.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/rows/row_set.hpp>
 

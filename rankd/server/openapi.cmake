@@ -6,7 +6,7 @@ file(READ ${PROJECT_SOURCE_DIR}/docs/openapi.json openapi_text HEX)
 string(REGEX REPLACE "(..)" "0x\\1," openapi_bytes "${openapi_text}")
 file(CONFIGURE OUTPUT ${OPENAPI_CPP} @ONLY CONTENT [=[
 // Made by rankd/server/openapi.cmake from docs/openapi.json.
-#include <rankd/server/openapi.hpp>
+#include <rankd/server/endpoints/openapi.hpp>
 
 namespace rankd {
 namespace {

@@ -20,7 +20,7 @@ foreach(file "=page.html=text/html" /page.css=page.css=text/css /page.mjs=page.m
 endforeach()
 file(CONFIGURE OUTPUT ${PAGE_CPP} @ONLY CONTENT [=[
 // Made by rankd/server/page.cmake from rankd/server/page.
-#include <rankd/server/page.hpp>
+#include <rankd/server/studio/page.hpp>
 
 namespace rankd {
 namespace {

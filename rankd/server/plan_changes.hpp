@@ -1,10 +1,10 @@
 // rankd/server/plan_changes.hpp: changes of the plans that are served, counted and logged.
 #pragma once
 
-#include <rankd/engine/plan_library.hpp>
+#include <rankd/engine/plans/plan_library.hpp>
 #include <rankd/registry/registry_change.hpp>
 #include <rankd/registry/shadows.hpp>
-#include <rankd/server/serve_log.hpp>
+#include <rankd/server/files/serve_log.hpp>
 
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>

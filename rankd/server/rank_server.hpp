@@ -3,14 +3,14 @@
 
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/shadows.hpp>
-#include <rankd/server/audit_line.hpp>
+#include <rankd/server/sinks/audit_line.hpp>
 #include <rankd/server/plan_changes.hpp>
-#include <rankd/server/plan_source.hpp>
-#include <rankd/server/serve_log.hpp>
+#include <rankd/server/studio/plan_source.hpp>
+#include <rankd/server/files/serve_log.hpp>
 #include <rankd/server/serve_options.hpp>
-#include <rankd/server/span_exporter.hpp>
+#include <rankd/server/traces/span_exporter.hpp>
 #include <rankd/server/store_scrubber.hpp>
-#include <rankd/server/traffic_writer.hpp>
+#include <rankd/server/traffic/traffic_writer.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/engine/options.hpp>
-#include <rankd/server/token_list.hpp>
+#include <rankd/server/endpoints/token_list.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>

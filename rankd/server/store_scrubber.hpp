@@ -1,7 +1,7 @@
 // rankd/server/store_scrubber.hpp: reads the files of stores again while a server serves, and reports damage.
 #pragma once
 
-#include <rankd/server/serve_log.hpp>
+#include <rankd/server/files/serve_log.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>

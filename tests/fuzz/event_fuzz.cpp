@@ -2,8 +2,8 @@
 #include <tests/fuzz/diagnostics.hpp>
 #include <tests/fuzz/target.hpp>
 
-#include <rankd/server/event.hpp>
-#include <rankd/server/event_log.hpp>
+#include <rankd/server/events/event.hpp>
+#include <rankd/server/events/event_log.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
 

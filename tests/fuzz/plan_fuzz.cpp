@@ -5,7 +5,7 @@
 #include <tests/rankd/op/op_world.hpp>
 
 #include <rankd/abi/operators.hpp>
-#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/registry/digest.hpp>
 

@@ -3,7 +3,7 @@
 #include <tests/fuzz/target.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // tests/fuzz/traffic_fuzz.cpp: any bytes as a file of recorded traffic, as the content of its frames, and as reads.
 #include <tests/fuzz/target.hpp>
 
-#include <rankd/server/traffic_file.hpp>
+#include <rankd/server/traffic/traffic_file.hpp>
 #include <rankd/store/replayed_reads.hpp>
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/server/traffic_world.hpp>

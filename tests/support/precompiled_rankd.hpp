@@ -6,4 +6,4 @@
 #include <nlohmann/json.hpp>
 
 #include <rankd/engine/engine.hpp>
-#include <rankd/engine/plan_library.hpp>
+#include <rankd/engine/plans/plan_library.hpp>

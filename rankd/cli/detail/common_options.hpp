@@ -1,8 +1,8 @@
 // rankd/cli/detail/common_options.hpp: options that several commands have.
 #pragma once
 
-#include <rankd/cli/commands.hpp>
-#include <rankd/cli/option_checks.hpp>
+#include <rankd/cli/commands/commands.hpp>
+#include <rankd/cli/checks/option_checks.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // rankd/cli/detail/serve_arguments.hpp: the part of the command line that is about serving.
 #pragma once
 
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <functional>
 

@@ -2,10 +2,10 @@
 // requests.
 #pragma once
 
-#include <rankd/engine/plan_caches.hpp>
+#include <rankd/engine/plans/plan_caches.hpp>
 #include <rankd/engine/ranking.hpp>
-#include <rankd/engine/request.hpp>
-#include <rankd/engine/row_cache.hpp>
+#include <rankd/engine/requests/request.hpp>
+#include <rankd/engine/caching/row_cache.hpp>
 
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/engine/detail/request_state.hpp>
-#include <rankd/engine/explanation.hpp>
+#include <rankd/engine/explain/explanation.hpp>
 #include <rankd/engine/ranking.hpp>
 
 #include <braid/base/clock.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/registry/registries.hpp>
 

@@ -1,11 +1,11 @@
 // rankd/engine/detail/request_state.hpp: what one run of a plan for one request works on, and the nodes of its graph.
 #pragma once
 
-#include <rankd/engine/bound_plan.hpp>
-#include <rankd/engine/chunk_cache.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
+#include <rankd/engine/caching/chunk_cache.hpp>
 #include <rankd/engine/detail/cached_parts.hpp>
 #include <rankd/engine/options.hpp>
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/op/usage.hpp>
 #include <rankd/rows/row_set.hpp>

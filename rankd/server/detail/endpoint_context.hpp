@@ -2,15 +2,15 @@
 #pragma once
 
 #include <rankd/engine/engine.hpp>
-#include <rankd/server/admission_gate.hpp>
-#include <rankd/server/concurrency_limit.hpp>
+#include <rankd/server/admission/admission_gate.hpp>
+#include <rankd/server/admission/concurrency_limit.hpp>
 #include <rankd/server/detail/request_sink.hpp>
 #include <rankd/server/detail/serve_shared.hpp>
-#include <rankd/server/endpoint.hpp>
-#include <rankd/server/error_answer.hpp>
-#include <rankd/server/metered_store.hpp>
-#include <rankd/server/serve_metrics.hpp>
-#include <rankd/server/token_list.hpp>
+#include <rankd/server/endpoints/endpoint.hpp>
+#include <rankd/server/endpoints/error_answer.hpp>
+#include <rankd/server/metrics/metered_store.hpp>
+#include <rankd/server/metrics/serve_metrics.hpp>
+#include <rankd/server/endpoints/token_list.hpp>
 
 #include <braid/net/http_message.hpp>
 #include <braid/net/http_server.hpp>

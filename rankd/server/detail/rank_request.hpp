@@ -3,7 +3,7 @@
 
 #include <rankd/server/detail/served_request.hpp>
 
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 
 #include <braid/coro/task.hpp>
 

@@ -1,7 +1,7 @@
 // rankd/server/detail/request_sink.hpp: the receivers of requests that have ended: metrics, logs, files, spans.
 #pragma once
 
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 
 #include <memory>
 #include <string_view>

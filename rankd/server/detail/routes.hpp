@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/server/detail/endpoints.hpp>
-#include <rankd/server/in_flight_shares.hpp>
+#include <rankd/server/admission/in_flight_shares.hpp>
 
 #include <braid/net/http_message.hpp>
 

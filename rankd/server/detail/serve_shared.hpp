@@ -2,10 +2,10 @@
 #pragma once
 
 #include <rankd/engine/engine.hpp>
-#include <rankd/server/in_flight_shares.hpp>
+#include <rankd/server/admission/in_flight_shares.hpp>
 #include <rankd/server/rank_server.hpp>
 #include <rankd/server/serve_options.hpp>
-#include <rankd/server/shadow_boards.hpp>
+#include <rankd/server/shadow/shadow_boards.hpp>
 
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>

@@ -3,12 +3,12 @@
 
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/ranking.hpp>
-#include <rankd/server/audit_line.hpp>
+#include <rankd/server/sinks/audit_line.hpp>
 #include <rankd/server/detail/endpoint_context.hpp>
 #include <rankd/server/detail/held_body.hpp>
-#include <rankd/server/endpoint.hpp>
-#include <rankd/server/error_answer.hpp>
-#include <rankd/server/in_flight_shares.hpp>
+#include <rankd/server/endpoints/endpoint.hpp>
+#include <rankd/server/endpoints/error_answer.hpp>
+#include <rankd/server/admission/in_flight_shares.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>

@@ -1,7 +1,7 @@
 // rankd/server/detail/shadow_ask.hpp: a request that a candidate is run for as well.
 #pragma once
 
-#include <rankd/server/shadow_board.hpp>
+#include <rankd/server/shadow/shadow_board.hpp>
 
 #include <chrono>
 #include <memory>

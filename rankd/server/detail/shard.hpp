@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/server/detail/endpoint_context.hpp>
-#include <rankd/server/own_hosts.hpp>
+#include <rankd/server/endpoints/own_hosts.hpp>
 
 #include <braid/io/tls.hpp>
 #include <braid/net/http_server.hpp>

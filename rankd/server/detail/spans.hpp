@@ -1,7 +1,7 @@
 // rankd/server/detail/spans.hpp: the trace that a request belongs to.
 #pragma once
 
-#include <rankd/server/audit_line.hpp>
+#include <rankd/server/sinks/audit_line.hpp>
 #include <rankd/server/detail/endpoint_context.hpp>
 
 #include <braid/net/http_server.hpp>

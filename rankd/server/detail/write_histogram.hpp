@@ -1,8 +1,8 @@
 // rankd/server/detail/write_histogram.hpp: a histogram as samples of its family.
 #pragma once
 
-#include <rankd/server/exposition.hpp>
-#include <rankd/server/time_histogram.hpp>
+#include <rankd/server/metrics/exposition.hpp>
+#include <rankd/server/metrics/time_histogram.hpp>
 
 #include <array>
 #include <charconv>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/answer_check_test.cpp: each kind of expectation is met or not, with a difference that can be read.
-#include <rankd/cli/answer_check.hpp>
+#include <rankd/cli/plan_tests/answer_check.hpp>
 
 #include <tests/rankd/cli/feed_tests.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/cli/batch_command_test.cpp: rankd batch as a program: parts, streams, interruptions.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/support/eventually.hpp>

@@ -1,6 +1,6 @@
 // tests/rankd/cli/batch_output_test.cpp: answers get their name when they are complete, and are continued only where
 // nothing has changed.
-#include <rankd/cli/batch_output.hpp>
+#include <rankd/cli/output/batch_output.hpp>
 
 #include <tests/support/process.hpp>
 #include <tests/support/scratch_folder.hpp>

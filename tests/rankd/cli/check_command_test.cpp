@@ -1,5 +1,5 @@
 // tests/rankd/cli/check_command_test.cpp: rankd check --stdin: a line for each line, until standard input ends.
-#include <rankd/cli/check_command.hpp>
+#include <rankd/cli/commands/check_command.hpp>
 
 #include <rankd/store/line_reader.hpp>
 #include <tests/rankd/cli/project_copy.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/checkup_test.cpp: what the doctor finds of projects and machines that are right or wrong.
-#include <rankd/cli/checkup.hpp>
+#include <rankd/cli/checks/checkup.hpp>
 
 #include <rankd/store/load.hpp>
 #include <tests/rankd/cli/project_copy.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/commands_test.cpp: the program itself: what it prints where, and how it exits.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <rankd/store/folder.hpp>

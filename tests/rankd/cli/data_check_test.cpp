@@ -1,5 +1,5 @@
 // tests/rankd/cli/data_check_test.cpp: what load and doctor say of data that plans read in vain.
-#include <rankd/cli/data_check.hpp>
+#include <rankd/cli/checks/data_check.hpp>
 
 #include <tests/rankd/cli/run_rankd.hpp>
 #include <tests/support/scratch_folder.hpp>

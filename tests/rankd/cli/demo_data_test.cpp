@@ -1,5 +1,5 @@
 // tests/rankd/cli/demo_data_test.cpp: the network is the same for the same numbers, and shaped as promised.
-#include <rankd/cli/demo_data.hpp>
+#include <rankd/cli/projects/demo_data.hpp>
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/demo_test.cpp: the demo project is whole, loads, and never overwrites anything.
-#include <rankd/cli/demo.hpp>
+#include <rankd/cli/projects/demo.hpp>
 
 #include <rankd/registry/project.hpp>
 #include <rankd/registry/registries.hpp>

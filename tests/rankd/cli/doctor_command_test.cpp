@@ -1,5 +1,5 @@
 // tests/rankd/cli/doctor_command_test.cpp: rankd doctor, with servers that answer, refuse, or are away.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

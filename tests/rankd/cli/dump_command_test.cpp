@@ -1,5 +1,5 @@
 // tests/rankd/cli/dump_command_test.cpp: rankd dump as a person runs it.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/store/folder.hpp>
 #include <tests/rankd/cli/project_copy.hpp>

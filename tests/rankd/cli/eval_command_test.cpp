@@ -1,5 +1,5 @@
 // tests/rankd/cli/eval_command_test.cpp: quality of plans against judgements, and the difference between two.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

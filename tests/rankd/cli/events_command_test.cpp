@@ -1,7 +1,7 @@
 // tests/rankd/cli/events_command_test.cpp: events as a program takes them, also one that is killed; training data.
-#include <rankd/cli/events_command.hpp>
+#include <rankd/cli/commands/events_command.hpp>
 #include <rankd/cli/atomic_file.hpp>
-#include <rankd/server/event_log.hpp>
+#include <rankd/server/events/event_log.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/project_copy.hpp>

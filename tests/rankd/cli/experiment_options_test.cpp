@@ -1,5 +1,5 @@
 // tests/rankd/cli/experiment_options_test.cpp: rankd experiment, and arms on the command line.
-#include <rankd/cli/experiment_options.hpp>
+#include <rankd/cli/experiments/experiment_options.hpp>
 #include <rankd/registry/file.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/experiment_split_test.cpp: the test of a split, and the units that it counts.
-#include <rankd/cli/experiment_split.hpp>
+#include <rankd/cli/experiments/experiment_split.hpp>
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // tests/rankd/cli/explain_command_test.cpp: rankd rank --explain and --why, as the program prints them.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/explain_tables_test.cpp: explanations in columns, for people.
-#include <rankd/cli/explain_tables.hpp>
+#include <rankd/cli/output/explain_tables.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
 

@@ -1,8 +1,8 @@
 // tests/rankd/cli/feed_tests.hpp: tests of the plan of the demo project, on a small store, for tests of what runs them.
 #pragma once
 
-#include <rankd/cli/plan_tests.hpp>
-#include <rankd/cli/test_run.hpp>
+#include <rankd/cli/plan_tests/plan_tests.hpp>
+#include <rankd/cli/plan_tests/test_run.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/load.hpp>
 #include <rankd/registry/file.hpp>

@@ -1,6 +1,6 @@
 // tests/rankd/cli/films_example_test.cpp: the project of examples/films, which docs/films.md shows, on made-up films:
 // of requests, of the embedded store and of Redis.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

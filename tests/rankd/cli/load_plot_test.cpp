@@ -1,5 +1,5 @@
 // tests/rankd/cli/load_plot_test.cpp: loads as pictures.
-#include <rankd/cli/load_plot.hpp>
+#include <rankd/cli/output/load_plot.hpp>
 
 #include <algorithm>
 #include <cstddef>

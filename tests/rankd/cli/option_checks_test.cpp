@@ -1,5 +1,5 @@
 // tests/rankd/cli/option_checks_test.cpp: what numbers, addresses and stores on a command line look like.
-#include <rankd/cli/option_checks.hpp>
+#include <rankd/cli/checks/option_checks.hpp>
 
 #include <doctest/doctest.h>
 

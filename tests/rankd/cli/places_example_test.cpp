@@ -1,6 +1,6 @@
 // tests/rankd/cli/places_example_test.cpp: the project of examples/places, which docs/operators.md shows, with its
 // library of operators: what commands and servers say of them.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/op/describe.hpp>
 #include <rankd/op/operator_library.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/plan_graph_text_test.cpp: the graph of a plan, as tables, JSON, Graphviz and Mermaid.
-#include <rankd/cli/plan_graph_text.hpp>
+#include <rankd/cli/output/plan_graph_text.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/project_copy.hpp>

@@ -1,6 +1,6 @@
 // tests/rankd/cli/plan_tests_test.cpp: artifacts of tests are read whole, or refused with every diagnostic and its
 // place.
-#include <rankd/cli/plan_tests.hpp>
+#include <rankd/cli/plan_tests/plan_tests.hpp>
 
 #include <tests/rankd/cli/feed_tests.hpp>
 #include <tests/support/scratch_folder.hpp>

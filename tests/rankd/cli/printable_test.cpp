@@ -1,5 +1,5 @@
 // tests/rankd/cli/printable_test.cpp: nothing that is printed steers a terminal or is more than a line.
-#include <rankd/cli/printable.hpp>
+#include <rankd/cli/output/printable.hpp>
 
 #include <rankd/registry/names.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/cli/progress_test.cpp: bars say how far work has come, and leave nothing behind.
-#include <rankd/cli/progress.hpp>
+#include <rankd/cli/output/progress.hpp>
 
 #include <tests/support/child.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/cli/project_compiler_test.cpp: rankd studio: its clients, what it offers, and the compiler that it finds.
-#include <rankd/cli/project_compiler.hpp>
+#include <rankd/cli/serve/project_compiler.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/redis_command_test.cpp: the program itself on a project whose data is in Redis.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/registry_command_test.cpp: rankd registry as a person and as a program run it.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/registry/registries.hpp>
 #include <tests/rankd/cli/project_copy.hpp>

@@ -1,8 +1,8 @@
 // tests/rankd/cli/replay_command_test.cpp: a server records, and the file alone gives the same answers.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/traffic_file.hpp>
+#include <rankd/server/traffic/traffic_file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
 #include <tests/rankd/cli/run_serve.hpp>
 #include <tests/support/eventually.hpp>

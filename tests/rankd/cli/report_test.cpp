@@ -1,5 +1,5 @@
 // tests/rankd/cli/report_test.cpp: diagnostics go to standard error for people, to standard output for programs.
-#include <rankd/cli/report.hpp>
+#include <rankd/cli/output/report.hpp>
 
 #include <tests/support/child.hpp>
 

@@ -1,6 +1,6 @@
 // tests/rankd/cli/rerank_example_test.cpp: the project of examples/rerank, which docs/rankd.md shows, answers as the
 // page says; by rank, batch and bench, in both spellings of candidates.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/serve_command_test.cpp: the server as a program: its words, its files, its signals.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/project_copy.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/service_manager_test.cpp: what a service manager hears of a server, and that none is needed.
-#include <rankd/cli/service_manager.hpp>
+#include <rankd/cli/serve/service_manager.hpp>
 
 #include <braid/io/sockets.hpp>
 

@@ -1,6 +1,6 @@
 // tests/rankd/cli/shop_example_test.cpp: the project of examples/shop, which docs/rankd.md shows, answers as the page
 // says, and the same from Redis and from a cluster.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

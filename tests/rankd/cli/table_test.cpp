@@ -1,5 +1,5 @@
 // tests/rankd/cli/table_test.cpp: columns are as wide as their widest cell, counted in characters.
-#include <rankd/cli/table.hpp>
+#include <rankd/cli/output/table.hpp>
 
 #include <doctest/doctest.h>
 

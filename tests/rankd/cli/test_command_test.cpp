@@ -1,5 +1,5 @@
 // tests/rankd/cli/test_command_test.cpp: rankd test, for people and for programs, and what it cannot test.
-#include <rankd/cli/test_command.hpp>
+#include <rankd/cli/commands/test_command.hpp>
 #include <rankd/registry/file.hpp>
 
 #include <tests/rankd/cli/feed_tests.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/cli/test_run_test.cpp: a test runs on its own records; what is missing is followed through the plan.
-#include <rankd/cli/test_run.hpp>
+#include <rankd/cli/plan_tests/test_run.hpp>
 
 #include <tests/rankd/cli/feed_tests.hpp>
 #include <tests/support/scratch_folder.hpp>

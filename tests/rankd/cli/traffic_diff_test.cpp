@@ -1,5 +1,5 @@
 // tests/rankd/cli/traffic_diff_test.cpp: rankd diff --traffic on what a server has recorded.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/project_copy.hpp>

@@ -1,6 +1,6 @@
 // tests/rankd/cli/validate_command_test.cpp: what is wrong with plans, and what most likely is, for people and
 // programs.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

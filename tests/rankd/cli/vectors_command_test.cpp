@@ -1,6 +1,6 @@
 // tests/rankd/cli/vectors_command_test.cpp: rankd vectors as a person runs it, and the project of examples/similar,
 // which docs/vectors.md shows.
-#include <rankd/cli/commands.hpp>
+#include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>

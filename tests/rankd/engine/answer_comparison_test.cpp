@@ -1,5 +1,5 @@
 // tests/rankd/engine/answer_comparison_test.cpp: overlap and rank-biased overlap of lists, and kinds of differences.
-#include <rankd/engine/answer_comparison.hpp>
+#include <rankd/engine/explain/answer_comparison.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/engine/batch_runner_test.cpp: answers come in the order of the requests, and depend on nothing else.
-#include <rankd/engine/batch_runner.hpp>
+#include <rankd/engine/batch/batch_runner.hpp>
 
 #include <braid/thread/this_thread.hpp>
 

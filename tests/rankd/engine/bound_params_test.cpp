@@ -1,6 +1,6 @@
 // tests/rankd/engine/bound_params_test.cpp: options of nodes that params of requests give.
 #include <rankd/engine/engine.hpp>
-#include <rankd/engine/plan_needs.hpp>
+#include <rankd/engine/plans/plan_needs.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>

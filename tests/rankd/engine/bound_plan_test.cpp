@@ -1,6 +1,6 @@
 // tests/rankd/engine/bound_plan_test.cpp: plans bound to operators, and all diagnostics of the tables and the nodes at
 // once.
-#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
 
 #include <rankd/op/models.hpp>
 #include <tests/rankd/engine/engine_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/engine/branches_test.cpp: nodes that choose among their inputs, and what then does not run.
-#include <rankd/engine/branches.hpp>
+#include <rankd/engine/plans/branches.hpp>
 
 #include <rankd/engine/engine.hpp>
 #include <tests/rankd/engine/engine_world.hpp>

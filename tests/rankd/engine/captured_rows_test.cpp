@@ -2,7 +2,7 @@
 #include <rankd/engine/captured_rows.hpp>
 #include <rankd/engine/engine.hpp>
 
-#include <rankd/engine/plan_experiments.hpp>
+#include <rankd/engine/plans/plan_experiments.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 
 #include <cmath>

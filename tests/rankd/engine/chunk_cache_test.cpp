@@ -1,6 +1,6 @@
 // tests/rankd/engine/chunk_cache_test.cpp: chunks that are kept, those that are not, and requests that take none from
 // the heap.
-#include <rankd/engine/chunk_cache.hpp>
+#include <rankd/engine/caching/chunk_cache.hpp>
 #include <rankd/store/store_layer.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>

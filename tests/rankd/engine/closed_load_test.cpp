@@ -1,6 +1,6 @@
 // tests/rankd/engine/closed_load_test.cpp: a load asks what it should, counts every answer, and says how long each
 // took.
-#include <rankd/engine/closed_load.hpp>
+#include <rankd/engine/batch/closed_load.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/engine/explanation_test.cpp: explanations as JSON, byte for byte.
-#include <rankd/engine/explanation.hpp>
+#include <rankd/engine/explain/explanation.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
 

@@ -1,7 +1,7 @@
 // tests/rankd/engine/library_world.hpp: folders of plans whose answers say which version gave them.
 #pragma once
 
-#include <rankd/engine/plan_library.hpp>
+#include <rankd/engine/plans/plan_library.hpp>
 #include <rankd/registry/digest.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 

@@ -1,8 +1,8 @@
 // tests/rankd/engine/lifecycle_test.cpp: what is deprecated still works, what is blocked is refused wherever it is
 // named.
-#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
 
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/engine/moved_ids_test.cpp: which ids moved between two answers. Why they did: tests/rankd/cli.
-#include <rankd/engine/moved_ids.hpp>
+#include <rankd/engine/explain/moved_ids.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // many requests at once.
 #include <rankd/abi/operators.hpp>
 #include <rankd/engine/engine.hpp>
-#include <rankd/engine/plan_graph.hpp>
+#include <rankd/engine/plans/plan_graph.hpp>
 #include <rankd/op/operator_library.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>

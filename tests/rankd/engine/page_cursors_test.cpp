@@ -1,6 +1,6 @@
 // tests/rankd/engine/page_cursors_test.cpp: pages of a ranking, and cursors that are no good.
-#include <rankd/engine/page_cursors.hpp>
-#include <rankd/engine/plan_experiments.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/engine/plans/plan_experiments.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 
 #include <doctest/doctest.h>

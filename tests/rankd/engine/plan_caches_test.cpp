@@ -1,7 +1,7 @@
 // tests/rankd/engine/plan_caches_test.cpp: what the rows of a node depend on, and nodes that cannot have a cache.
-#include <rankd/engine/plan_caches.hpp>
+#include <rankd/engine/plans/plan_caches.hpp>
 
-#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>
 

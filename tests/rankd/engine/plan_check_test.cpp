@@ -1,7 +1,7 @@
 // tests/rankd/engine/plan_check_test.cpp: what is said of a plan without the files that it names.
 #include <rankd/engine/plan_check.hpp>
 
-#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/load.hpp>
 #include <tests/rankd/op/op_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/engine/plan_comparison_test.cpp: what follows from the nodes of two plans, and both as JSON.
-#include <rankd/engine/plan_comparison.hpp>
+#include <rankd/engine/explain/plan_comparison.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/engine/plan_experiments_test.cpp: the arms of requests, and the values that params have there.
-#include <rankd/engine/plan_experiments.hpp>
+#include <rankd/engine/plans/plan_experiments.hpp>
 
 #include <rankd/engine/engine.hpp>
 #include <tests/rankd/engine/engine_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/engine/plan_fallbacks_test.cpp: plans of a library that stand in for others, while both change.
-#include <rankd/engine/plan_library.hpp>
+#include <rankd/engine/plans/plan_library.hpp>
 
 #include <tests/rankd/engine/library_world.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/engine/plan_graph_test.cpp: what the graph of a plan says of nodes, edges and requests.
-#include <rankd/engine/plan_graph.hpp>
+#include <rankd/engine/plans/plan_graph.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/engine/engine_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/engine/plan_library_registries_test.cpp: reloads with other registries.
-#include <rankd/engine/page_cursors.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
 #include <tests/rankd/engine/library_world.hpp>
 #include <tests/support/scratch_folder.hpp>
 

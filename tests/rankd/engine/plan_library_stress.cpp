@@ -1,6 +1,6 @@
 // tests/rankd/engine/plan_library_stress.cpp: good and bad reloads while requests run: no answer of two versions, no
 // set of two reloads, and no plan that stays. BRAID_STRESS=50 makes 10^4 reloads.
-#include <rankd/engine/plan_library.hpp>
+#include <rankd/engine/plans/plan_library.hpp>
 
 #include <tests/rankd/engine/library_world.hpp>
 #include <tests/support/sanitizer.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/engine/plan_library_test.cpp: plans that change while they are served: all at once or not at all.
-#include <rankd/engine/plan_library.hpp>
+#include <rankd/engine/plans/plan_library.hpp>
 #include <rankd/registry/file.hpp>
 
 #include <tests/rankd/engine/library_world.hpp>

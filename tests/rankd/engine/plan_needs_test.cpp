@@ -1,5 +1,5 @@
 // tests/rankd/engine/plan_needs_test.cpp: what plans demand of requests, and requests that carry their own rows.
-#include <rankd/engine/plan_needs.hpp>
+#include <rankd/engine/plans/plan_needs.hpp>
 
 #include <rankd/engine/engine.hpp>
 #include <tests/rankd/engine/engine_world.hpp>

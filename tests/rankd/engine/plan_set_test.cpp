@@ -1,5 +1,5 @@
 // tests/rankd/engine/plan_set_test.cpp: plans looked up by name, and handles that keep them.
-#include <rankd/engine/plan_set.hpp>
+#include <rankd/engine/plans/plan_set.hpp>
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // tests/rankd/engine/quality_test.cpp: metrics against those of tests/oracle/quality.py, and by hand.
-#include <rankd/engine/quality.hpp>
+#include <rankd/engine/explain/quality.hpp>
 
 #include <rankd/registry/file.hpp>
 

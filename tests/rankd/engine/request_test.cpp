@@ -1,6 +1,6 @@
 // tests/rankd/engine/request_test.cpp: requests that are right. The table of wrong ones is
 // tests/rankd/tables/bad_requests.ndjson.
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 
 #include <rankd/engine/detail/plain_request.hpp>
 #include <rankd/plan/json.hpp>

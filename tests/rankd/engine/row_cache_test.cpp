@@ -1,5 +1,5 @@
 // tests/rankd/engine/row_cache_test.cpp: rows by key: their age, and what has to go when there is no room.
-#include <rankd/engine/row_cache.hpp>
+#include <rankd/engine/caching/row_cache.hpp>
 
 #include <tests/support/scarce_memory.hpp>
 

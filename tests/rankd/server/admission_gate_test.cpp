@@ -1,5 +1,5 @@
 // tests/rankd/server/admission_gate_test.cpp: admission control: requests that run, wait or are refused.
-#include <rankd/server/admission_gate.hpp>
+#include <rankd/server/admission/admission_gate.hpp>
 
 #include <braid/coro/scope.hpp>
 #include <braid/coro/with_scope.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/append_log_test.cpp: entries reach their encoder in order, in batches, and all of them.
-#include <rankd/server/append_log.hpp>
+#include <rankd/server/files/append_log.hpp>
 
 #include <braid/sync/atomic.hpp>
 #include <tests/support/eventually.hpp>

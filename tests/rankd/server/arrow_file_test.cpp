@@ -1,5 +1,5 @@
 // tests/rankd/server/arrow_file_test.cpp: files of captured rows: which there are, what is in them, what is lost.
-#include <rankd/server/arrow_file.hpp>
+#include <rankd/server/files/arrow_file.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/server/arrow_reader.hpp>

@@ -4,7 +4,7 @@
 
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/vector_bytes.hpp>
-#include <rankd/server/serve_log.hpp>
+#include <rankd/server/files/serve_log.hpp>
 
 #include <arrow_generated.h>
 

@@ -1,5 +1,5 @@
 // tests/rankd/server/arrow_stream_test.cpp: captured rows as bytes of an Arrow IPC stream, read again.
-#include <rankd/server/arrow_stream.hpp>
+#include <rankd/server/files/arrow_stream.hpp>
 
 #include <tests/rankd/server/arrow_reader.hpp>
 #include <tests/rankd/server/captured_sets.hpp>

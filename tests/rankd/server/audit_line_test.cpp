@@ -1,5 +1,5 @@
 // tests/rankd/server/audit_line_test.cpp: a line of the audit has what it takes to ask again, but for what is redacted.
-#include <rankd/server/audit_line.hpp>
+#include <rankd/server/sinks/audit_line.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/op/op_world.hpp>

@@ -2,7 +2,7 @@
 #include <rankd/server/rank_server.hpp>
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/files/line_file.hpp>
 #include <tests/rankd/server/metrics.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/scratch_folder.hpp>

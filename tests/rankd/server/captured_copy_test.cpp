@@ -1,5 +1,5 @@
 // tests/rankd/server/captured_copy_test.cpp: captured rows out of the memory of their request.
-#include <rankd/server/captured_copy.hpp>
+#include <rankd/server/sinks/captured_copy.hpp>
 
 #include <tests/rankd/server/captured_sets.hpp>
 

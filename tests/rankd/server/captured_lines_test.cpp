@@ -1,6 +1,6 @@
 // tests/rankd/server/captured_lines_test.cpp: lines about rows that there are not, and about a request that is
 // redacted.
-#include <rankd/server/captured_lines.hpp>
+#include <rankd/server/sinks/captured_lines.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 

@@ -1,8 +1,8 @@
 // tests/rankd/server/captured_sets.hpp: captured rows for tests of the forms that files of them have.
 #pragma once
 
-#include <rankd/server/captured_copy.hpp>
-#include <rankd/server/captured_lines.hpp>
+#include <rankd/server/sinks/captured_copy.hpp>
+#include <rankd/server/sinks/captured_lines.hpp>
 
 #include <tests/rankd/rows/rows_model.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/server/compiler_process_test.cpp: questions to a child process that is not there, silent, or ends.
-#include <rankd/server/compiler_process.hpp>
+#include <rankd/server/studio/compiler_process.hpp>
 
 #include <tests/support/scratch_folder.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/server/concurrency_limit_test.cpp: a limit that follows how long requests take.
-#include <rankd/server/concurrency_limit.hpp>
+#include <rankd/server/admission/concurrency_limit.hpp>
 
 #include <doctest/doctest.h>
 

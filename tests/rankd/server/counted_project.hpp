@@ -3,7 +3,7 @@
 
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/registries.hpp>
-#include <rankd/server/event_rules.hpp>
+#include <rankd/server/events/event_rules.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // tests/rankd/server/counter_snapshot_test.cpp: counters as bytes and back, and bytes that are none.
-#include <rankd/server/counter_snapshot.hpp>
+#include <rankd/server/events/counter_snapshot.hpp>
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // tests/rankd/server/counter_sums_test.cpp: sums with the digits, the refusals and the ends that Redis gives them.
-#include <rankd/server/counter_sums.hpp>
+#include <rankd/server/events/counter_sums.hpp>
 
 #include <tests/rankd/server/counted_project.hpp>
 

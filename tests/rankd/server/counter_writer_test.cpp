@@ -1,9 +1,9 @@
 // tests/rankd/server/counter_writer_test.cpp: counters of events in a real Redis, and without one.
-#include <rankd/server/counter_writer.hpp>
+#include <rankd/server/events/counter_writer.hpp>
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/embedded_counters.hpp>
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/events/embedded_counters.hpp>
+#include <rankd/server/files/line_file.hpp>
 #include <rankd/store/counted_store.hpp>
 #include <rankd/store/load.hpp>
 #include <rankd/store/redis_store.hpp>

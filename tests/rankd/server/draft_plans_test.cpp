@@ -1,7 +1,7 @@
 // tests/rankd/server/draft_plans_test.cpp: sources and drafts of plans over HTTP, by way of a compiler.
-#include <rankd/server/draft_plans.hpp>
+#include <rankd/server/studio/draft_plans.hpp>
 
-#include <rankd/server/page.hpp>
+#include <rankd/server/studio/page.hpp>
 #include <tests/rankd/server/studio_world.hpp>
 
 #include <string>

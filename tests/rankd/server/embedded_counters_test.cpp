@@ -1,8 +1,8 @@
 // tests/rankd/server/embedded_counters_test.cpp: counts that a log and a snapshot make again, each event once.
-#include <rankd/server/embedded_counters.hpp>
+#include <rankd/server/events/embedded_counters.hpp>
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/files/line_file.hpp>
 #include <tests/rankd/server/counted_project.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>

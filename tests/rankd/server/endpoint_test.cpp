@@ -1,9 +1,9 @@
 // tests/rankd/server/endpoint_test.cpp: the table of endpoints agrees with the description, the docs and the metrics.
-#include <rankd/server/endpoint.hpp>
+#include <rankd/server/endpoints/endpoint.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <rankd/server/detail/routes.hpp>
-#include <rankd/server/openapi.hpp>
+#include <rankd/server/endpoints/openapi.hpp>
 
 #include <algorithm>
 #include <cctype>

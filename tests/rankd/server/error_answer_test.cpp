@@ -1,5 +1,5 @@
 // tests/rankd/server/error_answer_test.cpp: failures as status and JSON.
-#include <rankd/server/error_answer.hpp>
+#include <rankd/server/endpoints/error_answer.hpp>
 
 #include <set>
 #include <string>

@@ -1,8 +1,8 @@
 // tests/rankd/server/event_log_test.cpp: events that reach the disk before they are reported, each once.
-#include <rankd/server/event_log.hpp>
+#include <rankd/server/events/event_log.hpp>
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/files/line_file.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/server/event_rules_test.cpp: counters.toml that is wrong, and one that is not there.
-#include <rankd/server/event_rules.hpp>
+#include <rankd/server/events/event_rules.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/support/scratch_folder.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/event_test.cpp: events out of the bodies of calls, as lines, and as steps of counters.
-#include <rankd/server/event.hpp>
+#include <rankd/server/events/event.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/support/scratch_folder.hpp>

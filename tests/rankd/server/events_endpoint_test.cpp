@@ -1,6 +1,6 @@
 // tests/rankd/server/events_endpoint_test.cpp: events over HTTP, and the files of captures and exposures.
-#include <rankd/server/arrow_file.hpp>
-#include <rankd/server/event_log.hpp>
+#include <rankd/server/files/arrow_file.hpp>
+#include <rankd/server/events/event_log.hpp>
 #include <rankd/server/rank_server.hpp>
 
 #include <rankd/registry/file.hpp>

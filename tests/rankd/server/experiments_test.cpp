@@ -1,7 +1,7 @@
 // tests/rankd/server/experiments_test.cpp: experiments behind HTTP: answers, the right to name arms, audit and metrics.
-#include <rankd/engine/plan_experiments.hpp>
+#include <rankd/engine/plans/plan_experiments.hpp>
 #include <rankd/registry/experiments.hpp>
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/files/line_file.hpp>
 #include <rankd/server/rank_server.hpp>
 
 #include <tests/rankd/engine/library_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/exposition_test.cpp: metrics in the form that Prometheus reads.
-#include <rankd/server/exposition.hpp>
+#include <rankd/server/metrics/exposition.hpp>
 
 #include <limits>
 

@@ -1,5 +1,5 @@
 // tests/rankd/server/fallbacks_test.cpp: substitutes behind HTTP: answers, the field, audit and metrics.
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/files/line_file.hpp>
 #include <rankd/server/rank_server.hpp>
 #include <rankd/store/faulty_store.hpp>
 

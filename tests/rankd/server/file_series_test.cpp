@@ -1,6 +1,6 @@
 // tests/rankd/server/file_series_test.cpp: files that follow each other. What is in them is the matter of
 // line_file_test and arrow_file_test.
-#include <rankd/server/file_series.hpp>
+#include <rankd/server/files/file_series.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/support/scratch_folder.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/http_load_test.cpp: a load of requests over HTTP, and what keeps it from beginning.
-#include <rankd/server/http_load.hpp>
+#include <rankd/server/traffic/http_load.hpp>
 
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>

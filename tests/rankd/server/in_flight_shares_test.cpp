@@ -1,5 +1,5 @@
 // tests/rankd/server/in_flight_shares_test.cpp: places by name.
-#include <rankd/server/in_flight_shares.hpp>
+#include <rankd/server/admission/in_flight_shares.hpp>
 
 #include <optional>
 #include <utility>

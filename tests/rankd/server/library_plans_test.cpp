@@ -1,5 +1,5 @@
 // tests/rankd/server/library_plans_test.cpp: a server whose plans change under its requests.
-#include <rankd/server/plan_source.hpp>
+#include <rankd/server/studio/plan_source.hpp>
 
 #include <tests/rankd/engine/library_world.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/server/line_file_test.cpp: lines that reach their file.
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/files/line_file.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/support/eventually.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/metered_store_test.cpp: what is asked is passed on, and counted by how it ended.
-#include <rankd/server/metered_store.hpp>
+#include <rankd/server/metrics/metered_store.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/server/closed_store.hpp>

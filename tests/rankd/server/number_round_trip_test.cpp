@@ -1,9 +1,9 @@
 // tests/rankd/server/number_round_trip_test.cpp: every double comes back as it was, from each writer to each reader.
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/object_reader.hpp>
-#include <rankd/server/event.hpp>
+#include <rankd/server/events/event.hpp>
 #include <rankd/store/dump.hpp>
 #include <rankd/store/line_reader.hpp>
 #include <rankd/store/record.hpp>

@@ -1,11 +1,11 @@
 // tests/rankd/server/openapi_test.cpp: the description says what the server does, and the server does what it says.
-#include <rankd/server/openapi.hpp>
+#include <rankd/server/endpoints/openapi.hpp>
 
-#include <rankd/engine/explanation.hpp>
-#include <rankd/server/event_log.hpp>
+#include <rankd/engine/explain/explanation.hpp>
+#include <rankd/server/events/event_log.hpp>
 #include <rankd/registry/file.hpp>
-#include <rankd/server/event_log.hpp>
-#include <rankd/server/event_rules.hpp>
+#include <rankd/server/events/event_log.hpp>
+#include <rankd/server/events/event_rules.hpp>
 #include <tests/rankd/server/closed_store.hpp>
 #include <tests/rankd/server/changing_world.hpp>
 #include <tests/rankd/server/serve_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/otlp_span_test.cpp: spans have the names and the forms that OTLP's JSON wants.
-#include <rankd/server/otlp_span.hpp>
+#include <rankd/server/traces/otlp_span.hpp>
 
 #include <chrono>
 #include <string>

@@ -1,11 +1,11 @@
 // tests/rankd/server/own_hosts_test.cpp: without tokens, no endpoint answers a browser that asks for another site.
-#include <rankd/server/own_hosts.hpp>
+#include <rankd/server/endpoints/own_hosts.hpp>
 
-#include <rankd/server/draft_plans.hpp>
-#include <rankd/server/event_log.hpp>
-#include <rankd/server/event_rules.hpp>
-#include <rankd/server/openapi.hpp>
-#include <rankd/server/page.hpp>
+#include <rankd/server/studio/draft_plans.hpp>
+#include <rankd/server/events/event_log.hpp>
+#include <rankd/server/events/event_rules.hpp>
+#include <rankd/server/endpoints/openapi.hpp>
+#include <rankd/server/studio/page.hpp>
 #include <rankd/server/plan_changes.hpp>
 #include <tests/rankd/engine/library_world.hpp>
 #include <tests/rankd/server/serve_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/page_test.cpp: the page of plans: off unless asked for, strict towards browsers, whole by itself.
-#include <rankd/server/page.hpp>
+#include <rankd/server/studio/page.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/server/serve_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/plan_source_test.cpp: plans by name.
-#include <rankd/server/plan_source.hpp>
+#include <rankd/server/studio/plan_source.hpp>
 
 #include <string>
 #include <utility>

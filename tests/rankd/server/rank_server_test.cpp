@@ -1,9 +1,9 @@
 // tests/rankd/server/rank_server_test.cpp: what clients of the HTTP interface get.
 #include <rankd/server/rank_server.hpp>
 
-#include <rankd/engine/plan_graph.hpp>
+#include <rankd/engine/plans/plan_graph.hpp>
 #include <rankd/registry/file.hpp>
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/files/line_file.hpp>
 #include <rankd/store/faulty_store.hpp>
 #include <tests/rankd/server/metrics.hpp>
 #include <tests/rankd/server/serve_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/reopening_test.cpp: which attempts to reopen a file are reported, and what is counted.
-#include <rankd/server/reopening.hpp>
+#include <rankd/server/files/reopening.hpp>
 
 #include <string>
 #include <system_error>

@@ -1,5 +1,5 @@
 // tests/rankd/server/request_batch_test.cpp: bodies of batches, cut into requests or refused.
-#include <rankd/server/request_batch.hpp>
+#include <rankd/server/endpoints/request_batch.hpp>
 
 #include <rankd/plan/json.hpp>
 #include <tests/rankd/op/op_world.hpp>

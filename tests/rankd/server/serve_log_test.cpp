@@ -1,5 +1,5 @@
 // tests/rankd/server/serve_log_test.cpp: events and requests as lines of JSON.
-#include <rankd/server/serve_log.hpp>
+#include <rankd/server/files/serve_log.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/support/scratch_folder.hpp>

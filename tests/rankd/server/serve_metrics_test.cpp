@@ -1,5 +1,5 @@
 // tests/rankd/server/serve_metrics_test.cpp: what is counted is told, strictly in its form.
-#include <rankd/server/serve_metrics.hpp>
+#include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <rankd/server/store_scrubber.hpp>

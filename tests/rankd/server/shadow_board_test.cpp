@@ -1,5 +1,5 @@
 // tests/rankd/server/shadow_board_test.cpp: candidates that run beside plans, and that no client notices.
-#include <rankd/server/shadow_board.hpp>
+#include <rankd/server/shadow/shadow_board.hpp>
 
 #include <tests/rankd/server/metrics.hpp>
 #include <tests/rankd/server/serve_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/shadow_boards_test.cpp: candidates that reloads bring, change and take away.
-#include <rankd/server/shadow_boards.hpp>
+#include <rankd/server/shadow/shadow_boards.hpp>
 
 #include <tests/rankd/server/changing_world.hpp>
 #include <tests/rankd/server/closed_store.hpp>

@@ -1,8 +1,8 @@
 // tests/rankd/server/span_exporter_test.cpp: what comes to a collector, and what becomes of spans where it does not.
-#include <rankd/server/span_exporter.hpp>
+#include <rankd/server/traces/span_exporter.hpp>
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/files/line_file.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/server/collector.hpp>
 #include <tests/support/eventually.hpp>

@@ -3,7 +3,7 @@
 #include <rankd/server/store_scrubber.hpp>
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/line_file.hpp>
+#include <rankd/server/files/line_file.hpp>
 #include <rankd/store/folder.hpp>
 #include <tests/rankd/server/closed_store.hpp>
 #include <tests/rankd/server/metrics.hpp>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/draft_plans.hpp>
-#include <rankd/server/traffic_images.hpp>
-#include <rankd/server/traffic_writer.hpp>
+#include <rankd/server/studio/draft_plans.hpp>
+#include <rankd/server/traffic/traffic_images.hpp>
+#include <rankd/server/traffic/traffic_writer.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/scratch_folder.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/server/time_histogram_test.cpp: times in their classes.
-#include <rankd/server/time_histogram.hpp>
+#include <rankd/server/metrics/time_histogram.hpp>
 
 #include <chrono>
 

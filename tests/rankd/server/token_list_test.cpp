@@ -1,5 +1,5 @@
 // tests/rankd/server/token_list_test.cpp: authentication by bearer tokens.
-#include <rankd/server/token_list.hpp>
+#include <rankd/server/endpoints/token_list.hpp>
 
 #include <tests/support/scratch_folder.hpp>
 

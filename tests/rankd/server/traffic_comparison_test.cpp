@@ -1,9 +1,9 @@
 // tests/rankd/server/traffic_comparison_test.cpp: frames that no server writes, and requests whose order counts.
 // Comparisons of recorded traffic: tests/rankd/cli/traffic_diff_test.cpp, tests/oracle/traffic.py
-#include <rankd/server/traffic_comparison.hpp>
+#include <rankd/server/traffic/traffic_comparison.hpp>
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/traffic_images.hpp>
+#include <rankd/server/traffic/traffic_images.hpp>
 #include <rankd/store/read_recorder.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 

@@ -1,5 +1,5 @@
 // tests/rankd/server/traffic_file_test.cpp: frames come back as they were written, and a file may end anywhere.
-#include <rankd/server/traffic_file.hpp>
+#include <rankd/server/traffic/traffic_file.hpp>
 
 #include <tests/rankd/server/traffic_world.hpp>
 #include <tests/support/scratch_folder.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/server/traffic_findings_test.cpp: two plans compared over HTTP: for a request, and on recorded traffic.
-#include <rankd/server/traffic_findings.hpp>
+#include <rankd/server/traffic/traffic_findings.hpp>
 
 #include <tests/rankd/server/studio_world.hpp>
 #include <tests/support/eventually.hpp>

@@ -1,7 +1,7 @@
 // tests/rankd/server/traffic_images_test.cpp: a project and its plans come back from what was recorded of them.
-#include <rankd/server/traffic_images.hpp>
+#include <rankd/server/traffic/traffic_images.hpp>
 
-#include <rankd/engine/plan_library.hpp>
+#include <rankd/engine/plans/plan_library.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/experiments.hpp>
 #include <rankd/registry/file.hpp>

@@ -1,9 +1,9 @@
 // tests/rankd/server/traffic_replay_test.cpp: requests that a server has recorded have the same answers again.
-#include <rankd/server/traffic_replay.hpp>
+#include <rankd/server/traffic/traffic_replay.hpp>
 
 #include <rankd/registry/file.hpp>
-#include <rankd/server/traffic_images.hpp>
-#include <rankd/server/traffic_writer.hpp>
+#include <rankd/server/traffic/traffic_images.hpp>
+#include <rankd/server/traffic/traffic_writer.hpp>
 #include <rankd/store/faulty_store.hpp>
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_options.hpp>

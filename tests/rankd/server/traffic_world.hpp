@@ -1,7 +1,7 @@
 // tests/rankd/server/traffic_world.hpp: frames for tests of recorded traffic, and files of them read back.
 #pragma once
 
-#include <rankd/server/traffic_file.hpp>
+#include <rankd/server/traffic/traffic_file.hpp>
 
 #include <algorithm>
 #include <cstddef>

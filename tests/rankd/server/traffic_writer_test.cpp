@@ -1,5 +1,5 @@
 // tests/rankd/server/traffic_writer_test.cpp: what reaches the file, and what is counted as lost.
-#include <rankd/server/traffic_writer.hpp>
+#include <rankd/server/traffic/traffic_writer.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
 #include <tests/rankd/engine/engine_world.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/tables/bad_plans_test.cpp: artifacts that are wrong, and what loading or binding them complains about.
-#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
 #include <rankd/engine/plan_check.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/load.hpp>

@@ -1,5 +1,5 @@
 // tests/rankd/tables/bad_requests_test.cpp: requests that are wrong, and what reading them complains about.
-#include <rankd/engine/request.hpp>
+#include <rankd/engine/requests/request.hpp>
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/tables/table.hpp>
 

@@ -1,0 +1,78 @@
+// rankd/cli/checks/checkup.hpp: the questions of rankd doctor, each with an answer and what to do about it.
+#pragma once
+
+#include <rankd/cli/workspace.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+enum class health : std::uint8_t {
+  ok,
+  warn,  ///< it runs, but worse than it could, or not for long
+  fail,  ///< some or all requests cannot be answered
+};
+
+auto to_string(health how) noexcept -> std::string_view;
+
+struct finding {
+  std::string area;
+  health how = health::ok;
+  std::string found;   ///< one sentence, without its full stop
+  std::string advice;  ///< what to do; empty where all is fine
+};
+
+/// What has been found so far.
+class checkup {
+ public:
+  void ok(std::string_view area, std::string found) { add(area, health::ok, std::move(found), {}); }
+  void warn(std::string_view area, std::string found, std::string advice) {
+    add(area, health::warn, std::move(found), std::move(advice));
+  }
+  void fail(std::string_view area, std::string found, std::string advice) {
+    add(area, health::fail, std::move(found), std::move(advice));
+  }
+  /// The first diagnostics as failures or warnings, and how many more there are; `advice` where they have no hint.
+  void fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
+    add(area, health::fail, problems, advice);
+  }
+  void warn(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
+    add(area, health::warn, problems, advice);
+  }
+
+  [[nodiscard]] auto findings() const noexcept -> const std::vector<finding>& { return findings_; }
+  [[nodiscard]] auto count(health how) const -> std::size_t;
+
+ private:
+  void add(std::string_view area, health how, std::string found, std::string advice) {
+    findings_.push_back({std::string(area), how, std::move(found), std::move(advice)});
+  }
+  void add(std::string_view area, health how, const braid::diagnostics& problems, std::string_view advice);
+
+  std::vector<finding> findings_;
+};
+
+/// Project and registries; nothing where what follows cannot be looked at. An empty folder: as `workspace::open`.
+auto check_project(const std::filesystem::path& folder, checkup& into) -> std::optional<workspace>;
+
+/// counters.toml, if there is one, every artifact, and the index.
+void check_plans(const workspace& in, checkup& into);
+
+/// Every endpoint: an embedded store is opened and read, a server is greeted. Blocks: at most some seconds for each.
+void check_stores(const workspace& in, checkup& into);
+
+/// What this process may use, what the kernel offers, and the clock. `root` replaces `/`.
+void check_system(const std::filesystem::path& root, checkup& into);
+
+/// A line for each finding, with its advice below.
+auto to_text(const checkup& all) -> std::string;
+
+/// As one JSON object.
+auto to_json(const checkup& all) -> std::string;
+
+}  // namespace rankd

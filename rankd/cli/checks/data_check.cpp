@@ -1,0 +1,34 @@
+// rankd/cli/checks/data_check.cpp: all artifacts of a project, and the fields that counters fill.
+#include <rankd/cli/checks/data_check.hpp>
+
+#include <rankd/op/catalog.hpp>
+#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/load.hpp>
+#include <rankd/server/events/event_rules.hpp>
+
+namespace rankd {
+namespace {
+
+auto fields_of_counters(const workspace& in) -> std::vector<std::string> {
+  std::vector<std::string> out;
+  const auto rules = event_rules::load(in.where.registry, in.declared);
+  if (!rules) return out;
+  for (const event_counter& each : rules->counters()) {
+    out.push_back(each.name);
+    if (each.half_life_s != 0) out.push_back(each.time_field());
+  }
+  return out;
+}
+
+}  // namespace
+
+data_check::data_check(const workspace& in, data_check_options options)
+    : written_(fields_of_counters(in)),
+      columns_({.files = options.files, .endpoints = options.endpoints, .written = written_}) {
+  const auto artifacts = list_artifacts(in.where.plans);
+  if (!artifacts) return;
+  for (const artifact& each : *artifacts)
+    if (const auto stated = load_plan(each.file, {all_op_shapes(), in.declared})) columns_.add(*stated, in.declared);
+}
+
+}  // namespace rankd

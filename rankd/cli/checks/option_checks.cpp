@@ -1,0 +1,105 @@
+// rankd/cli/checks/option_checks.cpp: numbers, addresses and stores on the command line.
+#include <rankd/cli/checks/option_checks.hpp>
+
+#include <rankd/cli/workspace.hpp>
+#include <rankd/server/endpoints/own_hosts.hpp>
+#include <rankd/server/traces/span_exporter.hpp>
+#include <rankd/store/redis_options.hpp>
+
+#include <braid/io/sockets.hpp>
+#include <braid/net/http_client.hpp>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace rankd {
+namespace {
+
+template <typename Number>
+auto parsed(std::string_view text) -> std::optional<Number> {
+  Number value{};
+  const auto got = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (got.ec != std::errc() || got.ptr != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+auto starts_with_zero(std::string_view text) -> bool {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text.front() == '0';
+}
+
+/// As few digits as identify it.
+auto spelled(double value) -> std::string {
+  char room[32];
+  return {room, std::to_chars(std::begin(room), std::end(room), value, std::chars_format::fixed).ptr};
+}
+
+auto no_number(const std::string& text, std::string_view what) -> std::string {
+  return "wants " + std::string(what) + ", not `" + text + "`";
+}
+
+}  // namespace
+
+auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Validator {
+  const bool is_any = min_value == std::numeric_limits<std::int64_t>::min();
+  const std::string range = std::to_string(min_value) + " to " + std::to_string(max_value);
+  const std::string what = is_any ? "a whole number of 64 bits" : "a whole number from " + range;
+  return CLI::Validator(
+      [=](const std::string& text) {
+        const auto value = parsed<std::int64_t>(text);
+        const bool is_fine = value && !starts_with_zero(text) && *value >= min_value && *value <= max_value;
+        return is_fine ? std::string() : no_number(text, what);
+      },
+      is_any ? "" : range);
+}
+
+auto number_between(double min_value, double max_value) -> CLI::Validator {
+  const std::string range = spelled(min_value) + " to " + spelled(max_value);
+  return CLI::Validator(
+      [=](const std::string& text) {
+        const auto value = parsed<double>(text);
+        return value && *value >= min_value && *value <= max_value ? std::string()
+                                                                   : no_number(text, "a number from " + range);
+      },
+      range);
+}
+
+auto check_not_empty(const std::string& text) -> std::string { return text.empty() ? "must not be empty" : ""; }
+
+auto check_listen(const std::string& text) -> std::string {
+  const auto at = braid::socket_address::parse(text);
+  return at && at->is_ip() ? "" : "must be ADDRESS:PORT with a numeric address: 127.0.0.1:8080, 0.0.0.0:80, [::]:8080";
+}
+
+auto check_host_name(const std::string& text) -> std::string {
+  return is_host_name(text) ? "" : "must be the name of a host without a port, or *, got `" + text + "`";
+}
+
+auto check_server_url(const std::string& text) -> std::string {
+  const auto url = braid::http_url::parse(text);
+  return url && url->target == "/" && !text.ends_with('/') ? "" : "must be http://HOST:PORT or https://HOST:PORT";
+}
+
+auto check_collector_url(const std::string& text) -> std::string {
+  return collector_url(text) ? "" : "must be the URL of a collector for OTLP over HTTP: http://HOST:4318";
+}
+
+auto check_store(const std::string& url) -> std::string {
+  if (url.empty()) return check_not_empty(url);
+  const auto folder = parse_store_url(url);
+  return folder ? "" : folder.error().front().message + "; " + folder.error().front().hint;
+}
+
+auto check_filled_store(const std::string& url) -> std::string {
+  if (!is_redis_url(url)) {
+    const std::string problem = check_store(url);
+    return problem.empty() || url.empty() ? problem : problem + ", or a server, as redis://HOST:PORT";
+  }
+  const auto fine = check_redis_url(url);
+  return fine ? "" : fine.error().front().message + "; " + fine.error().front().hint;
+}
+
+}  // namespace rankd

@@ -1,0 +1,165 @@
+// rankd/cli/checks/system_checks.cpp: limits of the process, interfaces of the kernel, the clock.
+#include <rankd/cli/checks/checkup.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/thread/cgroup.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+auto text_in(const fs::path& file) -> std::string {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
+}
+
+/// The number with which a text begins; nothing where it begins with none, as `max` does.
+auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  return value;
+}
+
+auto spelled_bytes(std::uint64_t bytes) -> std::string { return std::to_string(bytes / mib) + " MiB"; }
+
+void check_descriptors(checkup& into) {
+  constexpr ::rlim_t few = 1024;
+  ::rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (limit.rlim_cur == RLIM_INFINITY) return into.ok("descriptors", "any number may be open");
+  const std::string found = std::to_string(limit.rlim_cur) + " may be open at once";
+  if (limit.rlim_cur >= few) return into.ok("descriptors", found);
+  into.warn("descriptors", found,
+            "raise the limit (ulimit -n) to at least " + std::to_string(few) + ": each connection takes one");
+}
+
+auto available_memory(const fs::path& root) -> std::optional<std::uint64_t> {
+  constexpr std::string_view label = "MemAvailable:";
+  const std::string text = text_in(root / "proc/meminfo");
+  const std::size_t at = text.find(label);
+  if (at == std::string::npos) return std::nullopt;
+  const auto kib = number_in(std::string_view(text).substr(at + label.size()));
+  return kib ? std::optional(*kib * 1024) : std::nullopt;
+}
+
+/// The folders of the process's own cgroup of version 2 and of its parents, as they are seen here.
+auto cgroup_folders(const fs::path& root) -> std::vector<fs::path> {
+  const std::string text = text_in(root / "proc/self/cgroup");
+  const fs::path top = root / "sys/fs/cgroup";
+  std::vector<fs::path> folders{top};
+  const std::size_t at = text.starts_with("0::") ? 0 : text.find("\n0::");
+  if (at == std::string::npos) return folders;
+  std::string group = text.substr(text.find("::", at) + 2);
+  group.resize(std::min(group.find('\n'), group.size()));
+  fs::path folder = top;
+  for (const fs::path& part : fs::path(group).relative_path()) folders.push_back(folder /= part);
+  return folders;
+}
+
+/// What the cgroup that leaves least still grants.
+auto cgroup_memory_left(const fs::path& root) -> std::optional<std::uint64_t> {
+  std::optional<std::uint64_t> smallest;
+  for (const fs::path& folder : cgroup_folders(root)) {
+    const auto limit = number_in(text_in(folder / "memory.max"));
+    const auto used = number_in(text_in(folder / "memory.current"));
+    if (!limit || !used) continue;
+    const std::uint64_t left = *limit > *used ? *limit - *used : 0;
+    smallest = smallest ? std::min(*smallest, left) : left;
+  }
+  return smallest;
+}
+
+void check_memory(const fs::path& root, checkup& into) {
+  constexpr std::uint64_t little = 256 * mib;
+  const auto available = available_memory(root);
+  const auto granted = cgroup_memory_left(root);
+  if (!available && !granted)
+    return into.warn("memory", "the amount of free memory is unknown", "read /proc/meminfo and memory.max");
+  const std::uint64_t left = std::min(available.value_or(UINT64_MAX), granted.value_or(UINT64_MAX));
+  const std::string found =
+      spelled_bytes(left) + " are left" + (granted && *granted == left ? " to this cgroup" : " on this machine");
+  if (left >= little)
+    into.ok("memory", found);
+  else
+    into.warn("memory", found, "allow more, or stop other programs: requests fail when memory runs out");
+
+  ::rlimit space{};
+  if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    into.warn("memory", "the address space is limited to " + spelled_bytes(space.rlim_cur),
+              "lift it (ulimit -v unlimited): the store is mapped as a whole");
+}
+
+void check_kernel(const fs::path& root, checkup& into) {
+  const braid::worker_count workers = braid::default_worker_count(root);
+  into.ok("cpus", std::to_string(workers.workers) + " workers: " + workers.reason);
+  ::utsname system{};
+  const std::string release = ::uname(&system) == 0 ? std::string(system.sysname) + " " + system.release : "unknown";
+  const auto backend = braid::io_backend::make();
+  if (!backend)
+    return into.fail("kernel", release + ": no event loop can be made: " + backend.error().message(),
+                     "correct BRAID_IO, or allow epoll");
+  const std::string found = release + ": loops wait by " + std::string((*backend)->name());
+  if ((*backend)->name() == "poll")
+    into.warn("kernel", found, "allow io_uring or epoll: poll gets slower with each connection");
+  else
+    into.ok("kernel", found);
+}
+
+/// What one reading costs: the shortest of some, so that a pause in between does not count.
+auto cost_of_clock() -> braid::duration {
+  braid::duration shortest = std::chrono::seconds(1);
+  for (int tries = 0; tries < 50; ++tries) {
+    constexpr int readings = 20;
+    const braid::time_point begin = braid::steady_time().now();
+    braid::time_point end = begin;
+    for (int at = 0; at < readings; ++at) end = braid::steady_time().now();
+    shortest = std::min(shortest, (end - begin) / readings);
+  }
+  return shortest;
+}
+
+void check_clock(const fs::path& root, checkup& into) {
+  constexpr std::array<std::string_view, 3> slow_ones{"hpet", "acpi_pm", "jiffies"};
+  std::string source = text_in(root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
+  source.resize(std::min(source.find('\n'), source.size()));
+  const std::string found = "source " + (source.empty() ? "unknown" : source) + ", " +
+                            std::to_string(cost_of_clock().count()) + " ns a reading";
+  if (std::ranges::find(slow_ones, source) != slow_ones.end())
+    into.warn("clock", found, "let the kernel use tsc or the clock of its host: every deadline reads the clock");
+  else
+    into.ok("clock", found);
+  const std::chrono::year_month_day today(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  if (today.year() < std::chrono::year(2024))
+    into.warn("clock", "the clock is set to the year " + std::to_string(static_cast<int>(today.year())),
+              "set the time: certificates are checked against it");
+}
+
+}  // namespace
+
+void check_system(const fs::path& root, checkup& into) {
+  check_descriptors(into);
+  check_memory(root, into);
+  check_kernel(root, into);
+  check_clock(root, into);
+}
+
+}  // namespace rankd

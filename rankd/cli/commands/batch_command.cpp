@@ -1,0 +1,352 @@
+// rankd/cli/commands/batch_command.cpp: rankd batch: a file of requests, a file of answers.
+#include <rankd/cli/output/batch_output.hpp>
+#include <rankd/cli/commands/commands.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/progress.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/batch/batch_runner.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/op/models.hpp>
+#include <rankd/op/operator_library.hpp>
+#include <rankd/plan/catalog.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/store/folder.hpp>
+#include <rankd/store/line_reader.hpp>
+#include <rankd/store/vector_file.hpp>
+
+#include <braid/base/config.hpp>
+
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto unreadable(const fs::path& in, std::error_code why) -> std::unexpected<braid::diagnostics> {
+  return refused("requests_unreadable", "the requests cannot be read from " +
+                                            (in.empty() ? "standard input" : in.string()) + ": " + why.message());
+}
+
+/// Each plan is loaded once, when the first request wants it.
+class plan_cache {
+ public:
+  plan_cache(const workspace& in, time_fallbacks fallbacks) : in_(&in), fallbacks_(fallbacks) {}
+
+  auto find(std::string_view name) -> braid::checked<const bound_plan*> {
+    const std::scoped_lock lock(mutex_);
+    auto found = plans_.find(name);
+    if (found == plans_.end()) found = plans_.emplace(name, load(name)).first;
+    if (!found->second) return std::unexpected(found->second.error());
+    return &*found->second;
+  }
+
+ private:
+  /// The same requests are to give the same answers.
+  [[nodiscard]] auto load(std::string_view name) const -> braid::checked<bound_plan> {
+    auto plan = in_->load_plan_of(name);
+    if (!plan || fallbacks_ == time_fallbacks::allowed || !depends_on_time(*plan)) return plan;
+    return refused("depends_on_time",
+                   "plan `" + plan->name + "` has fallbacks for what is late, so its answers " + "depend on time",
+                   "--allow-degraded runs it all the same");
+  }
+
+  const workspace* in_;
+  time_fallbacks fallbacks_;
+  std::mutex mutex_;
+  std::map<std::string, braid::checked<bound_plan>, std::less<>> plans_;
+};
+
+/// The part of a file of requests that is to be answered.
+struct request_range {
+  line_position begin;
+  std::uint64_t end = UINT64_MAX;  ///< lines that begin here or later belong to others
+};
+
+auto is_regular(const fs::path& file) -> bool {
+  std::error_code error;
+  return !file.empty() && fs::is_regular_file(file, error);
+}
+
+auto range_of(const fs::path& in, batch_shard shard) -> braid::checked<request_range> {
+  if (shard.count == 1) return request_range{};
+  if (!is_regular(in))
+    return refused("shard_of_stream", "only a regular file can be answered in parts", "name one with --in");
+  std::error_code error;
+  const std::uint64_t size = fs::file_size(in, error);
+  if (error) return unreadable(in, error);
+  const auto cut = [&](std::uint64_t index) {
+    return size / shard.count * index + size % shard.count * index / shard.count;
+  };
+  const auto begin = find_line(in, cut(shard.index - 1));
+  if (!begin) return unreadable(in, begin.error());
+  return request_range{*begin, cut(shard.index)};
+}
+
+/// Size and first bytes: enough to notice that it is another file.
+auto fingerprint(const fs::path& in) -> nlohmann::json {
+  constexpr std::size_t looked_at = 1U << 16U;
+  std::error_code error;
+  const auto size = fs::file_size(in, error);
+  std::string head(looked_at, '\0');
+  if (std::FILE* file = std::fopen(in.c_str(), "rb")) {
+    head.resize(std::fread(head.data(), 1, head.size(), file));
+    std::fclose(file);
+  }
+  return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
+}
+
+/// The bytes of all plans that a request could name, and of all models, operators and files of vectors that these could
+/// use.
+auto plans_digest(const workspace& in) -> std::string {
+  std::string all;
+  const auto add = [&all](const std::string& name, const braid::checked<std::string>& text) {
+    if (text) all += name + ' ' + sha256_hex(*text) + '\n';
+  };
+  if (const auto plans = list_artifacts(in.where.plans))
+    for (const artifact& each : *plans) add(each.name, read_text_file(each.file));
+  for (const fs::path& each : model_files(in.where.models)) add(each.filename().string(), read_model_file(each));
+  for (const fs::path& each : in.where.operators)
+    if (const auto text = read_text_file(each, largest_library)) all += each.string() + ' ' + sha256_hex(*text) + '\n';
+  for (const endpoint_entry& each : in.declared.endpoints())
+    if (const auto* const vectors = std::get_if<file_resolver>(&each.resolver))
+      if (const auto digest = vector_file::digest_of(in.where.root / vectors->path))
+        all += each.endpoint_id + ' ' + *digest + '\n';
+  return sha256_hex(all);
+}
+
+/// What changes when a file is written again, even in the same size.
+auto identity_of(const fs::path& file) -> nlohmann::json {
+  struct ::stat status{};
+  if (::stat(file.c_str(), &status) != 0) return {};
+  return {status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+/// The names of the experiments that run now.
+auto running_of(const experiment_set& all) -> std::string {
+  std::string out;
+  const auto now = experiment_time();
+  for (const experiment_entry& each : all.experiments())
+    if (each.runs_at(now)) out += " " + each.name;
+  return out;
+}
+
+/// Everything that the answers depend on.
+auto made_from(const batch_command_options& options, const workspace& in, const bound_plan* plan) -> nlohmann::json {
+  nlohmann::json stores = nlohmann::json::array();
+  for (const endpoint_entry& endpoint : in.declared.endpoints()) {
+    if (!is_store(endpoint) || (plan != nullptr && !reads_endpoint(*plan, endpoint))) continue;
+    const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
+    if (embedded == nullptr) {  // what a server holds is unknown
+      const auto* const server = std::get_if<static_resolver>(&endpoint.resolver);
+      if (server != nullptr) stores.push_back({endpoint.endpoint_id, server->host, server->port});
+      if (server != nullptr) continue;
+      for (const auto& node : std::get<cluster_resolver>(endpoint.resolver).nodes)
+        stores.push_back({endpoint.endpoint_id, node.host, node.port});
+      continue;
+    }
+    const fs::path folder = in.where.root / embedded->path;
+    const auto manifest = read_manifest(folder);
+    if (manifest)
+      stores.push_back(
+          {endpoint.endpoint_id, manifest->generation, identity_of(data_file(folder, manifest->generation))});
+  }
+  nlohmann::json registries = nlohmann::json::array();
+  for (const registry_digest& each : in.declared.digests()) registries.push_back(each.sha256);
+  if (!in.experiments.digest().empty()) registries.push_back(in.experiments.digest() + running_of(in.experiments));
+  return {{"version", RANKD_VERSION},
+          {"requests", is_regular(options.in) ? fingerprint(options.in) : nlohmann::json()},
+          {"shard", std::to_string(options.shard.index) + "/" + std::to_string(options.shard.count)},
+          {"plan", plan != nullptr ? plan->name + " " + plan->digest : plans_digest(in)},
+          {"budgets", in.where.budgets.to_text()},
+          {"registries", std::move(registries)},
+          {"stores", std::move(stores)}};
+}
+
+/// A batch whose parts are all open.
+class batch_job {
+ public:
+  batch_job(const fs::path& in, request_range range, line_reader requests, batch_runner& runner, batch_output& answers)
+      : in_(&in), range_(range), requests_(std::move(requests)), runner_(&runner), answers_(&answers) {
+    std::error_code error;
+    if (is_regular(in)) end_ = std::min<std::uint64_t>(range.end, fs::file_size(in, error));
+  }
+
+  auto run() -> braid::checked<void> {
+    progress_bar bar("ranking");
+    for (;;) {
+      while (!at_end_ && runner_->wants_more())
+        if (auto done = submit_some(); !done) return done;
+      auto answers = runner_->next();
+      if (!answers) return requests_are_whole() ? answers_->finish() : cut_short();
+      if (auto done = write(*answers); !done) return done;
+      if (end_ != 0) bar.show(answers_->progress().read.bytes - range_.begin.bytes, end_ - range_.begin.bytes);
+    }
+  }
+
+ private:
+  auto submit_some() -> braid::checked<void> {
+    std::vector<batch_line> lines;
+    std::size_t bytes = 0;
+    constexpr std::size_t enough_bytes = std::size_t{1} << 20U;
+    while (lines.size() < batch_runner::max_lines && bytes < enough_bytes && !at_end_) {
+      if (requests_.bytes_done() >= range_.end) at_end_ = true;
+      const auto line = at_end_ ? std::optional<text_line>() : requests_.next();
+      if (!line) return unreadable(*in_, line.error());
+      at_end_ = at_end_ || !*line;
+      if (at_end_ || is_blank(**line)) continue;
+      bytes += (*line)->text.size();
+      lines.push_back(taken(**line));
+    }
+    if (lines.empty()) return {};
+    ends_.push_back(requests_.position());
+    runner_->submit(std::move(lines));
+    return {};
+  }
+
+  /// A file that loses lines while it is read has not been answered.
+  [[nodiscard]] auto requests_are_whole() const -> bool { return end_ == 0 || requests_.bytes_done() >= end_; }
+
+  [[nodiscard]] auto cut_short() const -> std::unexpected<braid::diagnostics> {
+    return refused("requests_unreadable", in_->string() + " became shorter while it was read");
+  }
+
+  static auto is_blank(const text_line& line) -> bool {
+    return !line.too_long && line.text.find_first_not_of(" \t\r") == std::string_view::npos;
+  }
+
+  static auto taken(const text_line& line) -> batch_line {
+    batch_line out{.number = line.number, .text = std::string(line.text), .unreadable = {}};
+    if (line.too_long)
+      out.unreadable = make_diagnostic("line_too_long",
+                                       "line " + std::to_string(line.number) + " is longer than 16 MiB", {}, "request")
+                           .front();
+    return out;
+  }
+
+  auto write(const batch_answers& piece) -> braid::checked<void> {
+    batch_progress now = answers_->progress();
+    now.read = ends_.front();
+    now.answered += piece.answered;
+    now.failed += piece.failed;
+    ends_.pop_front();
+    return answers_->write(piece.text, now);
+  }
+
+  const fs::path* in_;
+  request_range range_;
+  line_reader requests_;
+  batch_runner* runner_;
+  batch_output* answers_;
+  std::deque<line_position> ends_;  ///< behind each piece that was submitted and not written
+  std::uint64_t end_ = 0;           ///< of the part, where it is known
+  bool at_end_ = false;
+};
+
+void print_summary(const batch_progress& done, const fs::path& out) {
+  std::fprintf(stderr, "answered %s, %s of them with an error%s%s\n", counted(done.answered, "request").c_str(),
+               done.failed == 0 ? "none" : std::to_string(done.failed).c_str(), out.empty() ? "" : ", into ",
+               printable(out.string()).c_str());
+}
+
+auto open_requests(const fs::path& in, line_position start) -> braid::checked<line_reader> {
+  auto opened = in.empty() ? line_reader::standard_input() : line_reader::open(in, start);
+  if (!opened) return unreadable(in, opened.error());
+  return std::move(*opened);
+}
+
+/// Whether two paths name one file.
+auto is_same_file(const fs::path& one, const fs::path& other) -> bool {
+  std::error_code error;
+  return fs::equivalent(one, other, error) && !error;
+}
+
+/// A batch must not write over its own requests.
+auto writes_over_requests(const batch_command_options& options) -> bool {
+  if (options.in.empty() || options.out.empty() || !is_regular(options.in)) return false;
+  for (const char* suffix : {"", ".part", ".part.state"})
+    if (is_same_file(options.in, options.out.string() + suffix)) return true;
+  return false;
+}
+
+auto open_output(const batch_command_options& options, const workspace& in, const bound_plan* plan)
+    -> braid::checked<batch_output> {
+  if (options.out.empty()) return batch_output::standard_output();
+  if (options.earlier == unfinished::resume && !is_regular(options.in))
+    return refused("not_resumable", "only a batch from a regular file can be resumed", "name one with --in");
+  return batch_output::open(options.out, made_from(options, in, plan), options.earlier);
+}
+
+auto answer_with(const batch_command_options& options, request_range range, line_reader requests, batch_runner& runner,
+                 batch_output& answers) -> braid::checked<batch_progress> {
+  batch_job job(options.in, range, std::move(requests), runner, answers);
+  if (auto done = job.run(); !done) return std::unexpected(std::move(done.error()));
+  return answers.progress();
+}
+
+auto answer_all(const batch_command_options& options, const workspace& in) -> braid::checked<batch_progress> {
+  plan_cache plans(in, options.fallbacks);
+  const auto plan = options.plan.empty() ? braid::checked<const bound_plan*>(nullptr) : plans.find(options.plan);
+  if (!plan) return std::unexpected(plan.error());
+  if (writes_over_requests(options))
+    return refused("output_unwritable", "the answers would be written over the requests",
+                   "name another file with --out");
+  auto range = range_of(options.in, options.shard);
+  if (!range) return std::unexpected(std::move(range.error()));
+  auto requests = open_requests(options.in, range->begin);  // a pipe is opened once
+  if (!requests) return std::unexpected(std::move(requests.error()));
+  const auto stores = *plan != nullptr ? open_stores_of(in, {&*plan, 1}) : open_all_stores(in);
+  if (!stores) return std::unexpected(stores.error());
+
+  engine_options how;
+  if (options.node_timeout) how.node_timeout = *options.node_timeout;
+  how.cursors = make_page_cursors(in.where.cursors);
+  how.cache = {.bytes = options.cache_mib << 20U, .entries = in.where.cache.entries};
+  const auto runner = batch_runner::create(
+      in.declared, stores->pointers(),
+      {.workers = options.workers,
+       .given_plan = *plan == nullptr ? std::string() : (*plan)->name,
+       .find_plan = [&](std::string_view name) { return *plan != nullptr ? *plan : plans.find(name); },
+       .engine = how});
+  if (!runner) return std::unexpected(runner.error());
+  auto answers = open_output(options, in, *plan);
+  if (!answers) return std::unexpected(std::move(answers.error()));
+  if (answers->progress().read.bytes != 0) {
+    std::fprintf(stderr, "continuing after request line %llu\n",
+                 static_cast<unsigned long long>(answers->progress().read.lines));
+    auto rest = open_requests(options.in, answers->progress().read);
+    if (!rest) return std::unexpected(std::move(rest.error()));
+    return answer_with(options, *range, std::move(*rest), **runner, *answers);
+  }
+  return answer_with(options, *range, std::move(*requests), **runner, *answers);
+}
+
+}  // namespace
+
+auto batch_command(const batch_command_options& options) -> exit_status {
+  BRAID_EXPECTS(options.earlier == unfinished::refuse || !options.out.empty(), "only a file can be resumed");
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error());
+  const auto done = answer_all(options, *in);
+  if (!done) return report(done.error());
+  print_summary(*done, options.out);
+  return done->failed == 0 ? exit_status::fine : exit_status::failed;
+}
+
+}  // namespace rankd

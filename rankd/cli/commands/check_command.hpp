@@ -1,0 +1,17 @@
+// rankd/cli/commands/check_command.hpp: rankd check: the rules of the engine for compilers and editors.
+#pragma once
+
+#include <rankd/cli/commands/commands.hpp>
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace rankd {
+
+/// Adds the subcommand; when it is given, `chosen` becomes what it does.
+void add_check(CLI::App& app, std::function<exit_status()>& chosen);
+
+}  // namespace rankd

@@ -1,0 +1,225 @@
+// rankd/cli/commands/commands.hpp: what each subcommand takes, and the functions that carry them out.
+#pragma once
+
+#include <rankd/cli/output/batch_output.hpp>
+#include <rankd/cli/projects/demo.hpp>
+#include <rankd/engine/options.hpp>
+#include <rankd/engine/plans/plan_library.hpp>
+#include <rankd/engine/explain/quality.hpp>
+#include <rankd/engine/requests/request.hpp>
+#include <rankd/server/files/serve_log.hpp>
+#include <rankd/server/serve_options.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace rankd {
+
+/// How a command ends.
+enum class exit_status : std::uint8_t {
+  fine = 0,
+  failed = 1,       ///< the request, the plan or the data is at fault
+  wrong_usage = 2,  ///< the command line is
+};
+
+/// Form of the output: text for people, or JSON for programs.
+enum class output_form : std::uint8_t { people, programs };
+
+struct project_options {
+  std::filesystem::path project;  ///< a folder with rankd.toml, or empty: looked for from here upwards
+};
+
+struct rank_options : project_options {
+  std::string plan;     ///< empty: the request names it
+  std::string request;  ///< a file, or the request itself, which begins with `{`; empty: standard input
+  output_form form = output_form::programs;
+  explain_mode explain = explain_mode::off;  ///< on: as if the request asked for it
+  std::vector<std::string> why;              ///< ids whose fate is explained, besides those of the request
+  std::vector<std::string> captures;         ///< nodes whose rows are shown, besides those of the request
+  std::optional<std::chrono::milliseconds> node_timeout;
+  unsigned workers = 0;  ///< 0: as many as the machine grants
+};
+
+/// Which part of the requests to answer: number `index` of `count` parts that follow each other.
+struct batch_shard {
+  unsigned index = 1;
+  unsigned count = 1;
+};
+
+/// Plans whose answers depend on how long something takes, because something stands in for what is late.
+enum class time_fallbacks : std::uint8_t { refused, allowed };
+
+struct batch_command_options : project_options {
+  std::string plan;           ///< empty: each request names its own
+  std::filesystem::path in;   ///< empty: standard input
+  std::filesystem::path out;  ///< empty: standard output
+  batch_shard shard;
+  unfinished earlier = unfinished::refuse;  ///< anything else only with `out`
+  std::optional<std::chrono::milliseconds> node_timeout;
+  unsigned workers = 0;  ///< 0: as many as the machine grants
+  time_fallbacks fallbacks = time_fallbacks::refused;
+  std::uint64_t cache_mib = 0;  ///< of rows that nodes keep, in each thread; 0: none are kept
+};
+
+struct bench_options : project_options {
+  std::string plan;
+  std::filesystem::path requests;  ///< a file, one a line; empty: one for each user of the embedded store
+  std::vector<unsigned> clients{1, 2, 4, 8, 16};
+  std::chrono::milliseconds duration{1000};  ///< for each number of clients
+  unsigned loops = 1;
+  unsigned workers = 1;  ///< for each loop
+  run_order order = run_order::side_by_side;
+  output_form form = output_form::people;
+  std::filesystem::path plot;  ///< an SVG to write; empty: none
+  std::string http;            ///< of a server that is asked instead of this process; empty: none
+  std::vector<double> rates;   ///< requests a second that the server is sent, instead of as many as it answers
+  unsigned connections = 512;  ///< for these
+};
+
+/// Files of captures: lines of JSON, or Arrow IPC streams.
+enum class capture_form : std::uint8_t { ndjson, arrow };
+
+struct serve_command_options : project_options {
+  serve_options server;
+  std::filesystem::path token_file;  ///< empty: every client may ask
+  std::string tls_cert;              ///< both empty: no TLS
+  std::string tls_key;
+  bad_plans on_bad_plan = bad_plans::refuse_all;  ///< when it starts, and when plans are loaded again
+  std::filesystem::path log;                      ///< empty: standard error
+  log_level level = log_level::info;
+  std::filesystem::path audit;                      ///< empty: none
+  std::filesystem::path captures;                   ///< a folder for rows that plans capture; empty: none
+  capture_form captures_in = capture_form::ndjson;  ///< of the files in that folder
+  std::filesystem::path exposures;                  ///< the same of what answers show
+  std::filesystem::path events;                     ///< the same of events that clients send; empty: none may
+  std::chrono::seconds event_window{3600};          ///< in which an id of these counts once
+  std::uint64_t counters_mib = 256;                 ///< of counters that lie over embedded stores
+  std::uint64_t segment_mib = 64;                   ///< of one file of these, and of events
+  std::string collector;                            ///< where spans of requests go; empty: nowhere
+  double span_share = 1;                            ///< of the traces that begin here
+  std::filesystem::path record;                     ///< of traffic; empty: none
+  double record_share = 1;                          ///< of the requests
+  std::uint64_t record_max_mib = 1024;              ///< of that file
+  std::optional<std::uint64_t> cache_mib;           ///< in place of what rankd.toml says
+  std::chrono::milliseconds grace{10'000};          ///< for what was received, once it stops
+  std::uint64_t scrub_mib_per_second = 16;          ///< how fast embedded stores are read again; 0: never
+  std::chrono::milliseconds stall_limit{0};         ///< of the watchdog; 0: what BRAID_STALL says
+  std::chrono::milliseconds trace_slow{0};          ///< requests that ask for a file of the last seconds; 0: none
+  std::chrono::milliseconds announcement{0};        ///< between saying that it stops and taking no more connections
+  std::string page_token = {};                      ///< of the only client, in a studio; empty: none is
+  std::vector<std::filesystem::path> traffic = {};  ///< recorded, for the page; empty: that in the project's folder
+  std::string compiler = {};  ///< of plans that the page edits; empty: dslc of the project or of PATH, if it is there
+};
+
+struct load_command_options : project_options {
+  std::vector<std::filesystem::path> data;  ///< files, or folders of *.ndjson; empty: the project's data folder
+  std::string store;     ///< a folder, as path or lmdb:PATH, or redis://… or redis-cluster://…; empty: the project's
+                         ///< embedded store
+  bool replace = false;  ///< forget what the store had; embedded stores only
+  bool strict = false;   ///< warnings are errors
+};
+
+struct dump_command_options : project_options {
+  std::string store;          ///< a folder, as path or lmdb:PATH; empty: the project's embedded store
+  std::filesystem::path out;  ///< empty: standard output
+  std::string prefix;         ///< of the keys; empty: all
+};
+
+struct validate_options : project_options {
+  std::vector<std::string> plans;  ///< files or names; empty: all of the project
+  bool strict = false;             ///< a plan with warnings counts as wrong
+  output_form form = output_form::people;
+};
+
+struct list_options : project_options {
+  output_form form = output_form::people;
+};
+
+/// How `rankd plans NAME` prints a plan.
+enum class graph_form : std::uint8_t { tables, json, dot, mermaid };
+
+struct plans_options : list_options {
+  std::string plan;  ///< a name or a file; empty: a list of all plans of the project
+  graph_form graph = graph_form::tables;
+};
+
+struct diff_options : list_options {
+  std::string before;  ///< a plan by name or by file
+  std::string after;
+  std::vector<std::filesystem::path> traffic;  ///< recorded; empty: the plans alone are compared
+  std::string recorded_plan;                   ///< whose requests are run; empty: the plan called as the first one
+  bool is_live = false;                        ///< the stores are asked for what the record does not hold
+  std::size_t depth = 10;                      ///< of the overlap
+  std::size_t max_changed = 20;                ///< requests that are shown
+  unsigned workers = 0;                        ///< 0: as many as the machine grants
+};
+
+struct eval_options : list_options {
+  std::vector<std::string> plans;    ///< one or two, by name or by file
+  std::filesystem::path judgements;  ///< a request and the relevance of ids on each line
+  quality_options quality;
+  bootstrap_options bootstrap;
+  std::string diversity;  ///< the key whose values are compared; empty: none
+  unsigned workers = 0;   ///< 0: as many as the machine grants
+};
+
+/// What `rankd registry` shows of a registry.
+enum class registry_view : std::uint8_t { entries, digests };
+
+struct registry_options : list_options {
+  std::string registry;  ///< keys, params, features, capabilities, endpoints or experiments; empty: all of them
+  registry_view show = registry_view::entries;
+};
+
+struct simulate_options : list_options {
+  std::uint64_t ids = 1'000'000;
+};
+
+struct ops_options : list_options {
+  bool toml = false;  ///< everything that the bindings of authors are made from
+  bool own = false;   ///< those of the project's libraries alone
+};
+
+struct init_options {
+  project_kind kind = project_kind::demo;
+  std::filesystem::path folder;
+  demo_size size;
+};
+
+/// Each prints its result to standard output, and progress and readable errors to standard error.
+/// Whether the ids of the project are texts; false where there is no project that can be read.
+auto has_text_ids(const project_options& options) -> bool;
+
+auto rank_command(const rank_options& options) -> exit_status;
+auto batch_command(const batch_command_options& options) -> exit_status;
+auto bench_command(const bench_options& options) -> exit_status;
+auto serve_command(const serve_command_options& options) -> exit_status;
+auto load_command(const load_command_options& options) -> exit_status;
+auto dump_command(const dump_command_options& options) -> exit_status;
+auto validate_command(const validate_options& options) -> exit_status;
+auto plans_command(const plans_options& options) -> exit_status;
+/// Gives `failed` where the plans differ, or their answers where there is traffic, and `wrong_usage` for all errors, as
+/// diff(1) does.
+auto diff_command(const diff_options& options) -> exit_status;
+/// Adds the subcommand; when it is given, `chosen` becomes what it does.
+void add_diff(CLI::App& app, std::function<exit_status()>& chosen);
+auto eval_command(const eval_options& options) -> exit_status;
+auto ops_command(const ops_options& options) -> exit_status;
+auto registry_command(const registry_options& options) -> exit_status;
+auto experiment_check_command(const list_options& options) -> exit_status;
+/// Gives `failed` where a split is not as expected.
+auto experiment_simulate_command(const simulate_options& options) -> exit_status;
+auto doctor_command(const list_options& options) -> exit_status;
+auto init_command(const init_options& options) -> exit_status;
+
+}  // namespace rankd

@@ -1,0 +1,192 @@
+// rankd/cli/commands/data_commands.cpp: rankd load and rankd init: filling stores, making projects.
+#include <rankd/cli/commands/commands.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/cli/checks/data_check.hpp>
+#include <rankd/cli/projects/demo.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/progress.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/store/load.hpp>
+#include <rankd/store/redis_load.hpp>
+#include <rankd/store/redis_options.hpp>
+
+#include <braid/base/config.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders replaced by their *.ndjson files, in order of their names.
+auto files_of(const std::vector<fs::path>& data) -> braid::checked<std::vector<fs::path>> {
+  std::vector<fs::path> files;
+  for (const fs::path& each : data) {
+    std::error_code error;
+    if (!fs::is_directory(each, error)) {
+      files.push_back(each);
+      continue;
+    }
+    std::vector<fs::path> inside;
+    for (const auto& entry : fs::directory_iterator(each, error))
+      if (entry.path().extension() == ".ndjson") inside.push_back(entry.path());
+    if (inside.empty()) return refused("data_missing", "folder `" + each.string() + "` holds no *.ndjson file");
+    std::ranges::sort(inside);
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+/// What to load: what the command line leaves open, the project says.
+auto data_of(const load_command_options& options) -> braid::checked<std::vector<fs::path>> {
+  std::vector<fs::path> data = options.data;
+  if (data.empty()) {
+    const auto in = workspace::open(options.project);
+    if (!in) return std::unexpected(in.error());
+    if (!in->where.data) return refused("data_missing", "the project names no data folder", "name files");
+    data.push_back(*in->where.data);
+  }
+  return files_of(data);
+}
+
+/// A load that is done, and the place that was filled.
+struct done_load {
+  load_report report;
+  std::string place;
+  braid::diagnostics warnings;
+  column_check::counts counts;
+};
+
+/// What a project says of the data that is loaded; nothing outside of one.
+class project_rules {
+ public:
+  project_rules(const fs::path& project, const std::vector<fs::path>& files) {
+    if (auto in = workspace::open(project)) {
+      in_.emplace(std::move(*in));
+      check_.emplace(*in_, data_check_options{.files = files});
+    }
+  }
+
+  [[nodiscard]] auto lengths() const -> vector_lengths { return in_ ? lengths_of(in_->declared) : vector_lengths(); }
+  auto viewer() -> record_viewer {
+    if (!check_) return nullptr;
+    return [this](std::string_view key, const record_view& record) { check_->columns().see(key, record); };
+  }
+
+  /// What plans will not find. After an interrupted load only a part of the records was seen.
+  [[nodiscard]] auto warnings(const load_report& done) -> braid::diagnostics {
+    if (!check_) return {};
+    braid::diagnostics out = check_->columns().malformed_values();
+    if (done.resumed_at == 0) out.append(check_->columns().missing_columns());
+    out.append(check_->columns().unread_records());
+    return out;
+  }
+
+  /// How many warnings of each kind there are.
+  [[nodiscard]] auto count(const load_report& done) -> column_check::counts {
+    if (!check_) return {};
+    column_check::counts out = check_->columns().count();
+    if (done.resumed_at != 0) out.missing_columns = 0;
+    return out;
+  }
+
+  /// What makes a strict load fail; null for one that is not.
+  auto refusal(bool is_strict) -> std::function<braid::diagnostics()> {
+    if (!is_strict || !check_) return nullptr;
+    return [this] { return warnings({}); };
+  }
+
+ private:
+  std::optional<workspace> in_;
+  std::optional<data_check> check_;  ///< of `in_`
+};
+
+auto load_folder(const load_command_options& options) -> braid::checked<done_load> {
+  const auto store = store_folder(options.project, options.store);
+  if (!store) return std::unexpected(store.error());
+  const auto files = data_of(options);
+  if (!files) return std::unexpected(files.error());
+  project_rules rules(options.project, *files);
+  progress_bar bar("loading");
+  auto loaded = load_store(*store, *files,
+                           {.mode = options.replace ? load_mode::replace : load_mode::merge,
+                            .progress = bar.for_load(),
+                            .vectors = rules.lengths(),
+                            .seen = rules.viewer(),
+                            .refused = rules.refusal(options.strict)});
+  if (!loaded) return std::unexpected(std::move(loaded.error()));
+  return done_load{*loaded, store->string(), rules.warnings(*loaded), rules.count(*loaded)};
+}
+
+auto load_server(const load_command_options& options) -> braid::checked<done_load> {
+  BRAID_EXPECTS(!options.replace, "a load into Redis replaces only the keys that it names");
+  const auto server = redis_options_of(options.store);
+  if (!server) return std::unexpected(server.error());
+  const auto files = data_of(options);
+  if (!files) return std::unexpected(files.error());
+  project_rules rules(options.project, *files);
+  progress_bar bar("loading");
+  auto loaded = load_redis(*server, *files,
+                           {.progress = bar.for_load(),
+                            .vectors = rules.lengths(),
+                            .seen = rules.viewer(),
+                            .refused = rules.refusal(options.strict)});
+  if (!loaded) return std::unexpected(std::move(loaded.error()));
+  return done_load{*loaded, place_of(*server), rules.warnings(*loaded), rules.count(*loaded)};
+}
+
+/// "3 malformed values, 1 unread record".
+auto summary_of(const column_check::counts& all) -> std::string {
+  std::string out;
+  const auto add = [&](std::uint64_t count, std::string_view what) {
+    if (count != 0) out += (out.empty() ? "" : ", ") + counted(count, what);
+  };
+  add(all.malformed_values, "malformed value");
+  add(all.missing_columns, "missing column");
+  add(all.unread_records, "unread record");
+  return out;
+}
+
+}  // namespace
+
+auto load_command(const load_command_options& options) -> exit_status {
+  const auto done = is_redis_url(options.store) ? load_server(options) : load_folder(options);
+  if (!done) return report(done.error());
+  const load_report& loaded = done->report;
+  print("loaded " + counted(loaded.records, "record") + " into " + printable(done->place) +
+        (loaded.kept == 0 ? "" : ", kept " + std::to_string(loaded.kept)) +
+        (loaded.resumed_at == 0 ? ""
+                                : ", gone on with an interrupted load at byte " + std::to_string(loaded.resumed_at)) +
+        "\n");
+  for (const braid::diagnostic& each : done->warnings)
+    std::fputs(("warning: " + printable(braid::diagnostics(each))).c_str(), stderr);
+  if (done->warnings.empty()) return exit_status::fine;
+  std::fputs(("warnings: " + summary_of(done->counts) + "\n").c_str(), stderr);
+  return exit_status::fine;
+}
+
+auto init_command(const init_options& options) -> exit_status {
+  braid::checked<demo_report> written;
+  {
+    progress_bar bar("writing " + printable(options.folder.string()));
+    written =
+        write_demo_project(options.folder, {.kind = options.kind, .size = options.size, .progress = bar.for_demo()});
+  }
+  if (!written) return report(written.error());
+  const std::uint64_t megabytes = written->bytes / 1'000'000;
+  print("wrote " + counted(written->files, "file") + (megabytes == 0 ? "" : " (" + std::to_string(megabytes) + " MB)") +
+        " into " + printable(options.folder.string()) + "\n");
+  return exit_status::fine;
+}
+
+}  // namespace rankd

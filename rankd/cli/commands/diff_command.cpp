@@ -1,0 +1,131 @@
+// rankd/cli/commands/diff_command.cpp: rankd diff: the structural difference of two plans, what follows from it, and
+// how their answers differ.
+#include <rankd/cli/commands/commands.hpp>
+
+#include <rankd/cli/detail/common_options.hpp>
+#include <rankd/cli/diff_lines.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/cli/output/traffic_diff.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/explain/plan_comparison.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace rankd {
+namespace {
+
+auto line_of(const plan_change& change) -> std::string {
+  std::string out(to_string(change.kind));
+  out.resize(9, ' ');
+  if (change.kind == change_kind::renamed) return out + change.was + " → " + change.node;
+  if (!change.node.empty()) out += change.node + ": ";
+  if (change.kind == change_kind::added) return out + change.after.value_or("");
+  if (change.kind == change_kind::removed) return out + change.before.value_or("");
+  return out + change.field + ": " + change.before.value_or("(none)") + " → " + change.after.value_or("(none)");
+}
+
+auto open_side(const workspace& in, const std::string& name_or_file) -> braid::checked<bound_plan> {
+  return name_or_file.ends_with(".json") ? in.load_plan_file(name_or_file) : in.load_plan_of(name_or_file);
+}
+
+auto report_error(const braid::diagnostics& problems, output_form form) -> exit_status {
+  report(problems, form);
+  return exit_status::wrong_usage;
+}
+
+}  // namespace
+
+auto diff_lines(const plan_comparison& found) -> std::string {
+  std::string out;
+  for (const plan_change& change : found.changes) out += printable(line_of(change)) + "\n";
+  for (const plan_consequence& each : found.consequences)
+    out += "follows  " +
+           printable(each.what + ": " + joined(each.before, "(none)") + " → " + joined(each.after, "(none)")) + "\n";
+  return out;
+}
+
+auto diff_command(const diff_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report_error(in.error(), options.form);
+  const auto before = open_side(*in, options.before);
+  if (!before) return report_error(before.error(), options.form);
+  const auto after = open_side(*in, options.after);
+  if (!after) return report_error(after.error(), options.form);
+
+  const plan_comparison found = compare_plans(*before, *after);
+  if (options.traffic.empty()) {
+    if (options.form == output_form::programs)
+      print(comparison_json(found, *before, *after));
+    else
+      print(diff_lines(found));
+    return found.is_equal() ? exit_status::fine : exit_status::failed;
+  }
+
+  const auto answers = compare_on_traffic(options, *in, *before, *after);
+  if (!answers) return report_error(answers.error(), options.form);
+  if (options.form == output_form::programs) {
+    std::string out = comparison_json(found, *before, *after);
+    out.resize(out.rfind('}'));
+    print(out + ",\"traffic\":" + answers->text + "}\n");
+  } else {
+    print(diff_lines(found));
+    print(answers->text);
+  }
+  return answers->is_all_equal ? exit_status::fine : exit_status::failed;
+}
+
+void add_diff(CLI::App& app, std::function<exit_status()>& chosen) {
+  auto* command = app.add_subcommand("diff", "Show how two plans differ, and their answers to recorded requests");
+  auto options = std::make_shared<diff_options>();
+  detail::add_project(*command, *options);
+  detail::add_form(*command, options->form);
+  command->add_option("before", options->before, "A plan of the project by name, or an artifact as FILE.json")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("PLAN");
+  command->add_option("after", options->after, "The plan to compare it with")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("PLAN");
+  auto* const traffic =
+      command
+          ->add_option(
+              "--traffic", options->traffic,
+              "Run both plans for the requests in these files of `rankd serve --record`, or in the NAME.rec of "
+              "these folders")
+          ->check(check_not_empty)
+          ->type_name("FILE|DIR");
+  command
+      ->add_option("--requests-of", options->recorded_plan,
+                   "Run the requests to this recorded plan; default: the one that is called as the first plan")
+      ->needs(traffic)
+      ->check(check_not_empty)
+      ->type_name("PLAN");
+  command
+      ->add_flag("--live", options->is_live,
+                 "Ask the stores of the project for what a plan reads and the record does not hold")
+      ->needs(traffic);
+  command->add_option("--depth", options->depth, "The first candidates that the overlap counts; default: 10")
+      ->needs(traffic)
+      ->check(whole_number(1, 100'000))
+      ->type_name("K");
+  command->add_option("--changed", options->max_changed, "How many of the most changed requests to show; default: 20")
+      ->needs(traffic)
+      ->check(whole_number(0, 1000))
+      ->type_name("N");
+  command->add_option("--workers", options->workers, "Threads that compute; default: as many as the machine grants")
+      ->needs(traffic)
+      ->check(whole_number(1, 4096));
+  command->footer(
+      "Exit status: 0 the plans do the same, 1 they differ, 2 wrong usage, or a plan is wrong. With --traffic: 0 all\n"
+      "requests could be compared, and no answer differs, 1 one differs or could not be compared, 2 as before.");
+  command->callback([options, &chosen] { chosen = [options] { return diff_command(*options); }; });
+}
+
+}  // namespace rankd

@@ -1,0 +1,386 @@
+// rankd/cli/commands/eval_command.cpp: rankd eval: the answers of one plan or two, held against judgements.
+#include <rankd/cli/commands/commands.hpp>
+
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/cli/output/table.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/detail/json_parts.hpp>
+#include <rankd/engine/engine.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/engine/plans/plan_needs.hpp>
+#include <rankd/engine/explain/quality.hpp>
+#include <rankd/plan/json.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/registry/object_reader.hpp>
+#include <rankd/store/batch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+/// One line of the file: a request, and what is known of ids for it.
+struct judged_request {
+  rank_request request;
+  judgements judged;
+};
+
+/// What one plan has answered.
+struct plan_result {
+  std::string plan;
+  std::string digest;
+  std::vector<quality> qualities;  ///< by request
+  std::set<row_id> shown;          ///< among the first candidates of any answer
+  std::size_t failed = 0;
+  std::string first_failure;
+};
+
+auto ids_of(value_type type) -> std::string_view {
+  return type == value_type::string ? "strings of 1 to 128 bytes without NUL" : "integers of 64 bits";
+}
+
+auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics& problems) -> judgements {
+  judgements out;
+  const nlohmann::json* relevance = line.object("relevance", presence::required);
+  if (relevance == nullptr) return out;
+  constexpr double max_relevance = 1000;  // of which 2^relevance is still a number
+  for (const auto& [text, value] : relevance->items()) {
+    const std::string pointer = braid::json_pointer(line.pointer_of("relevance"), text);
+    const auto id = parse_id(text, id_type);
+    const auto grade = scalar_from_json(value, value_type::floating);
+    if (id && out.contains(*id))
+      problems.add({.code = "duplicate_value",
+                    .pointer = pointer,
+                    .message = "id " + to_text(*id) + " has a relevance already, in another spelling",
+                    .hint = {},
+                    .node = {},
+                    .source = {}});
+    else if (id && grade && std::get<double>(*grade) >= 0 && std::get<double>(*grade) <= max_relevance)
+      out[*id] = std::get<double>(*grade);
+    else
+      problems.add({.code = id ? "bad_value" : "bad_id",
+                    .pointer = pointer,
+                    .message = id ? "a relevance is a number from 0 to 1000, not " + described(value)
+                                  : quote_name(text) + " is no id: those are " + std::string(ids_of(id_type)),
+                    .hint = {},
+                    .node = {},
+                    .source = {}});
+  }
+  return out;
+}
+
+/// The plans of the command line stand in for the one that a request names.
+auto read_judged(std::string_view text, std::uint64_t number, const std::string& file, const registries& declared)
+    -> braid::checked<judged_request> {
+  const auto document = parse_json(text, file, number);
+  if (!document) return std::unexpected(document.error());
+  braid::diagnostics problems;
+  object_reader line(*document, "", problems);
+  judged_request out;
+  if (const nlohmann::json* given = line.object("request", presence::required)) {
+    nlohmann::json request = *given;
+    request.erase("plan");
+    auto read = parse_request(request.dump(), declared, {.line = number});
+    if (read)
+      out.request = std::move(*read);
+    else
+      for (braid::diagnostic each : read.error()) {
+        each.pointer.insert(0, "/request");
+        problems.add(std::move(each));
+      }
+  }
+  out.judged = read_relevance(line, declared.id_type(), problems);
+  line.refuse_unknown_fields();
+  if (problems.empty()) return out;
+  braid::diagnostics placed;
+  for (braid::diagnostic each : problems) {
+    each.source = file + ":" + std::to_string(number);
+    placed.add(std::move(each));
+  }
+  return std::unexpected(std::move(placed));
+}
+
+auto read_judgements(const std::filesystem::path& file, const registries& declared)
+    -> braid::checked<std::vector<judged_request>> {
+  const auto text = read_text_file(file);
+  if (!text) return std::unexpected(text.error());
+  std::vector<judged_request> out;
+  braid::diagnostics problems;
+  std::uint64_t number = 0;
+  for (std::size_t at = 0; at < text->size();) {
+    const std::size_t end = std::min(text->find('\n', at), text->size());
+    const std::string_view line = std::string_view(*text).substr(at, end - at);
+    at = end + 1;
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto read = read_judged(line, number, file.string(), declared);
+    if (read)
+      out.push_back(std::move(*read));
+    else
+      problems.append(std::move(read.error()));
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  if (out.empty()) return refused("no_requests", "the file has no request", "write one a line", file);
+  return out;
+}
+
+/// The texts of a column, as answers show them.
+auto values_of(const ranking& answer, const key_entry* key) -> std::vector<std::optional<std::string>> {
+  std::vector<std::optional<std::string>> out;
+  const auto column = key == nullptr ? std::nullopt : answer.rows.table().find(key->key_id);
+  answer.rows.for_each_row([&](std::uint32_t row) {
+    out.emplace_back();
+    if (!column || column->is_null(row)) return;
+    detail::append_value(out.back().emplace(), *column, row);
+  });
+  if (key == nullptr) out.clear();
+  return out;
+}
+
+void note(plan_result& into, const ranking& answer, const judged_request& asked, const eval_options& options,
+          const key_entry* diversity) {
+  if (answer.error) {
+    if (into.failed++ == 0) into.first_failure = answer.error->code + ": " + answer.error->message;
+  }
+  std::vector<row_id> ids;
+  if (!answer.error) answer.rows.for_each_row([&](std::uint32_t row) { ids.push_back(answer.rows.table().id(row)); });
+  const auto values = answer.error ? std::vector<std::optional<std::string>>() : values_of(answer, diversity);
+  into.qualities.push_back(quality_of(ids, values, asked.judged, options.quality));
+  ids.resize(std::min(ids.size(), options.quality.depth));
+  into.shown.insert(ids.begin(), ids.end());
+}
+
+/// A failed request has no candidates.
+auto failed_for(const braid::diagnostics& problems) -> ranking {
+  ranking out;
+  out.error = rank_error{problems.front().code, problems.front().message, {}, {}};
+  return out;
+}
+
+auto run_plan(const bound_plan& plan, const std::vector<judged_request>& all, const workspace& in,
+              const open_stores& stores, const eval_options& options, const key_entry* diversity)
+    -> braid::checked<plan_result> {
+  plan_result out{
+      .plan = plan.name, .digest = plan.digest, .qualities = {}, .shown = {}, .failed = 0, .first_failure = {}};
+  std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
+  const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
+  if (!on) return std::unexpected(no_runtime(on.error()));
+  ranker.emplace(**on, in.declared, stores.pointers(), engine_options{.cursors = make_page_cursors(in.where.cursors)});
+  for (const judged_request& each : all) {
+    rank_request request = each.request;
+    const auto missing = fit_to_plan(request, plan, in.declared);
+    const ranking answer = missing.empty() ? (*on)->run(ranker->rank(plan, std::move(request))) : failed_for(missing);
+    note(out, answer, each, options, diversity);
+  }
+  return out;
+}
+
+/// The values of a metric where it is defined.
+auto defined(const plan_result& of, std::size_t metric) -> std::vector<double> {
+  std::vector<double> out;
+  for (const quality& each : of.qualities)
+    if (each[metric]) out.push_back(*each[metric]);
+  return out;
+}
+
+/// By request, where both are defined: the second less the first.
+auto differences(const plan_result& first, const plan_result& second, std::size_t metric) -> std::vector<double> {
+  std::vector<double> out;
+  for (std::size_t at = 0; at < first.qualities.size(); ++at)
+    if (const auto &a = first.qualities[at][metric], &b = second.qualities[at][metric]; a && b) out.push_back(*b - *a);
+  return out;
+}
+
+/// Which of the judged ids have been shown.
+struct coverage {
+  std::size_t shown = 0;
+  std::size_t judged = 0;
+
+  [[nodiscard]] auto share() const -> double {
+    return judged == 0 ? 0 : static_cast<double>(shown) / static_cast<double>(judged);
+  }
+};
+
+auto coverage_of(const plan_result& of, const std::vector<judged_request>& all) -> coverage {
+  std::set<row_id> judged;
+  for (const judged_request& each : all)
+    for (const auto& [id, relevance] : each.judged) judged.insert(id);
+  const auto shown = std::ranges::count_if(judged, [&](const row_id& id) { return of.shown.contains(id); });
+  return {static_cast<std::size_t>(shown), judged.size()};
+}
+
+using estimates = std::array<std::optional<mean_estimate>, quality_metrics>;
+
+/// All that is printed.
+struct evaluation {
+  std::vector<plan_result> plans;
+  std::vector<estimates> means;     ///< of each plan
+  std::vector<coverage> covered;    ///< by each plan
+  std::optional<estimates> paired;  ///< where there are two
+  std::size_t requests = 0;
+};
+
+auto evaluate(std::vector<plan_result> plans, const std::vector<judged_request>& all, const eval_options& options)
+    -> evaluation {
+  evaluation out{.plans = std::move(plans), .means = {}, .covered = {}, .paired = {}, .requests = all.size()};
+  for (const plan_result& each : out.plans) {
+    estimates& means = out.means.emplace_back();
+    for (std::size_t metric = 0; metric < quality_metrics; ++metric)
+      means[metric] = estimate_mean(defined(each, metric), options.bootstrap);
+    out.covered.push_back(coverage_of(each, all));
+  }
+  if (out.plans.size() < 2) return out;
+  out.paired.emplace();
+  for (std::size_t metric = 0; metric < quality_metrics; ++metric)
+    (*out.paired)[metric] = estimate_mean(differences(out.plans[0], out.plans[1], metric), options.bootstrap);
+  return out;
+}
+
+void append_number(std::string& out, std::string_view name, double value) {
+  out += out.ends_with('{') ? "\"" : ",\"";
+  out += name;
+  out += "\":";
+  append_json_number(out, value);
+}
+
+void append_estimates(std::string& out, const estimates& all) {
+  for (std::size_t metric = 0; metric < quality_metrics; ++metric) {
+    out += out.ends_with('{') ? "\"" : ",\"";
+    out += name_of(static_cast<quality_metric>(metric));
+    out += "\":";
+    if (!all[metric]) {
+      out += "null";
+      continue;
+    }
+    out += '{';
+    append_number(out, "mean", all[metric]->mean);
+    append_number(out, "low", all[metric]->low);
+    append_number(out, "high", all[metric]->high);
+    out += ",\"requests\":" + std::to_string(all[metric]->count) + "}";
+  }
+}
+
+auto as_json(const evaluation& what, const eval_options& options) -> std::string {
+  std::string out = "{\"requests\":" + std::to_string(what.requests) +
+                    ",\"depth\":" + std::to_string(options.quality.depth) + ",\"gain\":\"" +
+                    (options.quality.gain == gain_form::linear ? "linear" : "exponential") +
+                    "\",\"resamples\":" + std::to_string(options.bootstrap.resamples) +
+                    ",\"seed\":" + std::to_string(options.bootstrap.seed);
+  append_number(out, "confidence", options.bootstrap.confidence);
+  out += ",\"plans\":[";
+  for (std::size_t at = 0; at < what.plans.size(); ++at) {
+    const plan_result& plan = what.plans[at];
+    out += at == 0 ? "{\"plan\":" : ",{\"plan\":";
+    append_json_string(out, plan.plan);
+    out += ",\"digest\":\"" + plan.digest + "\",\"failed\":" + std::to_string(plan.failed);
+    if (plan.failed != 0) {
+      out += ",\"first_failure\":";
+      append_json_string(out, plan.first_failure);
+    }
+    out += ",\"metrics\":{";
+    append_estimates(out, what.means[at]);
+    out += ",\"coverage\":{";
+    append_number(out, "share", what.covered[at].share());
+    out += ",\"shown\":" + std::to_string(what.covered[at].shown) +
+           ",\"judged\":" + std::to_string(what.covered[at].judged) + "}}}";
+  }
+  out += ']';
+  if (what.paired) {
+    out += ",\"difference\":{";
+    append_estimates(out, *what.paired);
+    out += '}';
+  }
+  return out + "}\n";
+}
+
+auto cell_of(const std::optional<mean_estimate>& each, const char* format) -> std::string {
+  if (!each) return "-";
+  return printed(format, each->mean) + " [" + printed(format, each->low) + ", " + printed(format, each->high) + "]";
+}
+
+void print_table(const evaluation& what, const eval_options& options) {
+  print(counted(what.requests, "request") + ", the first " + std::to_string(options.quality.depth) +
+        " candidates, intervals of " + printed("%g", options.bootstrap.confidence * 100) + " % by " +
+        counted(options.bootstrap.resamples, "resample") + " from seed " + std::to_string(options.bootstrap.seed) +
+        "\n\n");
+  std::vector<text_table::head> heads{{"metric"}};
+  for (const plan_result& each : what.plans) heads.push_back({each.plan});
+  if (what.paired) heads.push_back({"difference"});
+  text_table table(std::move(heads));
+  for (std::size_t metric = 0; metric < quality_metrics; ++metric) {
+    std::vector<std::string> row{std::string(name_of(static_cast<quality_metric>(metric)))};
+    for (const estimates& each : what.means) row.push_back(cell_of(each[metric], "%.4f"));
+    if (what.paired) row.push_back(cell_of((*what.paired)[metric], "%+.4f"));
+    table.add(std::move(row));
+  }
+  std::vector<std::string> row{"coverage"};
+  for (const coverage& each : what.covered) row.push_back(printed("%.4f", each.share()));
+  if (what.paired) row.push_back(printed("%+.4f", what.covered[1].share() - what.covered[0].share()));
+  table.add(std::move(row));
+  print(table.to_text());
+}
+
+auto find_column(const eval_options& options, const registries& declared) -> braid::checked<const key_entry*> {
+  if (options.diversity.empty()) return nullptr;
+  if (const key_entry* found = declared.find_key(options.diversity)) return found;
+  return refused("unknown_key", "no key is called " + quote_name(options.diversity),
+                 braid::did_you_mean(options.diversity, declared.key_names()));
+}
+
+}  // namespace
+
+auto eval_command(const eval_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error(), options.form);
+  const auto diversity = find_column(options, in->declared);
+  if (!diversity) return report(diversity.error(), options.form);
+  std::vector<bound_plan> plans;
+  for (const std::string& each : options.plans) {
+    auto plan = in->load_plan_of(each);
+    if (!plan) return report(plan.error(), options.form);
+    plans.push_back(std::move(*plan));
+  }
+  const auto judged = read_judgements(options.judgements, in->declared);
+  if (!judged) return report(judged.error(), options.form);
+  const auto stores = open_all_stores(*in);
+  if (!stores) return report(stores.error(), options.form);
+  std::vector<plan_result> results;
+  for (const bound_plan& each : plans) {
+    auto result = run_plan(each, *judged, *in, *stores, options, *diversity);
+    if (!result) return report(result.error(), options.form);
+    results.push_back(std::move(*result));
+  }
+  const evaluation found = evaluate(std::move(results), *judged, options);
+  if (options.form == output_form::programs)
+    print(as_json(found, options));
+  else
+    print_table(found, options);
+  std::fflush(stdout);
+  bool fine = true;
+  for (const plan_result& each : found.plans) {
+    if (each.failed == 0) continue;
+    fine = false;
+    std::fprintf(stderr, "rankd: %s of %s failed and count as empty answers; the first: %s\n",
+                 counted(each.failed, "request").c_str(), printable(each.plan).c_str(),
+                 printable(each.first_failure).c_str());
+  }
+  return fine ? exit_status::fine : exit_status::failed;
+}
+
+}  // namespace rankd

@@ -1,0 +1,44 @@
+// rankd/cli/commands/events_command.hpp: the command line of rankd events.
+#pragma once
+
+#include <rankd/cli/commands/commands.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace rankd {
+
+class atomic_file;
+
+struct join_options {
+  std::filesystem::path exposures;  ///< a folder that `serve --exposures` has filled
+  std::filesystem::path events;     ///< one of `serve --events`
+  std::filesystem::path out;        ///< empty: standard output
+};
+
+struct join_counts {
+  std::uint64_t answers = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t events = 0;   ///< each once
+  std::uint64_t matched = 0;  ///< of these, those that belong to a row
+  std::uint64_t broken = 0;   ///< lines that were none, or whose checksum is wrong, and were passed over
+};
+
+/// Writes a line of CSV for each row that an answer has shown: the request, its position, its columns, and how many
+/// events of each type name the request and the item. Holds all events that name a request in memory.
+/// Blocks: on the disk. Errors: unreadable_file, output_unwritable.
+auto join_events(const join_options& options, atomic_file& out) -> braid::checked<join_counts>;
+
+auto join_command(const join_options& options) -> exit_status;
+
+/// Adds `events`; when it is given, `chosen` becomes what it does.
+void add_events(CLI::App& app, std::function<exit_status()>& chosen);
+
+}  // namespace rankd

@@ -1,0 +1,264 @@
+// rankd/cli/commands/plan_commands.cpp: rankd validate, plans and ops: what is known of plans and operators.
+#include <rankd/cli/commands/commands.hpp>
+#include <rankd/cli/output/plan_graph_text.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/cli/output/table.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/registry/json_text.hpp>
+#include <rankd/engine/ranking.hpp>
+#include <rankd/op/catalog.hpp>
+#include <rankd/op/describe.hpp>
+#include <rankd/op/operator_library.hpp>
+#include <rankd/plan/catalog.hpp>
+#include <rankd/server/events/event_rules.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+namespace {
+
+struct verdict {
+  std::string plan;
+  braid::checked<bound_plan> bound;
+};
+
+auto verdicts_json(const std::vector<verdict>& all) -> std::string {
+  std::string out = "{\"plans\":[";
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    if (at != 0) out += ',';
+    out += "{\"plan\":";
+    append_json_string(out, all[at].plan);
+    out += all[at].bound ? ",\"valid\":true"
+                         : ",\"valid\":false,\"diagnostics\":" + diagnostics_json(all[at].bound.error());
+    if (all[at].bound && !all[at].bound->warnings.empty())
+      out += ",\"warnings\":" + diagnostics_json(all[at].bound->warnings);
+    out += '}';
+  }
+  return out + "]}\n";
+}
+
+void print_verdicts(const std::vector<verdict>& all) {
+  for (const verdict& each : all) {
+    if (each.bound) {
+      const braid::diagnostics& warnings = each.bound->warnings;
+      print("ok    " + printable(each.plan) + " (" + counted(each.bound->nodes.size(), "node") +
+            (warnings.empty() ? "" : ", " + counted(warnings.size(), "warning")) + ")\n");
+      print(printable(warnings));
+      continue;
+    }
+    print("WRONG " + printable(each.plan) + " (" + counted(each.bound.error().size(), "diagnostic") + ")\n");
+    print(printable(each.bound.error()));
+  }
+}
+
+auto names_of(const std::vector<artifact>& artifacts) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  for (const artifact& each : artifacts) names.push_back(each.name);
+  return names;
+}
+
+/// The plans of a project that can be run, and what is wrong with the others and with the index.
+struct plan_list {
+  std::vector<bound_plan> right;
+  braid::diagnostics problems;
+};
+
+/// Adds those diagnostics that are not there yet: one about the index can be one about each plan, too.
+void add_new(braid::diagnostics& into, const braid::diagnostics& others) {
+  for (const braid::diagnostic& item : others)
+    if (std::ranges::find(into, item) == into.end()) into.add(item);
+}
+
+auto all_plans(const workspace& in, const std::vector<artifact>& artifacts) -> plan_list {
+  plan_list found;
+  for (const artifact& each : artifacts) {
+    auto loaded = in.load_plan_of(each.name);
+    if (loaded)
+      found.right.push_back(std::move(*loaded));
+    else
+      add_new(found.problems, loaded.error());
+  }
+  add_new(found.problems, verify_index(in.where.plans));
+  return found;
+}
+
+auto plans_json(const plan_list& found) -> std::string {
+  std::string out = "{\"plans\":[";
+  for (const bound_plan& each : found.right) {
+    if (!out.ends_with('[')) out += ',';
+    out += "{\"plan\":";
+    append_json_string(out, each.name);
+    out += ",\"nodes\":" + std::to_string(each.nodes.size()) + ",\"digest\":";
+    append_json_string(out, each.digest);
+    out += '}';
+  }
+  const std::string failure = found.problems.empty() ? "{}" : to_json(found.problems, {});
+  return out + (found.problems.empty() ? "]" : "],") + failure.substr(1) + "\n";  // the members of one object
+}
+
+auto plans_table(const std::vector<bound_plan>& plans) -> std::string {
+  text_table table({{"plan"}, {"nodes", text_table::align::right}, {"digest"}});
+  for (const bound_plan& each : plans)
+    table.add({each.name, std::to_string(each.nodes.size()), each.digest.substr(0, 12)});
+  return table.to_text();
+}
+
+/// Whether every node gives it, whatever its other params are.
+auto is_always_there(const param_shape& param) -> bool {
+  return param.need == presence::required && param.when.param.empty();
+}
+
+/// "1", or "0-1" where it may be left out.
+auto inputs_text(const op_shape& shape) -> std::string {
+  const std::string most = std::to_string(shape.inputs);
+  return shape.optional_inputs == 0 ? most : std::to_string(shape.inputs - shape.optional_inputs) + "-" + most;
+}
+
+auto params_text(const op_shape& shape) -> std::string {
+  std::string out;
+  for (const param_shape& param : shape.params) {
+    if (!out.empty()) out += ", ";
+    out += param.name;
+    if (!is_always_there(param)) out += '?';
+    out += ": " + std::string(to_string(param.kind));
+  }
+  return out;
+}
+
+auto op_json(const op_entry& entry) -> std::string {
+  std::string out = "{\"op\":";
+  append_json_string(out, entry.shape.name);
+  out += ",\"inputs\":" + std::to_string(entry.shape.inputs);
+  if (entry.shape.optional_inputs != 0) out += ",\"optional_inputs\":" + std::to_string(entry.shape.optional_inputs);
+  out += ",\"params\":[";
+  for (std::size_t at = 0; at < entry.shape.params.size(); ++at) {
+    const param_shape& param = entry.shape.params[at];
+    if (at != 0) out += ',';
+    out += "{\"name\":";
+    append_json_string(out, param.name);
+    out += ",\"kind\":";
+    append_json_string(out, to_string(param.kind));
+    out += is_always_there(param) ? ",\"required\":true}" : ",\"required\":false}";
+  }
+  out += "],\"doc\":";
+  append_json_string(out, entry.doc);
+  return out + "}";
+}
+
+auto show_plan(const workspace& in, const plans_options& options) -> exit_status {
+  const auto opened = in.load_plan_of(options.plan);
+  if (!opened) return report(opened.error(), options.form);
+  const plan_graph graph = graph_of(*opened, in.declared);
+  switch (options.graph) {
+    case graph_form::tables: print(graph_tables(graph)); break;
+    case graph_form::json: print(graph_json(graph)); break;
+    case graph_form::dot: print(graph_dot(graph)); break;
+    case graph_form::mermaid: print(graph_mermaid(graph)); break;
+  }
+  return exit_status::fine;
+}
+
+}  // namespace
+
+auto validate_command(const validate_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error(), options.form);
+  std::vector<std::string> wanted = options.plans;
+  braid::diagnostics index_problems;
+  braid::diagnostics budget_problems;
+  braid::diagnostics counter_problems;
+  if (wanted.empty()) {
+    const auto artifacts = list_artifacts(in->where.plans);
+    if (!artifacts) return report(artifacts.error(), options.form);
+    wanted = names_of(*artifacts);
+    index_problems = verify_index(in->where.plans);
+    budget_problems = in->where.budgets.strangers(wanted);
+    if (auto rules = event_rules::load(in->where.registry, in->declared); !rules)
+      counter_problems = std::move(rules.error());
+  }
+
+  std::vector<verdict> all;
+  bool fine = index_problems.empty() && budget_problems.empty() && counter_problems.empty();
+  for (const std::string& plan : wanted) {
+    all.push_back({plan, in->load_plan_of(plan)});
+    fine = fine && all.back().bound.has_value() && (!options.strict || all.back().bound->warnings.empty());
+  }
+  if (!index_problems.empty()) all.push_back({std::string(index_file), std::unexpected(std::move(index_problems))});
+  if (!budget_problems.empty()) all.push_back({std::string(project_file), std::unexpected(std::move(budget_problems))});
+  if (!counter_problems.empty())
+    all.push_back({std::string(counters_file), std::unexpected(std::move(counter_problems))});
+  if (options.form == output_form::programs)
+    print(verdicts_json(all));
+  else
+    print_verdicts(all);
+  return fine ? exit_status::fine : exit_status::failed;
+}
+
+auto plans_command(const plans_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error(), options.form);
+  if (!options.plan.empty()) return show_plan(*in, options);
+  const auto artifacts = list_artifacts(in->where.plans);
+  if (!artifacts) return report(artifacts.error(), options.form);
+  const plan_list found = all_plans(*in, *artifacts);
+  if (options.form == output_form::programs) {
+    print(plans_json(found));
+  } else {
+    print(plans_table(found.right));
+    if (!found.problems.empty()) report(found.problems);
+  }
+  return found.problems.empty() ? exit_status::fine : exit_status::failed;
+}
+
+namespace {
+
+/// Those of the project that is named, or that lies here; none where there is no project. A project whose registries or
+/// plans are wrong has operators all the same.
+auto ops_of_project(const std::filesystem::path& named) -> braid::checked<std::vector<const op_entry*>> {
+  const auto root = named.empty() ? project::find(std::filesystem::current_path()) : named;
+  std::vector<const op_entry*> out;
+  if (!root) return out;
+  const auto where = project::load(*root);
+  if (!where) return std::unexpected(where.error());
+  if (auto loaded = load_operators(where->operators); !loaded) return std::unexpected(std::move(loaded.error()));
+  for (const auto& file : where->operators) {
+    const std::vector<const op_entry*> own = own_ops_of(file);
+    for (const op_entry* each : own)
+      if (std::ranges::find(out, each) == out.end()) out.push_back(each);  // a copy of a library offers the same
+  }
+  return out;
+}
+
+}  // namespace
+
+auto ops_command(const ops_options& options) -> exit_status {
+  const auto own = ops_of_project(options.project);
+  if (!own) return report(own.error(), options.form);
+  if (options.toml) {
+    print((options.own ? "" : ops_toml()) + (options.own || !own->empty() ? own_ops_toml(*own) : ""));
+    return exit_status::fine;
+  }
+  std::vector<const op_entry*> listed;
+  if (!options.own)
+    for (const op_entry& entry : all_ops()) listed.push_back(&entry);
+  listed.insert(listed.end(), own->begin(), own->end());
+  if (options.form == output_form::programs) {
+    std::string out = "{\"ops\":[";
+    for (const op_entry* entry : listed) out += (out.ends_with('[') ? "" : ",") + op_json(*entry);
+    print(out + "]}\n");
+    return exit_status::fine;
+  }
+  text_table table({{"operator"}, {"inputs", text_table::align::right}, {"params"}, {"meaning"}});
+  for (const op_entry* entry : listed)
+    table.add({std::string(entry->shape.name), inputs_text(entry->shape), params_text(entry->shape),
+               std::string(entry->doc)});
+  print(table.to_text());
+  return exit_status::fine;
+}
+
+}  // namespace rankd

@@ -1,0 +1,204 @@
+// rankd/cli/commands/rank_command.cpp: rankd rank: one request, one response.
+#include <rankd/cli/commands/commands.hpp>
+#include <rankd/cli/output/explain_tables.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/cli/output/table.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/engine.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/engine/requests/request.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/store/batch.hpp>
+
+#include <braid/runtime/runtime.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace rankd {
+namespace {
+
+auto read_standard_input() -> braid::checked<std::string> {
+  std::string text;
+  for (std::array<char, 65'536> part{};;) {
+    const ssize_t got = ::read(STDIN_FILENO, part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      return refused("request_unreadable", "the request cannot be read from standard input: " +
+                                               std::error_code(errno, std::system_category()).message());
+    if (got == 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+}
+
+/// The text that --request gives or names.
+auto text_of(const std::string& request) -> braid::checked<std::string> {
+  if (!request.empty() && request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
+  auto text = request.empty() ? read_standard_input() : read_text_file(request);
+  if (text) text->erase(0, text->size() - without_mark(*text).size());
+  return text;
+}
+
+/// What the answer has of a key for a row.
+auto cell(const column& values, std::uint32_t row) -> std::string {
+  if (values.is_null(row)) return std::string(nothing);
+  if (const auto* text = values.strings(); text != nullptr && text->dimensions != 0)
+    return "(" + std::to_string(text->dimensions) + " numbers)";
+  if (const auto* text = values.strings()) return std::string((*text)[row]);
+  if (const auto* flags = values.booleans()) return (*flags)[row] ? "true" : "false";
+  if (const auto* whole = values.integers()) return std::to_string((*whole)[row]);
+  return printed("%.6g", (*values.floats())[row]);
+}
+
+/// Rows with these keys of each, with whose number they begin. A key that no row has a column of is a dash everywhere.
+void print_rows(const row_set& rows, const std::vector<const key_entry*>& keys, std::string number) {
+  using align = text_table::align;
+  std::vector<text_table::head> heads{{std::move(number), align::right}, {"id", align::right}};
+  std::vector<std::optional<column>> columns;
+  for (const key_entry* key : keys) {
+    columns.push_back(rows.table().find(key->key_id));
+    const bool is_text = !columns.back() || columns.back()->strings() || columns.back()->booleans();
+    heads.push_back({key->name, is_text ? align::left : align::right});
+  }
+  text_table table(std::move(heads));
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    std::vector<std::string> cells{std::to_string(at + 1), to_text(rows.table().id(rows.row(at)))};
+    for (const std::optional<column>& values : columns)
+      cells.push_back(values ? cell(*values, rows.row(at)) : std::string(nothing));
+    table.add(std::move(cells));
+  }
+  print(table.to_text());
+}
+
+/// What a line says of captured rows before them.
+auto capture_title(const captured_rows& what) -> std::string {
+  std::string out = what.node + (what.side == capture_side::in ? " takes of " + what.source : " gives");
+  if (!what.fused_with.empty()) return out + ": nothing to show, it is one with " + what.fused_with;
+  if (!what.rows) return out + ": nothing to show, it is " + std::string(to_string(what.state));
+  return out + " " + counted(what.rows->size() + what.cut, "row") +
+         (what.cut == 0 ? "" : ", of which " + std::to_string(what.cut) + " are not shown");
+}
+
+void print_captures(const ranking& answer) {
+  for (const captured_rows& each : answer.captured) {
+    print("\n" + capture_title(each) + "\n");
+    if (each.rows) print_rows(*each.rows, each.keys, "row");
+  }
+}
+
+/// For people: times always, the rest where it was asked for.
+void print_explanation(const explanation& what, explain_mode asked) {
+  print("\n" + nodes_text(what));
+  if (asked == explain_mode::off) return;
+  print("\n" + path_text(what));
+  if (!what.ids.empty()) print("\n" + fates_text(what));
+}
+
+/// Appends a diagnostic for what is no id.
+auto ask_for_explanation(const rank_options& options, value_type id_type, rank_request& request) -> braid::diagnostics {
+  braid::diagnostics problems;
+  if (options.form == output_form::people || options.explain == explain_mode::on) request.explain = explain_mode::on;
+  for (const std::string& text : options.why) {
+    auto id = parse_id(text, id_type);
+    if (!id)
+      problems.append(make_diagnostic(
+          "bad_id", "--why: an id is " + std::string(id_sentence(id_type)) + ", not " + quote_name(text)));
+    else if (std::ranges::find(request.explain_ids, *id) == request.explain_ids.end())
+      request.explain_ids.push_back(std::move(*id));
+  }
+  return problems;
+}
+
+/// Adds what --capture names. Appends a diagnostic for what is wrong.
+auto ask_for_rows(const rank_options& options, const registries& declared, rank_request& request)
+    -> braid::diagnostics {
+  braid::diagnostics problems;
+  for (const std::string& text : options.captures) {
+    auto asked = parse_capture(text, declared);
+    if (!asked) {
+      problems.append(std::move(asked.error()));
+      continue;
+    }
+    std::erase_if(request.captures, [&](const asked_capture& each) { return each.node == asked->node; });
+    request.captures.push_back(std::move(*asked));
+  }
+  if (request.captures.size() > max_captured_nodes)
+    problems.append(make_diagnostic("too_many_captures", "the request and --capture name more than " +
+                                                             std::to_string(max_captured_nodes) + " nodes"));
+  return problems;
+}
+
+/// A request that has been read, on a workspace that is open.
+auto answer(const rank_options& options, const workspace& in, rank_request request) -> exit_status {
+  const std::string id = request.request_id;
+  const auto name = plan_to_run(request, options.plan);
+  if (!name) return report(name.error(), options.form, id);
+  const auto plan = in.load_plan_of(*name);
+  if (!plan) return report(plan_diagnostics(request, plan.error()), options.form, id);
+  if (const auto problems = ask_for_rows(options, in.declared, request); !problems.empty())
+    return report(problems, options.form, id);
+  if (const auto missing = fit_to_plan(request, *plan, in.declared); !missing.empty())
+    return report(missing, options.form, id);
+  const bound_plan* const run = &*plan;
+  const auto stores = open_stores_of(in, {&run, 1});
+  if (!stores) return report(stores.error(), options.form, id);
+
+  engine_options how;
+  if (options.node_timeout) how.node_timeout = *options.node_timeout;
+  how.cursors = make_page_cursors(in.where.cursors);
+  if (const auto problems = ask_for_explanation(options, in.declared.id_type(), request); !problems.empty())
+    return report(problems, options.form, id);
+  std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
+  const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
+  if (!on) return report(no_runtime(on.error()), options.form, id);
+  ranker.emplace(**on, in.declared, stores->pointers(), how);
+  const ranking result = (*on)->run(ranker->rank(*plan, std::move(request)));
+
+  if (options.form == output_form::programs) {
+    print(to_json(result) + "\n");
+  } else if (result.error) {
+    std::fprintf(stderr, "rankd: %s [%s]\n", printable(result.error->message).c_str(), result.error->code.c_str());
+    print_captures(result);
+    if (options.explain == explain_mode::on) print_explanation(*result.explained, options.explain);
+  } else {
+    print_rows(result.rows, result.fields, "rank");
+    print_captures(result);
+    if (!result.next_cursor.empty()) print("\nnext page: \"cursor\": \"" + result.next_cursor + "\"\n");
+    print_explanation(*result.explained, options.explain);
+  }
+  std::fflush(stdout);  // the answer is out before nodes that end late are waited for
+  return result.error ? exit_status::failed : exit_status::fine;
+}
+
+}  // namespace
+
+auto has_text_ids(const project_options& options) -> bool {
+  const auto in = workspace::open(options.project);
+  return in && in->declared.id_type() == value_type::string;
+}
+
+auto rank_command(const rank_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error(), options.form);
+  const auto text = text_of(options.request);
+  if (!text) return report(text.error(), options.form);
+  auto request = parse_request(*text, in->declared);
+  if (!request) return report(request.error(), options.form, request_id_of(*text));
+  return answer(options, *in, std::move(*request));
+}
+
+}  // namespace rankd

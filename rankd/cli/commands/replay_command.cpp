@@ -1,0 +1,274 @@
+// rankd/cli/commands/replay_command.cpp: rankd replay: recorded requests, answered again from what they read then.
+#include <rankd/cli/commands/replay_command.hpp>
+
+#include <rankd/cli/detail/common_options.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/json.hpp>
+#include <rankd/op/operator_library.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/server/traffic/traffic_replay.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 6> result_names{"equal", "different", "missing",
+                                                       "timed", "redacted",  "unusable"};
+constexpr std::array<std::string_view, 3> end_names{"whole", "torn", "damaged"};
+constexpr std::size_t max_shown = 10;     // requests whose answers differ, for people
+constexpr std::size_t max_listed = 1000;  // the same for programs
+constexpr std::size_t max_value = 60;     // of a line for people
+
+auto name_of(replay_result result) -> std::string_view { return result_names[static_cast<std::size_t>(result)]; }
+
+/// The first place where two answers differ.
+struct difference {
+  std::string pointer;
+  std::string was;
+  std::string is;
+};
+
+auto shown(const json* value) -> std::string { return value == nullptr ? "nothing" : value->dump(); }
+
+auto first_difference(const json& was, const json& is, const std::string& pointer) -> std::optional<difference> {
+  if (was == is) return std::nullopt;
+  if (was.is_array() && is.is_array()) {
+    for (std::size_t at = 0; at < std::max(was.size(), is.size()); ++at) {
+      const std::string here = braid::json_pointer(pointer, at);
+      if (at >= was.size()) return difference{here, shown(nullptr), shown(&is[at])};
+      if (at >= is.size()) return difference{here, shown(&was[at]), shown(nullptr)};
+      if (auto found = first_difference(was[at], is[at], here)) return found;
+    }
+  }
+  if (was.is_object() && is.is_object()) {
+    for (const auto& [name, value] : was.items()) {
+      const std::string here = braid::json_pointer(pointer, name);
+      const auto other = is.find(name);
+      if (other == is.end()) return difference{here, shown(&value), shown(nullptr)};
+      if (auto found = first_difference(value, *other, here)) return found;
+    }
+    for (const auto& [name, value] : is.items())
+      if (!was.contains(name)) return difference{braid::json_pointer(pointer, name), shown(nullptr), shown(&value)};
+  }
+  return difference{pointer, shown(&was), shown(&is)};
+}
+
+/// Of answers that are no JSON, or the same in another spelling, the whole.
+auto difference_of(const replayed_request& request) -> difference {
+  const auto was = parse_json(request.recorded, "recorded");
+  const auto is = parse_json(request.replayed, "replayed");
+  if (was && is)
+    if (auto found = first_difference(*was, *is, "")) return std::move(*found);
+  return {"", request.recorded, request.replayed};
+}
+
+auto cut(const std::string& text) -> std::string {
+  if (text.size() <= max_value) return printable(text);
+  return printable(text.substr(0, max_value)) + "…";
+}
+
+auto is_other_than_equal(replay_result result) -> bool { return result != replay_result::equal; }
+
+auto line_of(const replayed_request& request) -> std::string {
+  std::string out = "request " + printable(request.request_id) + " (number " + std::to_string(request.number);
+  if (!request.plan.empty()) out += ", plan " + printable(request.plan);
+  out += "): " + std::string(name_of(request.result));
+  if (!request.why.empty()) out += ": " + printable(request.why);
+  if (request.result != replay_result::different) return out + "\n";
+  const difference found = difference_of(request);
+  return out + ": " + printable(found.pointer) + ": " + cut(found.was) + " → " + cut(found.is) + "\n";
+}
+
+/// JSON that is written as it came.
+auto or_text(const std::string& text) -> json {
+  auto parsed = parse_json(text, "answer");
+  return parsed ? std::move(*parsed) : json(text);
+}
+
+auto json_of(const replayed_request& request, bool with_answers) -> json {
+  json out{{"number", request.number}, {"request_id", request.request_id}, {"result", name_of(request.result)}};
+  if (!request.plan.empty()) out["plan"] = request.plan;
+  if (!request.why.empty()) out["why"] = request.why;
+  if (request.result == replay_result::different) {
+    const difference found = difference_of(request);
+    out["pointer"] = found.pointer;
+    out["recorded"] = found.was;
+    out["replayed"] = found.is;
+  }
+  if (with_answers && !request.replayed.empty()) out["answer"] = or_text(request.replayed);
+  return out;
+}
+
+/// What came of all requests of a file.
+class tally {
+ public:
+  explicit tally(const replay_options& options) : options_(&options) {}
+
+  void add(const replayed_request& request) {
+    ++counts_[static_cast<std::size_t>(request.result)];
+    const bool is_one = !options_->request_id.empty();
+    if (options_->form == output_form::programs) {
+      if ((is_other_than_equal(request.result) || is_one) && listed_.size() < max_listed)
+        listed_.push_back(json_of(request, is_one));
+      return;
+    }
+    if (is_one && !request.replayed.empty()) print(printable(request.replayed) + "\n");
+    if (is_other_than_equal(request.result) && shown_++ < max_shown) lines_ += line_of(request);
+  }
+
+  [[nodiscard]] auto count(replay_result result) const -> std::uint64_t {
+    return counts_[static_cast<std::size_t>(result)];
+  }
+  [[nodiscard]] auto all() const -> std::uint64_t {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t each : counts_) sum += each;
+    return sum;
+  }
+
+  void print_for_people(std::uint64_t lost) const {
+    std::string out = counted(all(), "request");
+    for (std::size_t at = 0; at < counts_.size(); ++at)
+      if (at == 0 || counts_[at] != 0)
+        out += (at == 0 ? ": " : ", ") + std::to_string(counts_[at]) + " " + std::string(result_names[at]);
+    if (lost != 0) out += "; " + std::to_string(lost) + " lost when they were recorded";
+    out += "\n" + lines_;
+    if (shown_ > max_shown) out += "and " + std::to_string(shown_ - max_shown) + " more\n";
+    print(out);
+  }
+
+  void print_for_programs(std::uint64_t lost, const traffic_reader& from) const {
+    json out{{"requests", all()},
+             {"lost", lost},
+             {"end", end_names[static_cast<std::size_t>(from.how_it_ends())]},
+             {"bytes", from.position()},
+             {"found", listed_}};
+    for (std::size_t at = 0; at < counts_.size(); ++at) out[std::string(result_names[at])] = counts_[at];
+    print(out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");  // ids may be any bytes
+  }
+
+ private:
+  const replay_options* options_;
+  std::array<std::uint64_t, result_names.size()> counts_{};
+  std::string lines_;
+  std::uint64_t shown_ = 0;
+  json listed_ = json::array();
+};
+
+/// The artifacts of files and folders.
+auto artifacts_in(const std::vector<std::filesystem::path>& given)
+    -> braid::checked<std::vector<std::filesystem::path>> {
+  std::vector<std::filesystem::path> out;
+  for (const std::filesystem::path& each : given) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(each, error)) {
+      out.push_back(each);
+      continue;
+    }
+    const auto listed = list_artifacts(each);
+    if (!listed) return std::unexpected(listed.error());
+    if (listed->empty()) return refused("no_artifacts", "the folder holds no plan", {}, each);
+    for (const artifact& one : *listed) out.push_back(one.file);
+  }
+  return out;
+}
+
+/// On standard error, since what was read is right all the same.
+void note_end(const replay_options& options, const traffic_reader& from) {
+  if (from.how_it_ends() == traffic_reader::end::whole) return;
+  const bool is_torn = from.how_it_ends() == traffic_reader::end::torn;
+  std::fprintf(stderr, "rankd: %s: %s after byte %llu; the requests before that were read\n",
+               printable(options.file.string()).c_str(), is_torn ? "ends within a record" : "is damaged",
+               static_cast<unsigned long long>(from.position()));
+}
+
+}  // namespace
+
+auto replay_command(const replay_options& options) -> exit_status {
+  if (auto loaded = load_operators(options.operators); !loaded) return report(loaded.error(), options.form);
+  auto plans = artifacts_in(options.plans);
+  if (!plans) return report(plans.error(), options.form);
+  auto file = traffic_reader::open(options.file);
+  if (!file) return report(file.error(), options.form);
+  const bool is_other = !plans->empty();
+  traffic_replay again({.plans = std::move(*plans), .request_id = options.request_id, .workers = options.workers});
+  tally found(options);
+  while (const auto frame = file->next()) {
+    auto one = again.take(*frame);
+    if (!one) {
+      if (one.error().front().source.empty()) one.error().set_source(options.file.string());
+      return report(one.error(), options.form);
+    }
+    if (*one) found.add(**one);
+  }
+  note_end(options, *file);
+  if (!options.request_id.empty() && found.all() == 0)
+    return report(make_diagnostic("unknown_request", "no recorded request is called " + quote_name(options.request_id),
+                                  {}, options.file),
+                  options.form);
+  if (const auto unused = again.unused_plans(); is_other && !unused.empty())
+    return report(make_diagnostic("unknown_plan", "no recorded request runs plan " + quote_name(unused.front()), {},
+                                  options.file),
+                  options.form);
+  if (options.form == output_form::programs)
+    found.print_for_programs(again.lost(), *file);
+  else
+    found.print_for_people(again.lost());
+  const bool is_damaged = file->how_it_ends() == traffic_reader::end::damaged;
+  const bool is_wrong = found.count(replay_result::different) + found.count(replay_result::missing) +
+                            found.count(replay_result::unusable) !=
+                        0;
+  return is_damaged || is_wrong ? exit_status::failed : exit_status::fine;
+}
+
+void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
+  auto* command = app.add_subcommand("replay", "Answer recorded requests again, from what they read then, and compare");
+  auto options = std::make_shared<replay_options>();
+  command->add_option("file", options->file, "What `rankd serve --record FILE` has written")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command
+      ->add_option("--plan", options->plans,
+                   "Run this artifact, or those of this folder, in place of the recorded plans of their names")
+      ->allow_extra_args(false)
+      ->check(check_not_empty)
+      ->type_name("FILE|DIR");
+  command
+      ->add_option("--request", options->request_id,
+                   "Answer the requests of this request_id only, and print the answers")
+      ->check(check_not_empty)
+      ->type_name("ID");
+  command
+      ->add_option("--operators", options->operators, "A library whose operators the plans use, as rankd.toml names it")
+      ->allow_extra_args(false)
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  detail::add_form(*command, options->form);
+  command->add_option("--workers", options->workers, "Threads that compute; default: as many as the machine grants")
+      ->check(whole_number(1, 4096));
+  command->footer(
+      "Needs no project, store or model: the file holds all of it, but operators of libraries and files of vectors;\n"
+      "requests to plans that look through these are counted as missing. Exit status: 0 all answers that could be\n"
+      "compared are equal, 1 one is not, or something is missing or damaged, 2 wrong usage.");
+  command->callback([options, &chosen] { chosen = [options] { return replay_command(*options); }; });
+}
+
+}  // namespace rankd

@@ -1,0 +1,553 @@
+// rankd/cli/commands/serve_command.cpp: rankd serve: plans behind HTTP, until a signal.
+#include <rankd/cli/commands/commands.hpp>
+#include <rankd/cli/serve/project_compiler.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/cli/serve/service_manager.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/engine.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/engine/plans/plan_library.hpp>
+#include <rankd/op/operator_library.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/registry/registry_change.hpp>
+#include <rankd/server/files/arrow_file.hpp>
+#include <rankd/server/events/counter_writer.hpp>
+#include <rankd/server/events/embedded_counters.hpp>
+#include <rankd/server/events/event_log.hpp>
+#include <rankd/server/events/event_rules.hpp>
+#include <rankd/server/files/line_file.hpp>
+#include <rankd/server/plan_changes.hpp>
+#include <rankd/server/studio/plan_source.hpp>
+#include <rankd/server/rank_server.hpp>
+#include <rankd/server/traces/span_exporter.hpp>
+#include <rankd/server/store_scrubber.hpp>
+#include <rankd/server/traffic/traffic_images.hpp>
+#include <rankd/server/traffic/traffic_writer.hpp>
+#include <rankd/store/counted_store.hpp>
+
+#include <braid/coro/sleep.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/process.hpp>
+#include <braid/thread/cgroup.hpp>
+
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rankd {
+namespace {
+
+/// Where lines go.
+struct outputs {
+  std::unique_ptr<line_file> log;
+  std::unique_ptr<line_file> audit;
+  std::unique_ptr<line_file> captures;
+  std::unique_ptr<arrow_file> arrow_captures;
+  std::unique_ptr<line_file> exposures;
+
+  static auto open(const serve_command_options& options) -> braid::checked<outputs> {
+    outputs made;
+    auto log = options.log.empty() ? line_file::standard_error() : line_file::open(options.log);
+    if (!log) return std::unexpected(std::move(log.error()));
+    made.log = std::move(*log);
+    const auto add = [](auto opened, auto& place) -> braid::checked<void> {
+      if (!opened) return std::unexpected(std::move(opened.error()));
+      place = std::move(*opened);
+      return {};
+    };
+    const auto series = [&options](const std::filesystem::path& folder, std::string name, std::string suffix) {
+      return file_series::options{.folder = folder,
+                                  .name = std::move(name),
+                                  .max_bytes = options.segment_mib << 20U,
+                                  .suffix = std::move(suffix)};
+    };
+    braid::checked<void> fine;
+    if (!options.audit.empty()) fine = add(line_file::open(options.audit), made.audit);
+    if (fine && !options.captures.empty() && options.captures_in == capture_form::ndjson)
+      fine = add(line_file::series(series(options.captures, "captures", ".ndjson")), made.captures);
+    if (fine && !options.captures.empty() && options.captures_in == capture_form::arrow)
+      fine = add(arrow_file::open({.series = series(options.captures, "captures", ".arrows")}), made.arrow_captures);
+    if (fine && !options.exposures.empty())
+      fine = add(line_file::series(series(options.exposures, "exposures", ".ndjson")), made.exposures);
+    if (!fine) return std::unexpected(std::move(fine.error()));
+    return made;
+  }
+
+  /// Says in the log which file could not be reopened, and when it was. Lifetime: the files outlive the log.
+  void report_to(const serve_log& to) const {
+    const auto listen = [&to](auto& file, std::string_view name) {
+      if (file == nullptr) return;
+      file->reopened().listen([to, name](std::error_code why) {
+        if (why)
+          to.note(log_level::error, "file_not_reopened", {{"file", name}, {"message", why.message()}});
+        else
+          to.note(log_level::info, "file_reopened", {{"file", name}});
+      });
+    };
+    listen(log, "log");
+    listen(audit, "audit");
+    listen(captures, "captures");
+    listen(arrow_captures, "captures");
+    listen(exposures, "exposures");
+  }
+
+  /// Before the next lines.
+  void reopen() const {
+    for (line_file* each : {log.get(), audit.get(), captures.get(), exposures.get()})
+      if (each != nullptr) each->reopen();
+    if (arrow_captures != nullptr) arrow_captures->reopen();
+  }
+};
+
+/// Nothing where no file is named.
+auto read_tokens(const std::filesystem::path& file) -> braid::checked<std::optional<token_list>> {
+  if (file.empty()) return std::nullopt;
+  auto read = token_list::read(file);
+  if (!read) return std::unexpected(std::move(read.error()));
+  return std::move(*read);
+}
+
+/// Tokens and certificates as the files have them now.
+auto renew(rank_server& server, const std::filesystem::path& token_file) -> braid::checked<std::function<void()>> {
+  auto tokens = read_tokens(token_file);
+  if (!tokens) return std::unexpected(std::move(tokens.error()));
+  return server.renew(std::move(*tokens));
+}
+
+/// Null where no traffic is to be recorded. Lifetime: the workspace outlives it, and the file of the log.
+auto open_traffic(const serve_command_options& options, const workspace& in, const serve_log& log)
+    -> braid::checked<std::unique_ptr<traffic_writer>> {
+  if (options.record.empty()) return nullptr;
+  const auto project = image_of(in.where, in.declared, RANKD_VERSION);
+  if (!project) return std::unexpected(project.error());
+  const auto report_plan = [log](const bound_plan& plan, const braid::diagnostics& problems) {
+    log.note(log_level::warning, "not_recorded", {{"plan", plan.name}, {"message", problems.to_text()}});
+  };
+  return traffic_writer::open(
+      options.record, *project,
+      {.share = options.record_share,
+       .max_bytes = options.record_max_mib << 20U,
+       .image_of = [&in](const bound_plan& plan) { return image_of(plan, in.where, in.declared); },
+       .on_no_image = report_plan});
+}
+
+/// What takes events; without a log where there is no folder for one.
+struct event_takers {
+  event_rules rules;
+  std::unique_ptr<counter_writer> counters;
+  std::unique_ptr<embedded_counters> embedded;
+  std::unique_ptr<event_log> log;  // writes to the counters
+
+  /// Lays counters over the embedded stores that have some, before these are given to others.
+  static auto open(const serve_command_options& options, const workspace& in, const serve_log& log, open_stores& over)
+      -> braid::checked<std::unique_ptr<event_takers>> {
+    auto made = std::make_unique<event_takers>();
+    auto rules = event_rules::load(in.where.registry, in.declared);
+    if (!rules) return std::unexpected(std::move(rules.error()));
+    made->rules = std::move(*rules);
+    if (options.events.empty()) return made;
+    made->embedded = embedded_counters::make(made->rules, in.declared,
+                                             {.folder = options.events,
+                                              .max_bytes = options.counters_mib << 20U,
+                                              .window = options.event_window,
+                                              .log = log});
+    for (std::size_t at = 0; made->embedded != nullptr && at < over.owned.size(); ++at)
+      if (auto hashes = made->embedded->hashes_of(at); hashes != nullptr && over.owned[at] != nullptr)
+        over.owned[at] = std::make_unique<counted_store>(std::move(over.owned[at]), std::move(hashes));
+    return made;
+  }
+
+  auto start(const serve_command_options& options, const workspace& in, const serve_log& to) -> braid::checked<void> {
+    if (options.events.empty()) return {};
+    event_log_options how{
+        .folder = options.events, .max_bytes = options.segment_mib << 20U, .window = options.event_window, .log = to};
+    if (!rules.counters().empty()) {
+      auto started = counter_writer::start(rules, in.declared, to);
+      if (!started) return std::unexpected(std::move(started.error()));
+      counters = std::move(*started);
+      how.on_written = [this](std::vector<counter_step> steps, event_position after) {
+        if (embedded != nullptr) embedded->add(steps, after);
+        if (counters != nullptr) counters->add(std::move(steps));
+      };
+    }
+    if (embedded != nullptr) how.on_end = [this] { embedded->end(); };
+    auto opened = event_log::open(std::move(how));
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    log = std::move(*opened);
+    return embedded == nullptr ? braid::checked<void>() : embedded->start();
+  }
+
+  void give(serve_context& to) const {
+    to.events = log.get();
+    to.rules = &rules;
+    to.counters = counters.get();
+    to.embedded = embedded.get();
+  }
+};
+
+/// After a start that failed: the file has no request, and would stand in the way of the next start.
+void remove_record(const serve_command_options& options) {
+  std::error_code ignored;
+  if (!options.record.empty()) std::filesystem::remove(options.record, ignored);
+}
+
+/// The embedded stores among those of a workspace, by the ids of their endpoints.
+auto scrubbed_of(const workspace& in, const open_stores& stores) -> std::vector<store_scrubber::target> {
+  std::vector<store_scrubber::target> found;
+  for (std::size_t at = 0; at < stores.owned.size(); ++at)
+    if (const endpoint_entry& each = in.declared.endpoints()[at];
+        stores.owned[at] && std::holds_alternative<embedded_resolver>(each.resolver))
+      found.push_back({.endpoint_id = each.endpoint_id, .reads = stores.owned[at].get()});
+  return found;
+}
+
+/// Stores for candidates: connections of their own to each Redis, so that no served request waits behind them. An
+/// embedded store has none, and is opened once.
+auto open_shadow_stores(const workspace& in, const open_stores& served) -> braid::checked<shadow_stores> {
+  shadow_stores out;
+  for (std::size_t at = 0; at < served.owned.size(); ++at) {
+    const endpoint_entry& endpoint = in.declared.endpoints()[at];
+    out.all.push_back(served.owned[at].get());
+    if (served.owned[at] == nullptr || std::holds_alternative<embedded_resolver>(endpoint.resolver)) continue;
+    auto made = open_store(endpoint, in.where.root, server_messages::hidden);
+    if (!made) return std::unexpected(std::move(made.error()));
+    out.all.back() = out.own.emplace_back(std::move(*made)).get();
+  }
+  return out;
+}
+
+/// What a project states about plans that it does not have.
+auto strangers_in(const workspace& in, const reload_report& loaded) -> braid::diagnostics {
+  std::vector<std::string> plans = loaded.added;
+  for (const left_out_plan& each : loaded.left_out) plans.push_back(each.name);
+  braid::diagnostics all = in.where.budgets.strangers(plans);
+  all.append(in.experiments.strangers(plans));
+  all.append(strangers_of(in.where.shadows, plans));
+  return all;
+}
+
+/// Whether requests are recorded, with the registries of the start.
+enum class recording : std::uint8_t { off, on };
+
+/// Those of the project as they are on disk now.
+auto read_registries(const project& where, recording recorded, const std::shared_ptr<const registries>& now)
+    -> braid::checked<registry_change> {
+  auto read = registries::load(where.registry, where.environment);
+  if (!read) return std::unexpected(std::move(read.error()));
+  // A param that has another name would be shown.
+  if (auto hides = redaction::make(where.redacted, *read); !hides) return std::unexpected(std::move(hides.error()));
+  auto change = change_registries(now, std::move(*read));
+  if (change && change->next != now && recorded == recording::on)
+    return refused("needs_restart", "the registries have changed, and requests are recorded with those of the start",
+                   "restart the server, with another file to record into");
+  return change;
+}
+
+/// The candidates that the project names now.
+auto read_shadows(const std::filesystem::path& root) -> braid::checked<std::vector<shadow_settings>> {
+  auto now = project::load(root);
+  if (!now) return std::unexpected(std::move(now.error()));
+  return std::move(now->shadows);
+}
+
+/// What reloads take from the project. Lifetime: the workspace outlives the changes.
+void read_anew(plan_changes& changes, const workspace& in, recording recorded) {
+  changes.budgets_by([root = in.where.root]() -> braid::checked<plan_budgets> {
+    auto now = project::load(root);
+    if (!now) return std::unexpected(std::move(now.error()));
+    if (auto changed = changed_operators(now->operators); !changed.empty()) return std::unexpected(std::move(changed));
+    return std::move(now->budgets);
+  });
+  changes.experiments_by(
+      [&in](const registries& declared) { return experiment_set::load(in.where.registry, declared); });
+  changes.registries_by([&in, recorded](const std::shared_ptr<const registries>& now) {
+    return read_registries(in.where, recorded, now);
+  });
+}
+
+/// With the tokens and the certificate that the files have.
+auto server_options_of(const serve_command_options& options) -> braid::checked<serve_options> {
+  serve_options server_options = options.server;
+  server_options.stall_limit = options.stall_limit;
+  server_options.trace_slow = options.trace_slow;
+  if (server_options.loops == 0) server_options.loops = braid::default_worker_count().workers;
+  auto tokens = read_tokens(options.token_file);
+  if (!tokens) return std::unexpected(std::move(tokens.error()));
+  if (*tokens) server_options.tokens = std::move(*tokens);
+  if (!options.tls_cert.empty()) {
+    for (const std::string& file : {options.tls_cert, options.tls_key})
+      if (auto text = read_text_file(file); !text) return std::unexpected(std::move(text.error()));
+    server_options.tls = {.chain = braid::tls_context::pem::file(options.tls_cert),
+                          .key = braid::tls_context::pem::file(options.tls_key)};
+  }
+  return server_options;
+}
+
+/// Of rankd.toml; the command line has the last word.
+void take_settings(const project& where, const serve_command_options& options, engine_options& into) {
+  into.cursors = make_page_cursors(where.cursors);
+  into.cache = {.bytes = options.cache_mib.value_or(where.cache.mib) << 20U, .entries = where.cache.entries};
+}
+
+/// Null where spans go nowhere.
+auto open_exporter(const serve_command_options& options, const serve_log& log)
+    -> braid::checked<std::unique_ptr<span_exporter>> {
+  if (options.collector.empty()) return nullptr;
+  return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
+}
+
+/// Nothing where there is no studio: what others have asked is not for every client.
+auto traffic_places_of(const serve_command_options& options, const workspace& in)
+    -> std::vector<std::filesystem::path> {
+  if (options.page_token.empty()) return {};
+  return options.traffic.empty() ? std::vector<std::filesystem::path>{in.where.root} : options.traffic;
+}
+
+/// Null where there is no studio.
+auto drafts_of(const serve_command_options& options, const workspace& in, plan_library& library)
+    -> std::unique_ptr<draft_plans> {
+  return options.page_token.empty() ? nullptr : open_drafts(in.where.root, library, options.compiler);
+}
+
+auto library_options_of(const serve_command_options& options, const workspace& in) -> plan_library_options {
+  return {.budgets = in.where.budgets,
+          .experiments = in.experiments,
+          .models = in.where.models,
+          .on_bad_plan = options.on_bad_plan,
+          .root = in.where.root};
+}
+
+/// A server with all that it uses, opened step by step. The thread that called the command opens it,
+/// starts the server, and waits for signals and for the end.
+class service {
+ public:
+  explicit service(const serve_command_options& options) noexcept : options_(&options) {}
+
+  /// Opens everything. Errors: those of the first part that cannot be opened.
+  auto open() -> braid::checked<void> {
+    constexpr std::array steps{&service::open_project, &service::load_plans,   &service::open_project_stores,
+                               &service::open_outputs, &service::start_events, &service::connect_reloads};
+    for (const auto step : steps)
+      if (auto done = (this->*step)(); !done) return done;
+    return {};
+  }
+
+  /// Serves until a signal.
+  auto run_to_end() -> exit_status {
+    loop_->run([this] { start(); });
+    server_.reset();
+    const exit_status ended = report_end();
+    changes_->reload_with({});
+    changes_->shadows_by({}, {});
+    return ended;
+  }
+
+ private:
+  auto open_project() -> braid::checked<void> {
+    auto found = workspace::open(options_->project);
+    if (!found) return std::unexpected(std::move(found.error()));
+    in_.emplace(std::move(*found));
+    auto read = server_options_of(*options_);
+    if (!read) return std::unexpected(std::move(read.error()));
+    server_options_ = std::move(*read);
+    take_settings(in_->where, *options_, server_options_.engine);
+    auto redacted = redaction::make(in_->where.redacted, in_->declared);
+    if (!redacted) return std::unexpected(std::move(redacted.error()));
+    context_.redacted = std::move(*redacted);
+    return {};
+  }
+
+  auto load_plans() -> braid::checked<void> {
+    library_.emplace(in_->declared, library_options_of(*options_, *in_));
+    auto loaded = library_->reload(in_->where.plans);
+    if (!loaded) return std::unexpected(std::move(loaded.error()));
+    loaded_ = std::move(*loaded);
+    if (auto strangers = strangers_in(*in_, loaded_); !strangers.empty()) return std::unexpected(std::move(strangers));
+    plans_.emplace(*library_);
+    return {};
+  }
+
+  auto open_project_stores() -> braid::checked<void> {
+    auto opened = open_all_stores(*in_, server_messages::hidden);  // its clients are others
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    stores_.emplace(std::move(*opened));
+    return {};
+  }
+
+  /// Opens what lines go to, and what checks stores and sends spans beside requests.
+  auto open_outputs() -> braid::checked<void> {
+    auto files = outputs::open(*options_);
+    if (!files) return std::unexpected(std::move(files.error()));
+    files_ = std::move(*files);
+    context_.log = serve_log(*files_.log, options_->level);
+    files_.report_to(context_.log);
+    auto events = event_takers::open(*options_, *in_, context_.log, *stores_);
+    if (!events) return std::unexpected(std::move(events.error()));
+    events_ = std::move(*events);
+    auto loop = braid::loop::create();
+    if (!loop) return std::unexpected(no_runtime(loop.error()));
+    loop_ = std::move(*loop);
+    log_findings(context_.log, loaded_);
+    scrubber_.emplace(scrubbed_of(*in_, *stores_), context_.log);
+    if (options_->scrub_mib_per_second > 0)
+      if (auto scrubs = scrubber_->start({.bytes_per_second = options_->scrub_mib_per_second << 20U}); !scrubs)
+        return std::unexpected(std::move(scrubs.error()));
+    auto spans = open_exporter(*options_, context_.log);
+    if (!spans) return std::unexpected(std::move(spans.error()));
+    spans_ = std::move(*spans);
+    return {};
+  }
+
+  auto start_events() -> braid::checked<void> {
+    auto traffic = open_traffic(*options_, *in_, context_.log);
+    if (!traffic) return std::unexpected(std::move(traffic.error()));
+    traffic_ = std::move(*traffic);
+    auto started = events_->start(*options_, *in_, context_.log);
+    if (!started) remove_record(*options_);
+    return started;
+  }
+
+  auto connect_reloads() -> braid::checked<void> {
+    drafts_ = drafts_of(*options_, *in_, *library_);
+    changes_.emplace(*library_, in_->where.plans, context_.log);
+    read_anew(*changes_, *in_, traffic_ == nullptr ? recording::off : recording::on);
+    if (drafts_ != nullptr) changes_->after_registries([this] { drafts_->forget(); });
+    return {};
+  }
+
+  /// Fills in what the server needs of all that is open.
+  void give_parts() {
+    context_.declared = &in_->declared;
+    context_.stores = stores_->pointers();
+    context_.shadows = in_->where.shadows;
+    context_.open_shadow_stores = [this] { return open_shadow_stores(*in_, *stores_); };
+    context_.plans = &*plans_;
+    context_.changes = &*changes_;
+    context_.audit = files_.audit.get();
+    context_.captures = files_.captures.get();
+    context_.arrow_captures = files_.arrow_captures.get();
+    context_.exposures = files_.exposures.get();
+    context_.traffic = traffic_.get();
+    context_.traffic_places = traffic_places_of(*options_, *in_);
+    context_.drafts = drafts_.get();
+    context_.scrubber = &*scrubber_;
+    context_.spans = spans_.get();
+    events_->give(context_);
+    context_.on_end = [this] { loop_->stop(); };
+  }
+
+  void start() {
+    give_parts();
+    loop_->spawn(obey());
+    auto started = rank_server::start(context_, server_options_);
+    if (!started) {
+      problems_ = std::move(started.error());
+      loop_->stop();
+      return;
+    }
+    server_ = std::move(*started);
+    if (!options_->token_file.empty() || server_options_.tls)
+      changes_->reload_with([by = server_.get(), file = options_->token_file] { return renew(*by, file); });
+    changes_->shadows_by(
+        [root = in_->where.root] { return read_shadows(root); },
+        [by = server_.get()](std::vector<shadow_settings> next) { return by->renew_shadows(std::move(next)); });
+    announce();
+  }
+
+  void announce() const {
+    const std::string address = server_->address().to_string();
+    std::string lines = (server_options_.tls ? "listening on https://" : "listening on http://") + address + "\n";
+    if (!options_->page_token.empty()) lines += "open http://" + address + "/ui#token=" + options_->page_token + "\n";
+    print(lines);
+    std::fflush(stdout);
+    context_.log.note(log_level::info, "listening", {{"address", address}});
+    notify_service_manager("READY=1\nSTATUS=listening on " + address);
+  }
+
+  void reload() {
+    files_.reopen();
+    static_cast<void>(changes_->reload());  // which reports what is wrong
+  }
+
+  auto obey() -> braid::task<void> {
+    auto signals = braid::signal_set::create(*loop_, {SIGTERM, SIGINT, SIGHUP});
+    if (!signals) {
+      context_.log.note(log_level::error, "no_signals", {{"message", signals.error().message()}});
+      co_return;
+    }
+    for (bool stopping = false;;) {
+      const braid::result<int> got = co_await signals->next();
+      if (!got) co_return;
+      if (*got == SIGHUP) {
+        reload();
+        continue;
+      }
+      context_.log.note(log_level::info, stopping ? "stopping_at_once" : "stopping");
+      if (server_ == nullptr) co_return loop_->stop();
+      if (stopping) {
+        server_->begin_stop(braid::duration::zero());
+        continue;
+      }
+      stopping = true;
+      notify_service_manager("STOPPING=1");
+      if (drafts_ != nullptr) drafts_->close();
+      server_->announce_stop();
+      loop_->spawn(stop_later());
+    }
+  }
+
+  auto stop_later() -> braid::task<void> {
+    if (options_->announcement.count() > 0) co_await braid::sleep_for(options_->announcement);
+    server_->begin_stop(options_->grace);
+  }
+
+  auto report_end() -> exit_status {
+    if (!problems_.empty()) {
+      remove_record(*options_);
+      return report(problems_);
+    }
+    context_.log.note(log_level::info, "stopped");
+    return exit_status::fine;
+  }
+
+  const serve_command_options* options_;
+  std::optional<workspace> in_;
+  std::optional<plan_library> library_;
+  reload_report loaded_;  // by the start
+  std::optional<library_plans> plans_;
+  std::optional<open_stores> stores_;
+  outputs files_;
+  serve_context context_;  // its log writes to the files
+  serve_options server_options_;
+  std::unique_ptr<event_takers> events_;
+  std::optional<store_scrubber> scrubber_;
+  std::unique_ptr<span_exporter> spans_;
+  std::unique_ptr<traffic_writer> traffic_;
+  std::unique_ptr<draft_plans> drafts_;
+  std::optional<plan_changes> changes_;
+  std::unique_ptr<braid::loop> loop_;  // of this thread
+  std::unique_ptr<rank_server> server_;
+  braid::diagnostics problems_;  // why it did not start
+};
+
+}  // namespace
+
+auto serve_command(const serve_command_options& options) -> exit_status {
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may go away; the server stays
+  service all(options);
+  if (const auto opened = all.open(); !opened) return report(opened.error());
+  return all.run_to_end();
+}
+
+}  // namespace rankd

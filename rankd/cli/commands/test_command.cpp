@@ -1,0 +1,237 @@
+// rankd/cli/commands/test_command.cpp: rankd test: tests of plans by name, their outcomes for people and for programs.
+#include <rankd/cli/commands/test_command.hpp>
+
+#include <rankd/cli/detail/common_options.hpp>
+#include <rankd/cli/checks/option_checks.hpp>
+#include <rankd/cli/plan_tests/plan_tests.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/cli/plan_tests/test_run.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/detail/json_parts.hpp>
+#include <rankd/engine/ranking.hpp>
+#include <rankd/plan/catalog.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+namespace rankd {
+namespace {
+
+constexpr std::size_t max_shown_ids = 30;
+
+/// All that came of the tests that ran, and why others did not.
+struct test_report {
+  std::vector<test_outcome> outcomes;
+  braid::diagnostics problems;
+
+  [[nodiscard]] auto failed() const -> std::size_t {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(outcomes, [](const test_outcome& each) { return !each.failures.empty(); }));
+  }
+};
+
+/// A plan with the tests that are to run.
+struct tested_plan {
+  bound_plan plan;
+  plan_tests tests;
+};
+
+/// The files of tests that the command line means.
+auto files_of(const workspace& in, const test_options& options) -> braid::checked<std::vector<artifact>> {
+  auto all = list_plan_tests(in.where.plans);
+  if (!all) return std::unexpected(std::move(all.error()));
+  if (options.plans.empty() && !all->empty()) return all;
+  if (options.plans.empty())
+    return refused("no_tests", "no plan of the project has tests",
+                   "write NAME.test.ts beside NAME.plan.ts, and run dslc test", in.where.plans);
+  std::vector<artifact> out;
+  std::vector<std::string_view> names;
+  for (const artifact& each : *all) names.emplace_back(each.name);
+  braid::diagnostics problems;
+  for (const std::string& wanted : options.plans) {
+    const auto found = std::ranges::find(*all, wanted, &artifact::name);
+    if (wanted.ends_with(".json"))
+      out.push_back({std::filesystem::path(wanted).filename().string(), wanted});
+    else if (found != all->end())
+      out.push_back(*found);
+    else
+      problems.append(make_diagnostic("no_tests", "no tests of a plan " + quote_name(wanted) + " are there",
+                                      braid::did_you_mean(wanted, names), in.where.plans));
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return out;
+}
+
+auto load_tested(const workspace& in, const artifact& file, const std::string& only) -> braid::checked<tested_plan> {
+  auto tests = load_plan_tests(file.file, in.declared);
+  if (!tests) return std::unexpected(std::move(tests.error()));
+  std::erase_if(tests->tests, [&](const plan_test& each) { return each.name.find(only) == std::string::npos; });
+  auto plan = in.load_plan_of(tests->plan);
+  if (!plan) {
+    plan.error().set_source(file.file.string());  // of a plan that is gone nothing else says whose tests these are
+    return std::unexpected(std::move(plan.error()));
+  }
+  return tested_plan{std::move(*plan), std::move(*tests)};
+}
+
+void run_all(const std::deque<tested_plan>& all, test_runner& runner, test_report& into) {
+  for (const tested_plan& each : all) {
+    for (const plan_test& test : each.tests.tests) {
+      auto outcome = runner.run(each.plan, test);
+      if (outcome)
+        into.outcomes.push_back(std::move(*outcome));
+      else
+        into.problems.append(std::move(outcome.error()));
+    }
+  }
+}
+
+auto run_tests(const workspace& in, const test_options& options) -> test_report {
+  test_report out;
+  const auto files = files_of(in, options);
+  if (!files) {
+    out.problems = files.error();
+    return out;
+  }
+  std::deque<tested_plan> plans;  // outlives the runner, whose last tasks use them
+  for (const artifact& file : *files) {
+    auto loaded = load_tested(in, file, options.only);
+    if (loaded)
+      plans.push_back(std::move(*loaded));
+    else
+      out.problems.append(std::move(loaded.error()));
+  }
+  auto runner = test_runner::create(in.declared);
+  if (!runner) {
+    out.problems.append(std::move(runner.error()));
+    return out;
+  }
+  run_all(plans, *runner, out);
+  if (out.outcomes.empty() && out.problems.empty())
+    out.problems = make_diagnostic("no_tests", "no test has " + quote_name(options.only) + " in its name");
+  return out;
+}
+
+auto ids_text(const std::vector<row_id>& ids) -> std::string {
+  if (ids.empty()) return "none";
+  std::string out;
+  for (std::size_t at = 0; at < std::min(ids.size(), max_shown_ids); ++at)
+    out += (at == 0 ? "" : ", ") + printable(to_text(ids[at]));
+  return ids.size() <= max_shown_ids ? out : out + ", and " + std::to_string(ids.size() - max_shown_ids) + " more";
+}
+
+void print_failure(const mismatch& each) {
+  const std::string place = each.place.empty() ? "" : each.place + ": ";
+  print("  " + printable(place + (each.kind.empty() ? "" : each.kind + ": ") + each.message) + "\n");
+  if (!each.expected.empty() || !each.got.empty()) {
+    if (!each.expected.empty()) print("    expected: " + ids_text(each.expected) + "\n");
+    print("    got:      " + ids_text(each.got) + "\n");
+  }
+  for (const std::string& fate : each.fates) print("    " + printable(fate) + "\n");
+}
+
+void print_report(const test_report& what) {
+  for (const test_outcome& each : what.outcomes) {
+    print((each.failures.empty() ? "ok    " : "WRONG ") + printable(each.plan + ": " + each.test) + "\n");
+    for (const mismatch& failure : each.failures) print_failure(failure);
+  }
+  std::fflush(stdout);
+  std::fputs(printable(what.problems).c_str(), stderr);
+  if (what.outcomes.empty()) return;
+  print(counted(what.outcomes.size(), "test") + ": " + std::to_string(what.outcomes.size() - what.failed()) +
+        " passed, " + std::to_string(what.failed()) + " failed\n");
+}
+
+void append_ids(std::string& out, std::string_view name, const std::vector<row_id>& ids) {
+  detail::append_list(out, name, ids, append_json_id);
+}
+
+void append_failure(std::string& out, const mismatch& each) {
+  out += '{';
+  detail::append_field(out, "kind", each.kind);
+  out += ',';
+  if (!each.place.empty()) {
+    detail::append_field(out, "source", each.place);
+    out += ',';
+  }
+  detail::append_field(out, "message", each.message);
+  if (each.position) {
+    out += ',';
+    detail::append_count(out, "position", *each.position);
+  }
+  if (!each.expected.empty() || !each.got.empty()) {
+    out += ',';
+    append_ids(out, "expected", each.expected);
+    out += ',';
+    append_ids(out, "got", each.got);
+  }
+  if (!each.fates.empty()) {
+    out += ',';
+    detail::append_list(out, "fates", each.fates, append_json_string);
+  }
+  out += '}';
+}
+
+void append_outcome(std::string& out, const test_outcome& each) {
+  out += '{';
+  detail::append_field(out, "plan", each.plan);
+  out += ',';
+  detail::append_field(out, "test", each.test);
+  if (!each.place.empty()) {
+    out += ',';
+    detail::append_field(out, "source", each.place);
+  }
+  out += each.failures.empty() ? ",\"passed\":true" : ",\"passed\":false,";
+  if (!each.failures.empty()) detail::append_list(out, "failures", each.failures, append_failure);
+  out += '}';
+}
+
+auto report_json(const test_report& what) -> std::string {
+  std::string out = "{";
+  detail::append_list(out, "tests", what.outcomes, append_outcome);
+  out += ",\"passed\":" + std::to_string(what.outcomes.size() - what.failed()) +
+         ",\"failed\":" + std::to_string(what.failed());
+  if (!what.problems.empty()) out += ",\"diagnostics\":" + diagnostics_json(what.problems);
+  return out + "}\n";
+}
+
+}  // namespace
+
+auto test_command(const test_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error(), options.form);
+  const test_report found = run_tests(*in, options);
+  if (options.form == output_form::programs)
+    print(report_json(found));
+  else
+    print_report(found);
+  return found.failed() == 0 && found.problems.empty() ? exit_status::fine : exit_status::failed;
+}
+
+void add_test(CLI::App& app, std::function<exit_status()>& chosen) {
+  auto* command = app.add_subcommand("test", "Run the tests of plans");
+  auto options = std::make_shared<test_options>();
+  command->add_option("plans", options->plans, "Plans by name, or files NAME.tests.json; default: all with tests")
+      ->check(check_not_empty)
+      ->type_name("PLAN");
+  command->add_option("--project", options->project, "Folder with rankd.toml; default: this folder or one above")
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  command->add_option("--only", options->only, "Run only tests with this text in their names")
+      ->check(check_not_empty)
+      ->type_name("TEXT");
+  detail::add_form(*command, options->form);
+  command->footer("Exit status: 0 all tests pass, 1 one fails, or nothing can be tested, 2 wrong usage.");
+  command->callback([options, &chosen] { chosen = [options] { return test_command(*options); }; });
+}
+
+}  // namespace rankd

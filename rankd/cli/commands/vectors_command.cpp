@@ -1,0 +1,221 @@
+// rankd/cli/commands/vectors_command.cpp: from lines of NDJSON to a file of vectors, and what such a file says of
+// itself.
+#include <rankd/cli/commands/vectors_command.hpp>
+
+#include <rankd/cli/detail/common_options.hpp>
+#include <rankd/cli/atomic_file.hpp>
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/progress.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/store/detail/vector_layout.hpp>
+#include <rankd/store/vector_build.hpp>
+#include <rankd/store/vector_file.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto write(const fs::path& file, const std::string& bytes) -> braid::checked<void> {
+  const auto failed = [&file](std::error_code why) {
+    return refused("output_unwritable", "the output cannot be written: " + why.message(), {}, file);
+  };
+  auto out = atomic_file::create(file);
+  if (!out) return failed(out.error());
+  if (const auto written = out->write(bytes); !written) return failed(written.error());
+  if (const auto finished = out->finish(); !finished) return failed(finished.error());
+  return {};
+}
+
+/// In the order of vector_metric.
+const std::array<std::string, 3> metric_names{std::string(to_string(vector_metric::dot)),
+                                              std::string(to_string(vector_metric::cosine)),
+                                              std::string(to_string(vector_metric::l2))};
+
+auto in_lists(std::uint64_t lists) -> std::string { return lists == 0 ? "" : " in " + counted(lists, "list"); }
+
+}  // namespace
+
+auto vectors_build_command(const vectors_build_options& options) -> exit_status {
+  braid::checked<vector_table> table;
+  {
+    progress_bar bar("reading");
+    table = read_vectors(options.data, static_cast<std::uint32_t>(options.dimensions),
+                         [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
+  }
+  if (!table) return report(table.error());
+  const std::size_t count = table->size();
+  const std::uint32_t dimensions = table->dimensions;
+  if (static_cast<std::uint64_t>(options.lists) > count)
+    return report(make_diagnostic(
+        "too_many_lists", "there are " + counted(count, "vector") + " for " + std::to_string(options.lists) + " lists",
+        "about the square root of the number of vectors is usual"));
+  if (count > detail::max_vectors / vector_block)
+    return report(make_diagnostic(
+        "too_many_vectors", "a file has at most " + std::to_string(detail::max_vectors / vector_block) + " vectors"));
+  std::string bytes;
+  {
+    progress_bar bar("making lists");
+    bytes = vector_file_bytes(
+        std::move(*table),
+        {.count = static_cast<std::uint32_t>(options.lists), .seed = static_cast<std::uint64_t>(options.seed)},
+        [&bar](std::uint64_t done, std::uint64_t total) { bar.show(done, total); });
+  }
+  if (const auto written = write(options.out, bytes); !written) return report(written.error());
+  print("wrote " + counted(count, "vector") + " of " + counted(dimensions, "dimension") +
+        in_lists(static_cast<std::uint64_t>(options.lists)) + " (" + std::to_string(bytes.size()) + " bytes) to " +
+        printable(options.out.string()) + "\n");
+  return exit_status::fine;
+}
+
+auto vectors_show_command(const vectors_show_options& options) -> exit_status {
+  const auto opened = vector_file::open(options.file);
+  if (!opened) return report(opened.error(), options.form);
+  const vector_file& in = **opened;
+  if (options.form == output_form::programs) {
+    const nlohmann::ordered_json out = {{"vectors", in.size()}, {"dimensions", in.dimensions()},
+                                        {"lists", in.lists()},  {"seed", in.seed()},
+                                        {"bytes", in.bytes()},  {"digest", in.digest()}};
+    print(out.dump() + "\n");
+    return exit_status::fine;
+  }
+  print(counted(in.size(), "vector") + " of " + counted(in.dimensions(), "dimension") + in_lists(in.lists()) +
+        (in.lists() == 0 ? "" : ", seed " + std::to_string(in.seed())) + ", " + std::to_string(in.bytes()) +
+        " bytes\ndigest " + in.digest() + "\n");
+  return exit_status::fine;
+}
+
+namespace {
+
+/// What a search of all queries has come to.
+struct search_totals {
+  std::vector<std::chrono::steady_clock::duration> times;
+  std::uint64_t looked_at = 0;
+  std::uint64_t found = 0;
+  std::uint64_t nearest = 0;  ///< of those that an exact search finds
+};
+
+auto line_of(std::int64_t id, const std::vector<neighbour>& all) -> std::string {
+  std::string out = "{\"id\":" + std::to_string(id) + ",\"nearest\":[";
+  for (const neighbour& each : all) {
+    out += out.back() == '[' ? "[" : ",[";
+    out += std::to_string(each.id) + ",";
+    append_json_number(out, each.score);
+    out += ']';
+  }
+  return out + "]}\n";
+}
+
+void report_totals(search_totals all, std::size_t queries, const vectors_search_options& options) {
+  const double count = static_cast<double>(queries);
+  std::array<char, 160> text{};
+  std::ranges::sort(all.times);
+  std::snprintf(text.data(), text.size(), "%.1f us a query (median), %.0f vectors looked at",
+                std::chrono::duration<double, std::micro>(all.times[all.times.size() / 2]).count(),
+                static_cast<double>(all.looked_at) / count);
+  std::cerr << text.data();
+  if (options.has_recall) {
+    std::snprintf(text.data(), text.size(), ", recall %.4f",
+                  static_cast<double>(all.nearest) / static_cast<double>(std::max<std::uint64_t>(all.found, 1)));
+    std::cerr << text.data();
+  }
+  std::cerr << "\n";
+}
+
+}  // namespace
+
+auto vectors_search_command(const vectors_search_options& options) -> exit_status {
+  const auto opened = vector_file::open(options.file);
+  if (!opened) return report(opened.error());
+  const vector_file& in = **opened;
+  const auto queries = read_vectors(std::vector{options.queries}, in.dimensions());
+  if (!queries) return report(queries.error());
+  const auto metric = std::ranges::find(metric_names, options.metric) - metric_names.begin();
+  const nearest_options how{.metric = static_cast<vector_metric>(metric),
+                            .count = static_cast<std::size_t>(options.count),
+                            .lists = static_cast<std::size_t>(options.probe)};
+  search_totals all;
+  for (std::size_t row = 0; row < queries->size(); ++row) {
+    const std::span<const float> numbers = queries->at(row);
+    const std::string_view query(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+    const auto begin = std::chrono::steady_clock::now();
+    const nearest_found found = in.nearest(query, how);
+    all.times.push_back(std::chrono::steady_clock::now() - begin);
+    all.looked_at += found.looked_at;
+    print(line_of(queries->ids[row], found.all));
+    if (!options.has_recall) continue;
+    const auto exact = in.nearest(query, {.metric = how.metric, .count = how.count}).all;
+    all.found += exact.size();
+    for (const neighbour& each : exact) all.nearest += std::ranges::count(found.all, each);
+  }
+  report_totals(std::move(all), queries->size(), options);
+  return exit_status::fine;
+}
+
+void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
+  auto* command = app.add_subcommand("vectors", "Make files of vectors, in which plans find the nearest");
+  command->require_subcommand(1);
+
+  auto* build = command->add_subcommand("build", R"(Make a file from NDJSON: {"id": 7, "vector": [0.5, -1]} lines)");
+  auto made = std::make_shared<vectors_build_options>();
+  build->add_option("data", made->data, "Files of NDJSON")->required()->check(check_not_empty)->type_name("DATA");
+  build->add_option("--out", made->out, "File to write; what is there is replaced at the end, in one step")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  build->add_option("--dimensions", made->dimensions, "Numbers of each vector; default: those of the first")
+      ->check(whole_number(1, max_dimensions));
+  build
+      ->add_option("--lists", made->lists,
+                   "Lists of near vectors, of which a search may look at some alone; default: none")
+      ->check(whole_number(1, detail::max_lists));
+  build->add_option("--seed", made->seed, "Another one makes other lists; default: 1")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  build->callback([made, &chosen] { chosen = [made] { return vectors_build_command(*made); }; });
+
+  auto* search = command->add_subcommand("search", "Print the nearest to each vector of a file of NDJSON");
+  auto asked = std::make_shared<vectors_search_options>();
+  search->add_option("file", asked->file, "A file that `rankd vectors build` made")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  search->add_option("--queries", asked->queries, "NDJSON, as for a build")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DATA");
+  search->add_option("--count", asked->count, "So many for each; default: 10")->check(whole_number(1, 100'000));
+  search->add_option("--metric", asked->metric, "dot, cosine or l2; default: dot")
+      ->check(CLI::IsMember(std::vector<std::string>(metric_names.begin(), metric_names.end())));
+  search->add_option("--probe", asked->probe, "Lists to look at; default: all")
+      ->check(whole_number(1, detail::max_lists));
+  search->add_flag("--recall", asked->has_recall, "Compare each with an exact search, too");
+  search->callback([asked, &chosen] { chosen = [asked] { return vectors_search_command(*asked); }; });
+
+  auto* show = command->add_subcommand("show", "Check a file of vectors, and print what is in it");
+  auto shown = std::make_shared<vectors_show_options>();
+  show->add_option("file", shown->file, "A file that `rankd vectors build` made")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  detail::add_form(*show, shown->form);
+  show->callback([shown, &chosen] { chosen = [shown] { return vectors_show_command(*shown); }; });
+}
+
+}  // namespace rankd

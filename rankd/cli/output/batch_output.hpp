@@ -1,0 +1,75 @@
+// rankd/cli/output/batch_output.hpp: where the answers of a batch go, and how far they are known to have come.
+#pragma once
+
+#include <rankd/cli/atomic_file.hpp>
+#include <rankd/store/line_reader.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd {
+
+/// How far a batch has come.
+struct batch_progress {
+  line_position read;          ///< the requests before it are answered
+  std::uint64_t answered = 0;  ///< lines that were written for them
+  std::uint64_t failed = 0;    ///< errors among these
+};
+
+/// What to do where an earlier batch into the same file did not end.
+enum class unfinished : std::uint8_t {
+  refuse,
+  resume,   ///< go on where it was known to be
+  restart,  ///< forget it
+};
+
+/// A file of answers. It is written as OUT.part, and gets its name when it is complete. Beside it lies OUT.part.state,
+/// which says how much of it is on the disk, and for what: an interrupted batch goes on from there only where nothing
+/// that the answers depend on has changed.
+/// Threads: one. Blocks: on the disk.
+class batch_output {
+ public:
+  /// `made_from` is an object of whatever the answers depend on, by names that people understand. A link is followed;
+  /// what is no regular file is written as it is, and cannot be resumed.
+  /// Errors: output_unwritable, output_busy (another process writes it), batch_unfinished (with unfinished::refuse),
+  /// resume_mismatch (what changed is named), resume_corrupt.
+  static auto open(std::filesystem::path out, const nlohmann::json& made_from, unfinished earlier)
+      -> braid::checked<batch_output>;
+  /// Writes to standard output, which cannot be resumed. Errors: output_unwritable.
+  static auto standard_output() -> braid::checked<batch_output>;
+
+  /// Where to begin: not at 0 where an earlier batch is continued.
+  [[nodiscard]] auto progress() const noexcept -> const batch_progress& { return progress_; }
+
+  /// Appends lines, and from time to time makes sure that they are on the disk. `now` is how far the batch has come
+  /// with them. Errors: output_unwritable; what was safe before stays so.
+  auto write(std::string_view lines, const batch_progress& now) -> braid::checked<void>;
+
+  /// Gives the file its name, and the mode of what it replaces. Errors: output_unwritable.
+  auto finish() -> braid::checked<void>;
+
+ private:
+  explicit batch_output(atomic_file file) : file_(std::move(file)) {}
+
+  auto begin(std::string made_from, unfinished earlier) -> braid::checked<void>;
+  auto resume(std::string_view state, const std::string& made_from) -> braid::checked<void>;
+  auto save_state() -> braid::result<void>;
+  [[nodiscard]] auto failure(std::error_code why) const -> std::unexpected<braid::diagnostics>;
+  [[nodiscard]] auto state() const -> std::filesystem::path;
+
+  atomic_file file_;
+  batch_progress progress_;
+  std::uint64_t bytes_ = 0;       ///< written
+  std::uint64_t bytes_safe_ = 0;  ///< of these, known to be on the disk
+  std::string made_from_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,28 @@
+// rankd/cli/output/load_plot.hpp: a load as a picture: latencies and throughput over the number of clients.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// What one number of clients got.
+struct load_point {
+  unsigned clients = 0;
+  double per_second = 0;
+  std::vector<double> latencies_us;  ///< in the order of the names of the plot; above 0
+};
+
+struct load_plot {
+  std::string title;
+  std::vector<std::string> names;  ///< of the latencies, such as p50
+  std::vector<load_point> points;  ///< at least one, each with a latency for each name
+};
+
+/// An SVG document: above, requests per second from zero; below, latencies on a logarithmic scale; each number of
+/// clients has a column of the same width. Needs no font but the viewer's own, and no script. The same plot gives the
+/// same bytes.
+auto to_svg(const load_plot& plot) -> std::string;
+
+}  // namespace rankd

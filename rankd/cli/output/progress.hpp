@@ -1,0 +1,42 @@
+// rankd/cli/output/progress.hpp: a bar on standard error for work that takes a while, where a terminal shows it.
+#pragma once
+
+#include <rankd/cli/projects/demo.hpp>
+#include <rankd/store/load.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace rankd {
+
+/// `label [#####.....] 50 %`, drawn anew at most ten times a second, removed when it is destroyed. Nothing is drawn
+/// where standard error is no terminal.
+/// Threads: one.
+class progress_bar {
+ public:
+  enum class output : std::uint8_t { automatic, forced };
+
+  explicit progress_bar(std::string label, output where = output::automatic);
+  progress_bar(const progress_bar&) = delete;
+  auto operator=(const progress_bar&) -> progress_bar& = delete;
+  ~progress_bar();
+
+  void show(std::uint64_t done, std::uint64_t total);
+
+  /// Callbacks that draw this bar. Lifetime: the bar outlives them.
+  auto for_load() -> std::function<void(const load_progress&)>;
+  auto for_demo() -> std::function<void(const demo_progress&)>;
+
+ private:
+  std::string label_;
+  bool visible_;
+  std::chrono::steady_clock::time_point next_{};
+  bool drawn_ = false;
+};
+
+/// The text of a bar without the label: `[#####.....]  50 %`.
+auto bar_text(std::uint64_t done, std::uint64_t total) -> std::string;
+
+}  // namespace rankd

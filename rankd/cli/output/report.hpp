@@ -1,0 +1,38 @@
+// rankd/cli/output/report.hpp: how commands print diagnostics.
+#pragma once
+
+#include <rankd/cli/commands/commands.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// Diagnostics for people on standard error, one a line; for programs as an error response on standard output, with
+/// the request's id if there is one. Gives exit_status::failed.
+auto report(const braid::diagnostics& problems, output_form form = output_form::people,
+            std::string_view request_id = {}) -> exit_status;
+
+/// "1 record", "2 records".
+auto counted(std::uint64_t count, std::string_view noun) -> std::string;
+
+/// What a table shows for a value that is absent.
+inline constexpr std::string_view nothing = "-";
+
+/// A number by a format of printf for one double. Zero has no sign.
+auto printed(const char* format, double value) -> std::string;
+
+/// "a, b, c"; `none` where there are none.
+auto joined(std::span<const std::string> items, std::string_view none = {}) -> std::string;
+
+/// "yes" or "no".
+auto yes_or_no(bool yes) -> std::string;
+
+/// Text on standard output.
+void print(const std::string& text);
+
+}  // namespace rankd

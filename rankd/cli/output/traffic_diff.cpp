@@ -1,0 +1,130 @@
+// rankd/cli/output/traffic_diff.cpp: records read, two plans run, and what differs for people and programs.
+#include <rankd/cli/output/traffic_diff.hpp>
+
+#include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/progress.hpp>
+#include <rankd/cli/output/report.hpp>
+#include <rankd/server/traffic/traffic_findings.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+namespace {
+
+constexpr std::size_t max_moves = 10;  // of a request, for people
+
+auto position_text(const moved_id& of) -> std::string {
+  if (!of.was) return "new at " + std::to_string(*of.is);
+  return std::to_string(*of.was) + " → " + (of.is ? std::to_string(*of.is) : std::string("gone"));
+}
+
+auto answer_text(const compared_answer& of) -> std::string {
+  return of.code == "ok" ? std::to_string(of.candidates) : of.code;
+}
+
+auto lines_of(const changed_request& of, bool is_one_record) -> std::string {
+  std::string out = "request " + printable(of.request_id) + " (number " + std::to_string(of.number) +
+                    (is_one_record ? "" : " of " + printable(of.record)) + "): ";
+  out += std::string(to_string(of.verdict.change)) + ", overlap " + printed("%.4f", of.verdict.overlap) + ", rbo " +
+         printed("%.4f", of.verdict.rbo) + ", candidates " + printable(answer_text(of.before)) + " → " +
+         printable(answer_text(of.after)) + "\n";
+  for (std::size_t at = 0; at < std::min(of.moves.size(), max_moves); ++at) {
+    const moved_id& each = of.moves[at];
+    out += "  " + printable(to_text(each.id)) + ": " + position_text(each) + ": " + printable(each.why) + "\n";
+  }
+  if (of.moved > max_moves) out += "  and " + std::to_string(of.moved - max_moves) + " more\n";
+  return out;
+}
+
+auto not_compared(const traffic_differences& found, std::uint64_t lost, bool is_live) -> std::string {
+  std::string out;
+  const auto add = [&out](std::uint64_t count, const std::string& what) {
+    if (count != 0) out += (out.empty() ? "not compared: " : ", ") + std::to_string(count) + " " + what;
+  };
+  add(found.not_recorded, "read what the record does not hold (the first: " + printable(found.first_not_recorded) +
+                              (is_live ? ")" : "; --live asks the store)"));
+  add(found.redacted, "redacted");
+  add(found.unusable, "unusable");
+  add(lost, "lost when they were recorded");
+  return out.empty() ? out : out + "\n";
+}
+
+auto for_people(const traffic_findings& of, bool is_live) -> std::string {
+  const traffic_differences& found = of.found;
+  std::string out = counted(found.requests, "request") + " to " + printable(of.plan) + ", " +
+                    std::to_string(found.compared()) +
+                    " compared: " + std::to_string(found.count(answer_change::equal)) + " equal, " +
+                    std::to_string(found.different()) + " different";
+  std::string_view separator = " (";
+  for (const auto change :
+       {answer_change::error, answer_change::candidates, answer_change::order, answer_change::values}) {
+    if (found.count(change) == 0) continue;
+    out += std::string(std::exchange(separator, ", ")) + std::to_string(found.count(change)) + " " +
+           std::string(to_string(change));
+  }
+  out += found.different() == 0 ? "\n" : ")\n";
+  if (found.compared() != 0)
+    out += "overlap@" + std::to_string(of.depth) + " " + printed("%.4f", mean_of(found.overlap, found)) +
+           ", rank-biased overlap " + printed("%.4f", mean_of(found.rbo, found)) + " (p = 0.9)\n";
+  out += not_compared(found, of.lost, is_live);
+  if (found.live_batches != 0) out += "batches asked of the store: " + std::to_string(found.live_batches) + "\n";
+  for (const changed_request& each : found.changed) out += lines_of(each, of.records.size() == 1);
+  if (const auto more = found.different() - found.changed.size(); more != 0)
+    out += "and " + counted(more, "less changed request") + "\n";
+  return out;
+}
+
+/// On standard error, since what was read is right all the same.
+void note_end(const read_record& of) {
+  if (of.end == traffic_reader::end::whole) return;
+  std::fprintf(stderr, "rankd: %s: %s after byte %llu; the requests before that were compared\n",
+               printable(of.file).c_str(), of.end == traffic_reader::end::torn ? "ends within a record" : "is damaged",
+               static_cast<unsigned long long>(of.position));
+}
+
+}  // namespace
+
+auto compare_on_traffic(const diff_options& options, const workspace& in, const bound_plan& before,
+                        const bound_plan& after) -> braid::checked<traffic_report> {
+  const auto files = list_records(options.traffic);
+  if (!files) return std::unexpected(files.error());
+  open_stores stores;  // used until the comparison is gone
+  store_list live;
+  if (options.is_live) {
+    auto opened = open_all_stores(in);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    stores = std::move(*opened);
+    live = std::make_shared<const std::vector<store*>>(stores.pointers());
+  }
+  progress_bar bar("comparing");
+  const auto of =
+      compare_on_records(*files,
+                         {.declared = &in.declared,
+                          .before = std::make_shared<const bound_plan>(before),
+                          .after = std::make_shared<const bound_plan>(after),
+                          .recorded_plan = options.recorded_plan.empty() ? before.name : options.recorded_plan,
+                          .live = std::move(live),
+                          .depth = options.depth,
+                          .max_changed = options.max_changed,
+                          .workers = options.workers},
+                         [&](std::uint64_t done, std::uint64_t all) { return bar.show(done, all), true; });
+  if (!of) return std::unexpected(of.error());
+  for (const read_record& each : of->records) note_end(each);
+  const traffic_differences& found = of->found;
+  const bool is_damaged =
+      std::ranges::find(of->records, traffic_reader::end::damaged, &read_record::end) != of->records.end();
+  return traffic_report{.text = options.form == output_form::programs ? to_json(*of) : for_people(*of, options.is_live),
+                        .is_all_equal = !is_damaged && found.compared() != 0 &&
+                                        found.different() + found.not_recorded + found.unusable == 0};
+}
+
+}  // namespace rankd

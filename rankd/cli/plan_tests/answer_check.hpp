@@ -1,0 +1,31 @@
+// rankd/cli/plan_tests/answer_check.hpp: an answer held against what a test expects of it, with differences that a
+// person can read.
+#pragma once
+
+#include <rankd/cli/plan_tests/plan_tests.hpp>
+#include <rankd/engine/ranking.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// An expectation that the answer does not meet.
+struct mismatch {
+  std::string kind;              ///< of the expectation
+  std::string place;             ///< in the author's file, or empty
+  std::string message;           ///< one sentence
+  std::vector<row_id> expected;  ///< ids; of expectations about ids alone
+  std::vector<row_id> got;
+  std::optional<std::size_t> position;  ///< of the first row that is not as expected, from 1
+  std::vector<row_id> missing;          ///< ids that are expected and not there, each once
+  std::vector<std::string> fates;       ///< for `missing`: a sentence on where each was lost, once that is known
+};
+
+/// All expectations that are not met, in their order. Requires an answer to the request of the test.
+auto mismatches_of(const plan_test& test, const ranking& answer) -> std::vector<mismatch>;
+
+}  // namespace rankd

@@ -1,0 +1,128 @@
+// rankd/cli/plan_tests/plan_tests.hpp: the tests of a plan as dslc compiles them: a golden-test file with records,
+// requests and expectations, read and checked before any of them runs.
+#pragma once
+
+#include <rankd/engine/requests/request.hpp>
+#include <rankd/expr/compile.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/store/faulty_store.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace rankd {
+
+/// What is expected of the ids of an answer.
+enum class id_rule : std::uint8_t {
+  exactly,    ///< these, in this order
+  first,      ///< these before all others, in this order
+  any_order,  ///< these and no others, each as often
+  contains,   ///< these among others
+  excludes,   ///< none of these
+  in_order,   ///< these in this order, with or without others between
+};
+
+struct id_expectation {
+  id_rule rule = id_rule::exactly;
+  std::vector<row_id> ids;
+};
+
+/// How many rows there are; both ends included.
+struct count_expectation {
+  std::uint64_t min = 0;
+  std::uint64_t max = 0;
+};
+
+/// In any `window` rows that follow each other, at most `count` have the same value; rows without one do not count.
+struct spread_expectation {
+  const key_entry* key = nullptr;
+  std::uint64_t count = 1;
+  std::optional<std::uint64_t> window;  ///< nothing: all rows
+};
+
+/// A predicate that holds for all rows, or for none.
+struct row_expectation {
+  bool holds = true;
+  pred_program test;
+  std::string text;  ///< as its author writes it
+};
+
+enum class sort_direction : std::uint8_t { ascending, descending };
+
+/// Rows stand in the order of their values, those without one last.
+struct order_expectation {
+  const key_entry* key = nullptr;
+  sort_direction direction = sort_direction::ascending;
+};
+
+/// The request fails.
+struct error_expectation {
+  std::string code;
+  std::string node;  ///< that fails; empty: any
+};
+
+/// What failed and was stood in for.
+struct degraded_expectation {
+  std::vector<std::string> names;  ///< of nodes in the order of the plan, before them perhaps the plan's own; or none
+};
+
+struct expectation {
+  std::variant<id_expectation, count_expectation, spread_expectation, row_expectation, order_expectation,
+               error_expectation, degraded_expectation>
+      what;
+  std::string kind;   ///< as the artifact names it
+  std::string place;  ///< "plans/feed.test.ts:12:5", or empty
+};
+
+/// One hash, list, set, sorted set or string of the store of a test.
+struct test_record {
+  std::string key;
+  std::string line;  ///< as data files have it
+};
+
+/// Faults of the store of an endpoint.
+struct endpoint_fault {
+  std::string endpoint_id;
+  planted_fault fault;
+};
+
+/// One test: a store, a request, and what is expected of the answer.
+struct plan_test {
+  std::string name;
+  std::string place;                 ///< as in expectations
+  std::vector<test_record> records;  ///< with those that all tests of the file share, where the test has no other
+  std::vector<endpoint_fault> faults;
+  rank_request request;
+  std::vector<expectation> expected;  ///< at least one
+};
+
+/// The tests of one plan.
+struct plan_tests {
+  std::string plan;
+  std::vector<plan_test> tests;  ///< at least one, each with a name of its own
+};
+
+inline constexpr std::size_t max_plan_tests = 1'000;         ///< in a file
+inline constexpr std::size_t max_test_expectations = 1'000;  ///< of one test
+
+/// Reads the tests of a plan from NAME.tests.json. Lifetime: the registries outlive the result.
+/// Blocks: on the disk.
+/// Errors: those of read_json_file and parse_plan_tests, and name_mismatch.
+auto load_plan_tests(const std::filesystem::path& file, const registries& declared) -> braid::checked<plan_tests>;
+
+/// The same from memory. Diagnostics end with the place in the author's file, where that is known.
+/// Errors: every diagnostic at once: those of `parse_json`, `object_reader`, `parse_request`, `parse_pred`,
+/// `compile_pred` and of records; unsupported_schema, registry_changed, unknown_key, unreadable_key, unknown_endpoint,
+/// duplicate_key, duplicate_value, no_tests, no_expectations, too_many_tests, too_many_expectations, plan_mismatch.
+auto parse_plan_tests(std::string_view text, std::string_view source_name, const registries& declared)
+    -> braid::checked<plan_tests>;
+
+}  // namespace rankd

@@ -1,0 +1,202 @@
+// rankd/cli/plan_tests/test_run.cpp: stores from records, requests through the engine, sentences on what became of
+// missing ids.
+#include <rankd/cli/plan_tests/test_run.hpp>
+
+#include <rankd/cli/output/explain_tables.hpp>
+#include <rankd/engine/engine.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/engine/plans/plan_needs.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/store/faulty_store.hpp>
+#include <rankd/store/load.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/runtime/runtime.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace rankd {
+namespace fs = std::filesystem;
+
+/// A new folder that is deleted with everything in it.
+class test_folder {
+ public:
+  explicit test_folder(fs::path path) : path_(std::move(path)) {}
+  test_folder(const test_folder&) = delete;
+  auto operator=(const test_folder&) -> test_folder& = delete;
+  ~test_folder() {
+    std::error_code ignored;  // nothing better can be done than to leave it
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] auto path() const -> const fs::path& { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+namespace {
+
+auto make_folder() -> braid::checked<std::unique_ptr<test_folder>> {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  std::string name = (parent / "rankd-test-XXXXXX").string();
+  if (!error && ::mkdtemp(name.data()) == nullptr) error = {errno, std::system_category()};
+  if (error)
+    return refused("store_write_failed", "there is no folder for the stores of the tests: " + error.message(),
+                   "TMPDIR names the folder for temporary files", parent);
+  return std::make_unique<test_folder>(name);
+}
+
+/// A request that does not suit its plan has no candidates.
+auto failed_by(const braid::diagnostics& problems) -> ranking {
+  ranking out;
+  out.error = rank_error{problems.front().code, problems.front().message, {}, problems.front().pointer};
+  return out;
+}
+
+/// Which of the ids that a request may ask about are missing.
+auto missing_ids(const std::vector<mismatch>& failures) -> std::vector<row_id> {
+  std::vector<row_id> out;
+  for (const mismatch& each : failures)
+    for (const row_id& id : each.missing)
+      if (out.size() < max_explained_ids && std::ranges::find(out, id) == out.end()) out.push_back(id);
+  return out;
+}
+
+void add_fates(std::vector<mismatch>& failures, const explanation& what) {
+  for (mismatch& each : failures)
+    for (const row_id& id : each.missing)
+      if (const auto fate = std::ranges::find(what.ids, id, &id_fate::id); fate != what.ids.end())
+        each.fates.push_back(fate_sentence(*fate));
+}
+
+}  // namespace
+
+class test_runner::state {
+ public:
+  state(const registries& declared, std::unique_ptr<test_folder> folder)
+      : declared_(declared), folder_(std::move(folder)) {}
+
+  auto start() -> braid::checked<void> {
+    auto on = braid::runtime::create({.workers = 1, .name = "rankd"});
+    if (!on) return std::unexpected(no_runtime(on.error()));
+    runtime_ = std::move(*on);
+    return {};
+  }
+
+  auto run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome>;
+
+ private:
+  /// The stores of a test, by endpoint.
+  struct test_stores {
+    std::vector<std::unique_ptr<store>> owned;
+    std::vector<store*> of_endpoint;  ///< null if the endpoint is not a store
+  };
+
+  auto loaded(const plan_test& test) -> braid::checked<fs::path>;
+  auto stores_of(const plan_test& test) -> braid::checked<test_stores*>;
+  auto answer(const bound_plan& plan, const rank_request& request, engine& by) -> ranking;
+
+  const registries& declared_;
+  std::unique_ptr<test_folder> folder_;
+  std::map<std::string, fs::path, std::less<>> stores_;  ///< by the lines of their records
+  std::vector<std::unique_ptr<test_stores>> opened_;
+  std::vector<std::unique_ptr<engine>> engines_;
+  std::unique_ptr<braid::runtime> runtime_;  // destroyed first: its last tasks use all of the above
+};
+
+/// The folder of a store with the records of a test, which may be that of a test before it.
+auto test_runner::state::loaded(const plan_test& test) -> braid::checked<fs::path> {
+  std::string lines;
+  for (const test_record& each : test.records) lines += each.line + "\n";
+  if (const auto known = stores_.find(lines); known != stores_.end()) return known->second;
+  const fs::path file = folder_->path() / ("records" + std::to_string(stores_.size()) + ".ndjson");
+  std::ofstream out(file, std::ios::binary);
+  out << lines;
+  out.close();
+  if (!out) return refused("store_write_failed", "the records of the test cannot be written", {}, file);
+  const fs::path path = folder_->path() / ("store" + std::to_string(stores_.size()));
+  const std::array files{file};
+  if (const auto report = load_store(path, files, {}); !report) return std::unexpected(report.error());
+  stores_.emplace(std::move(lines), path);
+  return path;
+}
+
+auto test_runner::state::stores_of(const plan_test& test) -> braid::checked<test_stores*> {
+  const auto path = loaded(test);
+  if (!path) return std::unexpected(path.error());
+  auto out = std::make_unique<test_stores>();
+  for (const endpoint_entry& declared : declared_.endpoints()) {
+    out->of_endpoint.push_back(nullptr);
+    if (!is_store(declared)) continue;
+    endpoint_entry endpoint = declared;
+    endpoint.resolver = embedded_resolver{path->string()};
+    auto opened = open_store(endpoint, {});
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    out->owned.push_back(std::move(*opened));
+    std::vector<planted_fault> faults;
+    for (const endpoint_fault& each : test.faults)
+      if (each.endpoint_id == endpoint.endpoint_id) faults.push_back(each.fault);
+    if (!faults.empty())
+      out->owned.push_back(std::make_unique<faulty_store>(*out->owned.back(), endpoint.endpoint_id, std::move(faults)));
+    out->of_endpoint.back() = out->owned.back().get();
+  }
+  return opened_.emplace_back(std::move(out)).get();
+}
+
+auto test_runner::state::answer(const bound_plan& plan, const rank_request& request, engine& by) -> ranking {
+  if (!request.forced.empty())
+    return failed_by(braid::diagnostics({.code = "no_experiments",
+                                         .pointer = "/experiments",
+                                         .message = "a test of a plan is in no arm of an experiment",
+                                         .hint = "write what the arm sets into param_overrides",
+                                         .node = {},
+                                         .source = "request"}));
+  const auto missing = check_needs(request, route_of(plan, request.params)->needs, declared_);
+  return missing.empty() ? runtime_->run(by.rank(plan, request)) : failed_by(missing);
+}
+
+auto test_runner::state::run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome> {
+  const auto stores = stores_of(test);
+  if (!stores) return std::unexpected(stores.error());
+  static const auto cursors = make_page_cursors({.key = "the key of plan tests"});
+  engine& by = *engines_.emplace_back(
+      std::make_unique<engine>(*runtime_, declared_, (*stores)->of_endpoint, engine_options{.cursors = cursors}));
+  rank_request request = test.request;
+  request.output_keys.reset();  // expectations may be about any key
+  test_outcome out{.plan = plan.name,
+                   .test = test.name,
+                   .place = test.place,
+                   .failures = mismatches_of(test, answer(plan, request, by))};
+  request.explain_ids = missing_ids(out.failures);
+  if (request.explain_ids.empty()) return out;
+  request.explain = explain_mode::on;
+  if (const ranking again = answer(plan, request, by); again.explained) add_fates(out.failures, *again.explained);
+  return out;
+}
+
+test_runner::test_runner(std::unique_ptr<state> from) noexcept : state_(std::move(from)) {}
+test_runner::test_runner(test_runner&&) noexcept = default;
+test_runner::~test_runner() = default;
+
+auto test_runner::create(const registries& declared) -> braid::checked<test_runner> {
+  auto folder = make_folder();
+  if (!folder) return std::unexpected(std::move(folder.error()));
+  auto made = std::make_unique<state>(declared, std::move(*folder));
+  if (auto started = made->start(); !started) return std::unexpected(std::move(started.error()));
+  return test_runner(std::move(made));
+}
+
+auto test_runner::run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome> {
+  return state_->run(plan, test);
+}
+
+}  // namespace rankd

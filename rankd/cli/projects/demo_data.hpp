@@ -1,0 +1,57 @@
+// rankd/cli/projects/demo_data.hpp: a made-up social network: the same one for the same numbers, on every machine.
+#pragma once
+
+#include <braid/base/random.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+struct demo_size {
+  std::uint64_t seed = 1;
+  std::uint32_t users = 10'000;
+  std::uint32_t media = 100'000;
+};
+
+struct demo_profile {
+  std::string_view country;  ///< empty for the few who keep it to themselves
+  std::string title;
+};
+
+/// Gives what is known of each user, in any order, without holding all of it. Users are 1 … users; low numbers are
+/// followed more often and publish more. Whom a user follows has a heavy tail: most follow a dozen, of ten thousand
+/// about ten follow 5 000, and the mean is about 50.
+/// Threads: one. All methods require 1 <= user <= users.
+class demo_network {
+ public:
+  explicit demo_network(const demo_size& size) : size_(size), marked_(size.users + std::size_t{1}) {}
+
+  [[nodiscard]] auto profile(std::uint32_t user) const -> demo_profile;
+  /// Distinct users, without the user.
+  auto follows(std::uint32_t user) -> std::vector<std::int64_t>;
+  /// 20 to 100 distinct users, as far as there are any, without the user and those whom the user follows.
+  auto recommendations(std::uint32_t user) -> std::vector<std::int64_t>;
+  /// Each of the media belongs to one user.
+  [[nodiscard]] auto media(std::uint32_t user) const -> std::vector<std::int64_t>;
+
+ private:
+  enum class topic : std::uint64_t { profile, follows, recommendations };
+
+  [[nodiscard]] auto source_for(topic about, std::uint32_t user) const -> braid::random_source;
+  /// True the first time since the last `++mark_`.
+  auto mark(std::uint32_t user) -> bool { return std::exchange(marked_[user], mark_) != mark_; }
+
+  demo_size size_;
+  std::vector<std::uint32_t> marked_;  ///< by user: the last mark_ that met it
+  std::uint32_t mark_ = 0;
+};
+
+/// The forms of rankd/store/record_parser.hpp, each a whole line.
+void append_hash(std::string& out, std::uint32_t user, const demo_profile& profile);
+void append_list(std::string& out, std::string_view prefix, std::uint32_t user, const std::vector<std::int64_t>& ids);
+
+}  // namespace rankd

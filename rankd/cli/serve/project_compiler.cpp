@@ -1,0 +1,69 @@
+// rankd/cli/serve/project_compiler.cpp: the compiler of a project looked for as npm and shells do.
+#include <rankd/cli/serve/project_compiler.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto is_program(const fs::path& file) -> bool {
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  constexpr fs::perms any = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  return !error && fs::is_regular_file(status) && (status.permissions() & any) != fs::perms::none;
+}
+
+/// Whether a folder is of this user or of root, and other users may not write to it.
+auto is_trusted(const fs::path& folder) -> bool {
+  struct ::stat found{};
+  if (::stat(folder.c_str(), &found) != 0) return false;
+  return (found.st_uid == ::geteuid() || found.st_uid == 0) && (found.st_mode & S_IWOTH) == 0;
+}
+
+}  // namespace
+
+/// Above the project others may own a folder, such as /tmp: what stands there would run with this user's rights.
+auto find_compiler(const fs::path& root, const std::string& path) -> std::string {
+  std::error_code error;
+  const fs::path project = fs::absolute(root, error);
+  for (fs::path folder = project; !folder.empty(); folder = folder.parent_path()) {
+    if (folder != project && !is_trusted(folder)) break;
+    if (const fs::path own = folder / "node_modules" / ".bin" / "dslc"; is_program(own)) return own.string();
+    if (folder == folder.parent_path()) break;
+  }
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    if (const fs::path file = fs::path(folder) / "dslc"; folder.starts_with('/') && is_program(file))
+      return file.string();
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+  }
+  return {};
+}
+
+auto open_drafts(const fs::path& root, plan_library& library, const std::string& compiler)
+    -> std::unique_ptr<draft_plans> {
+  const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing of ours changes it
+  std::string program = compiler.empty() ? find_compiler(root, path == nullptr ? "" : path) : compiler;
+  if (program.empty()) {
+    std::fputs("rankd: dslc is not installed, so the page shows plans and does not edit them (docs/plans.md)\n",
+               stderr);
+    return nullptr;
+  }
+  return std::make_unique<draft_plans>(
+      draft_plans::settings{.compiler = {.program = std::move(program), .project = root},
+                            .bind = [&library](const std::string& artifact, const std::string& name) {
+                              return library.try_artifact(artifact, name);
+                            }});
+}
+
+}  // namespace rankd

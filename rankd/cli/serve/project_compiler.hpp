@@ -1,0 +1,22 @@
+// rankd/cli/serve/project_compiler.hpp: which dslc a project is edited with.
+#pragma once
+
+#include <rankd/engine/plans/plan_library.hpp>
+#include <rankd/server/studio/draft_plans.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace rankd {
+
+/// The program dslc: that of the project's own packages, or else the first in a list of folders with colons between, as
+/// the variable PATH has it; empty where there is none.
+[[nodiscard]] auto find_compiler(const std::filesystem::path& root, const std::string& path) -> std::string;
+
+/// Drafts for the plans of a project, bound as the library would bind them then. Null where no compiler is there, which
+/// standard error then says. Lifetime: the library outlives it.
+[[nodiscard]] auto open_drafts(const std::filesystem::path& root, plan_library& library, const std::string& compiler)
+    -> std::unique_ptr<draft_plans>;
+
+}  // namespace rankd

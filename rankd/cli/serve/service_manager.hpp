@@ -1,0 +1,13 @@
+// rankd/cli/serve/service_manager.hpp: sd_notify(3): messages to the service manager, such as systemd.
+#pragma once
+
+#include <string_view>
+
+namespace rankd {
+
+/// Sends lines such as `READY=1` to the socket that the variable NOTIFY_SOCKET names: a file, or an abstract name after
+/// `@`. Without the variable there is no service manager, and nothing is sent.
+/// Threads: any. Errors: none; a service manager that cannot be reached does not keep a server from its work.
+void notify_service_manager(std::string_view lines) noexcept;
+
+}  // namespace rankd

@@ -1,0 +1,88 @@
+// rankd/cli/serve/studio_arguments.cpp: rankd studio: a project on this machine behind the page of plans.
+#include <rankd/cli/detail/serve_arguments.hpp>
+
+#include <rankd/cli/detail/common_options.hpp>
+#include <rankd/cli/output/report.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+namespace rankd::detail {
+namespace {
+
+/// 128 bits of chance: other users of the machine can reach a loopback address, too, and must not guess it.
+auto made_token() -> std::string {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::random_device chance;
+  std::string out;
+  for (int word = 0; word < 4; ++word) {
+    std::uint32_t bits = chance();
+    for (int digit = 0; digit < 8; ++digit, bits >>= 4U) out += digits[bits & 15U];
+  }
+  return out;
+}
+
+/// Text and token go through plain HTTP, and the token lets files be written.
+auto check_loopback(const std::string& text) -> std::string {
+  const auto at = braid::socket_address::parse(text);
+  if (!at || !at->is_ip()) return "must be ADDRESS:PORT with a numeric address: 127.0.0.1:8080, [::1]:8080";
+  const std::string host = at->host();
+  if (host.starts_with("127.") || host == "::1") return {};
+  return "studio listens on this machine alone (127.0.0.1 or [::1]): reach it from elsewhere by `ssh -L`";
+}
+
+/// Every error of a plan is shown on the page, so one that is wrong does not keep the others from it.
+auto run_studio(serve_command_options options) -> exit_status {
+  options.page_token = made_token();
+  auto tokens = token_list::parse("studio [force, shadow, edit] " + options.page_token, "studio");
+  if (!tokens) return report(tokens.error());
+  options.server.tokens = std::move(*tokens);
+  return serve_command(options);
+}
+
+}  // namespace
+
+void add_studio(CLI::App& app, std::function<exit_status()>& chosen) {
+  auto* command = app.add_subcommand("studio", "Work on a project with the page of plans, on this machine");
+  auto options = std::make_shared<serve_command_options>();
+  options->server.loops = 1;
+  options->server.shows_page = true;
+  options->server.clients_change_plans = true;
+  options->on_bad_plan = bad_plans::leave_out;
+  options->level = log_level::warning;
+  command->add_option("folder", options->project, "Folder with rankd.toml; default: this folder or one above")
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  command
+      ->add_option_function<std::string>(
+          "--listen",
+          [options](const std::string& text) {
+            options->server.listen = braid::socket_address::parse(text).value_or(options->server.listen);
+          },
+          "Address and port; port 0 for any that is free, which is printed; default: 127.0.0.1:8080")
+      ->check(check_loopback)
+      ->type_name("ADDR:PORT");
+  command
+      ->add_option("--traffic", options->traffic,
+                   "Files of `rankd serve --record`, or folders with NAME.rec, on which the page compares plans; "
+                   "default: the project")
+      ->check(check_not_empty)
+      ->type_name("FILE|DIR");
+  command
+      ->add_option("--dslc", options->compiler,
+                   "The compiler of plans, for edits; default: node_modules/.bin/dslc of the project, or dslc in PATH")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command->footer(
+      "It prints the address to open. The token in it is made anew each time, and without it nothing is answered.\n"
+      "SIGTERM or SIGINT stops it.");
+  command->callback([options, &chosen] { chosen = [options] { return run_studio(*options); }; });
+}
+
+}  // namespace rankd::detail

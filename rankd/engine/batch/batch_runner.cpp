@@ -1,0 +1,148 @@
+// rankd/engine/batch/batch_runner.cpp: pieces of a batch, handed to threads in order and given back in order.
+#include <rankd/engine/batch/batch_runner.hpp>
+
+#include <rankd/engine/requests/request.hpp>
+
+#include <braid/base/config.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/thread/cgroup.hpp>
+#include <braid/thread/this_thread.hpp>
+
+#include <utility>
+
+namespace rankd {
+
+/// What one thread answers with. The engine is used by the last tasks of the runtime, so it goes last.
+struct batch_runner::worker_loop {
+  std::optional<engine> ranker;
+  std::unique_ptr<braid::runtime> on;
+  const registries* declared = nullptr;
+};
+
+struct batch_runner::piece {
+  std::vector<batch_line> lines;
+  batch_answers answers;
+  bool done = false;
+};
+
+auto batch_runner::create(const registries& declared, const std::vector<store*>& stores, batch_options options)
+    -> braid::checked<std::unique_ptr<batch_runner>> {
+  if (options.workers == 0) options.workers = braid::default_worker_count().workers;
+  const unsigned workers = options.workers;
+  std::unique_ptr<batch_runner> runner(new batch_runner(std::move(options)));
+  for (unsigned index = 0; index < workers; ++index) {
+    auto on = braid::runtime::create({.workers = 1, .name = "batch" + std::to_string(index)});
+    if (!on) return std::unexpected(no_runtime(on.error()));
+    auto& added = *runner->loops_.emplace_back(std::make_unique<worker_loop>());
+    added.on = std::move(*on);
+    added.ranker.emplace(*added.on, declared, stores, runner->options_.engine);
+    added.declared = &declared;
+  }
+  for (unsigned index = 0; index < workers; ++index) {
+    auto started = braid::thread::create(
+        {.name = braid::detail::indexed_thread_name("batch", index), .on_refused = braid::refusal::ignore},
+        [self = runner.get(), index] { self->serve(*self->loops_[index]); });
+    if (!started) return std::unexpected(no_runtime(started.error()));
+    runner->threads_.push_back(std::move(*started));
+  }
+  return runner;
+}
+
+batch_runner::batch_runner(batch_options options) : options_(std::move(options)) {}
+
+batch_runner::~batch_runner() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  threads_.clear();  // joins them
+}
+
+auto batch_runner::wants_more() const noexcept -> bool {
+  constexpr std::size_t pieces_of_each = 4;  // pieces take different times; the slowest must not starve the others
+  return pieces_.size() < pieces_of_each * loops_.size();
+}
+
+void batch_runner::submit(std::vector<batch_line> lines) {
+  BRAID_EXPECTS(lines.size() <= max_lines, "a piece of a batch has at most max_lines lines");
+  auto added = std::make_unique<piece>();
+  added->lines = std::move(lines);
+  {
+    const std::scoped_lock lock(mutex_);
+    pieces_.push_back(std::move(added));
+  }
+  changed_.notify_all();
+}
+
+auto batch_runner::next() -> std::optional<batch_answers> {
+  std::unique_lock lock(mutex_);
+  if (pieces_.empty()) return std::nullopt;
+  changed_.wait(lock, [this] { return pieces_.front()->done; });
+  batch_answers answers = std::move(pieces_.front()->answers);
+  pieces_.pop_front();
+  --begun_;
+  return answers;
+}
+
+/// The first piece that no thread has begun; null at the end.
+auto batch_runner::take() -> piece* {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ending_ || begun_ < pieces_.size(); });
+  return ending_ ? nullptr : pieces_[begun_++].get();
+}
+
+void batch_runner::serve(worker_loop& on) {
+  while (piece* work = take()) {
+    on.on->run(answer_all(*this, on, *work));
+    {
+      const std::scoped_lock lock(mutex_);
+      work->done = true;
+    }
+    changed_.notify_all();
+  }
+}
+
+auto batch_runner::answer_all(batch_runner& owner, worker_loop& on, piece& work) -> braid::task<void> {
+  std::vector<std::string> texts(work.lines.size());
+  auto start_all = [&](braid::scope& children) -> braid::task<void> {
+    for (std::size_t at = 0; at < texts.size(); ++at)
+      children.spawn(answer_one(owner, on, work.lines[at], texts[at], work.answers.failed));
+    co_return;
+  };
+  braid::task<void> all = braid::with_scope(std::ref(start_all));
+  co_await std::move(all);
+  for (const std::string& text : texts) work.answers.text += text + "\n";
+  work.answers.answered = texts.size();
+}
+
+auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_line& line, std::string& out,
+                              std::uint64_t& failed) -> braid::task<void> {
+  const request_origin from{line.number};
+  ++failed;  // until there is an answer
+  if (line.unreadable) {
+    out = to_json(braid::diagnostics(*line.unreadable), request_id_of({}, from));
+    co_return;
+  }
+  auto request = parse_request(line.text, *on.declared, from);
+  if (!request) {
+    out = to_json(request.error(), request_id_of(line.text, from));
+    co_return;
+  }
+  const auto name = plan_to_run(*request, owner.options_.given_plan);
+  const auto plan = name ? owner.options_.find_plan(*name) : std::unexpected(name.error());
+  if (!plan) {
+    out = to_json(plan_diagnostics(*request, plan.error()), request->request_id);
+    co_return;
+  }
+  if (const auto missing = fit_to_plan(*request, **plan, *on.declared); !missing.empty()) {
+    out = to_json(missing, request->request_id);
+    co_return;
+  }
+  auto ranking_of_line = on.ranker->rank(**plan, std::move(*request));
+  const ranking answer = co_await std::move(ranking_of_line);
+  out = to_json(answer);
+  if (!answer.error) --failed;
+}
+
+}  // namespace rankd

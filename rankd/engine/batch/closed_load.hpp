@@ -1,0 +1,84 @@
+// rankd/engine/batch/closed_load.hpp: clients that ask again as soon as they are answered.
+#pragma once
+
+#include <rankd/engine/plans/bound_plan.hpp>
+#include <rankd/engine/options.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/runtime/runtime.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+struct closed_load_options {
+  unsigned clients = 1;
+  unsigned loops = 1;    ///< each with its thread; clients are spread over them
+  unsigned workers = 1;  ///< that compute, for each loop
+  std::chrono::nanoseconds warm_up = std::chrono::milliseconds(100);
+  std::chrono::nanoseconds duration = std::chrono::seconds(1);  ///< longer where a client has no answer by then
+  std::uint64_t max_requests = UINT64_MAX;  ///< ends earlier once so many were asked, not counting the warm-up
+  engine_options engine = {};
+};
+
+/// What a client got for one request.
+struct load_answer {
+  std::size_t bytes = 0;
+  std::optional<std::string> failure = {};  ///< the answer that is none, or why there is none at all
+};
+
+/// What answers the clients of one loop. Threads: the loop's own, on which it is made and destroyed, too.
+class load_target {
+ public:
+  load_target() = default;
+  load_target(const load_target&) = delete;
+  auto operator=(const load_target&) -> load_target& = delete;
+  virtual ~load_target() = default;
+
+  /// `request` stays until the task has ended.
+  virtual auto answer(const std::string& request) -> braid::task<load_answer> = 0;
+};
+using make_load_target = std::function<std::unique_ptr<load_target>(braid::runtime& on)>;
+
+/// The smallest of some latencies, which are ascending, that no less than this part of all does not exceed: 0.5 for the
+/// median, 1 for the largest; zero where there is none.
+[[nodiscard]] auto latency_of(std::span<const std::chrono::nanoseconds> ascending, double part)
+    -> std::chrono::nanoseconds;
+
+/// What came of a load.
+struct closed_load_result {
+  std::uint64_t failed = 0;
+  std::string first_failure;  ///< of one of the clients
+  std::chrono::nanoseconds total{};
+  std::vector<std::chrono::nanoseconds> latencies;  ///< of each answer, ascending
+  std::uint64_t answer_bytes = 0;                   ///< of all answers
+
+  [[nodiscard]] auto per_second() const -> double;
+  [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds { return latency_of(latencies, part); }
+};
+
+/// Asks with the requests, one after the other and then from the first again. A latency counts from the moment when a
+/// client could have asked, so that it includes the wait for the client.
+/// Requires requests, and clients. Blocks: until the load is over. Errors: no_runtime.
+auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
+                     const closed_load_options& how) -> braid::checked<closed_load_result>;
+
+/// The same with a plan in this process: a latency holds the reading of the request from JSON, the run, and the writing
+/// of the answer as JSON.
+auto run_closed_load(const bound_plan& plan, const registries& declared, const std::vector<store*>& stores,
+                     std::span<const std::string> requests, const closed_load_options& how)
+    -> braid::checked<closed_load_result>;
+
+}  // namespace rankd

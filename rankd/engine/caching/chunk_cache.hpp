@@ -1,0 +1,58 @@
+// rankd/engine/caching/chunk_cache.hpp: memory that requests leave to those that come after them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <mutex>
+
+namespace rankd {
+
+/// Keeps the chunks that arenas give back, so that a request like the last ones takes none from the heap. Sizes are
+/// rounded up, by a quarter at most, so that what is nearly the same can be used again. Chunks are kept only while they
+/// and what is in use are together at most twice what was lately in use at one time, and at most `max_bytes`: a burst
+/// is given back once it is over.
+/// Threads: any. Cost: a lock, for a short time. Lifetime: outlives what it has handed out.
+class chunk_cache final : public std::pmr::memory_resource {
+ public:
+  static constexpr std::size_t usual_max_bytes = std::size_t{64} << 20U;
+  /// How many chunks come back while the most that was in use is remembered, and as many again.
+  static constexpr std::uint32_t period = 1024;
+  /// Larger ones go to the heap and back.
+  static constexpr std::size_t largest_chunk = std::size_t{64} << 20U;
+
+  explicit chunk_cache(std::size_t max_bytes = usual_max_bytes) noexcept : max_bytes_(max_bytes) {}
+  chunk_cache(const chunk_cache&) = delete;
+  auto operator=(const chunk_cache&) -> chunk_cache& = delete;
+  ~chunk_cache() override;
+
+  /// Bytes that are free.
+  [[nodiscard]] auto kept() const -> std::size_t;
+
+ private:
+  struct free_chunk {
+    free_chunk* next;
+  };
+  static constexpr std::size_t classes = 65;  // 1 KiB, and four sizes for each doubling up to the largest
+
+  auto do_allocate(std::size_t size, std::size_t alignment) -> void* override;
+  void do_deallocate(void* place, std::size_t size, std::size_t alignment) override;
+  [[nodiscard]] auto do_is_equal(const memory_resource& other) const noexcept -> bool override {
+    return this == &other;
+  }
+
+  void note_in_use() noexcept;
+  auto trimmed() noexcept -> free_chunk*;
+
+  mutable std::mutex mutex_;
+  std::array<free_chunk*, classes> free_{};  // the rest is under the mutex, too
+  std::size_t kept_ = 0;
+  std::size_t in_use_ = 0;
+  std::size_t peak_ = 0;       // of what was in use in this period
+  std::size_t last_peak_ = 0;  // in the one before
+  std::uint32_t returns_ = 0;  // in this period
+  std::size_t max_bytes_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,302 @@
+// rankd/engine/explain/moved_ids.cpp: which ids moved, and the first node at which their ways through two plans part.
+#include <rankd/engine/explain/moved_ids.hpp>
+
+#include <rankd/engine/explain/answer_comparison.hpp>
+#include <rankd/engine/detail/explain.hpp>
+#include <rankd/engine/detail/json_parts.hpp>
+#include <rankd/plan/node_fields.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <unordered_map>
+
+namespace rankd {
+namespace {
+
+constexpr std::size_t max_values = 3;  // of a row in one sentence
+constexpr std::string_view in_first = "first";
+constexpr std::string_view in_second = "second";
+
+auto first_positions(const ranking& answer) -> std::unordered_map<row_id, std::size_t> {
+  std::unordered_map<row_id, std::size_t> out;
+  std::size_t position = 0;
+  for (row_id& id : candidate_ids(answer)) out.try_emplace(std::move(id), ++position);
+  return out;
+}
+
+/// Which of these different numbers are not in a longest ascending sequence of them.
+auto out_of_order(const std::vector<std::size_t>& numbers) -> std::vector<bool> {
+  constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> ends;  // of the sequences of each length the one that ends lowest, as places in `numbers`
+  std::vector<std::size_t> before(numbers.size(), none);
+  for (std::size_t at = 0; at < numbers.size(); ++at) {
+    const auto length = std::ranges::lower_bound(ends, numbers[at], {}, [&](std::size_t end) { return numbers[end]; });
+    if (length != ends.begin()) before[at] = *(length - 1);
+    if (length == ends.end())
+      ends.push_back(at);
+    else
+      *length = at;
+  }
+  std::vector<bool> out(numbers.size(), true);
+  for (std::size_t at = ends.empty() ? none : ends.back(); at != none; at = before[at]) out[at] = false;
+  return out;
+}
+
+auto top_of(const moved_id& of) -> std::size_t {
+  constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  return std::min(of.was.value_or(none), of.is.value_or(none));
+}
+
+auto value_text(const batch& table, std::uint32_t row, std::uint32_t key_id) -> std::string {
+  const auto values = table.find(key_id);
+  std::string out;
+  if (!values || values->is_null(row)) return "null";
+  detail::append_value(out, *values, row);
+  return out;
+}
+
+/// The row of the first candidate with an id.
+auto row_of(const ranking& answer, const row_id& id) -> std::optional<std::uint32_t> {
+  std::optional<std::uint32_t> out;
+  if (answer.error) return out;
+  answer.rows.for_each_row([&](std::uint32_t row) {
+    if (!out && answer.rows.table().id(row) == id) out = row;
+  });
+  return out;
+}
+
+/// Whether a formula names a key, and not one whose name only begins like it.
+auto names_key(std::string_view formula, const std::string& key) -> bool {
+  const std::string name = "Key." + key;
+  for (std::size_t at = formula.find(name); at != std::string_view::npos; at = formula.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if (end == formula.size() || (std::isalnum(static_cast<unsigned char>(formula[end])) == 0 && formula[end] != '_'))
+      return true;
+  }
+  return false;
+}
+
+auto fate_of(const ranking& answer, const row_id& id) -> const id_fate* {
+  if (answer.explained == nullptr) return nullptr;
+  const auto found = std::ranges::find(answer.explained->ids, id, &id_fate::id);
+  return found == answer.explained->ids.end() ? nullptr : &*found;
+}
+
+auto in_ticks(std::string_view name) -> std::string { return "`" + std::string(name) + "`"; }
+
+auto words_of(const id_drop& drop) -> std::string {
+  switch (drop.reason) {
+    case drop_reason::count:
+      return drop.position == 0 ? ", for the rows before it" : ", at position " + std::to_string(drop.position);
+    case drop_reason::duplicate: return ", because another row has the same value";
+    case drop_reason::match: return ", because of the partners on the other side";
+    case drop_reason::diversity: return ", for the rows above it";
+    case drop_reason::merged: return ", which keeps other rows of its inputs";
+    case drop_reason::replaced: return ", which makes its own rows";
+    case drop_reason::not_done: return ", which had not ended";
+    case drop_reason::predicate:
+    case drop_reason::other: break;
+  }
+  return "";
+}
+
+}  // namespace
+
+auto moves_between(const ranking& before, const ranking& after, std::size_t& all) -> std::vector<moved_id> {
+  const auto was = first_positions(before);
+  const auto is = first_positions(after);
+  std::vector<moved_id> alone;
+  std::vector<moved_id> both;
+  for (const auto& [id, position] : was) {
+    const auto other = is.find(id);
+    if (other == is.end())
+      alone.push_back({.id = id, .was = position, .is = {}, .node = {}, .why = {}});
+    else
+      both.push_back({.id = id, .was = position, .is = other->second, .node = {}, .why = {}});
+  }
+  for (const auto& [id, position] : is)
+    if (!was.contains(id)) alone.push_back({.id = id, .was = {}, .is = position, .node = {}, .why = {}});
+  std::ranges::sort(alone, {}, [](const moved_id& each) { return std::tuple(top_of(each), each.is.has_value()); });
+  std::ranges::sort(both, {}, [](const moved_id& each) { return *each.was; });
+  std::vector<std::size_t> numbers;
+  for (const moved_id& each : both) numbers.push_back(*each.is);
+  const std::vector<bool> moved = out_of_order(numbers);
+  std::vector<moved_id> out = std::move(alone);
+  const auto others = static_cast<std::ptrdiff_t>(out.size());
+  for (std::size_t at = 0; at < both.size(); ++at)
+    if (moved[at]) out.push_back(std::move(both[at]));
+  std::ranges::sort(out.begin() + others, out.end(), {}, [](const moved_id& each) { return top_of(each); });
+  all = out.size();
+  if (out.size() > max_explained_ids) out.resize(max_explained_ids);
+  return out;
+}
+
+/// What one plan did with an id at a node.
+struct move_explainer::event {
+  bool gave = false;
+  const id_drop* drop = nullptr;
+
+  [[nodiscard]] auto dropped() const -> std::size_t { return drop == nullptr ? 0 : drop->rows; }
+};
+
+/// A node at which two plans did something else with an id.
+struct move_explainer::fork {
+  stage at;
+  event was;
+  event is;
+};
+
+move_explainer::move_explainer(const bound_plan& before, const bound_plan& after, const registries& declared)
+    : before_(before.stated.get()), after_(after.stated.get()), declared_(&declared) {
+  const plan_side one{*before_, declared};
+  const plan_side other{*after_, declared};
+  changes_ = differences(one, other);
+  order_stages(match_nodes(one, other));
+}
+
+/// The nodes of the second plan in its order; one that only the first has comes after the last that it takes rows of.
+void move_explainer::order_stages(const std::vector<std::optional<node_index>>& matched) {
+  using place = std::pair<std::size_t, std::size_t>;
+  std::vector<std::pair<place, stage>> all;
+  std::vector<std::size_t> in_after(after_->nodes.size());
+  for (std::size_t at = 0; at < after_->order.size(); ++at) in_after[after_->order[at]] = at + 1;
+  std::vector<bool> is_matched(after_->nodes.size());
+  std::vector<std::size_t> in_both(before_->nodes.size());
+  for (std::size_t at = 0; at < before_->order.size(); ++at) {
+    const node_index node = before_->order[at];
+    if (const auto other = matched[node]) {
+      is_matched[*other] = true;
+      in_both[node] = in_after[*other];
+      all.push_back({{in_both[node], 0}, {.before = node, .after = other}});
+      continue;
+    }
+    for (const node_index source : before_->nodes[node].sources)
+      in_both[node] = std::max(in_both[node], in_both[source]);
+    all.push_back({{in_both[node], at + 1}, {.before = node, .after = {}}});
+  }
+  for (node_index node = 0; node < after_->nodes.size(); ++node)
+    if (!is_matched[node]) all.push_back({{in_after[node], 0}, {.before = {}, .after = node}});
+  std::ranges::sort(all, {}, [](const auto& each) { return each.first; });
+  for (auto& [where, each] : all) stages_.push_back(each);
+}
+
+auto move_explainer::find_fork(const id_fate& was, const id_fate& is) const -> std::optional<fork> {
+  const auto event_of = [](const id_fate& fate, const plan& of, std::optional<node_index> node) {
+    event out;
+    if (!node) return out;
+    const std::string& id = of.nodes[*node].node_id;
+    out.gave = std::ranges::find(fate.produced_by, id) != fate.produced_by.end();
+    const auto drop = std::ranges::find(fate.drops, id, &id_drop::node_id);
+    if (drop != fate.drops.end()) out.drop = &*drop;
+    return out;
+  };
+  for (const stage& each : stages_) {
+    const fork out{.at = each, .was = event_of(was, *before_, each.before), .is = event_of(is, *after_, each.after)};
+    if (out.was.gave != out.is.gave || out.was.dropped() != out.is.dropped()) return out;
+  }
+  return std::nullopt;
+}
+
+void move_explainer::explain(std::vector<moved_id>& moves, const ranking& before, const ranking& after) const {
+  for (moved_id& each : moves) {
+    const id_fate* const was = fate_of(before, each.id);
+    const id_fate* const is = fate_of(after, each.id);
+    if (before.error || after.error) {
+      const ranking& failed = after.error ? after : before;
+      each.node = failed.error->node;
+      each.why = after.error ? "the second plan fails with " : "the first plan fails with ";
+      each.why += in_ticks(failed.error->code);
+      if (!each.node.empty()) each.why += " at " + in_ticks(each.node);
+      continue;
+    }
+    const auto at = was == nullptr || is == nullptr ? std::nullopt : find_fork(*was, *is);
+    if (!at) {
+      each.why = other_values(each, before, after);
+      continue;
+    }
+    each.node = at->at.after ? after_->nodes[*at->at.after].node_id : before_->nodes[*at->at.before].node_id;
+    each.why = sentence(*at, before, after);
+  }
+}
+
+auto move_explainer::sentence(const fork& at, const ranking& before, const ranking& after) const -> std::string {
+  const std::string name =
+      in_ticks(at.at.after ? after_->nodes[*at.at.after].node_id : before_->nodes[*at.at.before].node_id);
+  if (at.is.gave && !at.was.gave) return name + " now returns it" + changes_at(at.at);
+  if (at.was.gave && !at.is.gave) return name + " no longer returns it" + changes_at(at.at);
+  if (at.is.dropped() > at.was.dropped()) return "dropped at " + name + dropped(at, before, in_first);
+  return "not dropped any more at " + name + dropped(at, after, in_second);
+}
+
+/// Why the node that drops more drops it, with the values of the row, and those that it has in the other answer.
+auto move_explainer::dropped(const fork& at, const ranking& other, std::string_view which) const -> std::string {
+  const bool is_now = at.is.dropped() > at.was.dropped();
+  const id_drop& drop = is_now ? *at.is.drop : *at.was.drop;
+  const plan& of = is_now ? *after_ : *before_;
+  const node_index node = is_now ? *at.at.after : *at.at.before;
+  const std::vector<std::string> formulas = formulas_at(of, node);
+  std::string out = words_of(drop);
+  const row_id id = drop.input.table().id(drop.row);
+  const auto row = row_of(other, id);
+  std::size_t shown = 0;
+  for (const key_entry* key : drop.fields) {
+    const bool is_named = std::ranges::any_of(formulas, [&](const auto& text) { return names_key(text, key->name); });
+    const std::string value = value_text(drop.input.table(), drop.row, key->key_id);
+    const std::string there = row ? value_text(other.rows.table(), *row, key->key_id) : value;
+    if ((!is_named && (!formulas.empty() || there == value)) || shown == max_values) continue;
+    ++shown;
+    out.append(", ").append(key->name).append(" ").append(value);
+    if (there != value) out.append(" (").append(there).append(" in the ").append(which).append(" answer)");
+  }
+  const std::string changes = changes_at(at.at);
+  if (!changes.empty()) return out + changes;
+  for (const std::string& each : formulas) out += ", " + in_ticks(each);
+  return out;
+}
+
+/// As the second half of a sentence.
+auto move_explainer::changes_at(const stage& at) const -> std::string {
+  if (!at.after) return ", which is removed";
+  if (!at.before) return ", which is added";
+  const std::string& id = after_->nodes[*at.after].node_id;
+  std::string out;
+  for (const plan_change& each : changes_) {
+    if (each.node != id || (each.kind != change_kind::changed && each.kind != change_kind::moved)) continue;
+    const std::string before = each.before.value_or("nothing");
+    const std::string after = each.after.value_or("nothing");
+    const bool is_formula = each.field == "pred" || each.field == "expr";
+    out += is_formula ? ", " + in_ticks(after) + " was " + in_ticks(before)
+                      : ", " + each.field + " " + after + " was " + before;
+  }
+  return out;
+}
+
+auto move_explainer::formulas_at(const plan& of, node_index node) const -> std::vector<std::string> {
+  std::vector<std::string> out;
+  for (const node_field& each : fields_of(of.nodes[node], of, *declared_))
+    if (each.kind == param_kind::pred_id || each.kind == param_kind::expr_id || each.kind == param_kind::key_id)
+      out.push_back(each.text);
+  return out;
+}
+
+/// Of all values that the rows have, whichever the request asks for.
+auto move_explainer::other_values(const moved_id& of, const ranking& before, const ranking& after) const
+    -> std::string {
+  const auto was = row_of(before, of.id);
+  const auto is = row_of(after, of.id);
+  std::string out;
+  std::size_t shown = 0;
+  if (was && is)
+    for (const key_entry* key : shown_fields(after.rows.table(), *declared_)) {
+      const std::string old = value_text(before.rows.table(), *was, key->key_id);
+      const std::string now = value_text(after.rows.table(), *is, key->key_id);
+      if (old == now || shown++ == max_values) continue;
+      out.append(out.empty() ? "" : ", ").append(key->name).append(" ").append(now).append(" was ").append(old);
+    }
+  return out.empty() ? "its own values are the same, and others passed it" : out;
+}
+
+}  // namespace rankd

@@ -1,0 +1,67 @@
+// rankd/engine/explain/moved_ids.hpp: why an id stands elsewhere in the answer of another plan, in one sentence.
+#pragma once
+
+#include <rankd/engine/plans/bound_plan.hpp>
+#include <rankd/engine/ranking.hpp>
+#include <rankd/plan/diff.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/row_id.hpp>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// An id that two answers have at other positions.
+struct moved_id {
+  row_id id;
+  std::optional<std::size_t> was;  ///< its first position in the first answer, from 1; nothing: it is not there
+  std::optional<std::size_t> is;   ///< the same of the second answer
+  std::string node;  ///< where its ways through both plans part, in the second one if it is there; or empty
+  std::string why;   ///< one sentence without a full stop; empty before `explain_moves`
+};
+
+/// The ids that are in one of two answers alone, then those that have changed sides: all but the longest sequence that
+/// both answers have in the same order. So one that is gone does not make all below it moved ones. The highest places
+/// first; at most `max_explained_ids`. `all` is set to how many there are.
+[[nodiscard]] auto moves_between(const ranking& before, const ranking& after, std::size_t& all)
+    -> std::vector<moved_id>;
+
+/// Finds why ids moved. Lifetime: plans and registries outlive it. Threads: any.
+class move_explainer {
+ public:
+  move_explainer(const bound_plan& before, const bound_plan& after, const registries& declared);
+
+  /// Gives each id its sentence. Requires answers with explanations of all these ids.
+  void explain(std::vector<moved_id>& moves, const ranking& before, const ranking& after) const;
+
+ private:
+  /// A node of either plan, or one of each that was matched.
+  struct stage {
+    std::optional<node_index> before;
+    std::optional<node_index> after;
+  };
+  struct event;
+  struct fork;
+
+  void order_stages(const std::vector<std::optional<node_index>>& matched);
+  [[nodiscard]] auto find_fork(const id_fate& was, const id_fate& is) const -> std::optional<fork>;
+  [[nodiscard]] auto sentence(const fork& at, const ranking& before, const ranking& after) const -> std::string;
+  [[nodiscard]] auto dropped(const fork& at, const ranking& other, std::string_view which) const -> std::string;
+  [[nodiscard]] auto changes_at(const stage& at) const -> std::string;
+  [[nodiscard]] auto formulas_at(const plan& of, node_index node) const -> std::vector<std::string>;
+  [[nodiscard]] auto other_values(const moved_id& of, const ranking& before, const ranking& after) const -> std::string;
+
+  const plan* before_;
+  const plan* after_;
+  const registries* declared_;
+  std::vector<stage> stages_;  // in an order in which they can run
+  std::vector<plan_change> changes_;
+};
+
+}  // namespace rankd

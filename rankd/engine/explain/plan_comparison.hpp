@@ -1,0 +1,36 @@
+// rankd/engine/explain/plan_comparison.hpp: how two plans differ: their nodes, and what follows from these.
+#pragma once
+
+#include <rankd/engine/plans/bound_plan.hpp>
+#include <rankd/plan/diff.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// Something that is not written in the nodes and differs because of them, or because of the plans' names: the columns
+/// of the answer, the budget, the capabilities, the models, the libraries of operators, the files of vectors.
+struct plan_consequence {
+  std::string what;
+  std::vector<std::string> before;
+  std::vector<std::string> after;
+};
+
+/// All that distinguishes two plans.
+struct plan_comparison {
+  std::vector<plan_change> changes;
+  std::vector<plan_consequence> consequences;
+
+  [[nodiscard]] auto is_equal() const -> bool { return changes.empty() && consequences.empty(); }
+};
+
+/// Each with the registries that it is bound to. Cost: that of `differences`, and of `columns_of` for both.
+[[nodiscard]] auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison;
+
+/// One object on one line, with its end: what `rankd diff A B --json` prints, and `GET /v1/plans/NAME/diff` answers.
+[[nodiscard]] auto comparison_json(const plan_comparison& found, const bound_plan& before, const bound_plan& after)
+    -> std::string;
+
+}  // namespace rankd

@@ -1,0 +1,95 @@
+// rankd/engine/plans/branches.hpp: which nodes of a plan run for a request, where params of requests decide that.
+#pragma once
+
+#include <rankd/engine/plans/plan_needs.hpp>
+#include <rankd/expr/compile.hpp>
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/value.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/graph/shape.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace rankd {
+
+/// The nodes that run for some requests of a plan, and the graph that they are. Nodes that do not run are in it
+/// without edges, so that every node has the same number in every route.
+struct plan_route {
+  static constexpr node_index none = ~node_index{0};
+
+  plan_needs needs;               ///< what these requests must carry
+  std::vector<bool> bypassed;     ///< by number: it does not run; empty where all run
+  std::vector<bool> cached;       ///< by number: a cache gives its rows, so it takes none; empty where none does
+  std::vector<node_index> taken;  ///< by number: the input whose rows a choice passes on, `none` of others; or empty
+  /// By number: a node that only substitutes need runs if one of these has failed; empty where there are no fallbacks.
+  std::vector<std::vector<node_index>> wakers;
+  braid::graph_shape shape;
+  braid::graph_shape line;  ///< the same nodes one behind the other, as they stand in `shape.order()`
+
+  [[nodiscard]] auto bypasses(node_index node) const noexcept -> bool { return !bypassed.empty() && bypassed[node]; }
+  [[nodiscard]] auto takes_cached(node_index node) const noexcept -> bool { return !cached.empty() && cached[node]; }
+};
+
+/// Where routes begin and end, if not at the sources and outputs of a plan.
+struct route_ends {
+  std::vector<node_index> outputs = {};  ///< empty: those of the plan
+  std::vector<bool> cached = {};         ///< by number: it takes no rows, since a cache gives its own; empty: none
+};
+
+/// The route of a plan that chooses nothing. Requires a plan whose nodes were bound without diagnostic.
+[[nodiscard]] auto whole_route(const plan& loaded, const registries& declared) -> plan_route;
+
+/// The conditions of a plan and the routes to which they lead.
+/// Threads: any. Cost: of `route_of` a microsecond, and some hundred nanoseconds for each condition; more where a route
+/// is taken for the first time, and each time when `max_kept` others are known. Memory: of a route some ten bytes a
+/// node.
+class plan_branches {
+ public:
+  static constexpr std::size_t max_conditions = 64;
+  static constexpr std::size_t max_kept = 256;
+
+  /// Requires a plan that `check_conditions` reports nothing about; `preds` are the programs of its pred_table.
+  /// Lifetime: the registries outlive it.
+  plan_branches(std::shared_ptr<const plan> loaded, std::span<const pred_program> preds, const registries& declared,
+                route_ends ends = {});
+
+  /// The route of a request with these values of params, one for each of registries::params.
+  [[nodiscard]] auto route_of(std::span<const scalar> params) const -> std::shared_ptr<const plan_route>;
+
+  /// How many routes are known.
+  [[nodiscard]] auto kept() const -> std::size_t;
+
+ private:
+  [[nodiscard]] auto outcomes(std::span<const scalar> params) const -> std::uint64_t;
+  [[nodiscard]] auto input_taken(node_index node, std::uint64_t outcomes) const -> node_index;
+  [[nodiscard]] auto made_route(std::uint64_t outcomes) const -> plan_route;
+
+  std::shared_ptr<const plan> loaded_;
+  route_ends ends_;
+  const registries* declared_;
+  std::vector<pred_program> conditions_;
+  std::vector<std::vector<std::uint32_t>>
+      of_node_;  // per node: its conditions, in order; none where it does not choose
+  mutable std::mutex mutex_;
+  mutable std::map<std::uint64_t, std::shared_ptr<const plan_route>>
+      kept_;  // under the mutex; a bit for each condition
+};
+
+/// Whether a node of the plan chooses among its inputs.
+[[nodiscard]] auto has_branches(const plan& loaded) noexcept -> bool;
+
+/// What is wrong with the conditions of a node, if it has some: row_value_in_condition where one reads a column.
+void check_conditions(const plan& loaded, const plan_node& node, braid::diagnostics& problems);
+
+/// too_many_conditions where all nodes together have more than `plan_branches::max_conditions`, each counted once.
+void check_condition_count(const plan& loaded, braid::diagnostics& problems);
+
+}  // namespace rankd

@@ -1,0 +1,103 @@
+// rankd/engine/plans/plan_experiments.hpp: the experiments that run for the requests of one plan, and the arms of a
+// request.
+#pragma once
+
+#include <rankd/engine/plans/plan_needs.hpp>
+#include <rankd/engine/requests/request.hpp>
+#include <rankd/registry/experiments.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/value.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+struct bound_plan;
+
+/// The experiments of a project that run for one plan, with everything looked up. Immutable. Threads: any.
+struct plan_experiments {
+  struct setting {
+    std::size_t param = 0;  ///< a position in registries::params
+    scalar value;
+    [[nodiscard]] auto operator==(const setting&) const -> bool = default;
+  };
+  struct arm {
+    std::string name;
+    std::vector<setting> set;
+    std::string pointer;  ///< into experiments.toml
+    [[nodiscard]] auto operator==(const arm&) const -> bool = default;
+  };
+  struct filter {
+    std::size_t param = 0;
+    std::vector<scalar> in;
+    [[nodiscard]] auto operator==(const filter&) const -> bool = default;
+  };
+  struct experiment {
+    std::string name;
+    std::uint32_t layer = 0;
+    std::optional<filter> about;
+    std::vector<arm> arms;
+    [[nodiscard]] auto operator==(const experiment&) const -> bool = default;
+  };
+  /// The buckets of one arm.
+  struct slot {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    std::uint32_t experiment = 0;
+    std::uint32_t arm = 0;
+    [[nodiscard]] auto operator==(const slot&) const -> bool = default;
+  };
+  struct layer {
+    std::string name;
+    std::string salt;
+    std::optional<std::size_t> unit;  ///< a position in registries::params; nothing: the user
+    std::uint32_t buckets = 1;
+    std::vector<slot> slots;  ///< ascending
+    [[nodiscard]] auto operator==(const layer&) const -> bool = default;
+  };
+
+  std::vector<experiment> experiments;
+  std::vector<layer> layers;
+
+  [[nodiscard]] auto operator==(const plan_experiments&) const -> bool = default;
+};
+
+/// The experiments of the plan of this name that run at `now`, or have not ended where that is not given; null where
+/// there are none.
+[[nodiscard]] auto experiments_of(const experiment_set& all, std::string_view plan, const registries& declared,
+                                  std::optional<std::chrono::sys_seconds> now)
+    -> std::shared_ptr<const plan_experiments>;
+
+/// The clock, as experiments read it.
+[[nodiscard]] auto experiment_time() -> std::chrono::sys_seconds;
+
+/// Gives a plan its experiments.
+/// Errors: param_out_of_range for a value of an arm that an option of the plan does not take.
+void add_experiments(bound_plan& plan, std::shared_ptr<const plan_experiments> running, const registries& declared,
+                     braid::diagnostics& problems);
+
+/// For each arm and each param that it sets and the plan does not read, a warning: unread_param.
+[[nodiscard]] auto unread_settings(const bound_plan& plan, const registries& declared) -> braid::diagnostics;
+
+/// Finds the arms of a request and gives its params their values, but those that `param_overrides` sets; then holds the
+/// request against what its plan demands. A request whose unit is absent is in no arm. Once for each request; does
+/// nothing but the last where the plan has no experiments.
+/// Errors: those of `check_needs`; unknown_experiment, unknown_arm, and layer_conflict for two experiments of one
+/// layer, among those that the request names.
+auto fit_to_plan(rank_request& request, const bound_plan& plan, const registries& declared) -> braid::diagnostics;
+
+/// Appends `"experiments":{"name":"arm"}`, and `,"experiments_overridden":["name"]` where the request overrides a param
+/// that its arm sets.
+void append_arms(std::string& out, const plan_experiments& running, std::span<const chosen_arm> arms);
+
+}  // namespace rankd

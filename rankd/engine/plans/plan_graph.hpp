@@ -1,0 +1,85 @@
+// rankd/engine/plans/plan_graph.hpp: the graph of a plan as data, by names instead of numbers, and as JSON.
+#pragma once
+
+#include <rankd/engine/plans/bound_plan.hpp>
+#include <rankd/engine/plans/plan_needs.hpp>
+#include <rankd/plan/node_fields.hpp>
+#include <rankd/registry/budgets.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// An edge into a node; `param` names the param that makes it, and is empty for an input.
+struct graph_source {
+  node_index from = 0;
+  std::string node;  ///< the id of that node
+  std::string param;
+};
+
+/// A node of a plan with all that is known of it before it runs, by name.
+struct graph_node {
+  std::string id;
+  std::string op;
+  std::string_view doc;  ///< of the operator
+  std::vector<graph_source> sources;
+  std::vector<node_field> fields;
+  std::vector<std::string> reads;    ///< columns that params and formulas name
+  std::vector<std::string> writes;   ///< columns that its rows have by it
+  std::vector<std::string> columns;  ///< that its rows may have
+  std::string trace;
+  std::string place;       ///< in the author's files, or empty
+  std::string fused_with;  ///< the node that it does its work together with, or empty
+  bool is_output = false;
+};
+
+/// A param that the plan reads; a request may give it a value.
+struct graph_param {
+  const param_entry* declared = nullptr;
+  std::optional<param_range> range;  ///< of values that options of nodes take, where it gives any
+};
+
+/// What a request to the plan carries.
+struct graph_request {
+  bool user = false;  ///< a node reads `user_id`
+  value_type id_type = value_type::integer;
+  bool candidates = false;  ///< a node takes rows of the request
+  std::vector<std::string> candidate_keys;
+  std::vector<graph_param> params;
+};
+
+/// A plan as data, with names in place of numbers.
+struct plan_graph {
+  std::string name;
+  std::string digest;
+  plan_budget budget;
+  std::vector<std::string> capabilities;
+  std::vector<model_digest> models;
+  std::vector<std::string> outputs;
+  graph_request request;
+  std::vector<graph_node> nodes;  ///< in the order of the artifact
+  std::vector<fragment_use> fragments = {};
+  std::vector<operator_digest> operators = {};  ///< libraries of the project's own
+  std::vector<model_digest> vectors = {};       ///< files of vectors, by the ids of their endpoints
+};
+
+/// Of a plan that was bound with these registries, which outlive the result. Cost: columns_of, and a copy of all names.
+[[nodiscard]] auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph;
+
+/// The fields that the budget states, in the order and with the names of rankd.toml.
+struct budget_line {
+  std::string name;
+  std::uint64_t value = 0;
+};
+[[nodiscard]] auto lines_of(const plan_budget& budget) -> std::vector<budget_line>;
+
+/// One object on one line, with its end: what `rankd plans --json NAME` prints, and `GET /v1/plans/NAME?form=full`
+/// answers.
+[[nodiscard]] auto graph_json(const plan_graph& graph) -> std::string;
+
+}  // namespace rankd

@@ -1,0 +1,422 @@
+// rankd/engine/plans/plan_library.cpp: reading aside, and exchanging one pointer.
+#include <rankd/engine/plans/plan_library.hpp>
+
+#include <rankd/op/catalog.hpp>
+#include <rankd/plan/load.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/digest.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+auto unknown_plan(std::string_view name, const std::vector<std::string_view>& known)
+    -> std::unexpected<braid::diagnostics> {
+  return refused("unknown_plan", "no plan is called `" + std::string(name) + "`", braid::did_you_mean(name, known));
+}
+
+auto number_of(const std::shared_ptr<const plan_version>& version) -> std::uint64_t { return version->number; }
+
+/// Whether the models that a plan calls have the bytes that it was bound to.
+auto has_models(const bound_plan& plan, model_folder& in) -> bool {
+  return std::ranges::all_of(plan.models,
+                             [&in](const model_digest& each) { return in.digest(each.name) == each.sha256; });
+}
+
+/// The same of the files of vectors that it looks through.
+auto has_vectors(const bound_plan& plan, const registries& declared, vector_folder& in) -> bool {
+  return std::ranges::all_of(plan.vectors, [&](const model_digest& each) {
+    return in.digest(*declared.find_endpoint(each.name)) == each.sha256;
+  });
+}
+
+auto has_experiments(const bound_plan& plan, const std::shared_ptr<const plan_experiments>& running) -> bool {
+  if (plan.experiments == nullptr || running == nullptr) return plan.experiments == running;
+  return *plan.experiments == *running;
+}
+
+template <typename Histories>
+auto no_such_plan(std::string_view name, const Histories& all) -> std::unexpected<braid::diagnostics> {
+  std::vector<std::string_view> known;
+  for (const auto& [each, kept] : all) known.emplace_back(each);
+  return unknown_plan(name, known);
+}
+
+auto no_such_version(std::string_view name, std::uint64_t number) -> std::unexpected<braid::diagnostics> {
+  return refused("unknown_version",
+                 "no version " + std::to_string(number) + " of plan `" + std::string(name) + "` is kept");
+}
+
+}  // namespace
+
+plan_library::plan_library(const registries& declared, plan_library_options options)
+    : declared_(std::shared_ptr<const void>(), &declared),
+      options_(std::move(options)),
+      current_(std::make_shared<const plan_set>(std::vector<version_ptr>(), std::vector<left_out_plan>(), declared_)) {
+  options_.max_kept = std::max<std::size_t>(options_.max_kept, 1);
+}
+
+auto plan_library::version_history::find(std::uint64_t number) const -> version_ptr {
+  const auto found = std::ranges::find(kept, number, number_of);
+  return found == kept.end() ? nullptr : *found;
+}
+
+auto plan_library::reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets,
+                          std::optional<experiment_set> experiments, std::shared_ptr<const registries> declared,
+                          const plan_name_check& also) -> braid::checked<reload_report> {
+  const std::scoped_lock alone(reloads_);
+  if (declared == nullptr) declared = declared_;
+  const bool keeps_going = options_.on_bad_plan == bad_plans::leave_out;
+  const auto image = read_folder_image(folder, options_.read, keeps_going ? image_faults::kept : image_faults::refused);
+  if (!image) return std::unexpected(image.error());
+  if (image->empty()) return refused("no_artifacts", "the folder holds no plan", "build the plans with dslc", folder);
+
+  model_folder models(options_.models, *declared, options_.read);
+  vector_folder vectors(options_.root);
+  auto [found, left_out, names, problems] =
+      bind_all(*image, {.budgets = budgets ? *budgets : options_.budgets,
+                        .experiments = experiments ? *experiments : options_.experiments,
+                        .models = models,
+                        .vectors = vectors,
+                        .declared = declared,
+                        .now = experiment_time()});
+  if (!models.stands_still())
+    return refused("folder_changing", "files of the folder of models changed while they were read",
+                   "load the plans again later", options_.models);
+  if (budgets || experiments || also) add_pinned_to(names);  // a pinned plan serves even when its file is gone
+  if (budgets) problems.append(budgets->strangers(names));
+  if (experiments) problems.append(experiments->strangers(names));
+  if (also) problems.append(also(names));
+  if (found.empty() && !would_serve(left_out))
+    for (left_out_plan& each : left_out) problems.append(std::move(each.problems));
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  const bool registries_changed = declared != declared_;
+  declared_ = std::move(declared);
+  reload_report report = install(found, std::move(left_out));
+  report.registries_changed = registries_changed;
+  if (budgets) options_.budgets = std::move(*budgets);
+  if (experiments) options_.experiments = std::move(*experiments);
+  return report;
+}
+
+auto plan_library::try_artifact(std::string text, const std::string& name) -> braid::checked<bound_plan> {
+  const std::scoped_lock alone(reloads_);
+  const artifact_image image{.name = name, .file = name + ".json", .text = std::move(text), .problems = {}};
+  model_folder models(options_.models, *declared_, options_.read);
+  vector_folder vectors(options_.root);
+  auto found = bind(image, {.budgets = options_.budgets,
+                            .experiments = options_.experiments,
+                            .models = models,
+                            .vectors = vectors,
+                            .declared = declared_,
+                            .now = experiment_time()});
+  if (!found) return std::unexpected(std::move(found.error()));
+  bound_plan plan = found->bound ? bound_plan(std::move(*found->bound)) : bound_plan(found->same->plan);
+  if (substitute_name(plan).empty()) return plan;
+  braid::diagnostics problems = add_substitute(plan, current()->find(substitute_name(plan)));
+  if (problems.empty()) return plan;
+  problems.set_source(image.file.string());
+  return std::unexpected(std::move(problems));
+}
+
+/// Whether one of these plans has a version that goes on.
+auto plan_library::would_serve(const std::vector<left_out_plan>& left_out) const -> bool {
+  const std::scoped_lock lock(changes_);
+  return std::ranges::any_of(left_out, [this](const left_out_plan& each) { return histories_.contains(each.name); });
+}
+
+void plan_library::add_pinned_to(std::vector<std::string>& names) const {
+  const std::scoped_lock lock(changes_);
+  for (const auto& [name, here] : histories_)
+    if (here.pinned) names.push_back(name);
+}
+
+/// The newest version of the same name, where its artifact has the same bytes.
+auto plan_library::newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr {
+  const std::scoped_lock lock(changes_);
+  const auto at = histories_.find(name);
+  if (at == histories_.end() || at->second.kept.back()->plan.artifact_digest != artifact_digest) return nullptr;
+  return at->second.kept.back();
+}
+
+/// Plans that name none are done first, for they are what may stand in for the others.
+auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder {
+  bound_folder out;
+  bound_images images;
+  std::map<std::string_view, braid::diagnostics> wrong;
+  for (const artifact_image& each : image) {
+    out.names.push_back(each.name);
+    auto bound = bind(each, with);
+    if (bound)
+      images.emplace(each.name, std::move(*bound));
+    else
+      wrong.emplace(each.name, std::move(bound.error()));
+  }
+  for (const bool names_substitute : {false, true})
+    for (const artifact_image& each : image) {
+      const auto at = images.find(each.name);
+      if (at == images.end() || substitute_name(at->second.plan()).empty() == names_substitute) continue;
+      plan_handle substitute = substitute_for(at->second.plan(), images, out);
+      auto version = add_substitute_to(at->second, std::move(substitute), each);
+      if (version)
+        out.found.push_back(std::move(*version));
+      else
+        wrong.emplace(each.name, std::move(version.error()));
+    }
+  std::ranges::sort(out.found, {}, [](const version_ptr& each) { return std::string_view(each->plan.name); });
+  for (auto& [name, problems] : wrong)
+    if (options_.on_bad_plan == bad_plans::leave_out)
+      out.left_out.push_back({std::string(name), std::move(problems)});
+    else
+      out.problems.append(std::move(problems));
+  return out;
+}
+
+/// As it will serve: the pinned version, or as this reload found it; of one that is wrong this time, the last right
+/// one. Null where the plan names none, or there is none. One that names a substitute itself is only looked at.
+auto plan_library::substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
+    -> plan_handle {
+  const std::string_view name = substitute_name(plan);
+  if (name.empty()) return nullptr;
+  {
+    const std::scoped_lock lock(changes_);
+    const auto at = histories_.find(name);
+    if (at != histories_.end() && at->second.pinned) {
+      const version_ptr pinned = at->second.serving();
+      return {pinned, &pinned->plan};
+    }
+  }
+  for (const version_ptr& each : found.found)
+    if (each->plan.name == name) return {each, &each->plan};
+  if (const auto at = images.find(name); at != images.end()) return {plan_handle(), &at->second.plan()};
+  return std::ranges::find(found.names, name) == found.names.end() ? nullptr : current()->find(name);
+}
+
+/// With the same models, budget, experiments and registries it is the same plan, but for its substitute.
+auto plan_library::bind(const artifact_image& image, const bind_rules& with) -> braid::checked<bound_image> {
+  if (!image.problems.empty()) return std::unexpected(image.problems);
+  const plan_budget budget = with.budgets.of(image.name);
+  const registries& declared = *with.declared;
+  auto experiments = experiments_of(with.experiments, image.name, declared, with.now);
+  if (auto same = newest_of(image.name, sha256_hex(image.text));
+      same && same->plan.declared == with.declared && same->plan.budget == budget &&
+      has_experiments(same->plan, experiments) && has_models(same->plan, with.models) &&
+      has_vectors(same->plan, declared, with.vectors))
+    return bound_image{std::move(same), std::nullopt};
+  auto loaded = load_plan(image, {all_op_shapes(), declared});
+  if (!loaded) return std::unexpected(loaded.error());
+  auto bound = bind_plan(std::move(*loaded), declared, budget, &with.models, &with.vectors);
+  if (!bound) {
+    bound.error().set_source(image.file.string());
+    return std::unexpected(std::move(bound.error()));
+  }
+  bound->declared = with.declared;
+  braid::diagnostics problems;
+  add_experiments(*bound, std::move(experiments), declared, problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  bound->warnings.append(unread_settings(*bound, declared));
+  bound->warnings.set_source(image.file.string());
+  return bound_image{nullptr, std::move(*bound)};
+}
+
+/// Null for a plan that names none.
+auto plan_library::add_substitute_to(bound_image of, plan_handle found, const artifact_image& image)
+    -> braid::checked<version_ptr> {
+  const bool is_same = of.same != nullptr && of.same->plan.substitute == found;
+  if (is_same && (found != nullptr || substitute_name(of.plan()).empty())) return of.same;
+  bound_plan plan = of.bound ? bound_plan(std::move(*of.bound)) : bound_plan(of.same->plan);
+  if (!substitute_name(plan).empty()) {
+    braid::diagnostics problems = add_substitute(plan, std::move(found));
+    problems.set_source(image.file.string());
+    if (!problems.empty()) return std::unexpected(std::move(problems));
+  }
+  return made_version(std::move(plan));
+}
+
+/// Under reloads_. Its number is taken when it is kept.
+auto plan_library::made_version(bound_plan plan) -> version_ptr {
+  const auto last = last_numbers_.find(plan.name);
+  const std::uint64_t number = last == last_numbers_.end() ? 1 : last->second + 1;
+  return std::make_shared<const plan_version>(plan_version{
+      .plan = std::move(plan), .number = number, .loaded_at = std::chrono::system_clock::now(), .counted = tally_});
+}
+
+auto plan_library::install(const std::vector<version_ptr>& found, std::vector<left_out_plan> left_out)
+    -> reload_report {
+  reload_report report;
+  report.left_out = std::move(left_out);
+  for (const version_ptr& each : found) last_numbers_[each->plan.name] = each->number;
+  const std::scoped_lock lock(changes_);
+  version_histories next = histories_;
+  add_versions(found, next, report);
+  publish(std::move(next), report.left_out);
+  return report;
+}
+
+void plan_library::add_versions(const std::vector<version_ptr>& found, version_histories& into,
+                                reload_report& report) const {
+  for (auto& [name, each] : into) each.in_folder = false;
+  for (const left_out_plan& each : report.left_out)
+    if (const auto at = into.find(each.name); at != into.end()) at->second.in_folder = true;
+  for (const version_ptr& version : found) {
+    const std::string& name = version->plan.name;
+    const auto [at, is_new] = into.try_emplace(name);
+    version_history& here = at->second;
+    here.in_folder = true;
+    if (!is_new && here.kept.back() == version) {
+      report.unchanged.push_back(name);
+      continue;
+    }
+    (is_new ? report.added : report.changed).push_back(name);
+    report.warnings.append(version->plan.warnings);
+    keep(here, version);
+  }
+  std::erase_if(into, [&report](const auto& each) {
+    const auto& [name, here] = each;
+    if (here.in_folder) return false;
+    (here.pinned ? report.pinned_only : report.removed).push_back(name);
+    return !here.pinned;
+  });
+}
+
+/// The oldest go first; what is pinned stays, in addition to as many as are kept.
+void plan_library::keep(version_history& here, version_ptr version) const {
+  here.kept.push_back(std::move(version));
+  const auto is_pinned = [&here](const version_ptr& each) { return here.pinned == each->number; };
+  while (here.kept.size() - static_cast<std::size_t>(std::ranges::count_if(here.kept, is_pinned)) > options_.max_kept)
+    here.kept.erase(std::ranges::find_if_not(here.kept, is_pinned));
+}
+
+/// Under both locks. Where another version of a substitute serves, the plans that name it get a new version with that.
+/// One that cannot stand in for a plan leaves it as it is.
+void plan_library::renew_fallbacks(version_histories& in) {
+  for (auto& [name, here] : in) {
+    const bound_plan& newest = here.kept.back()->plan;
+    const auto of = in.find(substitute_name(newest));
+    if (of == in.end() || !here.in_folder) continue;
+    const version_ptr serving = of->second.serving();
+    if (newest.substitute.get() == &serving->plan) continue;
+    bound_plan renewed = newest;
+    if (!add_substitute(renewed, {serving, &serving->plan}).empty()) continue;
+    version_ptr version = made_version(std::move(renewed));
+    last_numbers_[name] = version->number;
+    keep(here, std::move(version));
+  }
+}
+
+/// Under changes_. Everything that can fail comes before anything is changed. What no thread uses any more is freed
+/// without the lock of the readers.
+void plan_library::publish(version_histories next, std::vector<left_out_plan> left_out) {
+  std::vector<version_ptr> serving;
+  for (const auto& [name, each] : next) serving.push_back(each.serving());
+  auto set = std::make_shared<const plan_set>(std::move(serving), left_out, declared_);
+  replace_current(std::move(set));
+  histories_.swap(next);
+  left_out_.swap(left_out);
+}
+
+void plan_library::replace_current(std::shared_ptr<const plan_set> next) {
+  const std::scoped_lock lock(current_lock_);
+  current_.swap(next);
+}
+
+auto plan_library::current() const -> std::shared_ptr<const plan_set> {
+  const std::scoped_lock lock(current_lock_);
+  return current_;
+}
+
+auto plan_library::find(std::string_view name) const -> braid::checked<plan_handle> {
+  const std::shared_ptr<const plan_set> now = current();
+  if (plan_handle found = now->find(name)) return found;
+  std::vector<std::string_view> known;
+  for (const version_ptr& each : now->versions()) known.emplace_back(each->plan.name);
+  return unknown_plan(name, known);
+}
+
+auto plan_library::find(std::string_view name, std::uint64_t number) const -> braid::checked<plan_handle> {
+  const std::scoped_lock lock(changes_);
+  const auto at = histories_.find(name);
+  if (at == histories_.end()) return no_such_plan(name, histories_);
+  if (const version_ptr kept = at->second.find(number)) return plan_handle(kept, &kept->plan);
+  return no_such_version(name, number);
+}
+
+/// Under both locks. Requires a version that is kept.
+auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
+  version_histories next = histories_;
+  next.find(name)->second.pinned = number;
+  renew_fallbacks(next);
+  publish(std::move(next), left_out_);
+  const version_history& here = histories_.find(name)->second;
+  return info_of(here, *std::ranges::find(here.kept, number, number_of));
+}
+
+auto plan_library::pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info> {
+  const std::scoped_lock lock(reloads_, changes_);
+  const auto at = histories_.find(name);
+  if (at == histories_.end()) return no_such_plan(name, histories_);
+  if (at->second.find(number) == nullptr) return no_such_version(name, number);
+  return pin_kept(name, number);
+}
+
+auto plan_library::unpin(std::string_view name) -> braid::checked<void> {
+  const std::scoped_lock lock(reloads_, changes_);
+  version_histories next = histories_;
+  const auto at = next.find(name);
+  if (at == next.end()) return no_such_plan(name, next);
+  at->second.pinned.reset();
+  if (!at->second.in_folder) next.erase(at);
+  renew_fallbacks(next);
+  publish(std::move(next), left_out_);
+  return {};
+}
+
+auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_version_info> {
+  const std::scoped_lock lock(reloads_, changes_);
+  const auto at = histories_.find(name);
+  if (at == histories_.end()) return no_such_plan(name, histories_);
+  const auto& kept = at->second.kept;
+  const auto serving = std::ranges::find(kept, at->second.serving());
+  if (serving == kept.begin())
+    return refused("no_earlier_version", "no version of plan `" + std::string(name) + "` before this one is kept");
+  return pin_kept(name, number_of(*std::prev(serving)));
+}
+
+auto plan_library::info_of(const version_history& of, const version_ptr& version) const -> plan_version_info {
+  const bool serves = of.serving() == version;
+  const auto own = 1 + (serves ? 1 : 0) + standing_in(version);  // the history's, and that of the set that serves
+  const auto all = version.use_count();
+  return {.name = version->plan.name,
+          .number = version->number,
+          .digest = version->plan.digest,
+          .loaded_at = version->loaded_at,
+          .serves = serves,
+          .pinned = of.pinned == version->number,
+          .users = all > own ? static_cast<std::size_t>(all - own) : 0};
+}
+
+/// In how many versions that are kept it is the substitute.
+auto plan_library::standing_in(const version_ptr& version) const -> std::ptrdiff_t {
+  std::ptrdiff_t count = 0;
+  for (const auto& [name, each] : histories_)
+    count += std::ranges::count_if(
+        each.kept, [&](const version_ptr& other) { return other->plan.substitute.get() == &version->plan; });
+  return count;
+}
+
+auto plan_library::versions() const -> std::vector<plan_version_info> {
+  const std::scoped_lock lock(changes_);
+  std::vector<plan_version_info> all;
+  for (const auto& [name, each] : histories_)
+    for (const version_ptr& version : each.kept) all.push_back(info_of(each, version));
+  return all;
+}
+
+auto plan_library::versions_in_memory() const noexcept -> std::size_t {
+  return static_cast<std::size_t>(tally_.use_count() - 1);
+}
+
+}  // namespace rankd

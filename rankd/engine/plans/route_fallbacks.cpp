@@ -1,0 +1,106 @@
+// rankd/engine/plans/route_fallbacks.cpp: which nodes of a route run only after the failure of others.
+#include <rankd/engine/detail/route_fallbacks.hpp>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+class route_linker {
+ public:
+  route_linker(const plan& loaded, const std::vector<bool>& bypassed, const node_lists& sources)
+      : nodes_(loaded.nodes), outputs_(loaded.outputs), bypassed_(bypassed), sources_(sources) {}
+
+  /// Each time more nodes run anyway, until none is left that would wait for itself.
+  auto run() && -> route_fallbacks {
+    std::vector<node_index> wanted = outputs_;
+    do {
+      out_ = {node_lists(nodes_.size()), node_lists(nodes_.size())};
+      runs_anyway_ = reached(wanted, sources_);
+      for (node_index at = 0; at < nodes_.size(); ++at)
+        if (stands_in(at)) wake(at);
+      for (node_index at = 0; at < nodes_.size(); ++at) wait_for_others(at);
+    } while (add_circular(wanted));
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] auto stands_in(node_index at) const -> bool {
+    return !bypassed_[at] && nodes_[at].fallback && nodes_[at].fallback->kind == fallback_kind::node;
+  }
+
+  /// The nodes at the ends of these edges, and those from which the search starts.
+  [[nodiscard]] auto reached(std::vector<node_index> open, const node_lists& edges) const -> std::vector<bool> {
+    std::vector<bool> seen(nodes_.size(), false);
+    while (!open.empty()) {
+      const node_index at = open.back();
+      open.pop_back();
+      if (seen[at]) continue;
+      seen[at] = true;
+      open.insert(open.end(), edges[at].begin(), edges[at].end());
+    }
+    return seen;
+  }
+
+  void add_edge(node_index from, node_index to) {
+    std::vector<node_index>& own = out_.after[to];
+    if (std::ranges::find(own, from) == own.end()) own.push_back(from);
+  }
+
+  /// What stands in for `from`, and what is needed for that. A node whose rows `from` needs has run when it fails.
+  void wake(node_index from) {
+    std::vector<bool> seen = reached({from}, sources_);
+    std::vector<node_index> open{nodes_[from].fallback->node};
+    while (!open.empty()) {
+      const node_index at = open.back();
+      open.pop_back();
+      if (runs_anyway_[at] || seen[at]) continue;
+      seen[at] = true;
+      out_.wakers[at].push_back(from);
+      add_edge(from, at);
+      open.insert(open.end(), sources_[at].begin(), sources_[at].end());
+    }
+  }
+
+  void wait_for_others(node_index at) {
+    for (const node_index source : sources_[at])
+      for (node_index from = source; stands_in(from);) {
+        from = nodes_[from].fallback->node;
+        add_edge(from, at);
+      }
+  }
+
+  /// Nodes that wait for one which waits for them.
+  auto add_circular(std::vector<node_index>& wanted) const -> bool {
+    const std::size_t before = wanted.size();
+    node_lists edges = out_.after;
+    for (node_index at = 0; at < nodes_.size(); ++at)
+      edges[at].insert(edges[at].end(), sources_[at].begin(), sources_[at].end());
+    for (node_index waker = 0; waker < nodes_.size(); ++waker) {
+      if (!stands_in(waker)) continue;
+      const std::vector<bool> before_waker = reached({waker}, edges);
+      for (node_index at = 0; at < nodes_.size(); ++at)
+        if (before_waker[at] && std::ranges::find(out_.wakers[at], waker) != out_.wakers[at].end())
+          wanted.push_back(at);
+    }
+    return wanted.size() != before;
+  }
+
+  const std::vector<plan_node>& nodes_;
+  const std::vector<node_index>& outputs_;
+  const std::vector<bool>& bypassed_;
+  const node_lists& sources_;
+  route_fallbacks out_;
+  std::vector<bool> runs_anyway_;
+};
+
+}  // namespace
+
+auto fallbacks_of_route(const plan& loaded, const std::vector<bool>& bypassed, const node_lists& sources)
+    -> route_fallbacks {
+  return route_linker(loaded, bypassed, sources).run();
+}
+
+}  // namespace rankd::detail

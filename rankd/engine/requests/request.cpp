@@ -1,0 +1,403 @@
+// rankd/engine/requests/request.cpp: from the bytes of a request to values that an engine can use.
+#include <rankd/engine/requests/request.hpp>
+
+#include <rankd/engine/detail/diagnostic_list.hpp>
+#include <rankd/engine/detail/plain_request.hpp>
+#include <rankd/engine/detail/read_candidates.hpp>
+#include <rankd/engine/detail/read_captures.hpp>
+#include <rankd/plan/json.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/registry/object_reader.hpp>
+#include <rankd/store/batch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+using detail::diagnostic_list;
+
+constexpr std::int64_t max_deadline_ms = 86'400'000;
+
+/// A request made of nothing but wrong names must not cost a diagnostic for each of a million.
+constexpr std::size_t max_diagnostics = 100;
+
+/// One diagnostic, where it is known that there are no others.
+auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+  return braid::diagnostics({.code = std::move(code),
+                             .pointer = std::move(pointer),
+                             .message = std::move(message),
+                             .hint = {},
+                             .node = {},
+                             .source = "request"});
+}
+
+/// A text that is an id; nothing where there is none.
+auto read_text_user(object_reader& in, const nlohmann::json& value, diagnostic_list problems) -> std::optional<row_id> {
+  auto id = detail::id_from_json(value, value_type::string);
+  if (!id)
+    problems.add("bad_user_id", in.pointer_of("user_id"),
+                 "a user_id of this project is " + detail::refused_id(value, value_type::string));
+  return id;
+}
+
+/// An integer from 1 to 2^63-1, or a string that spells one; nothing where there is none.
+auto read_user_id(object_reader& in, value_type id_type, diagnostic_list problems) -> std::optional<row_id> {
+  const nlohmann::json* value = in.value("user_id", presence::optional);
+  if (value == nullptr) return std::nullopt;
+  if (id_type == value_type::string) return read_text_user(in, *value, problems);
+  std::int64_t id = 0;
+  if (value->is_number_unsigned()) {
+    const auto number = value->get<std::uint64_t>();
+    if (std::in_range<std::int64_t>(number)) id = static_cast<std::int64_t>(number);
+  } else if (value->is_string()) {
+    id = parse_id(value->get_ref<const std::string&>()).value_or(0);
+  }
+  if (id < 1)
+    problems.add(
+        "bad_user_id", in.pointer_of("user_id"),
+        "a user_id is an integer from 1 to 9223372036854775807, or a string of its digits, not " + described(*value));
+  return id < 1 ? std::nullopt : std::optional<row_id>(id);
+}
+
+/// Replaces the default of a param, once it is known that the request may give a value.
+void read_param(const param_entry& param, const nlohmann::json& value, const std::string& pointer, scalar& place,
+                diagnostic_list problems) {
+  if (value.is_null()) {
+    if (!param.nullable) return problems.add("null_param", pointer, "param `" + param.name + "` must not be null");
+    place = scalar{};
+    return;
+  }
+  auto read = scalar_from_json(value, param.type);
+  if (read)
+    place = std::move(*read);
+  else
+    problems.add(read.error().code, pointer, read.error().message);
+}
+
+auto context_names(const registries& declared) -> std::vector<std::string_view> {
+  std::vector<std::string_view> out;
+  for (const param_entry& param : declared.params())
+    if (param.source == param_source::context) out.emplace_back(param.name);
+  return out;
+}
+
+void read_context_value(const std::string& name, const nlohmann::json& value, const std::string& pointer,
+                        const registries& declared, rank_request& into, diagnostic_list problems) {
+  const param_entry* param = declared.find_param(name);
+  if (param == nullptr)
+    return problems.add("unknown_param", pointer, "no param is called " + quote_name(name),
+                        braid::did_you_mean(name, context_names(declared)));
+  if (param->status == lifecycle::blocked)
+    return problems.add("blocked_param", pointer, "param `" + name + "` is blocked", declared.successor_hint(*param));
+  if (param->source != param_source::context)
+    return problems.add("wrong_source", pointer, "param `" + name + "` does not belong to the context",
+                        "set its value in `param_overrides`");
+  const std::size_t index = declared.index_of(*param);
+  into.in_context.push_back(index);
+  read_param(*param, value, pointer, into.params[index], problems);
+}
+
+void read_override(const std::string& name, const nlohmann::json& value, const std::string& pointer,
+                   const registries& declared, rank_request& into, diagnostic_list problems) {
+  const param_entry* param = declared.find_param(name);
+  if (param == nullptr)
+    return problems.add("unknown_param", pointer, "no param is called " + quote_name(name),
+                        braid::did_you_mean(name, declared.param_names()));
+  if (param->status == lifecycle::blocked)
+    return problems.add("blocked_param", pointer, "param `" + name + "` is blocked", declared.successor_hint(*param));
+  if (!param->allow_write)
+    return problems.add("unwritable_param", pointer, "param `" + name + "` must not be overridden",
+                        param->source == param_source::context ? "set its value in `context`" : "");
+  const std::size_t index = declared.index_of(*param);
+  if (std::ranges::find(into.in_context, index) != into.in_context.end())
+    return problems.add("duplicate_value", pointer, "param `" + name + "` has a value in `context` already");
+  into.overridden.push_back(index);
+  read_param(*param, value, pointer, into.params[index], problems);
+}
+
+using read_value = void (*)(const std::string& name, const nlohmann::json& value, const std::string& pointer,
+                            const registries& declared, rank_request& into, diagnostic_list problems);
+
+/// An object of params by name; `read` takes one of them.
+void read_params(object_reader& in, std::string_view field, read_value read, const registries& declared,
+                 rank_request& into, diagnostic_list problems) {
+  const nlohmann::json* values = in.object(field, presence::optional);
+  if (values == nullptr) return;
+  const std::string pointer = in.pointer_of(field);
+  for (const auto& [name, value] : values->items()) {
+    if (problems.out.size() >= max_diagnostics) return;
+    read(name, value, braid::json_pointer(pointer, name), declared, into, problems);
+  }
+}
+
+void read_output_keys(object_reader& in, const registries& declared, rank_request& into, diagnostic_list problems) {
+  const nlohmann::json* names = in.array("output_keys", presence::optional);
+  if (names == nullptr) return;
+  std::vector<std::uint32_t> keys;
+  const std::string pointer = in.pointer_of("output_keys");
+  for (std::size_t index = 0; index < names->size() && problems.out.size() < max_diagnostics; ++index)
+    detail::read_key_name((*names)[index], braid::json_pointer(pointer, index), declared, keys, problems);
+  std::ranges::sort(keys);
+  into.output_keys = std::move(keys);
+}
+
+void read_explained_id(const nlohmann::json& value, const std::string& pointer, value_type id_type, rank_request& into,
+                       diagnostic_list problems) {
+  std::optional<row_id> id = detail::id_from_json(value, id_type);
+  if (!id) return problems.add("bad_id", pointer, "an id is " + detail::refused_id(value, id_type));
+  if (std::ranges::find(into.explain_ids, *id) != into.explain_ids.end())
+    return problems.add("duplicate_value", pointer, "the id " + to_text(*id) + " is named twice");
+  into.explain_ids.push_back(std::move(*id));
+}
+
+/// true, or an object that may name ids.
+void read_explain(object_reader& in, value_type id_type, rank_request& into, diagnostic_list problems) {
+  const nlohmann::json* value = in.value("explain", presence::optional);
+  if (value == nullptr || !value->is_object()) {
+    if (in.boolean("explain", presence::optional).value_or(false)) into.explain = explain_mode::on;
+    return;
+  }
+  into.explain = explain_mode::on;
+  object_reader what(*value, in.pointer_of("explain"), problems.out);
+  if (const nlohmann::json* ids = what.array("ids", presence::optional)) {
+    const std::string pointer = what.pointer_of("ids");
+    if (ids->size() > max_explained_ids)
+      problems.add("too_many_ids", pointer, "at most " + std::to_string(max_explained_ids) + " ids are explained");
+    for (std::size_t at = 0; at < std::min(ids->size(), max_explained_ids); ++at)
+      read_explained_id((*ids)[at], braid::json_pointer(pointer, at), id_type, into, problems);
+  }
+  what.refuse_unknown_fields();
+}
+
+/// Whether there are such experiments and arms is not known here: that takes the plan.
+void read_forced(object_reader& in, rank_request& into, diagnostic_list problems) {
+  const nlohmann::json* values = in.object("experiments", presence::optional);
+  if (values == nullptr) return;
+  for (const auto& [name, value] : values->items()) {
+    if (problems.out.size() >= max_diagnostics) return;
+    if (value.is_string())
+      into.forced.push_back({.experiment = name, .arm = value.get<std::string>()});
+    else
+      problems.add("wrong_type", braid::json_pointer(in.pointer_of("experiments"), name),
+                   "an arm is a name, not " + described(value));
+  }
+}
+
+/// What distinguishes the requests of an engine: the first 16 digits of a digest. Two lines with the same text are two
+/// requests.
+using request_digits = std::array<char, 16>;
+
+auto digits_of(std::string_view text, request_origin from) -> request_digits {
+  constexpr std::string_view hex = "0123456789abcdef";
+  std::uint64_t head = sha256_head(from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
+  request_digits out{};
+  for (std::size_t at = out.size(); at > 0; head >>= 4U) out[--at] = hex[head & 15U];
+  return out;
+}
+
+auto with_digits(std::string_view begin, const request_digits& digits) -> std::string {
+  std::string out;
+  out.reserve(begin.size() + digits.size());
+  out += begin;
+  out.append(digits.data(), digits.size());
+  return out;
+}
+
+/// A request that came alone has the engine's digits.
+auto made_up_request_id(const request_digits& digits, request_origin from) -> std::string {
+  if (!from.request_id.empty()) return std::string(from.request_id);
+  return from.line != 0 ? "line_" + std::to_string(from.line) : with_digits("req_", digits);
+}
+
+/// Looks for the request_id of a text that need not be a right one: a string that stands at the top, once.
+class id_finder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  /// Nothing where it is not known for sure.
+  auto found() -> std::optional<std::string> { return times_ == 1 && complete_ ? std::move(id_) : std::nullopt; }
+
+  bool null() override { return value(); }
+  bool boolean(bool /*value*/) override { return value(); }
+  bool number_integer(number_integer_t /*value*/) override { return value(); }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return value(); }
+  bool number_float(number_float_t /*value*/, const string_t& /*literal*/) override { return value(); }
+  bool binary(binary_t& /*value*/) override { return value(); }
+  bool string(string_t& text) override {
+    if (is_next_) id_ = std::move(text);
+    return value();
+  }
+
+  bool start_object(std::size_t /*unknown*/) override { return open(); }
+  bool start_array(std::size_t /*unknown*/) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    complete_ = complete_ || times_ == 1;
+    is_next_ = depth_ == 1 && name == "request_id";
+    if (is_next_) ++times_;
+    return true;
+  }
+  bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  auto value() -> bool {
+    is_next_ = false;
+    return true;
+  }
+  auto open() -> bool {
+    ++depth_;
+    return value();
+  }
+  auto close() -> bool {
+    complete_ = complete_ || times_ == 1;
+    --depth_;
+    return true;
+  }
+
+  std::optional<std::string> id_;
+  std::size_t depth_ = 0;
+  std::size_t times_ = 0;
+  bool is_next_ = false;   // what is read next is its value
+  bool complete_ = false;  // something has come behind it: its end was not the quote that broke the text
+};
+
+auto now() -> std::chrono::milliseconds {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+/// When a request came, as a param has it that a clock gives.
+auto time_in(clock_unit unit, std::chrono::milliseconds time) -> std::int64_t {
+  if (unit == clock_unit::seconds) return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  return time.count();
+}
+
+/// One that says nothing but perhaps its id.
+
+auto request_with_defaults(std::string_view text, const registries& declared, request_origin from,
+                           std::optional<std::string_view> id) -> rank_request {
+  rank_request request;
+  request.time = from.time.count() != 0 ? from.time : now();
+  request.params.reserve(declared.params().size());
+  for (const param_entry& param : declared.params())
+    request.params.push_back(param.clock ? scalar(time_in(*param.clock, request.time)) : param.default_value);
+  const request_digits digits = digits_of(text, from);
+  request.request_id = id ? std::string(*id) : made_up_request_id(digits, from);
+  request.engine_request_id = with_digits("eng_", digits);
+  return request;
+}
+
+auto request_of(const detail::plain_request& plain, std::string_view text, const registries& declared,
+                request_origin from) -> rank_request {
+  rank_request request = request_with_defaults(text, declared, from, plain.request_id);
+  request.user_id = plain.user_id;
+  if (plain.plan) request.plan = *plain.plan;
+  return request;
+}
+
+/// Empty where there is none; what is wrong with it is for later.
+auto plan_named_in(const nlohmann::json& document) -> std::string_view {
+  if (!document.is_object()) return {};
+  const auto found = document.find("plan");
+  return found != document.end() && found->is_string() ? found->get_ref<const std::string&>() : std::string_view();
+}
+
+auto is_plan_name(std::string_view text) -> bool {
+  return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+}  // namespace
+
+auto parse_request(std::string_view text, const registries& declared, request_origin from)
+    -> braid::checked<rank_request> {
+  return parse_request(text, [&declared](std::string_view) -> const registries& { return declared; }, from);
+}
+
+auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin from)
+    -> braid::checked<rank_request> {
+  if (text.starts_with(byte_order_mark))
+    return std::unexpected(
+        request_problem("json_syntax", "", "a byte order mark is allowed only at the beginning of a file"));
+  if (const auto plain = detail::read_plain_request(text)) {
+    const registries& declared = declared_for(plain->plan.value_or(std::string_view()));
+    if (declared.id_type() == value_type::integer) return request_of(*plain, text, declared, from);
+  }
+  auto document = parse_json_with_nan(text, "request", std::max<std::uint64_t>(from.line, 1));
+  if (!document) return std::unexpected(document.error());
+  const json_dismantler end(*document);
+
+  braid::diagnostics problems;
+  object_reader in(*document, "", problems);
+  const std::string* id = in.text("request_id", presence::optional);
+  const registries& declared = declared_for(plan_named_in(*document));
+  rank_request request = request_with_defaults(text, declared, from, id != nullptr ? std::optional(*id) : std::nullopt);
+  request.user_id = read_user_id(in, declared.id_type(), {problems});
+  if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
+  read_params(in, "context", &read_context_value, declared, request, {problems});
+  read_params(in, "param_overrides", &read_override, declared, request, {problems});
+  if (const nlohmann::json* candidates = in.value("candidates", presence::optional))
+    request.candidates = detail::read_candidates(*candidates, declared, max_diagnostics, problems);
+  read_output_keys(in, declared, request, {problems});
+  if (const auto ms = in.integer("deadline_ms", presence::optional, {.min = 1, .max = max_deadline_ms}))
+    request.deadline = std::chrono::milliseconds(*ms);
+  if (const std::string* cursor = in.text("cursor", presence::optional)) request.cursor = *cursor;
+  read_explain(in, declared.id_type(), request, {problems});
+  read_forced(in, request, {problems});
+  detail::read_captures(in, declared, request, max_diagnostics, problems);
+  in.refuse_unknown_fields();
+
+  problems.set_source("request");
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return request;
+}
+
+auto request_id_of(std::string_view text, request_origin from) -> std::string {
+  id_finder finder;
+  if (text.size() <= largest_document) nlohmann::json::sax_parse(text, &finder);
+  return finder.found().value_or(made_up_request_id(digits_of(text, from), from));
+}
+
+void keep_to_budget(rank_request& request, const plan_budget& budget) {
+  if (!request.deadline) request.deadline = budget.default_deadline;
+  if (!budget.max_deadline) return;
+  if (request.deadline && *request.deadline <= *budget.max_deadline) return;
+  request.deadline = budget.max_deadline;
+  request.deadline_from = deadline_source::budget;
+}
+
+auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string> {
+  const auto refused = [](std::string code, std::string message) {
+    return std::unexpected(request_problem(std::move(code), "/plan", std::move(message)));
+  };
+  if (given.empty() && request.plan.empty())
+    return refused("missing_field", "neither the request nor --plan says which plan to run");
+  if (!request.plan.empty() && !is_plan_name(request.plan))
+    return refused("unknown_plan", "a request names a plan of the project, by letters, digits and `_`");
+  if (!given.empty() && !request.plan.empty() && given != request.plan)
+    return refused("plan_mismatch",
+                   "the request names plan `" + request.plan + "`, --plan names `" + std::string(given) + "`");
+  return given.empty() ? request.plan : std::string(given);
+}
+
+auto plan_diagnostics(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics {
+  braid::diagnostics out;
+  for (braid::diagnostic item : problems) {
+    if (item.code == "unknown_plan" && !request.plan.empty()) {
+      item.pointer = "/plan";
+      item.source = "request";
+    }
+    out.add(std::move(item));
+  }
+  return out;
+}
+
+}  // namespace rankd

@@ -1,0 +1,130 @@
+// rankd/server/admission/admission_gate.hpp: lets in as many requests as can be served well, lets some wait, and
+// refuses the rest.
+#pragma once
+
+#include <rankd/server/admission/concurrency_limit.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/coro/synchronization.hpp>
+#include <braid/coro/task.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace rankd {
+
+struct admission_options {
+  std::size_t max_under_way = 256;  ///< of which the adaptive limit allows a part
+  std::size_t queue = 4096;         ///< requests that wait for their turn; more are refused
+  /// No request is queued after one that has waited so long, or after so many that they take so long.
+  braid::duration max_wait = std::chrono::milliseconds(50);
+};
+
+/// What a gate has done so far, and the requests that run and wait at the moment.
+struct admission_counts {
+  std::uint64_t admitted = 0;
+  std::uint64_t refused = 0;  ///< there was no room to wait
+  std::uint64_t late = 0;     ///< their deadline passed while they waited
+  std::size_t under_way = 0;
+  std::size_t waiting = 0;
+  std::size_t limit = 0;
+};
+
+/// The requests of one loop, in the order in which they come. Protocol: docs/design/admission.md
+/// Threads: the loop's own. Lifetime: outlives its passes and waiting requests.
+class admission_gate {
+  struct waiter;
+
+ public:
+  class pass;
+
+  explicit admission_gate(admission_options options) noexcept : options_(options), limit_(options.max_under_way) {}
+  admission_gate(const admission_gate&) = delete;
+  auto operator=(const admission_gate&) -> admission_gate& = delete;
+
+  /// Whether one that comes now would be refused. Counts it as refused if so.
+  [[nodiscard]] auto refuses(braid::time_point now) noexcept -> bool;
+
+  /// Enters, or waits for a turn until `deadline`. Errors: errc::full, errc::deadline_exceeded.
+  [[nodiscard]] auto enter(braid::time_point now, braid::time_point deadline) -> braid::task<braid::result<pass>>;
+
+  /// Enters if no other request has to be waited for.
+  [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
+
+  /// How many that come now would be let in at once.
+  [[nodiscard]] auto free_permits() const noexcept -> std::size_t;
+
+  /// Learns from a request that has ended; see `concurrency_limit`.
+  void note(double slowdown, const pass& of) noexcept;
+
+  [[nodiscard]] auto counts() const noexcept -> admission_counts;
+
+ private:
+  void leave() noexcept;
+  void let_in() noexcept;
+  void learn_pace(braid::time_point now) noexcept;
+  void nobody_waits() noexcept;
+
+  admission_options options_;
+  concurrency_limit limit_;
+  braid::intrusive_list<waiter> queue_;
+  std::size_t waiting_ = 0;
+  std::size_t under_way_ = 0;
+  std::uint64_t admitted_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t late_ = 0;
+
+  // While a request waits, without a break:
+  std::uint64_t admissions_ = 0;         // that were given
+  std::uint64_t admissions_before_ = 0;  // this measurement
+  braid::time_point measured_from_;      // its begin
+  bool measures_ = false;
+  double time_per_admission_ = 0;  // nanoseconds; 0 as long as it is not known
+};
+
+/// A place among those under way, given back when it is destroyed.
+class [[nodiscard]] admission_gate::pass {
+ public:
+  pass(pass&& other) noexcept : of_(std::exchange(other.of_, nullptr)), beside_(other.beside_) {}
+  auto operator=(pass&&) -> pass& = delete;
+  ~pass() {
+    if (of_ != nullptr) of_->leave();
+  }
+
+ private:
+  friend class admission_gate;
+  explicit pass(admission_gate& of) noexcept : of_(&of), beside_(of.under_way_) {}
+
+  admission_gate* of_;
+  std::size_t beside_;  // under way when it was given, itself included
+};
+
+struct admission_gate::waiter : braid::list_hook {
+  waiter(admission_gate& g, braid::time_point now) noexcept : gate(&g), since(now) {
+    gate->queue_.push_back(*this);
+    ++gate->waiting_;
+  }
+  waiter(const waiter&) = delete;
+  auto operator=(const waiter&) -> waiter& = delete;
+  /// One that was stopped after it got the permit passes the permit on.
+  ~waiter() {
+    if (is_linked()) {
+      unlink();
+      if (--gate->waiting_ == 0) gate->nobody_waits();
+    } else if (holds_permit) {
+      gate->leave();
+    }
+  }
+
+  admission_gate* gate;
+  braid::time_point since;
+  braid::event granted;
+  bool holds_permit = false;
+};
+
+}  // namespace rankd

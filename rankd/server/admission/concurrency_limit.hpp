@@ -1,0 +1,67 @@
+// rankd/server/admission/concurrency_limit.hpp: how many requests may be under way, found from how long they take.
+#pragma once
+
+#include <braid/base/clock.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace rankd {
+
+/// What a plan takes when nothing holds it up: the shortest time of the last one to two thousand requests.
+/// Threads: one at a time.
+class unhindered_time {
+ public:
+  /// Shorter times are no sign of anything: four times as long does no harm.
+  static constexpr braid::duration min_time = std::chrono::microseconds(250);
+
+  /// Takes the time of a request, and gives how many times as long as an unhindered one it took; 1 at least.
+  auto note(braid::duration took) noexcept -> double {
+    shortest_ = std::min(shortest_, took);
+    if (++seen_ == epoch) {
+      before_ = shortest_;
+      shortest_ = braid::duration::max();
+      seen_ = 0;
+    }
+    const braid::duration known = std::max(min_time, std::min(before_, shortest_));
+    return std::max(1.0, static_cast<double>(took.count()) / static_cast<double>(known.count()));
+  }
+
+ private:
+  static constexpr std::uint32_t epoch = 1'024;
+
+  braid::duration before_ = braid::duration::max();
+  braid::duration shortest_ = braid::duration::max();
+  std::uint32_t seen_ = 0;
+};
+
+/// A limit that grows while requests take little longer than unhindered ones, and shrinks when they take `tolerance`
+/// times as long. Why so: docs/design/admission.md
+/// Threads: one at a time.
+class concurrency_limit {
+ public:
+  static constexpr double tolerance = 4;
+  static constexpr std::size_t min_limit = 4;
+
+  /// Begins with `max_limit`, of which it never gives more.
+  explicit concurrency_limit(std::size_t max_limit) noexcept
+      : max_limit_(static_cast<double>(std::max<std::size_t>(max_limit, 1))), limit_(max_limit_) {}
+
+  [[nodiscard]] auto limit() const noexcept -> std::size_t { return static_cast<std::size_t>(limit_); }
+
+  /// A request has ended that took `slowdown` times as long as an unhindered one; `under_way` of them were, with it.
+  void note(double slowdown, std::size_t under_way) noexcept;
+
+ private:
+  void end_window() noexcept;
+
+  double max_limit_;
+  double limit_;
+  double sum_ = 0;           // of the slowdowns in this window
+  std::size_t seen_ = 0;     // requests in this window
+  std::size_t busiest_ = 0;  // the most that were under way in this window
+};
+
+}  // namespace rankd

@@ -1,0 +1,60 @@
+// rankd/server/admission/in_flight_shares.hpp: how many requests of each plan, or of each client, there are at a time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rankd {
+
+/// Counts by name for all loops of a server, so that a share is the same however connections are spread over them.
+/// Threads: any. Cost: a lock, shared by all loops, for names that have a bound; nothing for the others.
+/// Lifetime: outlives its passes.
+class in_flight_shares {
+  using counts = std::map<std::string, std::size_t, std::less<>>;
+
+ public:
+  class pass;
+
+  in_flight_shares() = default;
+  in_flight_shares(const in_flight_shares&) = delete;
+  auto operator=(const in_flight_shares&) -> in_flight_shares& = delete;
+
+  /// A place for one more; nothing where `max_count` of that name are there. Without a bound, a place that is not
+  /// counted.
+  [[nodiscard]] auto try_enter(std::string_view name, std::optional<std::size_t> max_count) -> std::optional<pass>;
+
+  /// How many of that name are there.
+  [[nodiscard]] auto count(std::string_view name) const -> std::size_t;
+
+ private:
+  void leave(counts::iterator at) noexcept;
+
+  mutable std::mutex mutex_;
+  counts counts_;  // of names with one at least
+};
+
+/// A place, given back when it is destroyed.
+class [[nodiscard]] in_flight_shares::pass {
+ public:
+  pass(pass&& other) noexcept : of_(std::exchange(other.of_, nullptr)), at_(other.at_) {}
+  auto operator=(pass&&) -> pass& = delete;
+  ~pass() {
+    if (of_ != nullptr) of_->leave(at_);
+  }
+
+ private:
+  friend class in_flight_shares;
+  pass() = default;
+  pass(in_flight_shares& of, counts::iterator at) noexcept : of_(&of), at_(at) {}
+
+  in_flight_shares* of_ = nullptr;  // null: not counted
+  counts::iterator at_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,82 @@
+// rankd/server/endpoints/diagnosis_endpoints.cpp: GET /v1/tasks and /v1/trace: what the process does, and has just
+// done.
+#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/routes.hpp>
+
+#include <rankd/registry/names.hpp>
+
+#include <braid/coro/dump.hpp>
+#include <braid/coro/offload.hpp>
+#include <braid/net/http_client.hpp>
+#include <braid/trace/trace.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using braid::http_status;
+
+constexpr int max_trace_seconds = 600;  // what BRAID_TRACE can keep
+
+/// A whole number of seconds; nothing for another text.
+auto trace_seconds(std::string_view text) -> std::optional<std::chrono::seconds> {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (!is_number || number < 1 || number > max_trace_seconds) return std::nullopt;
+  return std::chrono::seconds(number);
+}
+
+}  // namespace
+
+/// The loops answer, this one as well: so a thread waits that may.
+auto answer_tasks(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  auto asking = braid::offload(context.runtime->blocking(), [] { return braid::dump().to_text(); });
+  const std::string text = co_await std::move(asking);
+  reply(context, x, endpoint::tasks, http_status::ok, "text/plain; charset=utf-8", text);
+}
+
+/// What the flight recorder keeps. It is made by the thread that records, so a thread waits that may; and sent in
+/// pieces, as it may be as long as what is kept. So there is one at a time in memory.
+auto answer_trace(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  const std::string_view id = given_request_id(x.request());
+  const auto asked = braid::http_url::query_value(x.request().query, "seconds");
+  const auto seconds = asked ? trace_seconds(*asked) : std::chrono::seconds(max_trace_seconds);
+  if (!seconds)
+    co_return reply(context, x, endpoint::trace,
+                    answer_error(http_status::bad_request, "bad_seconds",
+                                 "seconds=" + quote_name(*asked) + " is no whole number from 1 to 600", id));
+  const auto only = enter_route(context, endpoint::trace);
+  if (!only) {
+    static_cast<void>(x.set_field("Retry-After", "1"));
+    co_return reply(context, x, endpoint::trace,
+                    answer_error(http_status::too_many_requests, "trace_busy",
+                                 "another call is getting the trace, and there is one at a time; try again later", id));
+  }
+  auto reading = braid::offload(context.runtime->blocking(),
+                                [read = context.options().last_seconds, span = *seconds] { return read(span); });
+  const braid::result<std::string> bytes = co_await std::move(reading);
+  if (!bytes)
+    co_return reply(context, x, endpoint::trace,
+                    answer_error(http_status::conflict, "trace_off",
+                                 "nothing of the last seconds is kept; start the server with the variable "
+                                 "BRAID_TRACE=FILE,last=8s to turn the flight recorder on",
+                                 id));
+  context.metrics.count_answer(endpoint::trace, http_status::ok);
+  static_cast<void>(x.set_field("Content-Disposition", "attachment; filename=\"rankd.pftrace\""));
+  x.begin(http_status::ok, "application/octet-stream", bytes->size());
+  for (std::string_view left = *bytes; !left.empty();) {
+    constexpr std::size_t piece = 256 * 1024;
+    const braid::result<void> sent = co_await x.write(left.substr(0, piece));
+    if (!sent) co_return;
+    left.remove_prefix(std::min(left.size(), piece));
+  }
+}
+
+}  // namespace rankd::detail

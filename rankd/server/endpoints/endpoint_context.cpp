@@ -1,0 +1,48 @@
+// rankd/server/endpoints/endpoint_context.cpp: what the answers of all endpoints have in common.
+#include <rankd/server/detail/endpoint_context.hpp>
+
+#include <string>
+#include <utility>
+
+namespace rankd::detail {
+
+using braid::http_status;
+
+endpoint_context::endpoint_context(serve_shared& all, shard_shares limits)
+    : shared(&all),
+      shares(limits),
+      gate({.max_under_way = limits.in_flight, .queue = limits.queue, .max_wait = all.options.max_wait}),
+      tokens(all.options.tokens ? std::make_shared<const token_list>(*all.options.tokens) : nullptr),
+      overloaded(
+          answer_error(http_status::service_unavailable, "overloaded", "the server is overloaded; try again later")),
+      sinks(make_request_sinks(*this)) {}
+
+auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view {
+  return head.fields.find("X-Request-Id").value_or(std::string_view());
+}
+
+void reply(endpoint_context& context, braid::http_exchange& x, endpoint which, http_status status,
+           std::string_view type, std::string_view body) {
+  context.metrics.count_answer(which, status);
+  x.reply(status, type, body);
+}
+
+void reply(endpoint_context& context, braid::http_exchange& x, endpoint which, const error_answer& error) {
+  reply(context, x, which, error.status, json_type, error.body);
+}
+
+auto client_of(const endpoint_context& context, const braid::http_exchange& x) -> std::optional<token_client> {
+  if (!context.tokens) return token_client();
+  const auto field = x.request().fields.find("Authorization");
+  // Two of them might be two clients.
+  if (!field || x.request().fields.count("Authorization") != 1) return std::nullopt;
+  return context.tokens->client_of(*field);
+}
+
+auto unread_body(std::error_code why, const braid::http_limits& limits, std::string_view request_id) -> error_answer {
+  if (why.category() != braid::detail::http_category()) why = braid::http_errc::truncated;
+  const auto fault = static_cast<braid::http_errc>(why.value());
+  return answer_error(braid::status_of(fault), std::string(code_of(fault)), sentence_of(fault, limits), request_id);
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,277 @@
+// rankd/server/endpoints/metrics_endpoint.cpp: GET /metrics: the metrics of all loops, and of what they share.
+#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/shard.hpp>
+
+#include <rankd/server/files/arrow_file.hpp>
+#include <rankd/server/events/counter_writer.hpp>
+#include <rankd/server/detail/write_histogram.hpp>
+#include <rankd/server/events/embedded_counters.hpp>
+#include <rankd/server/events/event_log.hpp>
+#include <rankd/server/metrics/exposition.hpp>
+
+#include <braid/runtime/default_runtime.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd::detail {
+namespace {
+
+using kind = exposition::kind;
+
+void write_loops(exposition& out, const serve_shared& shared) {
+  std::vector<serve_metrics*> loops;
+  for (const auto& each : shared.shards) loops.push_back(&each->context().metrics);
+  serve_metrics::write(out, loops);
+  const std::vector<known_plan> plans = shared.context.plans->list();
+  serve_metrics::write_nodes(out, loops, plans);
+  out.family("rankd_plans_left_out", kind::gauge, "Plans whose newest artifact is wrong.");
+  out.sample({}, static_cast<double>(
+                     std::ranges::count_if(plans, [](const known_plan& each) { return !each.problems.empty(); })));
+}
+
+/// Of endpoints with nodes whose reads may be sent a second time.
+void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_counts>> of) {
+  std::erase_if(of, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
+  if (of.empty()) return;
+  out.family("rankd_store_hedges_total", exposition::kind::counter, "Reads without an answer when a plan hedges them.");
+  for (const auto& [name, sum] : of) {
+    const auto sample = [&](std::string_view result, std::uint64_t count) {
+      out.sample({{"endpoint", name}, {"result", result}}, static_cast<double>(count));
+    };
+    sample("won", sum.won);
+    sample("lost", sum.hedged - sum.won);
+    sample("refused", sum.unhedged);
+  }
+}
+
+void write_endpoints(exposition& out, const serve_shared& shared) {
+  std::vector<std::pair<std::string_view, endpoint_metrics>> all;
+  std::vector<std::pair<std::string_view, read_counts>> reads;  // of endpoints whose reads are shared
+  const auto& stores = shared.shards.front()->context().stores;
+  for (std::size_t at = 0; at < stores.size(); ++at) {
+    if (!stores[at]) continue;
+    auto& [name, sum] = all.emplace_back(shared.context.declared->endpoints()[at].endpoint_id, endpoint_metrics());
+    for (const auto& each : shared.shards) sum.add(each->context().stores[at]->metrics());
+    if (stores[at]->answers_at_once() || !is_store(shared.context.declared->endpoints()[at])) continue;
+    auto& [same_name, counts] = reads.emplace_back(name, read_counts());
+    for (const auto& each : shared.shards) {
+      counts.add(each->context().reads_of(at));
+    }
+  }
+  out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from a call of an endpoint to its answer.");
+  for (const auto& [name, sum] : all) write_histogram(out, {{"endpoint", name}}, sum.times);
+  out.family("rankd_endpoint_errors_total", kind::counter, "Answers of endpoints that were errors.");
+  for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.errors));
+  out.family("rankd_endpoint_late_total", kind::counter, "Calls of endpoints that ended too late for their requests.");
+  for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.late));
+  out.family("rankd_endpoint_in_flight", kind::gauge, "Calls that an endpoint has not answered yet.");
+  for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.in_flight));
+  if (reads.empty()) return;
+  out.family("rankd_store_reads_total", kind::counter, "Reads that nodes asked of a store, shared ones included.");
+  for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.asked));
+  out.family("rankd_store_reads_shared_total", kind::counter, "Reads that had the answer of an equal one.");
+  for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.shared));
+  write_hedges(out, reads);
+}
+
+void write_scrub(exposition& out, const serve_shared& shared) {
+  if (shared.context.scrubber == nullptr) return;
+  const std::vector<scrub_counts> all = shared.context.scrubber->counts();
+  out.family("rankd_store_scrubbed_bytes_total", kind::counter, "Bytes of stores that were read again and compared.");
+  for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.bytes));
+  out.family("rankd_store_scrub_rounds_total", kind::counter, "Complete passes over a store.");
+  for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.rounds));
+  out.family("rankd_store_damaged", kind::gauge, "1 where the store is damaged, and answers no request.");
+  for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, each.is_damaged ? 1.0 : 0.0);
+}
+
+void write_cache(exposition& out, const serve_shared& shared) {
+  cache_counts all;
+  for (const auto& each : shared.shards) {
+    const auto counts = each->context().cached();
+    if (!counts) return;
+    all.add(*counts);
+  }
+  out.family("rankd_cache_requests_total", kind::counter, "Rows that nodes with a cache have asked for, by result.");
+  const auto sample = [&out](std::string_view result, std::uint64_t count) {
+    out.sample({{"result", result}}, static_cast<double>(count));
+  };
+  sample("hit", all.hits);
+  sample("stale", all.stale);
+  sample("miss", all.misses);
+  sample("shared", all.shared);
+  out.family("rankd_cache_evicted_total", kind::counter, "Rows that went because the cache had no room.");
+  out.sample({}, static_cast<double>(all.evicted));
+  out.family("rankd_cache_refused_total", kind::counter, "Rows that were too many or too large to be kept.");
+  out.sample({}, static_cast<double>(all.refused));
+  out.family("rankd_cache_bytes", kind::gauge, "Bytes of the rows in the cache, and of their keys.");
+  out.sample({}, static_cast<double>(all.bytes));
+  out.family("rankd_cache_entries", kind::gauge, "Rows in the cache, as many as there are keys.");
+  out.sample({}, static_cast<double>(all.entries));
+}
+
+void write_late_nodes(exposition& out, const serve_shared& shared) {
+  double late = 0;
+  for (const auto& each : shared.shards) late += static_cast<double>(each->context().late_nodes());
+  out.family("rankd_late_nodes_total", kind::counter, "Nodes that ended after their request was answered.");
+  out.sample({}, late);
+}
+
+void write_lost_lines(exposition& out, const serve_shared& shared) {
+  out.family("rankd_log_lines_lost_total", kind::counter, "Lines of log and audit that were not written.");
+  const line_file* const audit = shared.context.audit;
+  out.sample({}, static_cast<double>(shared.context.log.lost() + (audit != nullptr ? audit->lost() : 0)));
+}
+
+void write_spans(exposition& out, const serve_shared& shared) {
+  if (shared.context.spans == nullptr) return;
+  const span_counts counts = shared.context.spans->counts();
+  out.family("rankd_spans_exported_total", kind::counter, "Spans that the collector has taken.");
+  out.sample({}, static_cast<double>(counts.exported));
+  out.family("rankd_spans_dropped_total", kind::counter, "Spans that did not come to the collector, by the reason.");
+  out.sample({{"reason", "queue_full"}}, static_cast<double>(counts.dropped));
+  out.sample({{"reason", "not_taken"}}, static_cast<double>(counts.failed));
+  out.family("rankd_spans_queued", kind::gauge, "Spans that wait for the collector.");
+  out.sample({}, static_cast<double>(counts.queued));
+}
+
+void write_traffic(exposition& out, const serve_shared& shared) {
+  if (shared.context.traffic == nullptr) return;
+  const traffic_counts counts = shared.context.traffic->counts();
+  out.family("rankd_recorded_requests_total", exposition::kind::counter, "Requests that recorded traffic holds.");
+  out.sample({}, static_cast<double>(counts.recorded));
+  out.family("rankd_record_bytes", exposition::kind::gauge, "Bytes of the file of recorded traffic.");
+  out.sample({}, static_cast<double>(counts.bytes));
+  out.family("rankd_record_lost_total", exposition::kind::counter,
+             "Requests that were to be recorded and were not, by reason.");
+  for (std::size_t at = 0; at < traffic_loss_names.size(); ++at)
+    out.sample({{"reason", traffic_loss_names[at]}}, static_cast<double>(counts.lost[at]));
+}
+
+void write_shadows(exposition& out, const serve_shared& shared) { shadow_board::write(out, *shared.shadows.all()); }
+
+void write_lines(exposition& out, const serve_shared& shared) {
+  const serve_context& to = shared.context;
+  const bool has_captures = to.captures != nullptr || to.arrow_captures != nullptr;
+  const auto sample = [&](auto count) {
+    const auto of = [&](const auto* file) { return file == nullptr ? 0.0 : static_cast<double>(count(*file)); };
+    if (has_captures) out.sample({{"file", "captures"}}, of(to.captures) + of(to.arrow_captures));
+    if (to.exposures != nullptr) out.sample({{"file", "exposures"}}, of(to.exposures));
+  };
+  if (!has_captures && to.exposures == nullptr) return;
+  out.family("rankd_data_lines_total", kind::counter,
+             "Lines that files of captures and exposures hold; of Arrow's form, row sets.");
+  sample([](const auto& file) { return file.written(); });
+  out.family("rankd_data_lines_lost_total", kind::counter,
+             "Lines of captures and exposures that were lost: too many waited for the disk, or it took no more.");
+  sample([](const auto& file) { return file.lost(); });
+}
+
+void write_reopenings(exposition& out, const serve_shared& shared) {
+  const serve_context& to = shared.context;
+  const auto sample = [&](auto value) {
+    const auto add = [&](std::string_view name, const auto* file) {
+      if (file != nullptr) out.sample({{"file", name}}, static_cast<double>(value(file->reopened())));
+    };
+    add("log", to.log.file());
+    add("audit", to.audit);
+    add("captures", to.captures);
+    add("captures", to.arrow_captures);
+    add("exposures", to.exposures);
+  };
+  out.family("rankd_file_not_reopened", kind::gauge,
+             "1 while a file could not be reopened, and lines still go into the one that was moved away.");
+  sample([](const reopening& each) { return each.is_pending() ? 1 : 0; });
+  out.family("rankd_file_reopen_failures_total", kind::counter, "Attempts to reopen a file that have failed.");
+  sample([](const reopening& each) { return each.failures(); });
+}
+
+void write_events(exposition& out, const serve_shared& shared) {
+  if (shared.context.events == nullptr) return;
+  const event_counts counts = shared.context.events->counts();
+  out.family("rankd_events_total", kind::counter, "Events that came, by what became of them.");
+  out.sample({{"result", "accepted"}}, static_cast<double>(counts.accepted));
+  out.sample({{"result", "duplicate"}}, static_cast<double>(counts.duplicates));
+  out.sample({{"result", "refused"}}, static_cast<double>(counts.refused));
+  out.sample({{"result", "failed"}}, static_cast<double>(counts.failed));
+  out.family("rankd_event_syncs_total", kind::counter, "Times that the log of events was synced.");
+  out.sample({}, static_cast<double>(counts.syncs));
+  out.family("rankd_event_bytes_total", kind::counter, "Bytes that went to the log of events.");
+  out.sample({}, static_cast<double>(counts.bytes));
+  out.family("rankd_event_ids_forgotten_total", kind::counter,
+             "Ids of events that were forgotten before their window ended, because there were too many.");
+  out.sample({}, static_cast<double>(counts.forgotten));
+}
+
+void write_counters(exposition& out, const serve_shared& shared) {
+  const counter_writer* redis = shared.context.counters;
+  const embedded_counters* embedded = shared.context.embedded;
+  if (redis == nullptr && embedded == nullptr) return;
+  counter_counts counts = redis == nullptr ? counter_counts() : redis->counts();
+  if (embedded != nullptr) {
+    const counter_counts more = embedded->counts();
+    counts.written += more.written;
+    counts.lost += more.lost;
+  }
+  out.family("rankd_counter_steps_total", kind::counter, "Additions to counters, by what became of them.");
+  out.sample({{"result", "written"}}, static_cast<double>(counts.written));
+  out.sample({{"result", "lost"}}, static_cast<double>(counts.lost));
+  if (embedded == nullptr) return;
+  out.family("rankd_counter_hashes", kind::gauge, "Hashes of counters in memory.");
+  out.sample({}, static_cast<double>(embedded->hashes()));
+  out.family("rankd_counter_bytes", kind::gauge, "Memory that hashes of counters take.");
+  out.sample({}, static_cast<double>(embedded->bytes()));
+  out.family("rankd_counter_snapshots_failed_total", kind::counter,
+             "Snapshots of counters that the disk did not take.");
+  out.sample({}, static_cast<double>(embedded->snapshots_failed()));
+}
+
+void write_reloads(exposition& out, const serve_shared& shared) {
+  if (shared.context.changes == nullptr) return;
+  const reload_counts reloads = shared.context.changes->reloads();
+  out.family("rankd_plan_reloads_total", kind::counter, "Reloads of all plans, by their result.");
+  out.sample({{"result", "done"}}, static_cast<double>(reloads.done));
+  out.sample({{"result", "refused"}}, static_cast<double>(reloads.refused));
+}
+
+/// Of the loops, workers and threads of all shards.
+void write_runtimes(exposition& out, const serve_shared& shared) {
+  std::vector<braid::metric> all;
+  std::vector<braid::runtime*> runtimes;
+  for (const auto& each : shared.shards) runtimes.push_back(each->context().runtime);
+  if (const auto* candidates = shared.candidates()) runtimes.push_back(candidates->runs_on.get());
+  for (braid::runtime* const each : runtimes) {
+    std::vector<braid::metric> more = braid::metrics(*each);
+    // The memory of jobs is that of the process.
+    if (!all.empty()) std::erase_if(more, [](const braid::metric& one) { return one.labels.empty(); });
+    std::ranges::move(more, std::back_inserter(all));
+  }
+  out.add(all);
+}
+
+void write_process(exposition& out, const serve_shared& /*shared*/) { write_process_metrics(out); }
+
+/// Writes some families of metrics.
+using metric_writer = void (*)(exposition& out, const serve_shared& shared);
+
+/// All metrics of a server, in the order of its answer.
+constexpr metric_writer writers[] = {write_loops,      write_endpoints,  write_scrub,      write_cache,
+                                     write_late_nodes, write_lost_lines, write_spans,      write_traffic,
+                                     write_shadows,    write_lines,      write_reopenings, write_events,
+                                     write_counters,   write_reloads,    write_runtimes,   write_process};
+
+}  // namespace
+
+auto answer_metrics(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  context.metrics.note_gate(context.gate.counts(), context.unread());
+  exposition out;
+  for (const metric_writer each : writers) each(out, *context.shared);
+  reply(context, x, endpoint::metrics, braid::http_status::ok, exposition::media_type, out.text());
+  return {};
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,11 @@
+// rankd/server/endpoints/openapi.hpp: the description of the HTTP interface for programs.
+#pragma once
+
+#include <string_view>
+
+namespace rankd {
+
+/// docs/openapi.json as it was when this was built.
+[[nodiscard]] auto openapi_text() noexcept -> std::string_view;
+
+}  // namespace rankd

@@ -1,0 +1,119 @@
+// rankd/server/endpoints/routes.cpp: the table of endpoints: method, path, access, limit, handler.
+#include <rankd/server/detail/routes.hpp>
+
+#include <rankd/server/studio/page.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace rankd::detail {
+namespace {
+
+using method = braid::http_method;
+
+auto has_page(const serve_shared& shared) -> bool { return shared.options.shows_page; }
+
+auto has_drafts(const serve_shared& shared) -> bool { return has_page(shared) && shared.context.drafts != nullptr; }
+
+auto has_traffic(const serve_shared& shared) -> bool {
+  return has_page(shared) && !shared.context.traffic_places.empty();
+}
+
+auto has_versions(const serve_shared& shared) -> bool { return shared.context.changes != nullptr; }
+
+auto may_change_plans(const serve_shared& shared) -> bool {
+  return has_versions(shared) && shared.options.clients_change_plans;
+}
+
+constexpr route_limit trace_limit{"/v1/trace", 1};  // a trace is in memory as a whole
+constexpr route_limit answers_limit{name_of(endpoint::diff_answers), 4};
+constexpr route_limit traffic_limit{name_of(endpoint::diff_traffic), 1};
+constexpr route_limit compiler_limit{"drafts", 4};  // the compiler answers one question at a time
+
+constexpr route table[] = {
+    {endpoint::plans, method::get, access::token, answer_plans},
+    {endpoint::plan, method::get, access::token, answer_plan},
+    {endpoint::metrics, method::get, access::token, answer_metrics},
+    {endpoint::tasks, method::get, access::token, answer_tasks},
+    {endpoint::trace, method::get, access::token, answer_trace, nullptr, trace_limit},
+    {endpoint::rank, method::post, access::head, answer_rank},
+    {endpoint::batch, method::post, access::head, answer_batch},
+    {endpoint::shadow, method::get, access::see_shadows, answer_shadow},
+    {endpoint::events, method::post, access::head, answer_events},
+    {endpoint::diff, method::get, access::token, answer_diff},
+    {endpoint::versions, method::get, access::token, answer_versions, has_versions},
+    {endpoint::pin, method::post, access::edit, answer_pin, may_change_plans},
+    {endpoint::unpin, method::post, access::edit, answer_unpin, may_change_plans},
+    {endpoint::roll_back, method::post, access::edit, answer_rollback, may_change_plans},
+    {endpoint::reload, method::post, access::edit, answer_reload, may_change_plans},
+    {endpoint::diff_answers, method::post, access::token, answer_diff_answers, has_page, answers_limit},
+    {endpoint::traffic, method::get, access::see_traffic, answer_traffic, has_traffic},
+    {endpoint::diff_traffic, method::get, access::see_traffic, answer_diff_traffic, has_traffic, traffic_limit},
+    {endpoint::source, method::get, access::edit, answer_source, has_drafts, compiler_limit},
+    {endpoint::source, method::post, access::edit, answer_save, has_drafts, compiler_limit},
+    {endpoint::draft, method::post, access::edit, answer_draft, has_drafts, compiler_limit},
+    {endpoint::completions, method::post, access::edit, answer_completions, has_drafts, compiler_limit},
+    {endpoint::option, method::post, access::edit, answer_option, has_drafts, compiler_limit},
+    {endpoint::project, method::get, access::edit, answer_project, has_drafts, compiler_limit},
+    {endpoint::page, method::get, access::everyone, answer_compiler_script, has_drafts, {}, "/ui/compiler.js"},
+    {endpoint::health, method::get, access::everyone, answer_health},
+    {endpoint::ready, method::get, access::everyone, answer_ready},
+    {endpoint::openapi, method::get, access::everyone, answer_openapi},
+};
+
+/// Returns the table with a row for each file of the page.
+auto with_page_files() -> std::vector<route> {
+  std::vector<route> out(std::begin(table), std::end(table));
+  for (const page_file& file : page_files())
+    out.push_back({endpoint::page, method::get, access::everyone, answer_page, has_page, {}, file.path});
+  return out;
+}
+
+/// A right of clients, and the refusal of one that has not got it.
+struct right {
+  access needs;
+  bool token_client::* has;
+  std::string_view code;
+  std::string_view message;
+};
+
+constexpr right rights[] = {
+    {access::edit, &token_client::may_edit, "edit_forbidden",
+     "only a client whose token has the right `edit` works on sources of plans and changes what serves"},
+    {access::see_shadows, &token_client::may_see_shadows, "shadow_forbidden",
+     "only a client whose token has the right `shadow` sees what came of candidates"},
+    {access::see_traffic, &token_client::may_see_shadows, "traffic_forbidden",
+     "only a client whose token has the right `shadow` sees recorded traffic"},
+};
+
+}  // namespace
+
+auto all_routes() -> std::span<const route> {
+  static const std::vector<route> all = with_page_files();
+  return all;
+}
+
+auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint which, access needs) -> bool {
+  if (needs == access::everyone || needs == access::head) return true;
+  const std::string_view id = given_request_id(x.request());
+  const auto client = client_of(context, x);
+  if (!client) {
+    static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
+    reply(context, x, which,
+          answer_error(braid::http_status::unauthorized, "unauthorized",
+                       "this needs a bearer token that the server knows", id));
+    return false;
+  }
+  const auto* const right = std::ranges::find(rights, needs, &right::needs);
+  if (right == std::end(rights) || context.tokens == nullptr || (*client).*(right->has)) return true;
+  reply(context, x, which, answer_error(braid::http_status::forbidden, std::string(right->code), right->message, id));
+  return false;
+}
+
+auto enter_route(endpoint_context& context, endpoint which) -> std::optional<in_flight_shares::pass> {
+  const auto* const found = std::ranges::find(table, which, &route::which);
+  return context.shared->of_routes.try_enter(found->limit.name, found->limit.at_a_time);
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,212 @@
+// rankd/server/endpoints/served_request.cpp: a request from its head to its end: what is checked first, its answer, its
+// sinks.
+#include <rankd/server/detail/served_request.hpp>
+
+#include <rankd/engine/detail/thrown_message.hpp>
+#include <rankd/engine/requests/request.hpp>
+#include <rankd/server/detail/shadow_ask.hpp>
+#include <rankd/server/detail/spans.hpp>
+#include <rankd/server/detail/traffic_ask.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <exception>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using braid::http_status;
+
+constexpr std::string_view retry_after_s = "1";
+constexpr std::size_t max_request_id = 256;
+
+/// Returns true for a body in any coding but `identity`, which means none.
+auto is_encoded(const braid::http_fields& fields) -> bool {
+  constexpr std::string_view identity = "identity";
+  const auto coding = fields.find("Content-Encoding");
+  if (!coding) return false;
+  const auto is_same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  return fields.count("Content-Encoding") > 1 || !std::ranges::equal(*coding, identity, is_same);
+}
+
+/// Returns true for `application/json` with any parameters.
+auto is_json(std::string_view type) -> bool {
+  if (type == json_type) return true;  // nearly all of them
+  const std::string_view essence = type.substr(0, type.find(';'));
+  const std::string_view trimmed = essence.substr(0, essence.find_last_not_of(" \t") + 1);
+  return std::ranges::equal(trimmed, json_type, {},
+                            [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+}
+
+auto is_request_id(std::string_view text) -> bool {
+  return text.size() <= max_request_id && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+/// Returns the id of one request of a batch; empty if the head has not named the call.
+auto part_id(std::string_view call, std::size_t at) -> std::string {
+  return call.empty() ? std::string() : std::string(call) + "." + std::to_string(at);
+}
+
+/// Logs what a sink has thrown; without memory even for that, nothing.
+void log_failed_sink(const serve_log& log) noexcept {
+  try {
+    log.note(log_level::error, "handler_failed", {{"message", thrown_message(std::current_exception())}});
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nothing else can be done
+  }
+}
+
+}  // namespace
+
+/// Spans take the wall clock from here: read again, it might put them out of order.
+served_request::served_request(endpoint_context& of, endpoint reached, braid::http_exchange& x)
+    : context(&of), which(reached), exchange(&x), body(of) {
+  if (of.serving().audit != nullptr || of.serving().spans != nullptr) record.time = std::chrono::system_clock::now();
+  record.begun = of.loop->now();
+}
+
+served_request::served_request(const served_request& call, std::size_t at, std::string& answer)
+    : context(call.context), exchange(nullptr), part(&answer), body(*call.context) {
+  record.time = call.record.time;
+  record.begun = call.record.begun;
+  record.request_id = part_id(call.record.request_id, at);
+  if (call.record.trace) record.trace = call.record.trace->child();
+  record.client = call.record.client;
+  record.is_known = call.record.is_known;
+  record.may_force = call.record.may_force;
+}
+
+/// Only a request whose body has not been read is moved.
+served_request::served_request(served_request&& other) noexcept
+    : context(std::exchange(other.context, nullptr)),
+      which(other.which),
+      exchange(other.exchange),
+      part(other.part),
+      record(std::move(other.record)),
+      body(std::move(other.body)),
+      client_place(std::move(other.client_place)) {}
+
+served_request::~served_request() { end(); }
+
+auto served_request::check_head() -> bool {
+  braid::http_exchange& x = *exchange;
+  join_trace(*context, x, record);
+  const braid::http_fields& fields = x.request().fields;
+  const std::string_view id = given_request_id(x.request());
+  if (!is_request_id(id)) {
+    fail(answer_error(http_status::bad_request, "bad_request_id",
+                      "the field X-Request-Id has at most 256 characters that print, all of them ASCII"));
+    return false;
+  }
+  record.request_id = id;
+  if (!id.empty()) static_cast<void>(x.set_field("X-Request-Id", id));
+  const auto client = client_of(*context, x);
+  if (!client) {
+    static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
+    fail(
+        answer_error(http_status::unauthorized, "unauthorized", "this needs a bearer token that the server knows", id));
+    return false;
+  }
+  record.is_known = true;
+  record.client = client->name;
+  record.may_force = client->may_force;
+  record.may_send_events = client->may_send_events || !context->tokens;
+  const auto type = fields.find("Content-Type");
+  if (is_encoded(fields) || (type && !is_json(*type)) || fields.count("Content-Type") > 1) {
+    fail(answer_error(http_status::unsupported_media_type, "unsupported_media_type",
+                      "Content-Type must be application/json or absent, and Content-Encoding identity or absent", id));
+    return false;
+  }
+  return true;
+}
+
+auto served_request::enter_client(std::string_view part_text) -> bool {
+  auto place = context->shared->of_clients.try_enter(
+      record.client, record.client.empty() ? std::nullopt : context->options().client_in_flight);
+  if (place) {
+    client_place.emplace(std::move(*place));
+    return true;
+  }
+  if (is_part()) record.request_id = request_id_of(part_text, {.line = 0, .request_id = record.request_id});
+  refuse_busy("client_busy", "this client has as many requests under way as it may; try again later");
+  return false;
+}
+
+/// A refusal before the body is read must keep the connection, or keep the body from being sent.
+auto served_request::is_refused_unread() -> bool {
+  const bool may_refuse = exchange->has_whole_body() || exchange->request().expects_continue;
+  if (!may_refuse || !context->gate.refuses(record.begun)) return false;
+  refuse_overloaded();
+  return true;
+}
+
+void served_request::answer(const ranking& result) {
+  if (result.error) return fail(answer_error(*result.error, result.request_id));
+  record.status = http_status::ok;
+  record.code = "ok";
+  record.candidates = result.rows.size();
+  if (!result.degraded.empty()) {
+    record.is_degraded = true;
+    if (context->serving().audit != nullptr) append_degraded(record.degraded, result.degraded);
+    if (!is_part()) static_cast<void>(exchange->set_field("X-Rankd-Degraded", "1"));
+  }
+  if (result.cached_nodes != 0 && !is_part()) static_cast<void>(exchange->set_field("X-Rankd-Cached", "1"));
+  if (is_part()) return append_json(*part, result);
+  std::string& answer = context->last_answer;
+  answer.clear();
+  append_json(answer, result);
+  answer += '\n';
+  exchange->reply(http_status::ok, json_type, answer);
+}
+
+void served_request::fail(const error_answer& error) {
+  record.status = error.status;
+  record.code = error.code;
+  if (is_part()) {
+    part->assign(error.body, 0, error.body.find_last_not_of('\n') + 1);
+    return;
+  }
+  if (error.status == http_status::service_unavailable || error.status == http_status::too_many_requests)
+    static_cast<void>(exchange->set_field("Retry-After", retry_after_s));
+  exchange->reply(error.status, json_type, error.body);
+}
+
+void served_request::fail_body(std::error_code why) {
+  if (why == braid::errc::full) return refuse_overloaded();
+  fail(unread_body(why, context->options().limits, record.request_id));
+}
+
+/// Must cost less than what it saves: the text was made once, and only the id is filled in.
+void served_request::refuse_overloaded() {
+  record.is_shed = true;
+  if (!is_part()) exchange->pace();
+  const error_answer& refusal = context->overloaded;
+  if (record.request_id.empty()) return fail(refusal);
+  fail({refusal.status, refusal.code, with_request_id(refusal.body, record.request_id)});
+}
+
+void served_request::refuse_busy(std::string code, std::string_view message) {
+  fail(answer_error(http_status::too_many_requests, std::move(code), message, record.request_id));
+}
+
+void served_request::end() noexcept {
+  if (context == nullptr) return;
+  plan_place.reset();
+  client_place.reset();
+  endpoint_context& to = *std::exchange(context, nullptr);
+  record.took = to.loop->now() - record.begun;
+  for (const auto& each : to.sinks) {
+    try {
+      each->receive(*this);
+    } catch (...) {
+      log_failed_sink(to.serving().log);
+    }
+  }
+}
+
+auto is_reported(const served_request& request) noexcept -> bool {
+  const bool is_call = request.which == endpoint::batch || request.which == endpoint::events;
+  return !is_call || request.record.status != http_status::ok;
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,101 @@
+// rankd/server/endpoints/state_endpoints.cpp: what every client may ask (health, readiness, the description, the page),
+// and how candidates do.
+#include <rankd/server/detail/endpoints.hpp>
+
+#include <rankd/registry/json_members.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/server/endpoints/openapi.hpp>
+#include <rankd/server/studio/page.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using braid::http_status;
+
+/// Returns why the artifact of a plan was left out, for all clients: without the places of files.
+auto left_out_json(const known_plan& plan) -> std::string {
+  std::string out = "{";
+  append_json_member(out, "plan", plan.name);
+  out += plan.bound ? ",\"serves_earlier\":true" : ",\"serves_earlier\":false";
+  append_json_member(out, "code", plan.problems.front().code);
+  append_json_member(out, "message", plan.problems.front().message);
+  return out + "}";
+}
+
+/// Returns the damage of the first store that has any; empty if no store is damaged.
+auto store_damage(const endpoint_context& context) -> std::string {
+  for (std::size_t at = 0; at < context.stores.size(); ++at) {
+    if (!context.stores[at]) continue;
+    if (const std::string damage = context.stores[at]->damage(); !damage.empty())
+      return "endpoint `" + context.serving().declared->endpoints()[at].endpoint_id + "`: " + damage;
+  }
+  return {};
+}
+
+auto find_page_file(std::string_view path) -> const page_file& {
+  return *std::ranges::find(page_files(), path, &page_file::path);
+}
+
+}  // namespace
+
+auto answer_health(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  reply(context, x, endpoint::health, http_status::ok, json_type, "{\"status\":\"ok\"}\n");
+  return {};
+}
+
+auto answer_ready(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  if (context.shared->stopping.load(braid::relaxed)) {
+    static_cast<void>(x.set_field("Retry-After", "1"));
+    reply(context, x, endpoint::ready,
+          answer_error(http_status::service_unavailable, "stopping", "the server is about to stop"));
+    return {};
+  }
+  // Of this replica alone, unlike a server that does not answer.
+  if (const std::string damage = store_damage(context); !damage.empty()) {
+    reply(context, x, endpoint::ready, answer_error(http_status::service_unavailable, "store_corrupt", damage));
+    return {};
+  }
+  // All replicas have the same plans: to refuse requests for those that are right would end the service.
+  std::string left_out;
+  for (const known_plan& each : context.serving().plans->list())
+    if (!each.problems.empty()) left_out += (left_out.empty() ? "" : ",") + left_out_json(each);
+  const std::string more = left_out.empty() ? "" : ",\"left_out\":[" + left_out + "]";
+  reply(context, x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"" + more + "}\n");
+  return {};
+}
+
+auto answer_openapi(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  reply(context, x, endpoint::openapi, http_status::ok, json_type, openapi_text());
+  return {};
+}
+
+/// The files say nothing of this server, and what they ask it needs a token if all else does.
+auto answer_page(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  const page_file& file = find_page_file(x.route());
+  static_cast<void>(x.set_field("Content-Security-Policy", page_policy));
+  static_cast<void>(x.set_field("X-Content-Type-Options", "nosniff"));
+  static_cast<void>(x.set_field("Referrer-Policy", "no-referrer"));
+  static_cast<void>(x.set_field("Cache-Control", "no-cache"));
+  reply(context, x, endpoint::page, http_status::ok, file.type, file.text);
+  return {};
+}
+
+auto answer_shadow(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  const auto board = context.shared->shadows.find(x.value("name"));
+  if (board == nullptr) {
+    reply(context, x, endpoint::shadow,
+          answer_error(http_status::not_found, "unknown_shadow",
+                       "there is no candidate for a plan called " + quote_name(x.value("name")),
+                       given_request_id(x.request())));
+    return {};
+  }
+  reply(context, x, endpoint::shadow, http_status::ok, json_type, board->to_json());
+  return {};
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,114 @@
+// rankd/server/events/embedded_counters.hpp: counters of events in the memory of the server, for embedded stores.
+#pragma once
+
+#include <rankd/registry/registries.hpp>
+#include <rankd/server/events/counter_writer.hpp>
+#include <rankd/server/events/event_log.hpp>
+#include <rankd/server/events/event_rules.hpp>
+#include <rankd/server/files/serve_log.hpp>
+#include <rankd/store/counted_hashes.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/thread/thread.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// The name of the snapshot, in the folder of the log.
+inline constexpr std::string_view counters_snapshot_file = "counters.snapshot";
+
+struct embedded_counters_options {
+  std::filesystem::path folder;                              ///< of the log of events
+  std::size_t max_bytes = std::size_t{256} << 20U;           ///< of all hashes
+  std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once, as in the log
+  std::chrono::milliseconds between_snapshots = std::chrono::minutes(1);
+  counted_hashes::clock now = {};  ///< in place of the time of the system
+  serve_log log = {};              ///< hears of what stands in the way of exact counts
+};
+
+/// Counters whose endpoints are embedded stores. They are a function of the log: `add` takes what was synced with the
+/// place after it, a snapshot has the hashes with the place up to which they count, and a start reads the snapshot and
+/// then the log from there. So an event counts once, whenever the process ends. A snapshot that is damaged, or of
+/// another log, is left, and the counts are made again from the files that are there (`counters_recounted`).
+/// Threads: `add` by one, that of the log; the rest any. Lifetime: rules, registries and the file of `log` outlive it.
+class embedded_counters {
+ public:
+  /// Null where no counter is in an embedded store.
+  [[nodiscard]] static auto make(const event_rules& rules, const registries& declared,
+                                 embedded_counters_options options) -> std::unique_ptr<embedded_counters>;
+  /// As `end`.
+  ~embedded_counters();
+  embedded_counters(const embedded_counters&) = delete;
+  auto operator=(const embedded_counters&) -> embedded_counters& = delete;
+
+  /// What readers of an endpoint, a position in registries::endpoints, lay over its hashes; null: it has no counters.
+  [[nodiscard]] auto hashes_of(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes>;
+
+  /// Makes the counts that the log has, once that is open, and from then on a snapshot now and then.
+  /// Blocks: on the disk. Errors: those of reading the snapshot and the files of the log; no_runtime.
+  auto start() -> braid::checked<void>;
+
+  /// Counts those steps whose counters are in embedded stores. Blocks: while a snapshot copies the counters, about
+  /// 1 s where 256 MiB are full; never on a disk.
+  void add(const std::vector<counter_step>& steps, event_position after);
+
+  /// Blocks: on the disk. Errors: the system's; the snapshot before is still there then.
+  auto write_snapshot() -> braid::result<void>;
+
+  /// Writes a last snapshot, while the folder of the log is still locked. Nothing is to be added from then on.
+  void end();
+
+  [[nodiscard]] auto counts() const -> counter_counts;
+  [[nodiscard]] auto hashes() const -> std::size_t;  ///< of all endpoints
+  [[nodiscard]] auto bytes() const -> std::size_t;   ///< of memory, of all endpoints
+  [[nodiscard]] auto snapshots_failed() const -> std::uint64_t { return snapshots_failed_.load(braid::relaxed); }
+
+ private:
+  embedded_counters(const event_rules& rules, const registries& declared, embedded_counters_options options)
+      : rules_(&rules), declared_(&declared), options_(std::move(options)) {}
+
+  auto take_snapshot() -> braid::checked<std::string_view>;
+  auto count_log() -> braid::checked<void>;
+  void count_step(const counter_step& step);
+  auto make_room(const counter_step& step) -> bool;
+  auto sweep(std::chrono::milliseconds now) -> bool;
+  void work();
+
+  const event_rules* rules_;
+  const registries* declared_;
+  embedded_counters_options options_;
+  std::map<std::size_t, std::shared_ptr<counted_hashes>> hashes_;  // by position of the endpoint
+
+  std::mutex counting_;  // held to change hashes and to copy them as a whole; around the two that follow
+  event_position until_;
+  std::chrono::milliseconds swept_{0};
+
+  std::mutex saving_;  // around writing a snapshot, and what follows
+  event_position saved_;
+
+  // Written under `counting_` or `saving_`, read by metrics, which wait for neither.
+  braid::atomic<std::uint64_t> written_{0};
+  braid::atomic<std::uint64_t> lost_{0};
+  braid::atomic<std::uint64_t> snapshots_failed_{0};
+  bool is_full_ = false;  // and reported; under `counting_`
+
+  std::mutex mutex_;  // around what follows
+  std::condition_variable changed_;
+  bool ending_ = false;
+  std::optional<braid::thread> saver_;
+};
+
+}  // namespace rankd

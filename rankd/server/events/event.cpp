@@ -1,0 +1,291 @@
+// rankd/server/events/event.cpp: events out of JSON, and into it.
+#include <rankd/server/events/event.hpp>
+
+#include <rankd/engine/detail/diagnostic_list.hpp>
+#include <rankd/engine/detail/read_candidates.hpp>
+#include <rankd/plan/json.hpp>
+#include <rankd/registry/json_members.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/registry/object_reader.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+using detail::diagnostic_list;
+using nlohmann::json;
+
+constexpr std::size_t max_problems = 100;
+constexpr std::size_t max_name_bytes = 100;
+constexpr int_range times{.min = 0, .max = std::int64_t{1} << 53U};  // what JavaScript can say exactly
+
+auto is_printable(std::string_view text) -> bool {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+/// The value of a field, of whatever type where the project does not say.
+auto read_value(const json& value, const std::string& pointer, std::optional<value_type> type, diagnostic_list problems)
+    -> std::optional<scalar> {
+  if (value.is_null()) return scalar();
+  if (!type) {
+    if (value.is_string()) type = value_type::string;
+    if (value.is_boolean()) type = value_type::boolean;
+    if (value.is_number_float()) type = value_type::floating;
+    if (value.is_number_integer()) type = value_type::integer;
+  }
+  if (!type) {
+    problems.add("wrong_type", pointer, "a field is a number, a string, true, false or null, not " + described(value));
+    return std::nullopt;
+  }
+  auto read = scalar_from_json(value, *type);
+  if (!read) {
+    problems.add(read.error().code, pointer, read.error().message);
+    return std::nullopt;
+  }
+  if (const auto* text = std::get_if<std::string>(&*read); text != nullptr && text->size() > max_event_text) {
+    problems.add("text_too_long", pointer, "a string has at most " + std::to_string(max_event_text) + " bytes");
+    return std::nullopt;
+  }
+  return std::move(*read);
+}
+
+class event_reader {
+ public:
+  event_reader(object_reader& in, const registries& declared, const event_rules& rules,
+               braid::diagnostics& problems) noexcept
+      : in_(&in), declared_(&declared), rules_(&rules), problems_{problems} {}
+
+  auto read(std::chrono::milliseconds now) -> event {
+    event out;
+    if (const std::string* id = in_->text("event_id", presence::required)) {
+      out.event_id = *id;
+      if (id->empty() || id->size() > max_event_id || !is_printable(*id))
+        in_->report(
+            "event_id", "bad_event_id",
+            "an event_id has 1 to " + std::to_string(max_event_id) + " characters that print, all of them ASCII");
+    }
+    if (const std::string* type = in_->text("type", presence::required)) {
+      out.type = *type;
+      type_ = rules_->find(*type);
+      if (type_ == nullptr) unknown_type(*type);
+    }
+    const auto time = in_->integer("time_ms", presence::optional, times);
+    out.time = time ? std::chrono::milliseconds(*time) : now;
+    out.user_id = read_id("user_id", "bad_user_id");
+    out.item_id = read_id("item_id", "bad_id");
+    if (const std::string* id = in_->text("request_id", presence::optional)) {
+      out.request_id = *id;
+      if (id->size() > max_event_text) in_->report("request_id", "text_too_long", "it is longer than any request has");
+    }
+    if (const json* fields = in_->object("fields", presence::optional)) read_fields(*fields, out);
+    return out;
+  }
+
+ private:
+  void unknown_type(const std::string& type) {
+    std::vector<std::string_view> known;
+    for (const event_type& each : rules_->types()) known.emplace_back(each.name);
+    in_->report("type", "unknown_event", "there is no type of events " + quote_name(type),
+                braid::did_you_mean(type, known));
+  }
+
+  auto read_id(std::string_view field, std::string_view code) -> std::optional<row_id> {
+    const json* value = in_->value(field, presence::optional);
+    if (value == nullptr) return std::nullopt;
+    auto id = detail::id_from_json(*value, declared_->id_type());
+    if (!id) in_->report(field, code, "an id is " + detail::refused_id(*value, declared_->id_type()));
+    return id;
+  }
+
+  void read_fields(const json& fields, event& out) {
+    const std::string pointer = in_->pointer_of("fields");
+    if (fields.size() > max_event_fields)
+      return problems_.add("too_many_fields", pointer,
+                           "an event has at most " + std::to_string(max_event_fields) + " fields");
+    for (const auto& [name, value] : fields.items()) {
+      const std::string place = braid::json_pointer(pointer, name);
+      std::optional<value_type> type;
+      if (name.empty() || name.size() > max_name_bytes || !is_printable(name)) {
+        problems_.add("bad_name", place, "a name has 1 to 100 characters that print, all of them ASCII");
+        continue;
+      }
+      if (type_ != nullptr && type_->fields) {
+        const auto known = type_->fields->find(name);
+        if (known == type_->fields->end()) {
+          problems_.add("unknown_field", place,
+                        "events of type " + quote_name(type_->name) + " have no field " + quote_name(name));
+          continue;
+        }
+        type = known->second;
+      }
+      if (auto read = read_value(value, place, type, problems_)) out.fields.emplace_back(name, std::move(*read));
+    }
+  }
+
+  object_reader* in_;
+  const registries* declared_;
+  const event_rules* rules_;
+  diagnostic_list problems_;
+  const event_type* type_ = nullptr;
+};
+
+void append_scalar(std::string& out, const scalar& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value))
+    append_json_number(out, *whole);
+  else if (const auto* number = std::get_if<double>(&value))
+    append_json_number(out, *number);
+  else if (const auto* text = std::get_if<std::string>(&value))
+    append_json_string(out, *text);
+  else if (const auto* flag = std::get_if<bool>(&value))
+    out += *flag ? "true" : "false";
+  else
+    out += "null";
+}
+
+/// Doubles beyond the integers of 64 bits are written without an exponent, and are no integers when they are read.
+void mend_large_numbers(json& document) {
+  const auto fields = document.find("fields");
+  if (fields == document.end() || !fields->is_object()) return;
+  for (json& each : *fields)
+    if (each.is_number_unsigned() && !std::in_range<std::int64_t>(each.get<std::uint64_t>())) each = each.get<double>();
+}
+
+auto find_field(const event& what, std::string_view name) -> const scalar* {
+  for (const auto& [each, value] : what.fields)
+    if (each == name) return &value;
+  return nullptr;
+}
+
+/// The text of a value in a key; nothing where there is none.
+auto key_text(const event& what, const std::string& name) -> std::optional<std::string> {
+  if (name == "user_id") return what.user_id ? std::optional(to_text(*what.user_id)) : std::nullopt;
+  if (name == "item_id") return what.item_id ? std::optional(to_text(*what.item_id)) : std::nullopt;
+  const scalar* value = find_field(what, name);
+  if (value == nullptr || is_null(*value)) return std::nullopt;
+  if (const auto* text = std::get_if<std::string>(value)) return *text;
+  std::string out;
+  append_scalar(out, *value);
+  return out;
+}
+
+auto key_of(const event& what, const key_template& key) -> std::optional<std::string> {
+  std::string out = key.literals.front();
+  for (std::size_t at = 0; at < key.holes.size(); ++at) {
+    const auto text = key_text(what, key.holes[at].name);
+    if (!text) return std::nullopt;
+    append_escaped(out, *text);
+    out += key.literals[at + 1];
+  }
+  if (out.empty() || out.size() > key_template::max_bytes) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+auto parse_events(std::string_view text, const event_rules& rules, const registries& declared, std::size_t max_events,
+                  std::chrono::milliseconds now) -> braid::checked<std::vector<event>> {
+  auto document = parse_json_with_nan(text, "request");
+  if (!document) return std::unexpected(document.error());
+  const json_dismantler end(*document);
+  braid::diagnostics problems;
+  object_reader top(*document, "", problems);
+  std::vector<event> out;
+  if (const json* events = top.array("events", presence::required)) {
+    const std::string pointer = top.pointer_of("events");
+    if (events->size() > max_events)
+      diagnostic_list{problems}.add(
+          "events_too_large", pointer,
+          "one call has at most " + std::to_string(max_events) + " events, not " + std::to_string(events->size()));
+    for (std::size_t at = 0; at < events->size() && problems.size() < max_problems; ++at) {
+      if (events->size() > max_events) break;
+      object_reader in((*events)[at], braid::json_pointer(pointer, at), problems);
+      out.push_back(event_reader(in, declared, rules, problems).read(now));
+      in.refuse_unknown_fields();
+    }
+  }
+  top.refuse_unknown_fields();
+  problems.set_source("request");
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return out;
+}
+
+auto parse_event_line(std::string_view line, const event_rules& rules, const registries& declared)
+    -> std::optional<logged_event> {
+  json document = json::parse(line, nullptr, false);
+  if (!document.is_object()) return std::nullopt;
+  mend_large_numbers(document);
+  const auto received = document.find("received_ms");
+  if (received == document.end() || !received->is_number_integer()) return std::nullopt;
+  logged_event out{.what = {}, .received = std::chrono::milliseconds(received->get<std::int64_t>())};
+  braid::diagnostics left_out;
+  object_reader in(document, "", left_out);
+  out.what = event_reader(in, declared, rules, left_out).read(out.received);
+  if (out.what.event_id.empty() || out.what.type.empty()) return std::nullopt;
+  return out;
+}
+
+auto event_line(const event& what, std::chrono::milliseconds received) -> std::string {
+  std::string out = "{\"event_id\":";
+  append_json_string(out, what.event_id);
+  out += ",\"type\":";
+  append_json_string(out, what.type);
+  out += ",\"time_ms\":";
+  append_json_number(out, std::int64_t{what.time.count()});
+  out += ",\"received_ms\":";
+  append_json_number(out, std::int64_t{received.count()});
+  const auto add_id = [&out](std::string_view name, const std::optional<row_id>& id) {
+    if (!id) return;
+    out += ",\"";
+    out += name;
+    out += "\":";
+    append_json_id(out, *id);
+  };
+  add_id("user_id", what.user_id);
+  add_id("item_id", what.item_id);
+  if (!what.request_id.empty()) {
+    out += ",\"request_id\":";
+    append_json_string(out, what.request_id);
+  }
+  if (!what.fields.empty()) {
+    out += ",\"fields\":{";
+    for (const auto& [name, value] : what.fields) {
+      append_json_name(out, name);
+      append_scalar(out, value);
+    }
+    out += '}';
+  }
+  return out + "}";
+}
+
+auto steps_of(const event& what, const event_rules& rules, std::chrono::milliseconds received)
+    -> std::vector<counter_step> {
+  std::vector<counter_step> out;
+  for (std::size_t at = 0; at < rules.counters().size(); ++at) {
+    const event_counter& counter = rules.counters()[at];
+    if (counter.event != what.type) continue;
+    scalar by = std::int64_t{1};
+    if (!counter.by.empty()) {
+      const scalar* given = find_field(what, counter.by);
+      const bool is_number =
+          given != nullptr && (std::holds_alternative<std::int64_t>(*given) || std::holds_alternative<double>(*given));
+      if (!is_number) continue;
+      by = *given;
+    }
+    if (auto key = key_of(what, counter.key))
+      out.push_back({.counter = at,
+                     .key = std::move(*key),
+                     .by = std::move(by),
+                     .at = std::min(what.time, received),
+                     .received = received});
+  }
+  return out;
+}
+
+}  // namespace rankd

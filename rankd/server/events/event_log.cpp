@@ -1,0 +1,358 @@
+// rankd/server/events/event_log.cpp: groups of events on their way to the disk, and what a crash has left.
+#include <rankd/server/events/event_log.hpp>
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/server/files/file_series.hpp>
+#include <rankd/store/crc32c.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr int for_owner_and_group = 0640;
+constexpr auto folder_for_owner_and_group = static_cast<fs::perms>(0750);
+constexpr std::string_view file_prefix = "events-";
+constexpr std::string_view file_suffix = ".ndjson";
+constexpr std::string_view sum_lead = R"(,"crc32c":")";
+constexpr std::size_t sum_digits = 8;
+
+auto sum_of(std::string_view text) -> std::string {
+  const std::uint32_t sum = crc32c(std::as_bytes(std::span(text.data(), text.size())));
+  std::array<char, sum_digits> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), sum, 16);
+  std::string out(digits.data(), end);
+  return out.insert(0, sum_digits - out.size(), '0');
+}
+
+/// The event with its checksum, as a line.
+auto sealed(std::string line) -> std::string {
+  line.pop_back();
+  std::string sum = sum_of(line);
+  return line.append(sum_lead).append(sum).append("\"}\n");
+}
+
+auto unwritable(const fs::path& path, int why) -> std::unexpected<braid::diagnostics> {
+  return refused("unwritable_file", "cannot be written: " + std::generic_category().message(why), {}, path);
+}
+
+/// What the lines of a file are.
+struct line_scan {
+  std::size_t good = 0;     // bytes before the end of the last whole line
+  std::size_t damaged = 0;  // lines before that end that are not whole
+  std::size_t behind = 0;   // lines after that end; the part of one counts
+};
+
+/// Calls `see(event)` for each line that is whole, also behind those that are not.
+template <typename See>
+auto scan_lines(std::string_view text, See see) -> line_scan {
+  line_scan out;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', begin)) {
+    const auto line = checked_event_line(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (!line) {
+      ++out.behind;
+      continue;
+    }
+    see(*line);
+    out.damaged += std::exchange(out.behind, std::size_t{0});
+    out.good = begin;
+  }
+  if (begin != text.size()) ++out.behind;
+  return out;
+}
+
+void note_damage(const serve_log& log, const fs::path& file, std::size_t lines) {
+  const std::string name = file.string();
+  log.note(log_level::warning, "events_damaged", {{"file", name}, {"lines", static_cast<std::int64_t>(lines)}});
+}
+
+/// Whether a name leads to a file that is open.
+auto leads_to(const fs::path& path, const braid::descriptor& file) -> bool {
+  struct ::stat named{};
+  struct ::stat opened{};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(file.number(), &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
+}
+
+/// Whether a file of a log is locked: see `open_file`.
+auto is_written_by_another(const fs::path& path) -> bool {
+  const braid::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file && ::flock(file.number(), LOCK_EX | LOCK_NB) != 0;
+}
+
+void note_cut(const serve_log& log, const fs::path& file, std::size_t bytes) {
+  const std::string name = file.string();
+  log.note(log_level::warning, "events_cut", {{"file", name}, {"bytes", static_cast<std::int64_t>(bytes)}});
+}
+
+}  // namespace
+
+auto checked_event_line(std::string_view line) -> std::optional<std::string> {
+  const std::size_t tail = sum_lead.size() + sum_digits + 2;
+  if (line.size() < tail || !line.ends_with("\"}")) return std::nullopt;
+  const std::string_view event = line.substr(0, line.size() - tail);
+  const std::string_view sum = line.substr(event.size());
+  if (!sum.starts_with(sum_lead) || sum.substr(sum_lead.size(), sum_digits) != sum_of(event)) return std::nullopt;
+  return std::string(event) + "}";
+}
+
+auto event_file_number(const fs::path& path) -> unsigned {
+  const std::string name = path.filename().string();
+  unsigned number = 0;
+  if (!name.starts_with(file_prefix) || !name.ends_with(file_suffix)) return 0;
+  const char* const begin = name.data() + file_prefix.size();
+  const char* const end = name.data() + name.size() - file_suffix.size();
+  const auto [stop, error] = std::from_chars(begin, end, number);
+  return error == std::errc() && stop == end ? number : 0;
+}
+
+auto event_files(const fs::path& folder) -> std::vector<fs::path> {
+  std::vector<fs::path> out;
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
+    if (event_file_number(at->path()) != 0) out.push_back(at->path());
+  std::ranges::sort(out, {}, event_file_number);
+  return out;
+}
+
+auto event_log::open(event_log_options options) -> braid::checked<std::unique_ptr<event_log>> {
+  std::unique_ptr<event_log> made(new event_log(std::move(options)));
+  if (!made->options_.sync) made->options_.sync = ::fdatasync;
+  if (auto started = made->start(); !started) return std::unexpected(std::move(started.error()));
+  return made;
+}
+
+auto event_log::start() -> braid::checked<void> {
+  std::error_code why;
+  if (fs::create_directories(options_.folder, why)) fs::permissions(options_.folder, folder_for_owner_and_group, why);
+  if (why) return unwritable(options_.folder, why.value());
+  const fs::path lock = options_.folder / "lock";
+  lock_ = braid::descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_owner_and_group));
+  if (!lock_) return unwritable(lock, errno);
+  if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0)
+    return refused("folder_in_use", "another process writes events there", "use a separate folder for each server",
+                   options_.folder);
+  if (const auto files = event_files(options_.folder); !files.empty() && is_written_by_another(files.back()))
+    return refused("folder_in_use", "another process writes events there, whose lock was deleted",
+                   "end it, and use a separate folder for each server", options_.folder);
+  const auto now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  if (auto fine = recover(now); !fine) return fine;
+  if (const auto started = log_.start(); !started) return std::unexpected(no_runtime(started.error()));
+  is_open_ = true;
+  return {};
+}
+
+event_log::~event_log() {
+  log_.finish();
+  if (is_open_ && options_.on_end) options_.on_end();
+}
+
+auto event_log::path_of(unsigned number) const -> fs::path {
+  std::string digits = std::to_string(number);
+  digits.insert(0, 6 - std::min<std::size_t>(digits.size(), 6), '0');
+  return options_.folder / (std::string(file_prefix) + digits + std::string(file_suffix));
+}
+
+/// The name of a new file is on the disk before anything in it is reported.
+auto event_log::open_file(unsigned number) -> bool {
+  braid::descriptor next(
+      ::open(path_of(number).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, for_owner_and_group));
+  if (!next) return false;
+  // A second guard beside the lock of the folder, whose file may be deleted.
+  if (::flock(next.number(), LOCK_EX | LOCK_NB) != 0) return false;
+  const braid::descriptor folder(::open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.number()) != 0) return false;
+  const ::off_t size = ::lseek(next.number(), 0, SEEK_END);
+  if (size < 0) return false;
+  file_ = std::move(next);
+  number_ = number;
+  size_ = static_cast<std::uint64_t>(size);
+  is_broken_ = false;
+  return true;
+}
+
+/// Cuts what a crash has left of a line, and learns the ids of the window, the newest files first. A file with whole
+/// lines behind a damaged one is not written again: they were reported as written.
+auto event_log::recover(milliseconds now) -> braid::checked<void> {
+  const std::vector<fs::path> files = event_files(options_.folder);
+  unsigned number = files.empty() ? 1 : event_file_number(files.back());
+  std::vector<std::pair<milliseconds, std::string>> known;
+  for (std::size_t left = files.size(); left > 0 && known.size() < options_.max_ids; --left) {
+    const fs::path& file = files[left - 1];
+    const auto text = read_text_file(file, std::numeric_limits<std::size_t>::max());
+    if (!text) return std::unexpected(text.error());
+    milliseconds newest{0};
+    const line_scan lines = scan_lines(*text, [&](const std::string& line) {
+      const auto event = nlohmann::json::parse(line, nullptr, false);
+      const auto id = event.find("event_id");
+      const auto received = event.find("received_ms");
+      if (id == event.end() || received == event.end() || !id->is_string() || !received->is_number_integer()) return;
+      const milliseconds at(received->get<std::int64_t>());
+      newest = std::max(newest, at);
+      if (at > now - options_.window) known.emplace_back(at, id->get<std::string>());
+    });
+    const bool is_newest = left == files.size();
+    if (is_newest && lines.damaged == 0 && lines.behind != 0) {
+      if (::truncate(file.c_str(), static_cast<::off_t>(lines.good)) != 0) return unwritable(file, errno);
+      note_cut(options_.log, file, text->size() - lines.good);
+    } else if (lines.damaged + lines.behind != 0) {
+      note_damage(options_.log, file, lines.damaged + lines.behind);
+      if (is_newest) ++number;
+    }
+    if (newest <= now - options_.window && lines.good != 0) break;
+  }
+  std::ranges::sort(known);
+  for (auto& [at, id] : known)
+    if (ids_.insert(id).second) ages_.emplace_back(at, std::move(id));
+  event_counts ignored;
+  forget(now, ignored);
+  if (!open_file(number)) return unwritable(options_.folder, errno);
+  if (options_.sync(file_.number()) != 0) return unwritable(path_of(number_), errno);
+  return {};
+}
+
+/// Under the mutex.
+void event_log::forget(milliseconds now, event_counts& counts) {
+  while (!ages_.empty() && (ages_.front().first <= now - options_.window || ages_.size() > options_.max_ids)) {
+    if (ages_.front().first > now - options_.window) ++counts.forgotten;
+    ids_.erase(ages_.front().second);
+    ages_.pop_front();
+  }
+}
+
+auto event_log::add(const std::vector<event>& events, const event_rules& rules, milliseconds now)
+    -> braid::future<event_outcome> {
+  std::vector<std::string> lines;
+  std::size_t bytes = 0;
+  for (const event& each : events) bytes += lines.emplace_back(sealed(event_line(each, now))).size();
+  waiter mine;
+  auto result = mine.done.get_future();
+  log_.locked([&](batch& waiting, event_counts& counts) {
+    forget(now, counts);
+    if (waiting.bytes.size() + bytes > options_.max_waiting) {
+      counts.refused += events.size();
+      static_cast<void>(mine.done.set_value(event_outcome{.result = event_outcome::result_kind::full}));
+      return;
+    }
+    for (std::size_t at = 0; at < events.size(); ++at) {
+      if (!ids_.insert(events[at].event_id).second) {
+        ++mine.outcome.duplicates;
+        continue;
+      }
+      ages_.emplace_back(now, events[at].event_id);
+      ++mine.outcome.accepted;
+      waiting.bytes += lines[at];
+      waiting.ids.push_back(events[at].event_id);
+      if (options_.on_written) std::ranges::move(steps_of(events[at], rules, now), std::back_inserter(waiting.steps));
+    }
+    // One that is there already may be part of the group that is being written, and this one ends after that.
+    waiting.waiters.push_back(std::move(mine));
+  });
+  return result;
+}
+
+void event_log::write(batch& taken, append_then /*then*/) {
+  const bool is_written = taken.bytes.empty() ? is_in_place() : write_in_place(taken.bytes);
+  if (is_written && options_.on_written && !taken.bytes.empty())
+    options_.on_written(std::move(taken.steps), {.file = number_, .bytes = size_});
+  settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
+}
+
+/// Takes away what was written and not reported, for good. Until that is on the disk nothing may be written after it:
+/// after a restart it would be there, and its events be duplicates that no counter has counted.
+auto event_log::cut() -> bool {
+  return ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0 && options_.sync(file_.number()) == 0;
+}
+
+/// Whether the names of the lock and of the file still lead to what is open.
+auto event_log::is_in_place() -> bool {
+  const bool is_there = leads_to(options_.folder / "lock", lock_) && leads_to(path_of(number_), file_);
+  if (is_there != is_misplaced_) return is_there;
+  is_misplaced_ = !is_there;
+  const std::string folder = options_.folder.string();
+  if (is_there)
+    options_.log.note(log_level::info, "events_back", {{"folder", folder}});
+  else
+    options_.log.note(log_level::error, "events_misplaced", {{"folder", folder}});
+  return is_there;
+}
+
+/// What is written while the files are deleted is not reported either.
+auto event_log::write_in_place(std::string_view bytes) -> bool {
+  if (!is_in_place()) return false;
+  const std::uint64_t before = size_;
+  const unsigned file = number_;
+  if (!append(bytes)) return false;
+  if (is_in_place()) return true;
+  size_ = file == number_ ? before : size_ - bytes.size();
+  is_broken_ = !cut();
+  return false;
+}
+
+/// A file whose sync has failed is not written again: the system may have dropped its pages.
+auto event_log::append(std::string_view bytes) -> bool {
+  if (is_broken_ && !cut()) return false;
+  if (is_broken_ || (size_ != 0 && size_ + bytes.size() > options_.max_bytes))
+    if (!open_file(number_ + 1) && is_broken_) return false;
+  const bool is_whole = write_bytes(file_.number(), bytes) == bytes.size();
+  if (is_whole && options_.sync(file_.number()) == 0) {
+    size_ += bytes.size();
+    return true;
+  }
+  is_broken_ = !cut() || is_whole;
+  return false;
+}
+
+/// With a group that is lost goes what came meanwhile: it may count on ids of that group.
+void event_log::settle(batch& taken, event_outcome::result_kind how) {
+  log_.locked([&](batch& waiting, event_counts& counts) {
+    if (how == event_outcome::result_kind::failed) {
+      drop(taken, counts);
+      drop(waiting, counts);
+      std::ranges::move(waiting.waiters, std::back_inserter(taken.waiters));
+      waiting.clear();
+    }
+    for (waiter& each : taken.waiters) {
+      each.outcome.result = how;
+      if (how == event_outcome::result_kind::failed) continue;
+      counts.accepted += each.outcome.accepted;
+      counts.duplicates += each.outcome.duplicates;
+    }
+    if (how == event_outcome::result_kind::written && !taken.bytes.empty()) {
+      ++counts.syncs;
+      counts.bytes += taken.bytes.size();
+    }
+  });
+  for (waiter& each : taken.waiters) static_cast<void>(each.done.set_value(each.outcome));
+}
+
+/// Under the mutex of the log: its events may come again.
+void event_log::drop(const batch& taken, event_counts& counts) {
+  counts.failed += taken.ids.size();
+  for (const std::string& id : taken.ids) ids_.erase(id);
+  std::erase_if(ages_, [this](const auto& each) { return !ids_.contains(each.second); });
+}
+
+}  // namespace rankd

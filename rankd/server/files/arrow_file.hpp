@@ -1,0 +1,86 @@
+// rankd/server/files/arrow_file.hpp: captured rows in a series of files, each an Arrow IPC stream, written by a thread.
+#pragma once
+
+#include <rankd/server/files/append_log.hpp>
+#include <rankd/server/sinks/captured_copy.hpp>
+#include <rankd/server/files/file_series.hpp>
+#include <rankd/server/files/reopening.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// Takes captured rows from loops, which must not wait for a disk, and writes them in batches. A disk that is too slow,
+/// or full, costs row sets, which are counted; what was taken is written before the object is gone. A file has one
+/// schema: rows with a column that it does not have begin another one. It begins with its first batch, and ends with
+/// `arrow_end`, unless the process was killed.
+/// Threads: any.
+class arrow_file {
+ public:
+  struct options {
+    file_series::options series = {};
+    std::size_t batch_bytes = std::size_t{1} << 20U;  ///< a batch is written when it has so many
+    std::chrono::milliseconds max_delay{1000};        ///< or at the latest after this, since its first rows came
+  };
+
+  /// How many bytes may wait to be written.
+  static constexpr std::size_t max_waiting = std::size_t{16} << 20U;
+
+  /// Makes the folder where it is missing. Errors: unwritable_file, no_runtime.
+  static auto open(options how) -> braid::checked<std::unique_ptr<arrow_file>>;
+
+  ~arrow_file();
+  arrow_file(const arrow_file&) = delete;
+  auto operator=(const arrow_file&) -> arrow_file& = delete;
+
+  /// Blocks: never for long.
+  void add(captured_copy rows);
+
+  /// Writes what waits, and goes on with a new file. If that fails, rows go on into the file that was there before, and
+  /// each batch tries again.
+  void reopen() { log_.reopen(); }
+
+  /// Whether the last attempt to make a file has succeeded.
+  [[nodiscard]] auto reopened() noexcept -> reopening& { return reopening_; }
+  [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
+
+  /// How many row sets were lost.
+  [[nodiscard]] auto lost() const -> std::uint64_t { return log_.counts().lost; }
+  /// How many row sets the system has taken.
+  [[nodiscard]] auto written() const -> std::uint64_t { return log_.counts().written; }
+
+ private:
+  friend append_log<arrow_file>;
+  struct batch {
+    std::vector<captured_copy> sets;
+    std::size_t bytes = 0;
+
+    [[nodiscard]] auto empty() const noexcept -> bool { return sets.empty(); }
+    [[nodiscard]] auto size() const noexcept -> std::size_t { return bytes; }
+    void clear() { *this = {}; }
+  };
+  using counts_type = append_counts;
+
+  arrow_file(file_series files, options how);
+  void write(const batch& taken, append_then then);
+  void write_batch(std::span<const captured_copy> sets);
+  [[nodiscard]] auto make_room(std::size_t bytes) -> bool;
+
+  options how_;
+  file_series files_;               // this and the next ones: of the writing thread
+  std::vector<captured_key> keys_;  // columns of all rows so far
+  std::vector<captured_key> keys_of_file_;
+  bool is_ended_ = false;  // a new file is wanted
+  reopening reopening_;
+  append_log<arrow_file> log_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,137 @@
+// rankd/server/files/line_file.cpp: lines on their way to a file.
+#include <rankd/server/files/line_file.hpp>
+
+#include <rankd/engine/engine.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace rankd {
+namespace {
+
+/// As many whole lines as fit, and one at least.
+auto lines_within(std::string_view text, std::uint64_t room) -> std::string_view {
+  if (text.size() <= room) return text;
+  const std::size_t end = room == 0 ? std::string_view::npos : text.rfind('\n', room - 1);
+  return text.substr(0, (end == std::string_view::npos ? text.find('\n') : end) + 1);
+}
+
+}  // namespace
+
+auto line_file::open(const std::filesystem::path& path) -> braid::checked<std::unique_ptr<line_file>> {
+  braid::descriptor file = open_to_append(path);
+  if (!file) return unwritable_file(path, errno);
+  return start(std::unique_ptr<line_file>(new line_file(path, std::move(file))));
+}
+
+auto line_file::series(file_series::options of) -> braid::checked<std::unique_ptr<line_file>> {
+  auto files = file_series::create(std::move(of));
+  if (!files) return std::unexpected(std::move(files.error()));
+  std::unique_ptr<line_file> made(new line_file({}, braid::descriptor()));
+  made->series_.emplace(std::move(*files));
+  return start(std::move(made));
+}
+
+auto line_file::standard_error() -> braid::checked<std::unique_ptr<line_file>> {
+  braid::descriptor copy(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+  return start(std::unique_ptr<line_file>(new line_file({}, std::move(copy))));
+}
+
+line_file::line_file(std::filesystem::path path, braid::descriptor file)
+    : path_(std::move(path)), file_(std::move(file)) {}
+
+auto line_file::start(std::unique_ptr<line_file> made) -> braid::checked<std::unique_ptr<line_file>> {
+  if (const auto started = made->log_.start(); !started) return std::unexpected(no_runtime(started.error()));
+  return made;
+}
+
+line_file::~line_file() {
+  log_.finish();
+  if (series_) series_->close();
+}
+
+void line_file::add(std::string_view line) {
+  log_.locked([line](batch& waiting, append_counts& counts) {
+    if (waiting.size() + line.size() >= max_waiting) {
+      ++counts.lost;
+      return;
+    }
+    waiting += line;
+    waiting += '\n';
+  });
+}
+
+void line_file::reopen(std::chrono::milliseconds retry) {
+  if (!series_ && path_.empty()) return;
+  log_.locked([&](batch&, append_counts&) { retry_ = retry; });
+  log_.reopen();
+}
+
+auto line_file::next_attempt() const -> std::optional<std::chrono::steady_clock::time_point> {
+  return reopening_.is_pending() ? std::optional(next_try_) : std::nullopt;
+}
+
+void line_file::write(const batch& lines, append_then then) {
+  const auto is_due = [this] { return reopening_.is_pending() && std::chrono::steady_clock::now() >= next_try_; };
+  const bool anew = then == append_then::reopen;
+  // Lines that have come since belong into the new file.
+  if (!anew && is_due()) open_anew(reopening::attempt::repeated);
+  write_lines(lines);
+  if (anew) open_anew(reopening::attempt::asked);
+  if (!reopening_.is_pending() || (!anew && !is_due())) return;
+  std::chrono::milliseconds retry{};
+  log_.locked([&](batch&, append_counts&) { retry = retry_; });
+  next_try_ = std::chrono::steady_clock::now() + retry;
+}
+
+/// Of a series that has no line in its file, the file stays, if it still has its name.
+void line_file::open_anew(reopening::attempt kind) {
+  errno = 0;
+  bool is_open = true;
+  if (series_)
+    is_open = (series_->size() == 0 && series_->is_in_place()) || series_->open_next();
+  else if (braid::descriptor file = open_to_append(path_))
+    file_ = std::move(file);
+  else
+    is_open = false;
+  reopening_.note(is_open ? std::error_code() : std::error_code(errno, std::generic_category()), kind);
+}
+
+void line_file::write_lines(std::string_view text) {
+  while (!text.empty()) {
+    std::string_view part = text;
+    if (series_) {
+      part = lines_within(text, series_->room());
+      if (series_->size() != 0 && part.size() > series_->room()) {
+        errno = 0;
+        const bool is_next = series_->open_next();  // else it goes on with the file that it has
+        const std::error_code why = is_next ? std::error_code() : std::error_code(errno, std::generic_category());
+        reopening_.note(why, reopening::attempt::repeated);
+        if (is_next) continue;
+      }
+    }
+    text.remove_prefix(part.size());
+    if (!write_whole(part)) static_cast<void>(series_->open_next());
+  }
+}
+
+/// What the system does not take is lost, up to the end of its line. Of a series the part of that line is cut off
+/// again, since what is behind it would be no line either; false where it stays.
+auto line_file::write_whole(std::string_view lines) -> bool {
+  const std::size_t taken = series_ ? series_->append(lines) : write_bytes(file_.number(), lines);
+  const auto lost = static_cast<std::uint64_t>(std::ranges::count(lines.substr(taken), '\n'));
+  const auto all = static_cast<std::uint64_t>(std::ranges::count(lines, '\n'));
+  log_.locked([&](batch&, append_counts& counts) {
+    counts.lost += lost;
+    counts.written += all - lost;
+  });
+  const std::size_t whole = lines.substr(0, taken).rfind('\n') + 1;  // npos + 1 is 0
+  return !series_ || series_->keep(whole, taken);
+}
+
+}  // namespace rankd

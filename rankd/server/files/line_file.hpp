@@ -1,0 +1,83 @@
+// rankd/server/files/line_file.hpp: a file that grows by lines, or a series of such files, written by a thread of its
+// own.
+#pragma once
+
+#include <rankd/server/files/append_log.hpp>
+#include <rankd/server/files/file_series.hpp>
+#include <rankd/server/files/reopening.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/io/backend.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// Takes lines from loops, which must not wait for a disk. A disk that is too slow, or full, costs lines, which are
+/// counted; what was taken is written before the object is gone.
+/// Threads: any.
+class line_file {
+ public:
+  /// How many bytes may wait to be written.
+  static constexpr std::size_t max_waiting = std::size_t{16} << 20U;
+
+  /// Appends to `path`, which is made where it is missing, for its owner and group only.
+  /// Errors: unwritable_file, no_runtime.
+  static auto open(const std::filesystem::path& path) -> braid::checked<std::unique_ptr<line_file>>;
+  /// Writes to the files of a series, from a new one on. Errors: unwritable_file, no_runtime.
+  static auto series(file_series::options of) -> braid::checked<std::unique_ptr<line_file>>;
+  /// Writes to standard error. Errors: no_runtime.
+  static auto standard_error() -> braid::checked<std::unique_ptr<line_file>>;
+
+  ~line_file();
+  line_file(const line_file&) = delete;
+  auto operator=(const line_file&) -> line_file& = delete;
+
+  /// Takes one line, without its line feed. Blocks: never for long.
+  void add(std::string_view line);
+
+  /// How long the writer waits before it tries once more to reopen a file.
+  static constexpr std::chrono::milliseconds default_retry{1000};
+
+  /// Opens the path anew before the next lines, for log rotation by rename; a series goes on with a new file. If that
+  /// fails, lines go on into the file that was there before, and the writer tries again after `retry`.
+  void reopen(std::chrono::milliseconds retry = default_retry);
+
+  /// Whether the last reopening has succeeded.
+  [[nodiscard]] auto reopened() noexcept -> reopening& { return reopening_; }
+  [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
+
+  /// How many lines were lost.
+  [[nodiscard]] auto lost() const -> std::uint64_t { return log_.counts().lost; }
+  /// How many lines the system has taken.
+  [[nodiscard]] auto written() const -> std::uint64_t { return log_.counts().written; }
+
+ private:
+  friend append_log<line_file>;
+  using batch = std::string;
+  using counts_type = append_counts;
+
+  line_file(std::filesystem::path path, braid::descriptor file);
+  static auto start(std::unique_ptr<line_file> made) -> braid::checked<std::unique_ptr<line_file>>;
+  void write(const batch& lines, append_then then);
+  [[nodiscard]] auto next_attempt() const -> std::optional<std::chrono::steady_clock::time_point>;
+  void write_lines(std::string_view text);
+  [[nodiscard]] auto write_whole(std::string_view lines) -> bool;
+  void open_anew(reopening::attempt kind);
+
+  std::filesystem::path path_;  // empty for standard error, and of a series
+  braid::descriptor file_;      // of the writing thread, as the series, which has its place
+  std::optional<file_series> series_;
+  std::chrono::steady_clock::time_point next_try_;   // of the writing thread, while a reopening is pending
+  std::chrono::milliseconds retry_ = default_retry;  // under the mutex of the log
+  reopening reopening_;
+  append_log<line_file> log_{*this, {.thread = "lines"}};
+};
+
+}  // namespace rankd

@@ -1,0 +1,57 @@
+// rankd/server/files/reopening.hpp: whether a file could be reopened when it was asked for, for logs and metrics.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+namespace rankd {
+
+/// The outcome of reopening a file for log rotation. Until it succeeds, lines go on into the file that was moved away.
+/// Threads: any.
+class reopening {
+ public:
+  /// Receives why a reopening failed, or no error once one has succeeded after that.
+  using listener = std::function<void(std::error_code)>;
+  /// Whether it was asked for, or the writer tries once more.
+  enum class attempt : std::uint8_t { asked, repeated };
+
+  /// Calls `to` on the thread that writes. A failed repetition is counted, and not reported again.
+  void listen(listener to) {
+    const std::scoped_lock lock(mutex_);
+    listener_ = std::move(to);
+  }
+
+  /// Called by the writer after each attempt.
+  void note(std::error_code why, attempt kind) {
+    listener report;
+    {
+      const std::scoped_lock lock(mutex_);
+      const bool was_pending = std::exchange(is_pending_, static_cast<bool>(why));
+      if (why) ++failures_;
+      if (why ? kind == attempt::asked || !was_pending : was_pending) report = listener_;
+    }
+    if (report) report(why);
+  }
+
+  /// Returns true while lines still go into the file that was there before.
+  [[nodiscard]] auto is_pending() const -> bool {
+    const std::scoped_lock lock(mutex_);
+    return is_pending_;
+  }
+  /// Returns how many attempts have failed.
+  [[nodiscard]] auto failures() const -> std::uint64_t {
+    const std::scoped_lock lock(mutex_);
+    return failures_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  listener listener_;
+  std::uint64_t failures_ = 0;
+  bool is_pending_ = false;
+};
+
+}  // namespace rankd

@@ -1,0 +1,51 @@
+// rankd/server/files/serve_log.hpp: the log of a server, as lines of JSON.
+#pragma once
+
+#include <rankd/server/files/line_file.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace rankd {
+
+/// How much is logged; each level includes those before it.
+enum class log_level : std::uint8_t { off, error, warning, info, debug };
+
+/// The level of that name. Errors: nothing for another text.
+[[nodiscard]] auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>;
+
+/// Events, one a line: `{"time","level","event",…}`. Threads: any. Lifetime: the file outlives it.
+class serve_log {
+ public:
+  struct field {
+    std::string_view name;
+    std::variant<std::string_view, std::int64_t> value;  ///< an empty text is left out
+  };
+
+  serve_log() = default;  ///< logs nothing
+  serve_log(line_file& into, log_level max_level) noexcept : into_(&into), max_level_(max_level) {}
+
+  [[nodiscard]] auto is_logged(log_level level) const noexcept -> bool {
+    return into_ != nullptr && level != log_level::off && level <= max_level_;
+  }
+  void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const;
+  /// The file that it writes to, or null.
+  [[nodiscard]] auto file() const noexcept -> const line_file* { return into_; }
+  /// How many lines of its file were lost.
+  [[nodiscard]] auto lost() const -> std::uint64_t { return into_ == nullptr ? 0 : into_->lost(); }
+
+ private:
+  line_file* into_ = nullptr;
+  log_level max_level_ = log_level::off;
+};
+
+/// `2026-01-31T23:59:59.123456Z`
+[[nodiscard]] auto utc_text(std::chrono::system_clock::time_point time) -> std::string;
+
+}  // namespace rankd

@@ -1,0 +1,46 @@
+// rankd/server/metrics/exposition.hpp: figures as text that Prometheus reads.
+#pragma once
+
+#include <braid/trace/metric.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// Writes families of samples one after the other; a family is begun before its samples. Names are letters, digits and
+/// `_`; values of labels are any text. Source: Prometheus text format 0.0.4.
+class exposition {
+ public:
+  /// The media type of the text.
+  static constexpr std::string_view media_type = "text/plain; version=0.0.4; charset=utf-8";
+
+  enum class kind : std::uint8_t { counter, gauge, histogram };
+  struct label {
+    std::string_view name;
+    std::string_view value;
+  };
+
+  void family(std::string_view name, kind type, std::string_view help);
+  /// `suffix` is `_bucket`, `_sum` or `_count` in a histogram, and nothing elsewhere.
+  void sample(std::string_view suffix, std::span<const label> labels, double value);
+  void sample(std::string_view suffix, std::initializer_list<label> labels, double value) {
+    sample(suffix, std::span(labels.begin(), labels.size()), value);
+  }
+  void sample(std::initializer_list<label> labels, double value) { sample({}, labels, value); }
+
+  /// Families of braid, none of which is there yet.
+  void add(std::span<const braid::metric> all) { text_ += braid::metrics_text(all); }
+
+  /// All families so far.
+  [[nodiscard]] auto text() const noexcept -> const std::string& { return text_; }
+
+ private:
+  std::string family_;
+  std::string text_;
+};
+
+}  // namespace rankd

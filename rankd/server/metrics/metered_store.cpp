@@ -1,0 +1,64 @@
+// rankd/server/metrics/metered_store.cpp: one object for each batch, which reports how it ended.
+#include <rankd/server/metrics/metered_store.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace rankd {
+
+void endpoint_metrics::add(const endpoint_metrics& other) noexcept {
+  times.add(other.times);
+  errors += other.errors;
+  late += other.late;
+  in_flight += other.in_flight;
+}
+
+/// A batch that is under way. One that is destroyed without an end was given up, or what it waited for threw.
+class metered_store::asking {
+ public:
+  explicit asking(metered_store& of) noexcept : of_(&of) { of_->in_flight_.fetch_add(1, braid::relaxed); }
+  asking(const asking&) = delete;
+  auto operator=(const asking&) -> asking& = delete;
+  ~asking() {
+    of_->in_flight_.fetch_sub(1, braid::relaxed);
+    if (std::uncaught_exceptions() > thrown_) end_ = end::error;
+    const std::scoped_lock lock(of_->mutex_);
+    if (end_ == end::none) {
+      ++of_->seen_.late;
+      return;
+    }
+    of_->seen_.times.add(braid::steady_time().now() - begun_);
+    if (end_ == end::error) ++of_->seen_.errors;
+  }
+
+  void answered(const store_result<store_answer>& with) noexcept { end_ = with ? end::answer : end::error; }
+
+ private:
+  enum class end : std::uint8_t { none, answer, error };
+
+  metered_store* of_;
+  braid::time_point begun_ = braid::steady_time().now();
+  int thrown_ = std::uncaught_exceptions();
+  end end_ = end::none;
+};
+
+auto metered_store::metered(metered_store& by, braid::task<store_result<store_answer>> work)
+    -> braid::task<store_result<store_answer>> {
+  asking one(by);
+  store_result<store_answer> got = co_await std::move(work);
+  one.answered(got);
+  co_return got;
+}
+
+auto metered_store::ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
+  return metered(*this, behind().ask(question, arena));
+}
+
+auto metered_store::metrics() const -> endpoint_metrics {
+  const std::scoped_lock lock(mutex_);
+  endpoint_metrics all = seen_;
+  all.in_flight = in_flight_.load(braid::relaxed);
+  return all;
+}
+
+}  // namespace rankd

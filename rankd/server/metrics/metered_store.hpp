@@ -1,0 +1,47 @@
+// rankd/server/metrics/metered_store.hpp: a store that counts what is asked of it.
+#pragma once
+
+#include <rankd/server/metrics/time_histogram.hpp>
+#include <rankd/store/store_layer.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace rankd {
+
+/// What became of the batches that were asked of an endpoint.
+struct endpoint_metrics {
+  part_histogram times;      ///< of batches that were answered, errors included
+  std::uint64_t errors = 0;  ///< answers that were errors
+  std::uint64_t late = 0;  ///< batches that no task waited for any more: their request had ended, or its time was over
+  std::size_t in_flight = 0;
+
+  void add(const endpoint_metrics& other) noexcept;
+};
+
+/// Passes on what it is asked. Each loop of a server has one of its own for each endpoint, so that loops share no
+/// figures. Threads: as the store behind it; `metrics` from any. Lifetime: that of the store behind it.
+/// Cost: two reads of a clock, a lock that no other request wants, and a frame, for each batch.
+class metered_store final : public store_layer {
+ public:
+  explicit metered_store(store& behind) noexcept : store_layer(behind) {}
+
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
+
+  [[nodiscard]] auto metrics() const -> endpoint_metrics;
+
+ private:
+  class asking;
+  static auto metered(metered_store& by, braid::task<store_result<store_answer>> work)
+      -> braid::task<store_result<store_answer>>;
+
+  mutable std::mutex mutex_;
+  endpoint_metrics seen_;                    // under the mutex, without those in flight
+  braid::atomic<std::size_t> in_flight_{0};  // written by the asking tasks
+};
+
+}  // namespace rankd

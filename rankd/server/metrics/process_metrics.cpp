@@ -1,0 +1,65 @@
+// rankd/server/metrics/process_metrics.cpp: what the system says of this process.
+#include <rankd/server/metrics/serve_metrics.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace rankd {
+namespace {
+
+using kind = exposition::kind;
+
+auto seconds_of(const ::timeval& time) -> double {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+/// Bytes of memory that are in use, and those of addresses.
+struct memory_sizes {
+  double resident = 0;
+  double addresses = 0;
+};
+
+auto memory_of_process() -> memory_sizes {
+  std::ifstream in("/proc/self/statm");
+  double pages = 0;
+  double resident = 0;
+  if (!(in >> pages >> resident)) return {};
+  const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return {.resident = resident * page, .addresses = pages * page};
+}
+
+auto open_descriptors() -> double {
+  std::error_code failed;
+  double count = 0;
+  for (std::filesystem::directory_iterator at("/proc/self/fd", failed), end; !failed && at != end; at.increment(failed))
+    ++count;
+  return count - 1;  // without the descriptor that reads the folder
+}
+
+/// When this process was young enough.
+const double process_start = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+
+}  // namespace
+
+void write_process_metrics(exposition& out) {
+  ::rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  out.family("process_cpu_seconds_total", kind::counter, "Processor time of this process.");
+  out.sample({}, seconds_of(used.ru_utime) + seconds_of(used.ru_stime));
+  const memory_sizes memory = memory_of_process();
+  out.family("process_resident_memory_bytes", kind::gauge, "Memory in use.");
+  out.sample({}, memory.resident);
+  out.family("process_virtual_memory_bytes", kind::gauge, "Addresses in use.");
+  out.sample({}, memory.addresses);
+  out.family("process_open_fds", kind::gauge, "Open descriptors.");
+  out.sample({}, open_descriptors());
+  out.family("process_start_time_seconds", kind::gauge, "When the process began, in seconds since 1970.");
+  out.sample({}, process_start);
+}
+
+}  // namespace rankd

@@ -1,0 +1,59 @@
+// rankd/server/metrics/time_histogram.hpp: times, by how many are at most so long.
+#pragma once
+
+#include <braid/base/clock.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace rankd {
+
+/// The classes of requests.
+struct request_bounds {
+  static constexpr std::array seconds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                      0.05,   0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
+};
+
+/// The classes of parts of a request, of which there are many: few.
+struct part_bounds {
+  static constexpr std::array seconds{0.00001, 0.0001, 0.001, 0.01, 0.1, 1.0};
+};
+
+/// One more class is for all that is longer than the last bound. Threads: one at a time.
+template <typename Bounds>
+class histogram_of {
+ public:
+  static constexpr auto bounds = Bounds::seconds;
+
+  void add(braid::duration span) noexcept {
+    const double seconds = std::chrono::duration<double>(span).count();
+    const auto at = std::ranges::lower_bound(bounds, seconds);
+    ++counts_[static_cast<std::size_t>(at - bounds.begin())];
+    seconds_ += seconds;
+  }
+
+  void add(const histogram_of& other) noexcept {
+    for (std::size_t at = 0; at < counts_.size(); ++at) counts_[at] += other.counts_[at];
+    seconds_ += other.seconds_;
+  }
+
+  /// How many are at most as long as `bounds[at]`; `at == bounds.size()` for all.
+  [[nodiscard]] auto up_to(std::size_t at) const noexcept -> std::uint64_t {
+    std::uint64_t all = 0;
+    for (std::size_t each = 0; each <= at; ++each) all += counts_[each];
+    return all;
+  }
+  [[nodiscard]] auto seconds() const noexcept -> double { return seconds_; }
+
+ private:
+  std::array<std::uint64_t, bounds.size() + 1> counts_{};
+  double seconds_ = 0;
+};
+
+using time_histogram = histogram_of<request_bounds>;
+using part_histogram = histogram_of<part_bounds>;
+
+}  // namespace rankd

@@ -1,0 +1,181 @@
+// rankd/server/shadow/shadow_board.cpp: verdicts counted, the worst of them kept, and both written.
+#include <rankd/server/shadow/shadow_board.hpp>
+
+#include <rankd/server/detail/write_histogram.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+using kind = exposition::kind;
+
+using ordered = nlohmann::ordered_json;
+
+/// FNV-1a, and its bits mixed as SplitMix64 does: the high bits of FNV alone depend little on the last characters.
+auto hash_of(std::string_view text) noexcept -> std::uint64_t {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001B3U;
+  hash = (hash ^ (hash >> 30U)) * 0xBF58476D1CE4E5B9U;
+  hash = (hash ^ (hash >> 27U)) * 0x94D049BB133111EBU;
+  return hash ^ (hash >> 31U);
+}
+
+auto rank_of(const answer_verdict& verdict) { return std::tuple(verdict.rbo, verdict.overlap); }
+
+/// Whether the candidate ran out of time. Its thread is of the idle class, so that says nothing about the
+/// plan.
+auto is_starved(const shadow_run& run) -> bool {
+  constexpr std::array<std::string_view, 3> codes{"deadline_exceeded", "time_budget_exceeded", "node_timeout"};
+  return run.verdict.change == answer_change::error && std::ranges::find(codes, run.other_code) != codes.end();
+}
+
+auto has_two_answers(const shadow_run& run) -> bool { return run.code == "ok" && run.other_code == "ok"; }
+
+auto position(const std::optional<std::size_t>& at) -> ordered { return at ? ordered(*at) : ordered(nullptr); }
+
+auto json_of(const shadow_run& run) -> ordered {
+  ordered moves = ordered::array();
+  for (const moved_id& each : run.moves)
+    moves.push_back({{"id", std::visit([](const auto& id) { return ordered(id); }, each.id)},
+                     {"was", position(each.was)},
+                     {"is", position(each.is)}});
+  return {{"request_id", run.request_id.empty() ? ordered(nullptr) : ordered(run.request_id)},
+          {"change", to_string(run.verdict.change)},
+          {"overlap", run.verdict.overlap},
+          {"rbo", run.verdict.rbo},
+          {"served", {{"code", run.code}, {"candidates", run.candidates}}},
+          {"shadow", {{"code", run.other_code}, {"candidates", run.other_candidates}}},
+          {"moved", run.moved},
+          {"moves", std::move(moves)}};
+}
+
+}  // namespace
+
+auto to_string(shadow_verdict verdict) noexcept -> std::string_view {
+  if (const auto number = static_cast<std::size_t>(verdict); number < answer_changes)
+    return to_string(static_cast<answer_change>(number));
+  switch (verdict) {
+    case shadow_verdict::starved: return "starved";
+    case shadow_verdict::skipped: return "skipped";
+    case shadow_verdict::busy: return "busy";
+    default: return "unavailable";
+  }
+}
+
+auto shadow_board::wants(std::string_view request_id) const noexcept -> bool {
+  const double share = share_.load(braid::relaxed);
+  return share >= 1 || std::ldexp(static_cast<double>(hash_of(request_id)), -64) < share;
+}
+
+auto shadow_board::settings() const -> shadow_settings {
+  return {.plan = plan_, .candidate = candidate_, .share = share_.load(braid::relaxed), .in_flight = max_runs()};
+}
+
+void shadow_board::change(const shadow_settings& next) noexcept {
+  share_.store(next.share, braid::relaxed);
+  max_runs_.store(next.in_flight, braid::relaxed);
+}
+
+void shadow_board::count(shadow_verdict why) {
+  const std::scoped_lock lock(mutex_);
+  ++counts_[static_cast<std::size_t>(why)];
+}
+
+auto shadow_board::is_among_worst(const answer_verdict& verdict, const std::string& digest,
+                                  const std::string& other_digest) const -> bool {
+  if (verdict.change == answer_change::equal) return false;
+  const std::scoped_lock lock(mutex_);
+  if (digest != digest_ || other_digest != other_digest_) return true;
+  return worst_.size() < max_worst || rank_of(verdict) < rank_of(worst_.back().verdict);
+}
+
+void shadow_board::add(shadow_run run, const std::string& digest, const std::string& other_digest) {
+  const std::scoped_lock lock(mutex_);
+  const bool was_starved = is_starved(run);
+  const bool is_compared = has_two_answers(run);
+  ++counts_[static_cast<std::size_t>(was_starved ? shadow_verdict::starved
+                                                 : static_cast<shadow_verdict>(run.verdict.change))];
+  if (is_compared) {
+    overlaps_.add(std::chrono::duration_cast<braid::duration>(std::chrono::duration<double>(run.verdict.overlap)));
+    extra_.add(run.extra);
+  }
+  if (digest != digest_ || other_digest != other_digest_) {
+    digest_ = digest;
+    other_digest_ = other_digest;
+    runs_ = compared_ = 0;
+    overlap_ = rbo_ = 0;
+    worst_.clear();
+  }
+  ++runs_;
+  if (is_compared) {
+    ++compared_;
+    overlap_ += run.verdict.overlap;
+    rbo_ += run.verdict.rbo;
+  }
+  if (was_starved || run.verdict.change == answer_change::equal) return;
+  const auto key = [](const shadow_run& each) { return rank_of(each.verdict); };
+  worst_.insert(std::ranges::upper_bound(worst_, key(run), {}, key), std::move(run));
+  if (worst_.size() > max_worst) worst_.pop_back();
+}
+
+auto shadow_board::to_json() const -> std::string {
+  const std::scoped_lock lock(mutex_);
+  ordered counts = ordered::object();
+  for (std::size_t at = 0; at < counts_.size(); ++at)
+    counts[std::string(to_string(static_cast<shadow_verdict>(at)))] = counts_[at];
+  ordered worst = ordered::array();
+  for (const shadow_run& each : worst_) worst.push_back(json_of(each));
+  const auto mean = [this](double sum) {
+    return compared_ == 0 ? ordered(nullptr) : ordered(sum / static_cast<double>(compared_));
+  };
+  const auto digest = [](const std::string& text) { return text.empty() ? ordered(nullptr) : ordered(text); };
+  const ordered out{{"plan", plan_},
+                    {"candidate", candidate_},
+                    {"share", share_.load(braid::relaxed)},
+                    {"in_flight", max_runs()},
+                    {"counts", std::move(counts)},
+                    {"digest", digest(digest_)},
+                    {"candidate_digest", digest(other_digest_)},
+                    {"runs", runs_},
+                    {"compared", compared_},
+                    {"overlap", mean(overlap_)},
+                    {"rbo", mean(rbo_)},
+                    {"worst", std::move(worst)}};
+  return out.dump(-1, ' ', false, ordered::error_handler_t::replace) + "\n";  // ids may be any bytes
+}
+
+void shadow_board::write(exposition& out, std::span<const std::shared_ptr<shadow_board>> all) {
+  if (all.empty()) return;
+  out.family("rankd_shadow_total", kind::counter, "Requests that a candidate was to be run for, by what came of it.");
+  for (const auto& each : all) {
+    const std::scoped_lock lock(each->mutex_);
+    for (std::size_t at = 0; at < shadow_verdicts; ++at)
+      out.sample({{"plan", each->plan_},
+                  {"candidate", each->candidate_},
+                  {"verdict", to_string(static_cast<shadow_verdict>(at))}},
+                 static_cast<double>(each->counts_[at]));
+  }
+  out.family("rankd_shadow_overlap", kind::histogram,
+             "Overlap of the first candidates of both answers; not of errors.");
+  for (const auto& each : all) {
+    const std::scoped_lock lock(each->mutex_);
+    detail::write_histogram(out, {{"plan", each->plan_}, {"candidate", each->candidate_}}, each->overlaps_);
+  }
+  out.family("rankd_shadow_extra_seconds", kind::histogram, "Time that the candidate took beyond the plan served.");
+  for (const auto& each : all) {
+    const std::scoped_lock lock(each->mutex_);
+    detail::write_histogram(out, {{"plan", each->plan_}, {"candidate", each->candidate_}}, each->extra_);
+  }
+}
+
+}  // namespace rankd

@@ -1,0 +1,84 @@
+// rankd/server/sinks/audit_line.hpp: the audit of requests: each with its answer's status, and with what it takes to
+// ask again.
+#pragma once
+
+#include <rankd/engine/requests/request.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/row_id.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/net/http_message.hpp>
+#include <braid/net/trace_context.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// Names whose values an audit does not have: params, and fields of requests and of the audit. Immutable. Threads: any.
+class redaction {
+ public:
+  redaction() = default;  ///< hides nothing
+
+  /// Names are params, or user_id, request_id, engine_request_id, trace_id, client, context, param_overrides,
+  /// output_keys, explain, experiments, cursor, capture.
+  /// Errors: unknown_name, one for each that is none of these; pointers lead into rankd.toml.
+  static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
+
+  [[nodiscard]] auto hides(std::string_view name) const -> bool;
+  [[nodiscard]] auto is_empty() const noexcept -> bool { return names_.empty(); }
+
+ private:
+  explicit redaction(std::vector<std::string> names) noexcept : names_(std::move(names)) {}
+
+  std::vector<std::string> names_;  // a few
+};
+
+/// A request that can be asked again, as far as nothing is redacted.
+struct audited_request {
+  std::string json;                   ///< the object to send; empty where the request could not be read
+  std::vector<std::string> redacted;  ///< names whose values it had, and that `json` has not
+  std::string engine_request_id;      ///< distinguishes its bytes from those of others
+  std::size_t candidates = 0;         ///< rows of its own, which `json` has not
+  bool has_candidates = false;
+};
+
+/// As the client has asked, before budgets and default deadlines.
+[[nodiscard]] auto audited(const rank_request& request, const registries& declared, const redaction& hidden)
+    -> audited_request;
+
+/// One request to rank and what came of it.
+struct request_record {
+  std::chrono::system_clock::time_point time;
+  braid::time_point begun{};                  ///< that moment by the loop's clock; not in the line
+  std::string request_id;                     ///< empty where it could not be read
+  std::optional<braid::trace_context> trace;  ///< the span of the request, where it is part of a trace
+  std::string client;                         ///< whose token it was, where there are tokens
+  std::optional<row_id> user_id;              ///< nothing where it could not be read
+  std::string plan;
+  std::string plan_digest;
+  braid::http_status status{};      ///< 0 where the client was not answered
+  std::string code = "unanswered";  ///< `ok`, or that of the error
+  braid::duration took{};
+  std::size_t candidates = 0;
+  audited_request asked{};
+  std::string experiments{};     ///< the members of the line that say in which arms it was, or empty
+  std::string degraded{};        ///< the member that says what stood in for what had failed, or empty
+  bool is_degraded = false;      ///< something stood in; the line has `degraded`
+  bool is_known = false;         ///< its client may ask this server; not in the line
+  bool may_force = false;        ///< the client may name arms of experiments; not in the line
+  bool may_send_events = false;  ///< the client may send events; not in the line
+  bool is_shed = false;          ///< refused because too many were there; not in the line
+};
+
+/// The record as one line of JSON; what is empty is left out.
+[[nodiscard]] auto audit_line(const request_record& record, const redaction& hidden = {}) -> std::string;
+
+}  // namespace rankd

@@ -1,0 +1,44 @@
+// rankd/server/sinks/capture_sink.cpp: the rows that nodes of plans capture, for the files of captures.
+#include <rankd/server/detail/served_request.hpp>
+
+#include <rankd/server/files/arrow_file.hpp>
+#include <rankd/server/sinks/captured_lines.hpp>
+#include <rankd/server/files/line_file.hpp>
+
+namespace rankd::detail {
+namespace {
+
+class capture_sink final : public request_sink {
+ public:
+  explicit capture_sink(const serve_context& serving) noexcept : serving_(&serving) {}
+
+  /// Writes the rows of the plan, and those of its substitute if that ran.
+  void receive(served_request& request) override {
+    if (request.ranked == nullptr) return;
+    const ranking& ranked = *request.ranked;
+    const bound_plan& plan = *request.plan;
+    add(request, plan, ranked.failed_before == nullptr ? ranked : *ranked.failed_before);
+    if (ranked.failed_before != nullptr) add(request, *plan.substitute, ranked);
+    if (ranked.failed_after != nullptr) add(request, *plan.substitute, *ranked.failed_after);
+  }
+
+ private:
+  void add(const served_request& request, const bound_plan& plan, const ranking& ranked) {
+    const line_origin origin{request.record, request.time, plan.name, plan.digest, serving_->redacted};
+    for (const captured_rows& each : ranked.captured_by_plan) {
+      if (serving_->captures != nullptr) serving_->captures->add(capture_line(origin, each));
+      if (serving_->arrow_captures != nullptr) serving_->arrow_captures->add(copy_of(origin, each));
+    }
+  }
+
+  const serve_context* serving_;
+};
+
+}  // namespace
+
+void add_capture_sink(endpoint_context& context, request_sinks& to) {
+  if (context.serving().captures == nullptr && context.serving().arrow_captures == nullptr) return;
+  to.push_back(std::make_unique<capture_sink>(context.serving()));
+}
+
+}  // namespace rankd::detail

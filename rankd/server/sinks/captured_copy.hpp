@@ -1,0 +1,61 @@
+// rankd/server/sinks/captured_copy.hpp: captured rows out of the memory of their request, as columns of bytes.
+#pragma once
+
+#include <rankd/engine/captured_rows.hpp>
+#include <rankd/server/sinks/captured_lines.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// A column of a file of captures.
+struct captured_key {
+  enum class type : std::uint8_t { integer, floating, boolean, text, bytes, vector };
+
+  std::uint32_t key_id = 0;
+  std::string name;
+  type holds = type::integer;
+  std::uint32_t dimensions = 0;  ///< of a vector
+
+  auto operator==(const captured_key&) const -> bool = default;
+};
+
+/// The values of one column, null or not.
+struct captured_column {
+  captured_key key;
+  std::string values;  ///< 8 bytes of a number, 1 of a bool, 4 for each number of a vector, or the text's own
+  std::vector<std::uint32_t> ends;  ///< of each text, in `values`
+  std::vector<bool> present;        ///< empty: all
+};
+
+/// What `capture_line` says of rows that were captured.
+struct captured_copy {
+  std::chrono::milliseconds time{0};  ///< since 1970
+  std::optional<std::string> request_id;
+  std::string plan;
+  std::string plan_digest;
+  std::string node;
+  std::string side;
+  std::string source;  ///< this and the texts below may be empty, which is none
+  std::string state;
+  std::string code;
+  std::string used;
+  std::string fused_with;
+  bool has_rows = false;
+  std::size_t rows = 0;
+  std::uint64_t cut = 0;
+  std::vector<captured_column> columns;  ///< ascending by key id; none without rows
+
+  /// About as many as a file takes for it.
+  [[nodiscard]] auto bytes() const -> std::size_t;
+};
+
+/// Text that is not UTF-8 makes its column one of bytes.
+[[nodiscard]] auto copy_of(const line_origin& from, const captured_rows& what) -> captured_copy;
+
+}  // namespace rankd

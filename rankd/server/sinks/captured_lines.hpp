@@ -1,0 +1,31 @@
+// rankd/server/sinks/captured_lines.hpp: rows of requests as lines of JSON: what stages saw, and what was shown.
+#pragma once
+
+#include <rankd/engine/captured_rows.hpp>
+#include <rankd/engine/ranking.hpp>
+#include <rankd/server/sinks/audit_line.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// The request that lines are about.
+struct line_origin {
+  const request_record& record;
+  std::chrono::milliseconds time{0};  ///< since 1970: when it came
+  std::string_view plan;              ///< whose rows they are
+  std::string_view digest;            ///< of that
+  const redaction& hidden;
+};
+
+/// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"node":…,"side":…,"state":…,"rows":{…},"cut":0}`
+[[nodiscard]] auto capture_line(const line_origin& from, const captured_rows& rows) -> std::string;
+
+/// The candidates of an answer, in order, with what it shows of them:
+/// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"user_id":…,"experiments":{…},"rows":{…},"request":{…}}`.
+/// Requires an answer without an error.
+[[nodiscard]] auto exposure_line(const line_origin& from, const ranking& shown) -> std::string;
+
+}  // namespace rankd

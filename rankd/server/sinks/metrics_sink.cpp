@@ -1,0 +1,48 @@
+// rankd/server/sinks/metrics_sink.cpp: requests that have ended, counted.
+#include <rankd/server/detail/served_request.hpp>
+
+namespace rankd::detail {
+namespace {
+
+/// Counts the nodes of the plan, and those of its substitute if that ran, whether it succeeded or failed.
+void count_nodes(serve_metrics& metrics, const plan_source& serving, const bound_plan& plan, const ranking& ranked) {
+  const ranking& own = ranked.failed_before == nullptr ? ranked : *ranked.failed_before;
+  metrics.count_nodes(plan, own.nodes, serving);
+  if (ranked.failed_before != nullptr) metrics.count_nodes(*plan.substitute, ranked.nodes, serving);
+  if (ranked.failed_after != nullptr) metrics.count_nodes(*plan.substitute, ranked.failed_after->nodes, serving);
+}
+
+class metrics_sink final : public request_sink {
+ public:
+  explicit metrics_sink(endpoint_context& context) noexcept : context_(&context) {}
+
+  void receive(served_request& request) override {
+    if (request.ranked != nullptr) count_run(request, *request.ranked);
+    if (!request.which) return;  // the call counts for all requests of its batch
+    context_->metrics.count_end(*request.which, request.record.status, request.record.took, context_->gate.counts(),
+                                context_->unread());
+  }
+
+ private:
+  void count_run(const served_request& request, const ranking& ranked) {
+    serve_metrics& metrics = context_->metrics;
+    const std::string& plan = request.record.plan;
+    metrics.count_run(plan, ranked.error ? ranked.error->code : "ok", request.ran_until - request.record.begun,
+                      ranked.error ? 0 : ranked.rows.size());
+    if (ranked.malformed_ids + ranked.malformed_values != 0)
+      metrics.count_malformed(plan, ranked.malformed_ids, ranked.malformed_values);
+    if (!ranked.arms.empty()) metrics.count_arms(*ranked.experiments, ranked.arms);
+    count_nodes(metrics, *context_->serving().plans, *request.plan, ranked);
+    if (!ranked.error && !ranked.degraded.empty()) metrics.count_degraded(ranked.plan, ranked.degraded);
+  }
+
+  endpoint_context* context_;
+};
+
+}  // namespace
+
+void add_metrics_sink(endpoint_context& context, request_sinks& to) {
+  to.push_back(std::make_unique<metrics_sink>(context));
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,137 @@
+// rankd/server/studio/compiler_process.cpp: questions to a child process over its standard input, answers from its
+// output.
+#include <rankd/server/studio/compiler_process.hpp>
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/registry/diagnostic.hpp>
+
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/byte_stream.hpp>
+#include <braid/io/process.hpp>
+#include <braid/runtime/runtime.hpp>
+
+#include <csignal>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+constexpr std::string_view stopping = "the server is about to stop";
+
+auto failed(const std::string& program, std::string_view why) -> std::unexpected<braid::diagnostics> {
+  return refused("compiler_failed", "`" + program + " serve` gave no answer: " + std::string(why),
+                 "see its messages on standard error; `dslc check` says whether it works");
+}
+
+}  // namespace
+
+/// The process, once it has begun.
+struct compiler_process::running {
+  running(braid::child_process begun, std::size_t max_answer)
+      : process(std::move(begun)), answers(process.out(), max_answer) {}
+
+  auto ask(const std::string& question) -> braid::task<braid::result<std::string>> {
+    const braid::result<void> sent = co_await process.in().write_all(question);
+    if (!sent) co_return braid::fail(sent.error());
+    auto reading = answers.read_until("\n");
+    const auto line = co_await std::move(reading);
+    if (!line) co_return braid::fail(line.error());
+    const std::string_view text = braid::text_of(*line);
+    if (text.empty()) co_return braid::fail(braid::errc::ended);
+    co_return std::string(text.substr(0, text.size() - 1));
+  }
+
+  braid::child_process process;
+  braid::buffered_reader answers;
+};
+
+compiler_process::compiler_process(settings how) : how_(std::move(how)) {}
+
+compiler_process::~compiler_process() {
+  if (on_ == nullptr) return;
+  on_->run(end());
+  static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));  // what `close` has posted refers to this
+}
+
+auto compiler_process::end() -> braid::task<void> {
+  running_.reset();
+  co_return;
+}
+
+auto compiler_process::kill() -> braid::task<void> {
+  if (running_ != nullptr) static_cast<void>(running_->process.kill(SIGKILL));
+  co_return;
+}
+
+auto compiler_process::is_closed() const -> bool {
+  const std::scoped_lock lock(closing_);
+  return is_closed_;
+}
+
+void compiler_process::close() {
+  const std::scoped_lock lock(closing_);
+  is_closed_ = true;
+  // A question that waits for the process ends by that.
+  if (on_ != nullptr) static_cast<void>(on_->post(kill()));
+}
+
+void compiler_process::begin_anew() {
+  const std::scoped_lock lock(closing_);
+  is_outdated_ = true;
+}
+
+/// Whether the process is to end, once for each time that this was said.
+auto compiler_process::was_outdated() -> bool {
+  const std::scoped_lock lock(closing_);
+  return std::exchange(is_outdated_, false);
+}
+
+auto compiler_process::start() -> braid::checked<void> {
+  const std::scoped_lock lock(closing_);
+  if (is_closed_ || on_ != nullptr) return {};
+  auto made = braid::runtime::create({.workers = 1, .name = "dslc"});
+  if (!made) return std::unexpected(no_runtime(made.error()));
+  on_ = std::move(*made);
+  return {};
+}
+
+auto compiler_process::ask(std::string question, const std::function<bool(const std::string&)>& fits)
+    -> braid::checked<std::string> {
+  const std::scoped_lock alone(mutex_);
+  if (auto started = start(); !started) return std::unexpected(std::move(started.error()));
+  if (is_closed()) return failed(how_.program, stopping);
+  if (was_outdated()) on_->run(end());
+  question += '\n';
+  return on_->run(ask_here(question, fits));
+}
+
+/// A process that was there before may have been killed meanwhile: then another one is asked.
+auto compiler_process::ask_here(const std::string& question, const std::function<bool(const std::string&)>& fits)
+    -> braid::task<braid::checked<std::string>> {
+  for (;;) {
+    if (is_closed()) {
+      running_.reset();
+      co_return failed(how_.program, stopping);
+    }
+    const bool is_new = running_ == nullptr;
+    if (is_new) {
+      auto begun = braid::child_process::start(on_->io(), {.program = how_.program,
+                                                           .arguments = {"serve", "--project", how_.project.string()},
+                                                           .in = braid::child_process::stream::pipe,
+                                                           .out = braid::child_process::stream::pipe});
+      if (!begun) co_return failed(how_.program, begun.error().message());
+      running_ = std::make_unique<running>(std::move(*begun), how_.max_answer);
+    }
+    auto asking = braid::with_timeout(how_.max_wait, running_->ask(question));
+    braid::result<std::string> answer = co_await std::move(asking);
+    if (answer && (!fits || fits(*answer))) co_return std::move(*answer);
+    running_.reset();
+    if (answer) co_return failed(how_.program, "what it wrote answers another question");
+    if (is_new || answer.error() == braid::errc::deadline_exceeded)
+      co_return failed(how_.program, answer.error().message());
+  }
+}
+
+}  // namespace rankd

@@ -1,0 +1,77 @@
+// rankd/server/studio/plan_source.hpp: where a server finds the plan that a request names.
+#pragma once
+
+#include <rankd/engine/plans/bound_plan.hpp>
+#include <rankd/engine/plans/plan_library.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// A plan that is known by its name, and can be run or not.
+struct known_plan {
+  std::string name;
+  std::shared_ptr<const bound_plan> bound;  ///< null where it cannot be run
+  /// Why that is; with a plan that can be run, why its newest artifact was left out, which `list` alone shows.
+  braid::diagnostics problems;
+};
+
+/// Plans by name. Threads: any, at any time. A plan that was given out lives for as long as it is held; what a
+/// request was begun with it ends with.
+class plan_source {
+ public:
+  plan_source() = default;
+  plan_source(const plan_source&) = delete;
+  auto operator=(const plan_source&) -> plan_source& = delete;
+  virtual ~plan_source() = default;
+
+  /// The plan of that name as it is now; nothing where there is none. Cost: on the way of each request.
+  [[nodiscard]] virtual auto find(std::string_view name) const -> std::optional<known_plan> = 0;
+  /// A version of a plan that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
+  [[nodiscard]] virtual auto find(std::string_view name, std::uint64_t version) const
+      -> braid::checked<plan_handle> = 0;
+  /// All plans, in the order of their names.
+  [[nodiscard]] virtual auto list() const -> std::vector<known_plan> = 0;
+  /// By which requests are read that no plan runs for; null: by those of the server.
+  [[nodiscard]] virtual auto declared() const -> std::shared_ptr<const registries> { return nullptr; }
+};
+
+/// Plans that stay as they are: each has one version, whose number is 1.
+class fixed_plans final : public plan_source {
+ public:
+  explicit fixed_plans(std::vector<known_plan> plans);
+
+  [[nodiscard]] auto find(std::string_view name) const -> std::optional<known_plan> override;
+  [[nodiscard]] auto find(std::string_view name, std::uint64_t version) const -> braid::checked<plan_handle> override;
+  [[nodiscard]] auto list() const -> std::vector<known_plan> override { return plans_; }
+
+ private:
+  std::vector<known_plan> plans_;  // by name
+};
+
+/// The plans that serve in a library. Lifetime: the library's.
+class library_plans final : public plan_source {
+ public:
+  explicit library_plans(const plan_library& from) noexcept : from_(&from) {}
+
+  [[nodiscard]] auto find(std::string_view name) const -> std::optional<known_plan> override;
+  [[nodiscard]] auto find(std::string_view name, std::uint64_t version) const -> braid::checked<plan_handle> override {
+    return from_->find(name, version);
+  }
+  [[nodiscard]] auto list() const -> std::vector<known_plan> override;
+  [[nodiscard]] auto declared() const -> std::shared_ptr<const registries> override {
+    return from_->current()->declared();
+  }
+
+ private:
+  const plan_library* from_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,37 @@
+// rankd/server/traces/otlp_span.hpp: what a request did, as OpenTelemetry has it: spans, and OTLP's JSON of them.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/net/trace_context.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rankd {
+
+/// A span that has ended.
+struct otlp_span {
+  enum class kind : std::uint8_t { internal = 1, server = 2 };  ///< by OTLP's numbers
+  using value = std::variant<std::string, std::int64_t, bool>;
+
+  braid::trace_context context;
+  std::string name;
+  kind what = kind::internal;
+  std::chrono::system_clock::time_point begin{};
+  braid::duration took{};
+  std::vector<std::pair<std::string_view, value>> attributes = {};  ///< names are literals
+  std::string error = {};  ///< why it failed; empty: it did not, as far as that is the server's fault
+};
+
+/// An ExportTraceServiceRequest as OTLP over HTTP wants it in JSON: numbers of traces and spans in hexadecimal digits,
+/// times as strings of nanoseconds.
+/// Source: OpenTelemetry Protocol 1.x, "JSON Protobuf Encoding"; opentelemetry/proto/trace/v1/trace.proto.
+[[nodiscard]] auto otlp_json(std::span<const otlp_span> spans) -> std::string;
+
+}  // namespace rankd

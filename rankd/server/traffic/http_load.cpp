@@ -1,0 +1,96 @@
+// rankd/server/traffic/http_load.cpp: requests over HTTP, by the library's own client.
+#include <rankd/server/traffic/http_load.hpp>
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <braid/io/sockets.hpp>
+#include <braid/net/http_client.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+auto fields_of(const http_load_address& at) -> std::vector<std::pair<std::string, std::string>> {
+  std::vector<std::pair<std::string, std::string>> fields{{"Content-Type", "application/json"}};
+  if (!at.token.empty()) fields.emplace_back("Authorization", "Bearer " + at.token);
+  return fields;
+}
+
+class http_target final : public load_target {
+ public:
+  http_target(braid::runtime& on, const http_load_address& at, unsigned clients)
+      : names_(on.io(), on.blocking()),
+        client_(on.io(), {.connections_per_host = clients, .names = &names_}),
+        url_(at.url + "/v1/rank"),
+        fields_(fields_of(at)) {}
+
+  auto answer(const std::string& request) -> braid::task<load_answer> override {
+    braid::http_client::call call{.method = braid::http_method::post, .url = url_, .fields = fields_, .body = request};
+    auto asking = client_.fetch(std::move(call));
+    const braid::result<braid::http_client::answer> got = co_await std::move(asking);
+    if (!got) co_return load_answer{.bytes = 0, .failure = got.error().message()};
+    load_answer answer{.bytes = got->body.size()};
+    if (got->status != braid::http_status::ok)
+      answer.failure = std::to_string(static_cast<int>(got->status)) + " " + got->body;
+    co_return answer;
+  }
+
+ private:
+  braid::resolver names_;
+  braid::http_client client_;
+  std::string url_;
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+auto ask_for_plan(braid::runtime& on, const http_load_address& at, const std::string& plan)
+    -> braid::task<braid::result<braid::http_client::answer>> {
+  braid::resolver names(on.io(), on.blocking());
+  braid::http_client client(on.io(), {.names = &names});
+  braid::http_client::call call{.url = at.url + "/v1/plans/" + plan, .fields = fields_of(at)};
+  auto asking = client.fetch(std::move(call));
+  co_return co_await std::move(asking);
+}
+
+}  // namespace
+
+auto requests_for_plan(std::vector<std::string> requests, const std::string& plan)
+    -> braid::checked<std::vector<std::string>> {
+  for (std::size_t at = 0; at < requests.size(); ++at) {
+    auto request = nlohmann::json::parse(requests[at], nullptr, false);
+    const std::string place = "line " + std::to_string(at + 1);
+    if (request.is_discarded()) return refused("json_syntax", "the line is not valid JSON", {}, place);
+    if (!request.is_object()) return refused("wrong_type", "a request must be an object", {}, place);
+    if (!request.emplace("plan", plan).second) continue;
+    requests[at] = request.dump();
+  }
+  return requests;
+}
+
+auto check_http_load(const http_load_address& at, const std::string& plan) -> braid::checked<void> {
+  auto on = braid::runtime::create({.workers = 1, .name = "check"});
+  if (!on) return std::unexpected(no_runtime(on.error()));
+  const auto answer = (*on)->run(ask_for_plan(**on, at, plan));
+  if (!answer)
+    return refused("server_unreachable", "the server did not answer: " + answer.error().message(), {}, at.url);
+  if (answer->status == braid::http_status::ok) return {};
+  return refused(
+      "server_refused",
+      "the server answered " + std::to_string(static_cast<int>(answer->status)) + ": " + quote_name(answer->body), {},
+      at.url);
+}
+
+auto http_load_target(http_load_address at, unsigned clients) -> make_load_target {
+  return [at = std::move(at), clients](braid::runtime& on) -> std::unique_ptr<load_target> {
+    return std::make_unique<http_target>(on, at, clients);
+  };
+}
+
+}  // namespace rankd

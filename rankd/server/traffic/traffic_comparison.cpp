@@ -1,0 +1,323 @@
+// rankd/server/traffic/traffic_comparison.cpp: recorded requests, each run by two plans.
+#include <rankd/server/traffic/traffic_comparison.hpp>
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/server/traffic/traffic_images.hpp>
+#include <rankd/store/replayed_reads.hpp>
+
+#include <braid/runtime/runtime.hpp>
+#include <braid/thread/cgroup.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+constexpr std::size_t requests_of_runner = 128;                    // that wait together
+constexpr std::size_t max_waiting_bytes = std::size_t{64} << 20U;  // of them
+constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);     // the record says which ones were too old
+
+/// The plan and its substitute without limits of time: a comparison takes the time that it takes.
+auto without_limits(const bound_plan& plan) -> std::shared_ptr<const bound_plan> {
+  bound_plan copy = plan;
+  copy.budget = {.rows = plan.budget.rows, .bytes = plan.budget.bytes};
+  for (bound_node& each : copy.nodes) each.timeout = braid::duration::max();
+  if (copy.substitute != nullptr) copy.substitute = without_limits(*copy.substitute);
+  return std::make_shared<const bound_plan>(std::move(copy));
+}
+
+auto failed_for(const braid::diagnostics& problems) -> ranking {
+  ranking out;
+  out.error = rank_error{problems.front().code, problems.front().message, problems.front().node, {}};
+  return out;
+}
+
+auto summary_of(const ranking& answer) -> compared_answer {
+  return {.code = answer.error ? answer.error->code : "ok", .candidates = answer.error ? 0 : answer.rows.size()};
+}
+
+/// Whether reads of one project mean the same in the other, where endpoints are numbers.
+auto have_same_endpoints(const registries& recorded, const registries& ours) -> bool {
+  return recorded.id_type() == ours.id_type() &&
+         std::ranges::equal(recorded.endpoints(), ours.endpoints(), [](const auto& one, const auto& other) {
+           return one.endpoint_id == other.endpoint_id &&
+                  (one.kind == endpoint_entry::kind_type::http) == (other.kind == endpoint_entry::kind_type::http);
+         });
+}
+
+}  // namespace
+
+/// A thread with what it runs plans on. The engine is used by the last tasks of the runtime.
+struct traffic_comparison::runner {
+  std::optional<engine> ranker;
+  std::unique_ptr<braid::runtime> on;
+};
+
+/// A request as it was recorded.
+struct traffic_comparison::question {
+  std::uint64_t place = 0;
+  std::uint64_t number = 0;
+  std::string record;
+  std::chrono::milliseconds time{0};
+  std::string head_id;
+  std::string request_id;
+  std::string code;
+  std::string text;
+  std::string reads;
+};
+
+/// What came of it.
+struct traffic_comparison::outcome {
+  std::string unusable;
+  std::string missing;
+  std::uint64_t live_batches = 0;
+  answer_verdict verdict;
+  compared_answer before;
+  compared_answer after;
+};
+
+struct traffic_comparison::kept {
+  changed_request what;
+  question asked;
+};
+
+auto traffic_differences::compared() const noexcept -> std::uint64_t {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t each : by_change) sum += each;
+  return sum;
+}
+
+traffic_comparison::traffic_comparison(settings how)
+    : how_(std::move(how)),
+      cursors_(make_page_cursors({.key = "signatures of comparisons", .max_age = age_of_cursors})),
+      explainer_(*how_.before, *how_.after, *how_.declared) {
+  how_.before = without_limits(*how_.before);
+  how_.after = without_limits(*how_.after);
+}
+
+traffic_comparison::~traffic_comparison() = default;
+
+auto traffic_comparison::make(settings how) -> braid::checked<std::unique_ptr<traffic_comparison>> {
+  std::unique_ptr<traffic_comparison> made(new traffic_comparison(std::move(how)));
+  const unsigned count = made->how_.workers == 0 ? braid::default_worker_count().workers : made->how_.workers;
+  const std::vector<store*> none(made->how_.declared->endpoints().size());
+  for (unsigned index = 0; index < count; ++index) {
+    auto on = braid::runtime::create({.workers = 1, .name = "diff" + std::to_string(index)});
+    if (!on) return std::unexpected(no_runtime(on.error()));
+    runner& added = *made->runners_.emplace_back(std::make_unique<runner>());
+    added.on = std::move(*on);
+    engine_options options;
+    options.cursors = made->cursors_;
+    added.ranker.emplace(*added.on, *made->how_.declared, none, options);
+  }
+  return made;
+}
+
+auto traffic_comparison::lost_here() const noexcept -> std::uint64_t {
+  return next_number_ - std::min(taken_, next_number_);
+}
+
+void traffic_comparison::begin(std::string record) {
+  lost_ += lost_here();
+  record_ = std::move(record);
+  has_project_ = false;
+  names_.clear();
+  next_number_ = 0;
+  taken_ = 0;
+}
+
+auto traffic_comparison::begin_project(std::string_view content) -> braid::checked<void> {
+  const auto project = read_project(content);
+  if (!project) return not_traffic("has a project that cannot be read");
+  if (has_project_) return not_traffic("has two projects");
+  const auto world = recorded_world::make(*project);
+  if (!world) return std::unexpected(world.error());
+  if (!have_same_endpoints((*world)->declared(), *how_.declared))
+    return refused("other_endpoints", "was recorded in a project with other endpoints, or other ids, than this one",
+                   "compare the plans in the project that recorded it, or record again");
+  has_project_ = true;
+  return {};
+}
+
+auto traffic_comparison::take(const traffic_reader::frame& frame) -> braid::checked<void> {
+  if (frame.kind == frame_kind::project) return begin_project(frame.content);
+  if (frame.kind != frame_kind::plan && frame.kind != frame_kind::request) return {};
+  if (!has_project_) return not_traffic("does not begin with a project");
+  if (frame.kind == frame_kind::request) return take_request(frame.content);
+  const auto plan = read_plan(frame.content);
+  if (!plan) return not_traffic("has a plan that cannot be read");
+  names_[plan->number] = plan->name;
+  return {};
+}
+
+auto traffic_comparison::take_request(std::string_view content) -> braid::checked<void> {
+  const auto request = read_request(content);
+  if (!request) return not_traffic("has a request that cannot be read");
+  if (request->number == std::numeric_limits<std::uint64_t>::max())
+    return not_traffic("has a request with a number that no server assigns");
+  ++taken_;
+  next_number_ = std::max(next_number_, request->number + 1);
+  const auto name = names_.find(request->plan);
+  if (name == names_.end()) return not_traffic("has a request to a plan that is not before it");
+  ++plans_[name->second];
+  if (name->second != how_.recorded_plan) {
+    ++found_.others;
+    return {};
+  }
+  ++found_.requests;
+  if (!request->redacted.empty()) {
+    ++found_.redacted;
+    return {};
+  }
+  waiting_.push_back({.place = next_place_++,
+                      .number = request->number,
+                      .record = record_,
+                      .time = request->time,
+                      .head_id = std::string(request->head_id),
+                      .request_id = std::string(request->request_id),
+                      .code = std::string(request->code),
+                      .text = std::string(request->text),
+                      .reads = std::string(request->reads)});
+  waiting_bytes_ += request->text.size() + request->reads.size();
+  if (waiting_.size() >= requests_of_runner * runners_.size() || waiting_bytes_ >= max_waiting_bytes) run_waiting();
+  return {};
+}
+
+/// The next requests are read while these run.
+void traffic_comparison::run_waiting() {
+  collect();
+  running_ = std::exchange(waiting_, {});
+  waiting_bytes_ = 0;
+  outcomes_.assign(running_.size(), {});
+  begun_.store(0, braid::relaxed);
+  for (const auto& each : runners_) ends_.push_back(braid::spawn(*each->on, compare_all(*each)));
+}
+
+void traffic_comparison::collect() {
+  for (auto& each : ends_) each.get();
+  ends_.clear();
+  for (std::size_t at = 0; at < running_.size(); ++at) add(running_[at], outcomes_[at]);
+  running_.clear();
+}
+
+void traffic_comparison::add(question& of, outcome& what) {
+  found_.live_batches += what.live_batches;
+  if (!what.unusable.empty()) {
+    ++found_.unusable;
+    return;
+  }
+  if (!what.missing.empty()) {
+    if (found_.not_recorded++ == 0) found_.first_not_recorded = std::move(what.missing);
+    return;
+  }
+  ++found_.by_change[static_cast<std::size_t>(what.verdict.change)];
+  found_.overlap += what.verdict.overlap;
+  found_.rbo += what.verdict.rbo;
+  if (what.verdict.change == answer_change::equal || how_.max_changed == 0) return;
+  const auto key = [](const kept& each) {
+    return std::tuple(each.what.verdict.rbo, each.what.verdict.overlap, each.what.place);
+  };
+  kept one{.what = {.place = of.place,
+                    .number = of.number,
+                    .record = of.record,
+                    .request_id = of.request_id,
+                    .verdict = what.verdict,
+                    .before = std::move(what.before),
+                    .after = std::move(what.after)},
+           .asked = {}};
+  if (kept_.size() == how_.max_changed && key(kept_.back()) < key(one)) return;
+  one.asked = std::move(of);
+  kept_.insert(std::ranges::upper_bound(kept_, key(one), {}, key), std::move(one));
+  if (kept_.size() > how_.max_changed) kept_.pop_back();
+}
+
+auto traffic_comparison::finish() -> traffic_differences {
+  run_waiting();
+  collect();
+  explain_all();
+  for (kept& each : kept_) found_.changed.push_back(std::move(each.what));
+  return std::move(found_);
+}
+
+void traffic_comparison::explain_all() {
+  runner& on = *runners_.front();
+  for (kept& each : kept_) on.on->run(explain(on, each));
+}
+
+auto traffic_comparison::compare_all(runner& on) -> braid::task<void> {
+  for (;;) {
+    const std::size_t at = begun_.fetch_add(1, braid::relaxed);
+    if (at >= running_.size()) co_return;
+    auto one = compare(on, running_[at], outcomes_[at]);
+    co_await std::move(one);
+  }
+}
+
+auto traffic_comparison::compare(runner& on, const question& of, outcome& out) -> braid::task<void> {
+  auto request = parse_request(of.text, *how_.declared, {.line = 0, .request_id = of.head_id, .time = of.time});
+  if (!request) {
+    out.unusable = request.error().front().message;
+    co_return;
+  }
+  request->captures.clear();  // they name nodes of the plan that was served
+  auto first = answer(on, how_.before, *request, of, out);
+  const ranking before = co_await std::move(first);
+  auto second = answer(on, how_.after, std::move(*request), of, out);
+  const ranking after = co_await std::move(second);
+  out.verdict = compare_answers(before, after, how_.depth);
+  out.before = summary_of(before);
+  out.after = summary_of(after);
+}
+
+/// Each plan reads the record from its beginning: what is there several times was another answer each time.
+auto traffic_comparison::answer(runner& on, std::shared_ptr<const bound_plan> plan, rank_request request,
+                                const question& of, outcome& out) -> braid::task<ranking> {
+  const auto reads = replayed_reads::parse(of.reads, *how_.declared, how_.live);
+  if (reads == nullptr) {
+    out.unusable = "its reads cannot be read";
+    co_return ranking();
+  }
+  if (const auto unfit = fit_to_plan(request, *plan, *how_.declared); !unfit.empty()) co_return failed_for(unfit);
+  request.deadline.reset();
+  if (request.cursor && of.code != "bad_cursor" && plan->page_node) {
+    const std::string identity = ranking_identity(*plan, request, *how_.declared);
+    if (auto again = cursors_->sign_again(*request.cursor, identity)) request.cursor = std::move(*again);
+  }
+  auto work = on.ranker->rank(std::move(plan), std::move(request), replayed_reads::stores_of(reads));
+  ranking result = co_await std::move(work);
+  if (out.missing.empty()) out.missing = reads->missing();
+  out.live_batches += reads->live_batches();
+  co_return result;
+}
+
+/// Both answers again, and then with what became of the ids that moved. The keys stay those that the request asks for:
+/// with others the plans would read what the record does not hold.
+auto traffic_comparison::explain(runner& on, kept& of) -> braid::task<void> {
+  auto request =
+      parse_request(of.asked.text, *how_.declared, {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});
+  if (!request) co_return;
+  outcome ignored;
+  request->explain = explain_mode::off;
+  request->explain_ids.clear();
+  request->captures.clear();
+  auto first = answer(on, how_.before, *request, of.asked, ignored);
+  const ranking was = co_await std::move(first);
+  auto second = answer(on, how_.after, *request, of.asked, ignored);
+  const ranking is = co_await std::move(second);
+  of.what.moves = moves_between(was, is, of.what.moved);
+  request->explain = explain_mode::on;
+  for (const moved_id& each : of.what.moves) request->explain_ids.push_back(each.id);
+  auto third = answer(on, how_.before, *request, of.asked, ignored);
+  const ranking before = co_await std::move(third);
+  auto fourth = answer(on, how_.after, *request, of.asked, ignored);
+  const ranking after = co_await std::move(fourth);
+  explainer_.explain(of.what.moves, before, after);
+}
+
+}  // namespace rankd

@@ -1,0 +1,152 @@
+// rankd/server/traffic/traffic_comparison.hpp: two plans run for recorded requests, and their answers held against each
+// other.
+#pragma once
+
+#include <rankd/engine/explain/answer_comparison.hpp>
+#include <rankd/engine/plans/bound_plan.hpp>
+#include <rankd/engine/explain/moved_ids.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/server/traffic/traffic_file.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/future.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// One answer of a request that was compared.
+struct compared_answer {
+  std::string code = {};  ///< `ok`, or that of the error
+  std::size_t candidates = 0;
+};
+
+/// A request whose answers differ.
+struct changed_request {
+  std::uint64_t place = 0;   ///< among all requests that were taken, from 0
+  std::uint64_t number = 0;  ///< of its record
+  std::string record;        ///< the name of that
+  std::string request_id;
+  answer_verdict verdict;
+  compared_answer before;
+  compared_answer after;
+  std::size_t moved = 0;             ///< ids that moved, in all
+  std::vector<moved_id> moves = {};  ///< of these those that are explained
+};
+
+/// What was seen of all requests.
+struct traffic_differences {
+  std::uint64_t requests = 0;                             ///< to the plan in question
+  std::uint64_t others = 0;                               ///< to other plans
+  std::uint64_t redacted = 0;                             ///< that the record holds in part
+  std::uint64_t unusable = 0;                             ///< that cannot be read
+  std::uint64_t not_recorded = 0;                         ///< for which a plan reads what the record does not hold
+  std::string first_not_recorded = {};                    ///< what that was
+  std::uint64_t live_batches = 0;                         ///< that live stores were asked
+  std::array<std::uint64_t, answer_changes> by_change{};  ///< of the others
+  double overlap = 0;                                     ///< the sum over all that were compared
+  double rbo = 0;                                         ///< the same
+  std::vector<changed_request> changed = {};              ///< the most changed ones, first by `rbo`
+
+  [[nodiscard]] auto count(answer_change change) const noexcept -> std::uint64_t {
+    return by_change[static_cast<std::size_t>(change)];
+  }
+  [[nodiscard]] auto compared() const noexcept -> std::uint64_t;
+  [[nodiscard]] auto different() const noexcept -> std::uint64_t { return compared() - count(answer_change::equal); }
+};
+
+/// Takes the frames of recorded traffic in their order, and runs two plans for the requests to one plan, from what
+/// these read. No deadline counts, and no time limit of a node: the answers depend on the requests alone. Several
+/// threads run requests; what comes of it does not depend on how many. Threads: one at a time.
+class traffic_comparison {
+ public:
+  struct settings {
+    const registries* declared = nullptr;
+    std::shared_ptr<const bound_plan> before;
+    std::shared_ptr<const bound_plan> after;
+    std::string recorded_plan;     ///< whose requests are run
+    store_list live = nullptr;     ///< asked for what the record does not hold; null: nothing is
+    std::size_t depth = 10;        ///< of `overlap_at`
+    std::size_t max_changed = 20;  ///< requests that are listed and explained
+    unsigned workers = 0;          ///< threads; 0: as many as the machine grants
+  };
+
+  /// Starts the threads. Errors: no_runtime.
+  static auto make(settings how) -> braid::checked<std::unique_ptr<traffic_comparison>>;
+  ~traffic_comparison();
+  traffic_comparison(const traffic_comparison&) = delete;
+  auto operator=(const traffic_comparison&) -> traffic_comparison& = delete;
+
+  /// Begins another record. Its project frame comes next.
+  void begin(std::string record);
+
+  /// Errors: not_traffic for a frame that cannot be read, or before that of the project; other_endpoints for a record
+  /// of a project with others than ours; those of `recorded_world::make`.
+  auto take(const traffic_reader::frame& frame) -> braid::checked<void>;
+
+  /// Runs what is left, and explains the most changed requests. To be called once, at the end.
+  auto finish() -> traffic_differences;
+
+  /// The plans of the records, by how many requests each has.
+  [[nodiscard]] auto plans() const noexcept -> const std::map<std::string, std::uint64_t, std::less<>>& {
+    return plans_;
+  }
+  /// How many requests the records have lost, as far as their numbers show it.
+  [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return lost_ + lost_here(); }
+
+ private:
+  struct runner;
+  struct question;
+  struct outcome;
+  struct kept;
+
+  explicit traffic_comparison(settings how);
+  auto begin_project(std::string_view content) -> braid::checked<void>;
+  auto take_request(std::string_view content) -> braid::checked<void>;
+  [[nodiscard]] auto lost_here() const noexcept -> std::uint64_t;
+  void run_waiting();
+  void collect();
+  void add(question& of, outcome& what);
+  void explain_all();
+  auto compare_all(runner& on) -> braid::task<void>;
+  auto compare(runner& on, const question& of, outcome& out) -> braid::task<void>;
+  auto answer(runner& on, std::shared_ptr<const bound_plan> plan, rank_request request, const question& of,
+              outcome& out) -> braid::task<ranking>;
+  auto explain(runner& on, kept& of) -> braid::task<void>;
+
+  settings how_;
+  std::shared_ptr<const page_cursors> cursors_;
+  move_explainer explainer_;
+  std::string record_;
+  bool has_project_ = false;
+  std::map<std::uint32_t, std::string> names_;  // of the plans of this record, by number
+  std::uint64_t next_number_ = 0;               // of this record
+  std::uint64_t taken_ = 0;                     // of this record
+  std::uint64_t lost_ = 0;                      // by earlier records
+  std::uint64_t next_place_ = 0;
+  std::map<std::string, std::uint64_t, std::less<>> plans_;
+  std::vector<question> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::vector<question> running_;
+  std::vector<outcome> outcomes_;          // of these
+  braid::atomic<std::size_t> begun_{0};    // of these; written by the loops of the runners
+  std::vector<braid::future<void>> ends_;  // of the runners
+  std::vector<kept> kept_;                 // the most changed requests, in order
+  traffic_differences found_;
+  std::vector<std::unique_ptr<runner>> runners_;  // goes first: what they run uses all of the above
+};
+
+}  // namespace rankd

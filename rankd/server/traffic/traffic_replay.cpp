@@ -1,0 +1,176 @@
+// rankd/server/traffic/traffic_replay.cpp: requests run again.
+#include <rankd/server/traffic/traffic_replay.hpp>
+
+#include <rankd/engine/plans/plan_experiments.hpp>
+#include <rankd/engine/ranking.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/store/replayed_reads.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+auto joined(const std::vector<std::string_view>& names) -> std::string {
+  std::string out;
+  for (const std::string_view each : names) out.append(out.empty() ? "" : ", ").append(each);
+  return out;
+}
+
+auto are_all(const braid::diagnostics& problems, std::string_view code) -> bool {
+  return std::ranges::all_of(problems, [code](const braid::diagnostic& each) { return each.code == code; });
+}
+
+}  // namespace
+
+traffic_replay::~traffic_replay() { on_.reset(); }
+
+auto traffic_replay::unused_plans() const -> std::vector<std::string> {
+  return world_ == nullptr ? std::vector<std::string>() : world_->unused();
+}
+
+/// The key is no secret: what it signs is compared with what it has signed.
+auto traffic_replay::begin(const recorded_project& project) -> braid::checked<void> {
+  if (world_ != nullptr) return not_traffic("has two projects");
+  auto made = recorded_world::make(project);
+  if (!made) return std::unexpected(std::move(made.error()));
+  for (const std::filesystem::path& each : how_.plans)
+    if (auto replaced = (*made)->replace_by(each); !replaced) return replaced;
+  auto on = braid::runtime::create({.workers = how_.workers, .name = "replay"});
+  if (!on) return std::unexpected(no_runtime(on.error()));
+  if (project.cursor_age.count() > 0)
+    cursors_ = make_page_cursors({.key = "signatures of replays", .max_age = project.cursor_age});
+  world_ = std::move(*made);
+  on_ = std::move(*on);
+  engine_options how;
+  how.cursors = cursors_;
+  ranker_.emplace(*on_, world_->declared(), std::vector<store*>(world_->declared().endpoints().size()), how);
+  return {};
+}
+
+/// A plan that wants what no record holds is left out: the others do not need it.
+auto traffic_replay::add(const recorded_plan& plan) -> braid::checked<void> {
+  auto added = world_->add(plan);
+  if (added) return added;
+  const auto substitute = plan.substitute ? left_out_.find(*plan.substitute) : left_out_.end();
+  left_out_plan out{.name = plan.name, .why = {}};
+  if (are_all(added.error(), "no_vectors"))
+    out.why = "the record does not hold the files of vectors that plan `" + plan.name + "` looks through (no_vectors)";
+  else if (are_all(added.error(), "unknown_op"))
+    out.why = "plan `" + plan.name + "`: " + added.error().front().message +
+              " (unknown_op); --operators FILE gives the library of a project's own operators";
+  else if (substitute != left_out_.end() && are_all(added.error(), "unknown_plan"))
+    out.why = "plan `" + substitute->second.name + "`, which stands in, cannot be run: " + substitute->second.why;
+  else
+    return added;
+  left_out_.insert_or_assign(plan.number, std::move(out));
+  return {};
+}
+
+auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>> {
+  if (frame.kind == frame_kind::project) {
+    const auto project = read_project(frame.content);
+    if (!project) return not_traffic("has a project that cannot be read");
+    if (auto begun = begin(*project); !begun) return std::unexpected(std::move(begun.error()));
+    return std::nullopt;
+  }
+  if (frame.kind != frame_kind::plan && frame.kind != frame_kind::request) return std::nullopt;
+  if (world_ == nullptr) return not_traffic("does not begin with a project");
+  if (frame.kind == frame_kind::plan) {
+    const auto plan = read_plan(frame.content);
+    if (!plan) return not_traffic("has a plan that cannot be read");
+    if (auto added = add(*plan); !added) return std::unexpected(std::move(added.error()));
+    return std::nullopt;
+  }
+  const auto request = read_request(frame.content);
+  if (!request) return not_traffic("has a request that cannot be read");
+  if (request->number == std::numeric_limits<std::uint64_t>::max())
+    return not_traffic("has a request with a number that no server assigns");
+  ++taken_;
+  next_number_ = std::max(next_number_, request->number + 1);
+  if (!how_.request_id.empty() && how_.request_id != request->request_id) return std::nullopt;
+  return run(*request);
+}
+
+auto traffic_replay::run(const recorded_request& recorded) -> replayed_request {
+  replayed_request out;
+  out.number = recorded.number;
+  out.request_id = recorded.request_id;
+  const auto unusable = [&out](std::string why) {
+    out.why = std::move(why);
+    return out;
+  };
+  const auto plan = world_->find(recorded.plan);
+  const auto left_out = left_out_.find(recorded.plan);
+  if (plan == nullptr && left_out == left_out_.end())
+    return unusable("the record does not hold the plan of the request");
+  out.plan = plan != nullptr ? plan->name : left_out->second.name;
+  if (!recorded.redacted.empty()) {
+    out.result = replay_result::redacted;
+    out.why = "the record does not hold " + joined(recorded.redacted) + " of the request, nor what depends on that";
+    return out;
+  }
+  if (recorded.is_timed) {
+    out.result = replay_result::timed;
+    out.why = "time had run out when it was answered (" + std::string(recorded.code) + ")";
+    return out;
+  }
+  if (plan == nullptr) {
+    out.result = replay_result::missing;
+    out.why = left_out->second.why;
+    return out;
+  }
+  auto request = parse_request(recorded.text, world_->declared(),
+                               {.line = 0, .request_id = recorded.head_id, .time = recorded.time});
+  if (!request) return unusable("the request cannot be read: " + request.error().front().message);
+  out.recorded = signed_again(recorded.answer);
+  out.result = replay_result::equal;
+  out.replayed = answer(recorded, plan, std::move(*request), out);
+  if (out.result == replay_result::equal && out.replayed != out.recorded)
+    out.result = out.why.empty() ? replay_result::different : replay_result::missing;
+  return out;
+}
+
+/// Says in `out` which read was missing, and whether the reads cannot be used at all. Cursors of a plan that was
+/// replaced are those of the one that runs: else no answer with one could be equal.
+auto traffic_replay::answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan,
+                            rank_request request, replayed_request& out) -> std::string {
+  const auto reads = replayed_reads::parse(std::string(recorded.reads), world_->declared());
+  if (reads == nullptr) {
+    out.result = replay_result::unusable;
+    out.why = "the reads of the request cannot be read";
+    return {};
+  }
+  if (const auto unfit = fit_to_plan(request, *plan, world_->declared()); !unfit.empty())
+    return to_json(unfit, request.request_id);
+  request.deadline.reset();
+  request.explain = explain_mode::off;
+  std::optional<std::string> identity;
+  if (world_->is_replaced(plan->name) && plan->page_node) {
+    identity = ranking_identity(*plan, request, world_->declared());
+    out.recorded = signed_again(recorded.answer, identity);
+  }
+  if (request.cursor && cursors_ != nullptr && recorded.code != "bad_cursor")
+    if (auto again = cursors_->sign_again(*request.cursor, identity)) request.cursor = std::move(*again);
+  auto work = ranker_->rank(plan, std::move(request), replayed_reads::stores_of(reads));
+  const ranking result = on_->run(std::move(work));
+  if (!reads->missing().empty()) out.why = "the record does not hold " + reads->missing();
+  return to_json(result);
+}
+
+/// The answer with the signature that a replay gives to the cursor of its next page, of that ranking if one is named.
+auto traffic_replay::signed_again(std::string_view answer, std::optional<std::string_view> identity) const
+    -> std::string {
+  constexpr std::string_view before = R"(,"next_cursor":")";
+  std::string out(answer);
+  const std::size_t at = answer.rfind(before);  // within a text its quotes would be escaped
+  if (cursors_ == nullptr || at == std::string_view::npos) return out;
+  const std::size_t begin = at + before.size();
+  const std::size_t size = answer.find('"', begin) - begin;
+  if (const auto again = cursors_->sign_again(answer.substr(begin, size), identity)) out.replace(begin, size, *again);
+  return out;
+}
+
+}  // namespace rankd

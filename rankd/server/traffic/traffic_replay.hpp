@@ -1,0 +1,95 @@
+// rankd/server/traffic/traffic_replay.hpp: runs recorded requests again, on nothing but what was recorded.
+#pragma once
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/server/traffic/traffic_file.hpp>
+#include <rankd/server/traffic/traffic_images.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/runtime/runtime.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// What came of running a request again.
+enum class replay_result : std::uint8_t {
+  equal,      ///< the same bytes
+  different,  ///< other bytes
+  missing,    ///< other bytes, and something was read that the record does not hold; or not run, for lack of that
+  timed,      ///< not run: time had run out, and a replay has other times
+  redacted,   ///< not run: part of the request is not recorded
+  unusable,   ///< not run: the record has no such plan, or the request cannot be read
+};
+
+struct replayed_request {
+  std::uint64_t number = 0;  ///< of the record, from 0 on
+  std::string request_id;
+  std::string plan;
+  replay_result result = replay_result::unusable;
+  std::string recorded;  ///< the answer then, and now; empty where the request was not run
+  std::string replayed;
+  std::string why;  ///< a sentence for `missing`, `timed`, `redacted` and `unusable`
+};
+
+/// Takes the frames of a file in their order, and runs its requests one by one. An answer is compared with the recorded
+/// one byte for byte, but for signatures of cursors: the key is no part of the record.
+/// Threads: one at a time.
+class traffic_replay {
+ public:
+  struct settings {
+    std::vector<std::filesystem::path> plans;  ///< files of plans that take the place of the recorded ones
+    std::string request_id;                    ///< runs that request only; empty: all
+    unsigned workers = 0;                      ///< 0: as many as the machine grants
+  };
+
+  explicit traffic_replay(settings how) : how_(std::move(how)) {}
+  ~traffic_replay();
+
+  /// Gives what came of a request that was to be run. A plan that looks through a file of vectors, or whose substitute
+  /// does, cannot be run: its requests are `missing`.
+  /// Errors: not_traffic for a frame that cannot be read, or before that of the project; the other ones of
+  /// `recorded_world`; no_runtime.
+  auto take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>>;
+
+  /// The plans among those of the settings that no recorded request runs, by their names.
+  [[nodiscard]] auto unused_plans() const -> std::vector<std::string>;
+
+  /// How many requests the record has lost, as the numbers of those that were taken show it.
+  [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return next_number_ - std::min(taken_, next_number_); }
+
+ private:
+  /// A plan that cannot be run.
+  struct left_out_plan {
+    std::string name;
+    std::string why;
+  };
+
+  auto begin(const recorded_project& project) -> braid::checked<void>;
+  auto add(const recorded_plan& plan) -> braid::checked<void>;
+  auto run(const recorded_request& recorded) -> replayed_request;
+  auto answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan, rank_request request,
+              replayed_request& out) -> std::string;
+  [[nodiscard]] auto signed_again(std::string_view answer, std::optional<std::string_view> identity = {}) const
+      -> std::string;
+
+  settings how_;
+  std::unique_ptr<recorded_world> world_;
+  std::map<std::uint32_t, left_out_plan> left_out_;  // by their numbers
+  std::shared_ptr<const page_cursors> cursors_;
+  std::optional<engine> ranker_;  // used by the last tasks of the runtime
+  std::unique_ptr<braid::runtime> on_;
+  std::uint64_t next_number_ = 0;
+  std::uint64_t taken_ = 0;
+};
+
+}  // namespace rankd

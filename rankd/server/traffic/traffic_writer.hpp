@@ -1,0 +1,135 @@
+// rankd/server/traffic/traffic_writer.hpp: records the traffic of a server in a file, by a thread of its own.
+#pragma once
+
+#include <rankd/engine/plans/plan_set.hpp>
+#include <rankd/server/files/append_log.hpp>
+#include <rankd/server/traffic/traffic_file.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// Why a request that was to be recorded is not in the file.
+enum class traffic_loss : std::uint8_t {
+  queue,  ///< too much waits for the disk
+  write,  ///< the system refused to write, or the request is too large for a frame
+  limit,  ///< the file is as large as it may be
+  plan,   ///< the files of its plan are not any more what it was made from
+};
+inline constexpr std::array<std::string_view, 4> traffic_loss_names{"queue", "write", "limit", "plan"};
+
+struct traffic_counts {
+  std::uint64_t recorded = 0;  ///< requests that are in the file
+  std::uint64_t bytes = 0;     ///< of the file
+  std::array<std::uint64_t, traffic_loss_names.size()> lost{};
+
+  [[nodiscard]] auto all_lost() const noexcept -> std::uint64_t;
+};
+
+struct traffic_options {
+  double share = 1;                                   ///< of the requests, evenly spread
+  std::uint64_t max_bytes = std::uint64_t{1} << 30U;  ///< of the file
+  std::size_t max_waiting = std::size_t{64} << 20U;   ///< bytes that wait to be written
+  /// Gives a plan with all that it was made from, but for the numbers. Called by the writing thread.
+  std::function<braid::checked<recorded_plan>(const bound_plan&)> image_of = {};
+  /// Called by the writing thread for a plan that `image_of` has no image of, or one that is too large, once for each.
+  std::function<void(const bound_plan&, const braid::diagnostics&)> on_no_image = {};
+  const braid::clock_source* clock = &braid::steady_time();  ///< read by the writing thread
+};
+
+/// Takes frames from loops, which must not wait for a disk. What is lost is counted, and the numbers of the requests in
+/// the file show it. A plan is written when the first request to it is; one that cannot be is tried again a minute
+/// later, so that its files are not read for each request. What was taken is written before the object is
+/// gone; a program that is killed loses what it took in the last tenth of a second, and perhaps leaves part of a frame.
+/// Threads: any.
+class traffic_writer {
+ public:
+  /// Makes the file, for its owner only. Errors: file_exists, unwritable_file, no_runtime.
+  static auto open(const std::filesystem::path& file, const recorded_project& project, traffic_options options)
+      -> braid::checked<std::unique_ptr<traffic_writer>>;
+  /// Writes to a file that is open and empty. Errors: unwritable_file, no_runtime.
+  static auto on(braid::descriptor file, const recorded_project& project, traffic_options options)
+      -> braid::checked<std::unique_ptr<traffic_writer>>;
+
+  ~traffic_writer();
+  traffic_writer(const traffic_writer&) = delete;
+  auto operator=(const traffic_writer&) -> traffic_writer& = delete;
+
+  /// Whether the next request is among those to record: none is once one was too much for the size of the file.
+  [[nodiscard]] auto wants_next() noexcept -> bool;
+  /// Takes the frame of a request of that plan, and sets its numbers. Blocks: never for long.
+  void add(const plan_handle& plan, std::string_view frame);
+  /// A request that was to be recorded and that no frame holds.
+  void lose(traffic_loss why);
+
+  [[nodiscard]] auto counts() const -> traffic_counts { return log_.counts(); }
+
+ private:
+  friend append_log<traffic_writer>;
+  using counts_type = traffic_counts;
+  struct item {
+    plan_handle plan;
+    std::uint32_t number = 0;  // of the plan
+    std::size_t size = 0;      // of the frame
+  };
+  /// Frames one after the other, and what they are.
+  struct batch {
+    std::string bytes;
+    std::vector<item> items;
+
+    [[nodiscard]] auto empty() const noexcept -> bool { return items.empty(); }
+    [[nodiscard]] auto size() const noexcept -> std::size_t { return bytes.size(); }
+    void clear();
+  };
+  struct known_plan_number {
+    std::weak_ptr<const bound_plan> plan;
+    std::uint32_t number = 0;
+  };
+  /// What became of writing a plan.
+  struct image {
+    bool is_written = false;
+    bool is_reported = false;   // that there is none
+    traffic_loss why{};         // it is not written, as of the last try
+    braid::time_point again{};  // when the next try is
+  };
+
+  traffic_writer(braid::descriptor file, traffic_options options);
+  auto start(const recorded_project& project) -> braid::checked<void>;
+  auto number_of(const plan_handle& plan) -> std::uint32_t;
+  void write(batch& taken, append_then then);
+  auto has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss>;
+  auto write_plan(const plan_handle& plan, std::uint32_t number, image& state) -> std::optional<traffic_loss>;
+  auto write_bytes(std::string_view bytes) -> std::size_t;
+  void count(std::uint64_t recorded, std::uint64_t lost, traffic_loss why);
+
+  traffic_options options_;
+  braid::descriptor file_;                 // this and the next ones: of the writing thread
+  std::uint64_t size_ = 0;                 // of the head and the whole frames
+  std::map<std::uint32_t, image> images_;  // by number of the plan
+  bool is_broken_ = false;                 // part of a frame stands at the end and does not go away
+
+  braid::atomic<bool> is_full_{false};                      // the file; written by the writing thread
+  braid::atomic<std::uint64_t> seen_{0};                    // requests, recorded or not; written by the loops
+  std::map<const bound_plan*, known_plan_number> numbers_;  // this and the next ones: under the mutex of the log
+  std::uint32_t last_plan_ = 0;
+  std::uint64_t next_request_ = 0;
+  append_log<traffic_writer> log_;
+};
+
+}  // namespace rankd
