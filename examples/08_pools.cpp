@@ -74,7 +74,9 @@ void serial_and_blocking(pool& workers) {
   std::atomic<int> sum = 0;
   // [batch]
   const std::vector<std::function<void()>> batch(100, [&sum] { ++sum; });
-  if (!post(workers, [batch] { braid::parallel_for_each(batch, [](const auto& part) { part(); }); }))
+  if (!post(workers, [batch] {
+        braid::parallel_for_each(batch, [](const auto& part) { part(); });
+      }))
     std::puts("no part of it will run");
   // [/batch]
   braid::or_throw(workers.wait_idle());

@@ -62,6 +62,7 @@ module;
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task.hpp>
 #include <braid/task/basic_pool.hpp>
+#include <braid/task/error_callbacks.hpp>
 #include <braid/task/every_options.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/executors.hpp>
@@ -151,6 +152,7 @@ using braid::end_writing;
 using braid::ended;
 using braid::errc;
 using braid::error_callback;
+using braid::error_callbacks;
 using braid::event;
 using braid::every;
 using braid::every_mode;

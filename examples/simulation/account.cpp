@@ -1,4 +1,4 @@
-// examples/simulation/account.cpp: a deposit that loses money once in a while, for docs/simulation.md.
+// examples/simulation/account.cpp: a deposit that sometimes loses money.
 #include <braid/task.hpp>
 
 #include <cstdio>
@@ -38,7 +38,9 @@ int main(int argc, char** argv) {
     for (int deposit = 0; deposit < 2; ++deposit) {
       const auto posted = braid::post(pool, [&savings, is_correct] {
         if (is_correct) return savings.add(100);
-        savings.set_balance(savings.balance() + 100);  // another deposit may come between the two calls
+        savings.set_balance(
+            savings.balance() +
+            100);  // another deposit may come between the two calls
       });
       if (!posted) return 2;
     }
