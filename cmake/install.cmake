@@ -108,7 +108,7 @@ if(TARGET rankd AND NODE_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/dsl/node_mo
   install(CODE "
     set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
     set(compiled node_modules/typescript/lib/tsc.js -b packages/dslc)
-    foreach(step \"\${compiled}\" \"pack.js;tree;\${prefix}/share/rankd\" \"pack.js;tarballs;\${prefix}/share/rankd/npm\")
+    foreach(step \"\${compiled}\" \"pack.js;tree;\${prefix}/share/rankd\" \"pack.js;tarballs;\${prefix}/share/rankd/npm;\${prefix}/bin/rankd\")
       execute_process(COMMAND ${NODE_EXECUTABLE} \${step} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/dsl COMMAND_ERROR_IS_FATAL ANY)
     endforeach()
     file(MAKE_DIRECTORY \"\${prefix}/bin\")

@@ -1,11 +1,12 @@
 // pack.js: makes what dslc is installed from: tarballs for npm, or a folder that holds all that it needs.
 //
-//   node pack.js tarballs DIR   DIR/rankd-plan-VERSION.tgz and DIR/rankd-dslc-VERSION.tgz
-//   node pack.js tree DIR       DIR/node_modules with both, and TypeScript
+//   node pack.js tarballs DIR [RANKD]   DIR/rankd-plan-VERSION.tgz and DIR/rankd-dslc-VERSION.tgz; with the program
+//                                       RANKD, which checks plans, also DIR/rankd-engine-linux-x64-VERSION.tgz
+//   node pack.js tree DIR               DIR/node_modules with the first two, and TypeScript
 //
 // Run `npm ci && npm run build` before. Neither form needs the network, here or where it is installed.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,7 +20,6 @@ const bundled = [
   "@jitl/quickjs-ffi-types",
   "@jitl/quickjs-wasmfile-release-sync",
   "quickjs-emscripten-core",
-  "re2js",
   "smol-toml",
 ];
 
@@ -33,7 +33,7 @@ const isWanted = (file) => !/\.(map|tsbuildinfo)$/.test(file);
 async function stagePlan(folder) {
   const { bindings, loadRegistries } = await import("@rankd/dslc");
   const declared = loadRegistries(join(repository, "registry"), "test");
-  const none = { keys: [], params: [], features: [], endpoints: [], capabilities: [], digests: {} };
+  const none = { keys: [], params: [], endpoints: [], digests: {} };
   cpSync(join(here, "packages/plan/src"), join(folder, "src"), { recursive: true });
   writeFileSync(join(folder, "src/generated.ts"), bindings({ ...declared, ...none }));
   cpSync(join(here, "packages/plan/package.json"), join(folder, "package.json"));
@@ -55,15 +55,43 @@ function stageCompiler(folder) {
   writeJson(join(folder, "package.json"), { ...description, bundleDependencies: bundled });
 }
 
+/** Libraries that every Linux has in the version that programs need. */
+const isOfSystem = (name) => /^(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread)\b/.test(name);
+
+/** The program rankd with the libraries that it was built with, and a script that starts it with these. */
+function stageEngine(folder, program) {
+  const listed = spawnSync("ldd", [program], { encoding: "utf8" });
+  if (listed.status !== 0) throw new Error(`ldd ${program} failed: ${listed.stderr}`);
+  mkdirSync(join(folder, "bin"), { recursive: true });
+  mkdirSync(join(folder, "lib"));
+  for (const [, name, file] of listed.stdout.matchAll(/^\s*(\S+) => (\S+) \(/gm))
+    if (!isOfSystem(name)) cpSync(realpathSync(file), join(folder, "lib", name));
+  cpSync(program, join(folder, "lib/rankd"));
+  const script = '#!/bin/sh\nlib=$(dirname "$(readlink -f "$0")")/../lib\n';
+  writeFileSync(join(folder, "bin/rankd"), `${script}LD_LIBRARY_PATH=$lib exec "$lib/rankd" "$@"\n`, { mode: 0o755 });
+  cpSync(join(repository, "LICENSE"), join(folder, "LICENSE"));
+  const { version, license, engines } = readJson(join(here, "packages/dslc/package.json"));
+  writeJson(join(folder, "package.json"), {
+    name: `@rankd/engine-${process.platform}-${process.arch}`,
+    version,
+    description: "The program rankd, by which dslc checks plans and runs their tests",
+    license,
+    files: ["bin", "lib"],
+    os: [process.platform],
+    cpu: [process.arch],
+    engines,
+  });
+}
+
 function npmPack(folder, out) {
   const args = ["pack", folder, "--pack-destination", out, "--offline", "--ignore-scripts", "--loglevel=error"];
   const done = spawnSync("npm", args, { stdio: ["ignore", "ignore", "inherit"], cwd: folder });
   if (done.status !== 0) throw new Error(`npm pack of ${basename(folder)} failed`);
 }
 
-async function main([form, to]) {
+async function main([form, to, program]) {
   if (!["tarballs", "tree"].includes(form) || to === undefined) {
-    process.stderr.write("usage: node pack.js tarballs|tree DIR\n");
+    process.stderr.write("usage: node pack.js tarballs DIR [RANKD] | tree DIR\n");
     return 2;
   }
   const out = resolve(to);
@@ -83,6 +111,11 @@ async function main([form, to]) {
   } else {
     npmPack(plan, out);
     npmPack(compiler, out);
+    if (program !== undefined) {
+      const engine = join(folder, scope, "engine");
+      stageEngine(engine, resolve(program));
+      npmPack(engine, out);
+    }
     rmSync(folder, { recursive: true });
   }
   return 0;

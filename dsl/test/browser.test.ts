@@ -11,7 +11,7 @@ import { loadProject } from "@rankd/dslc";
 import { sha256 } from "../packages/dslc/dist/browser_host.js";
 import { browserProject } from "../packages/dslc/dist/browser_project.js";
 import { browserScript } from "../packages/dslc/dist/bundle.js";
-import type { Diagnostic } from "../packages/dslc/dist/diagnostic.js";
+import type { Diagnostic, Place } from "../packages/dslc/dist/diagnostic.js";
 import type { NodeOption } from "../packages/dslc/dist/options.js";
 import { repository, scratchFolder } from "./support.js";
 
@@ -20,6 +20,7 @@ interface Answer {
   readonly artifact?: string | null;
   readonly diagnostics?: readonly Diagnostic[];
   readonly options?: readonly NodeOption[];
+  readonly places?: Readonly<Record<string, Place>>;
   readonly error?: string;
 }
 
@@ -82,8 +83,9 @@ test("the script compiles the plans of all demos to the bytes that dslc build ha
     for (const name of readdirSync(join(folder, "plans")).filter((each) => each.endsWith(".plan.ts"))) {
       const file = `plans/${name}`;
       const text = readFileSync(join(folder, file), "utf8");
-      const { artifact, diagnostics, options, ...rest } = await ask({ file, text });
+      const { artifact, diagnostics, options, places, ...rest } = await ask({ file, text });
       assert.deepEqual([rest, diagnostics], [{ file }, []]);
+      assert.equal(places!["/plan_name"]!.file, file);
       assert.equal(artifact, readFileSync(join(folder, file.replace(".plan.ts", ".json")), "utf8"), file);
       assert.ok(options!.some((each) => each.why === ""));
       ++compared;

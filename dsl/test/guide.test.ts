@@ -43,7 +43,6 @@ test("every example compiles, and runs", async () => {
     writeFileSync(join(folder, "plans", `${name}.json`), artifact!);
   }
   for (const { name } of compiled) {
-    if (rankd === undefined) continue;
     const done = spawnSync(rankd, ["rank", "--project", folder, "--plan", name, "--request", requestOf(name)], {
       encoding: "utf8",
     });

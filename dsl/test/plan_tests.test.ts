@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { loadProject } from "@rankd/dslc";
 
 import { testsOf } from "../packages/dslc/dist/folder.js";
-import { compilerFor, dslc, expectedIn, patient, repository, scratchFolder, writeFiles } from "./support.js";
+import { compilerFor, dslc, expectedIn, patient, rankd, repository, scratchFolder, writeFiles } from "./support.js";
 
 const command = join(repository, "dsl/packages/dslc/bin/dslc.js");
 const head = 'import { defineTests, EP, Key } from "@rankd/plan";\n';
@@ -128,7 +128,7 @@ const small = `${head}export default defineTests("feed", ({ test }) => {
 });
 `;
 
-/** A project with a plan and its tests, and a program in place of rankd that prints its arguments and ends by 7. */
+/** A project with a plan and its tests, and a program in place of rankd that checks, and otherwise prints its arguments. */
 function projectFolder(): string {
   const made = scratchFolder();
   cpSync(join(repository, "registry"), join(made, "registry"), { recursive: true });
@@ -136,7 +136,7 @@ function projectFolder(): string {
     "rankd.toml": 'name = "x"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\n',
     "plans/feed.plan.ts": plan,
     "plans/feed.test.ts": small,
-    fake: '#!/bin/sh\necho "$@"\nexit 7\n',
+    fake: `#!/bin/sh\n[ "$1" != check ] || exec '${rankd}' "$@"\necho "$@"\nexit 7\n`,
   });
   chmodSync(join(made, "fake"), 0o755);
   return made;
@@ -172,7 +172,7 @@ test("build writes tests beside plans, and the index lists plans alone", async (
 
 test("test compiles, and then runs rankd, whose status is its own", () => {
   const made = projectFolder();
-  const all = processOf(made, ["test", "--rankd", "./fake"]);
+  const all = processOf(made, ["test", "--engine", "./fake"]);
   assert.deepEqual([all.status, all.err, all.out], [7, "", `test --project ${made}\n`]);
   assert.ok(existsSync(join(made, "plans/feed.tests.json")));
   const one = processOf(made, ["test", "plans/feed.test.ts", "--only", "rows", "--json"], {
@@ -183,14 +183,14 @@ test("test compiles, and then runs rankd, whose status is its own", () => {
 
 test("test says why it cannot run", async () => {
   const made = projectFolder();
-  const missing = await dslc(made, "test", "--rankd", "./none");
+  const missing = await dslc(made, "test", "--engine", "./none");
   assert.equal(missing.status, 1);
-  assert.match(missing.err, /^dslc: the tests are compiled, and \.\/none that runs them is not there; --rankd or/);
+  assert.match(missing.err, /^dslc: \.\/none, which checks plans, is not there; --engine or the environment's RANKD/);
   assert.match((await dslc(made, "test", "plans/feed.plan.ts")).err, /feed\.plan\.ts defines no tests/);
   assert.equal((await dslc(made, "test", "--out", "x")).status, 2);
   assert.equal((await dslc(made, "build", "--only", "x")).status, 2);
   writeFileSync(join(made, "plans/feed.test.ts"), small.replace("[1, 2, 3]", "1"));
-  const wrong = await dslc(made, "test", "--rankd", "./fake");
+  const wrong = await dslc(made, "test", "--engine", "./fake");
   assert.deepEqual([wrong.status, wrong.out], [1, ""]);
   assert.match(wrong.err, /^plans\/feed\.test\.ts:3:67: type_error: /);
 });

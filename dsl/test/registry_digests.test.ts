@@ -4,10 +4,10 @@ import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { loadRegistries, parseExact, sha256, validate } from "@rankd/dslc";
+import { loadRegistries, sha256 } from "@rankd/dslc";
 
 import { digestsForPlan, digestsForTests } from "../packages/dslc/dist/registry_digests.js";
-import { project, repository, scratchFolder, writeFiles } from "./support.js";
+import { engineFor, project, repository, scratchFolder, writeFiles } from "./support.js";
 
 const ops = join(repository, "registry/ops.toml");
 const basis: Readonly<Record<string, string>> = {
@@ -37,7 +37,7 @@ function declaredWith(changes: Readonly<Record<string, string>> = {}) {
 function digestsOf(declared = declaredWith()): Record<string, string> {
   return Object.fromEntries(
     [...declared.entryDigests].flatMap(([registry, entries]) =>
-      [...entries.values()].map(({ id, sha256: digest }) => [`${registry}/${id}`, digest]),
+      [...entries].map(([id, digest]) => [`${registry}/${id}`, digest]),
     ),
   );
 }
@@ -105,7 +105,7 @@ test("an artifact has the digests of what it refers to, wherever it does", () =>
       endpoints: ["ep_0001"],
     },
   );
-  assert.equal(found["keys"]!["1001"], project.declared.entryDigests.get("keys")!.get("1001")!.sha256);
+  assert.equal(found["keys"]!["1001"], project.declared.entryDigests.get("keys")!.get("1001"));
 });
 
 test("the artifact of tests has the digests of what its expectations have by number", () => {
@@ -118,23 +118,21 @@ test("the artifact of tests has the digests of what its expectations have by num
   assert.deepEqual(Object.keys(found["keys"]!).sort(), ["1", "2001", "3001"]);
 });
 
-test("a plan holds against the entries that it refers to, and the diagnostic names the one that has changed", () => {
+test("a plan holds against the entries that it refers to, and the diagnostic names the one that has changed", async () => {
   const folder = scratchFolder();
-  cpSync(join(repository, "registry"), folder, { recursive: true });
-  const keys = readFileSync(join(folder, "keys.toml"), "utf8");
-  const artifact = parseExact(readFileSync(join(repository, "plans/compiled/reels_plan_a.json"))).value;
-  const problems = () => validate(artifact, { declared: loadRegistries(folder, "test", ops) });
-
-  writeFiles(folder, { "keys.toml": keys.replace('name = "model_score_1"', 'name = "other_score"') });
-  assert.deepEqual(problems(), []);
-  writeFiles(folder, { "keys.toml": keys.replace('name = "final_score"', 'name = "last_score"') });
-  assert.deepEqual(problems(), [
-    {
-      code: "registry_changed",
-      pointer: "/registry_digests/keys/2001",
-      message: "key `2001` (last_score) is not declared as it was when the plan was built",
-      hint: "build again with `dslc build`, or declare it as it was",
-      node: "",
-    },
-  ]);
+  cpSync(join(repository, "registry"), join(folder, "registry"), { recursive: true });
+  writeFiles(folder, { "rankd.toml": 'name = "x"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\n' });
+  const keys = readFileSync(join(folder, "registry/keys.toml"), "utf8");
+  const own = engineFor(folder);
+  const problemsWith = async (from: string, to: string) => {
+    writeFiles(folder, { "registry/keys.toml": keys.replace(from, to) });
+    assert.deepEqual(await own.open(), []);
+    return (await own.planFile(join(repository, "plans/compiled/reels_plan_a.json"), undefined)).problems;
+  };
+  assert.deepEqual(await problemsWith('name = "model_score_1"', 'name = "other_score"'), []);
+  const [problem, ...others] = await problemsWith('name = "final_score"', 'name = "last_score"');
+  assert.deepEqual(others, []);
+  assert.equal(problem!.code, "registry_changed");
+  assert.equal(problem!.pointer, "/registry_digests/keys/2001");
+  assert.match(problem!.message, /^key `2001` \(last_score\) is not declared as it was when the plan was built/);
 });

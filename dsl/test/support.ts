@@ -6,7 +6,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { after } from "node:test";
 
-import { Compiler, loadProject, type Project } from "@rankd/dslc";
+import { Compiler, Engine, loadProject, type Project } from "@rankd/dslc";
 
 import { main } from "../packages/dslc/dist/cli.js";
 
@@ -17,12 +17,31 @@ export const cases = join(repository, "dsl", "test", "cases");
 /** The repository as a project. */
 export const project: Project = loadProject(repository);
 
-/** The engine, where it is built: tests that ask it are left out without one. */
-export const rankd = [
-  process.env["RANKD"] ?? "",
-  join(repository, "build/release/bin/rankd"),
-  join(repository, "build/dev/bin/rankd"),
-].find((each) => each !== "" && existsSync(each));
+function builtRankd(): string {
+  const found = [
+    process.env["RANKD"] ?? "",
+    join(repository, "build/release/bin/rankd"),
+    join(repository, "build/dev/bin/rankd"),
+  ].find((each) => each !== "" && existsSync(each));
+  assert.ok(found !== undefined, "the tests need the engine: build rankd, or name it by RANKD");
+  return found;
+}
+
+/** The engine, which every command in the tests finds. */
+export const rankd = builtRankd();
+process.env["RANKD"] = rankd;
+
+/** The engine for a project, which ends after the tests of a file. */
+export function engineFor(root: string): Engine {
+  const made = new Engine(rankd, root);
+  after(() => {
+    made.close();
+  });
+  return made;
+}
+
+/** The engine for the registries of the repository. */
+export const engine = engineFor(repository);
 
 /** A folder that is gone after the tests of a file. */
 export function scratchFolder(): string {
@@ -36,13 +55,14 @@ export function scratchFolder(): string {
 /** A compiler of the repository's registries, for plans in `root`, which is closed after the tests of a file. */
 export function compilerFor(
   root: string,
-  more: { types?: "with types" | "without types"; timeMs?: number; memoryMb?: number } = {},
+  more: { types?: "with types" | "without types"; timeMs?: number; memoryMb?: number; checks?: "nothing" } = {},
 ): Compiler {
   // The tests run on machines with much else to do: only what looks at limits has small ones.
   const compiler = new Compiler(project, {
     root,
     limits: { timeMs: more.timeMs ?? 20_000, memoryMb: more.memoryMb ?? 64 },
     types: more.types ?? "with types",
+    checker: more.checks === "nothing" ? undefined : engine,
   });
   after(() => compiler.close());
   return compiler;

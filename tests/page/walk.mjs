@@ -32,6 +32,7 @@ const shown = new Set(['slow_node', 'missing_item', 'changed_weight', 'two_versi
   'edited_plan', 'edited_node']); // in docs/page.md
 const complaints = [];
 const rankd = resolve(options.rankd);
+process.env.RANKD = rankd; // by which dslc checks
 const running = [];
 let project = ''; // each scheme has one of its own
 let artifact = '';

@@ -50,6 +50,16 @@ auto find_compiler(const fs::path& root, const std::string& path) -> std::string
   return {};
 }
 
+namespace {
+
+/// Returns the path of this program, or nothing if the system does not know it.
+auto own_program() -> std::string {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).string();
+}
+
+}  // namespace
+
 auto open_drafts(const fs::path& root, plan_library& library, const std::string& compiler)
     -> std::unique_ptr<draft_plans> {
   const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing of ours changes it
@@ -60,7 +70,7 @@ auto open_drafts(const fs::path& root, plan_library& library, const std::string&
     return nullptr;
   }
   return std::make_unique<draft_plans>(
-      draft_plans::settings{.compiler = {.program = std::move(program), .project = root},
+      draft_plans::settings{.compiler = {.program = std::move(program), .project = root, .engine = own_program()},
                             .bind = [&library](const std::string& artifact, const std::string& name) {
                               return library.try_artifact(artifact, name);
                             }});

@@ -3,6 +3,16 @@
 const maxWaitMs = 60_000; // for an answer of the worker; one that takes longer is ended
 const maxFailures = 3; // then the server compiles from then on
 
+/** The diagnostics of the server with the places of the parts of the artifact that they are about, or around these. */
+function placed(diagnostics, places) {
+  return diagnostics.map((each) => {
+    let at = each.pointer;
+    while (places[at] === undefined && at !== '') at = at.slice(0, at.lastIndexOf('/'));
+    // The sentence need not name the place as well.
+    return { ...each, message: each.message.replace(/ \([^()]+:\d+:\d+\)$/, ''), place: places[at] ?? null };
+  });
+}
+
 /** The policy of the page lets scripts be loaded by this name and that of the layout alone. */
 function workerUrl() {
   const url = new URL('./compiler.js', import.meta.url).href;
@@ -26,11 +36,13 @@ export class Compiling {
     const path = `v1/plans/${encodeURIComponent(plan)}/draft`;
     const made = this.isReady && this.plan === plan ? await this.here(text) : null;
     if (made) {
-      const { file, diagnostics, options, artifact } = made;
+      const { file, diagnostics, options, artifact, places } = made;
       // The server keeps no draft of a text that is wrong, so it has to know of that, too.
       const bound = await this.ask(path, JSON.stringify({ artifact: artifact ?? '' }));
       if (artifact === null) return { file, diagnostics, options, plan: null, isLocal: true };
       if (bound.plan !== null) return { file, diagnostics: [], options, plan: bound.plan, isLocal: true };
+      if (!bound.diagnostics.some((each) => each.code === 'registry_changed'))
+        return { file, diagnostics: placed(bound.diagnostics, places), options, plan: null, isLocal: true };
       this.isReady = false; // it was made by registries that are not those of the server any more
     }
     const answer = await this.ask(path, JSON.stringify({ text }));

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace rankd {
 namespace {
@@ -117,8 +118,10 @@ auto compiler_process::ask_here(const std::string& question, const std::function
     }
     const bool is_new = running_ == nullptr;
     if (is_new) {
+      std::vector<std::string> arguments{"serve", "--project", how_.project.string()};
+      if (!how_.engine.empty()) arguments.insert(arguments.end(), {"--engine", how_.engine});
       auto begun = braid::child_process::start(on_->io(), {.program = how_.program,
-                                                           .arguments = {"serve", "--project", how_.project.string()},
+                                                           .arguments = std::move(arguments),
                                                            .in = braid::child_process::stream::pipe,
                                                            .out = braid::child_process::stream::pipe});
       if (!begun) co_return failed(how_.program, begun.error().message());

@@ -27,6 +27,7 @@ class compiler_process {
   struct settings {
     std::string program;                                 ///< a path, or a name that is looked for in PATH
     std::filesystem::path project;                       ///< the folder with rankd.toml
+    std::string engine = {};                             ///< the rankd that it checks plans by; empty: it looks for one
     braid::duration max_wait = std::chrono::minutes(1);  ///< for an answer; a process that takes longer is killed
     std::size_t max_answer = std::size_t{64} << 20U;     ///< bytes; a process that writes more is killed
   };

@@ -45,6 +45,14 @@ TEST_CASE("a process answers as long as it stays, and is started again where it 
   CHECK(one.ask("{5}").value() == "again: {5}");
 }
 
+TEST_CASE("a process is told which engine checks plans") {
+  const braid::testing::scratch_folder folder;
+  const auto program = folder.write("dslc", "#!/bin/sh\nread -r line; echo \"$*\"\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  compiler_process one({.program = program.string(), .project = "here", .engine = "/bin/rankd"});
+  CHECK(one.ask("{1}").value() == "serve --project here --engine /bin/rankd");
+}
+
 TEST_CASE("a process that writes a line without end is killed at the bound of its answer") {
   const braid::testing::scratch_folder folder;
   const auto program = folder.write("dslc", "#!/bin/sh\nexec tr '\\0' '[' < /dev/zero\n");

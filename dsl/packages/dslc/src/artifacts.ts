@@ -1,5 +1,5 @@
 // artifacts.ts: what was compiled, as files.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { artifactNameOf, type Compiled } from "./compile.js";
@@ -19,8 +19,18 @@ export function artifactsOf(compiled: readonly Compiled[], folder: string): Arti
   );
 }
 
-/** Writes them. `all`: the folder shall have none but these, and an index; where there is one it is kept up to date. */
+/** The text of a file; empty if it cannot be read. */
+export function readOrEmpty(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Writes those that differ from what is there. `all`: the folder shall have none but these, and an index; where there is one it is kept up to date. */
 export function writeArtifacts(compiled: readonly Compiled[], folder: string, which: "some" | "all" = "some"): void {
-  for (const { file, artifact } of artifactsOf(compiled, folder)) replaceFile(file, artifact);
+  for (const { file, artifact } of artifactsOf(compiled, folder))
+    if (readOrEmpty(file) !== artifact) replaceFile(file, artifact);
   if (which === "all" || existsSync(join(folder, "index.json"))) writeIndex(folder);
 }

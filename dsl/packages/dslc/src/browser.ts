@@ -5,6 +5,8 @@ import { fs, mount } from "./browser_host.js";
 import { Compiler } from "./compile.js";
 import { loadProject } from "./project.js";
 
+// Artifacts are checked by the server that served the page: it gets them from the page, which has their places.
+
 /** What the page sends: a project and its files by absolute path, or a text in place of a file. */
 type Message =
   | {
@@ -62,8 +64,8 @@ async function answerTo(message: Message): Promise<object> {
   if (compiler === undefined) throw new Error("there is no project yet");
   const file = `${root}/${message.file}`;
   const [compiled] = await compiler.compile([file], new Map([[file, message.text]]));
-  const { diagnostics, artifact = null, options } = compiled!;
-  return { file: message.file, diagnostics, artifact, options: options?.() ?? [] };
+  const { diagnostics, artifact = null, options, places = [] } = compiled!;
+  return { file: message.file, diagnostics, artifact, options: options?.() ?? [], places: Object.fromEntries(places) };
 }
 
 let last: Promise<unknown> = Promise.resolve();

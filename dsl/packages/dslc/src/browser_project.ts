@@ -5,7 +5,8 @@ import { basename, join } from "node:path";
 import { standardFolder } from "./bundle.js";
 import { filesBelow } from "./folder.js";
 import { isInProject, libraryFolder } from "./plan_files.js";
-import { filesOfProject, type Project, ProjectError } from "./project.js";
+import { filesOfProject, type Project } from "./project.js";
+import { ProjectError } from "./project_error.js";
 
 const maxBytes = 16 << 20;
 

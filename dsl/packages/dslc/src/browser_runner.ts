@@ -23,6 +23,11 @@ export class Runner {
 
   constructor(private readonly setup: Setup) {}
 
+  /** There is no worker to start. */
+  begin(): void {
+    return;
+  }
+
   async run(task: Omit<Task, "number">): Promise<Result> {
     try {
       this.interpret ??= await newInterpreter(this.setup, variant, quickjsWasm);

@@ -2,23 +2,21 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
-import { artifactsOf, writeArtifacts } from "./artifacts.js";
+import { artifactsOf, readOrEmpty, writeArtifacts } from "./artifacts.js";
 import { bindings } from "./bindings.js";
+import type { Problem } from "./checker.js";
 import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
-import { type Diagnostic, printable, toLine } from "./diagnostic.js";
-import { comparePlans, comparisonJson, comparisonText, type RightArtifact } from "./diff_report.js";
-import { parseExact } from "./exact_json.js";
+import { type Diagnostic, printable, startOf, toLine } from "./diagnostic.js";
+import { Engine, findEngine, type Side } from "./engine.js";
 import { artifactsIn, isIndexStale, leftIn, sourcesOf, testsOf } from "./folder.js";
-import { fragmentsOf, outdatedIn, publish } from "./fragment_index.js";
-import { usesOf } from "./fragments.js";
+import { fragmentsOf, outdatedIn, publish, usesOf } from "./fragment_index.js";
 import { definesTests, testArtifact } from "./plan_tests.js";
-import { findProject, loadProject, type Project, ProjectError } from "./project.js";
-import type { Problem } from "./reader.js";
-import { RegistryError } from "./registry_files.js";
+import { findProject, loadProject, type Project } from "./project.js";
+import { ProjectError, TomlSyntaxError } from "./project_error.js";
+import { projectFault, RegistryError } from "./registry_files.js";
 import { serve } from "./serve.js";
 import { runTests, withPlans } from "./test_run.js";
 import { typesFolder, writeTypes } from "./types.js";
-import { judge } from "./validate.js";
 import { watch } from "./watch.js";
 import { reasonOf, removeFile, replaceFile } from "./write.js";
 
@@ -36,7 +34,8 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
 
   --out DIR           build, watch: where artifacts go; default: the project's folder of plans
   --only TEXT         test: run only tests with this text in their names
-  --rankd FILE        test: the program rankd; default: what RANKD names, or the one in the path
+  --engine FILE       the program rankd, which checks plans and runs tests; default: what RANKD names, or that of the
+                      package @rankd/engine-linux-x64, or the one in the path
   --out FILE          bindings: write the tokens and methods as one module, and nothing else
   --project DIR       the folder with rankd.toml; default: at or above the first file, or here
   --root DIR          paths in artifacts are relative to it; default: the project
@@ -46,9 +45,12 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   --memory-limit-mb N memory that each plan may take; default ${defaultLimits.memoryMb}
   --help              this text
 
-Exit status: 0 success, 1 a plan is wrong or a test fails, 2 wrong usage.
-Of diff: 0 the plans do the same, 1 they differ, 2 every error. Of outdated: 1 too where a use is older.
+Exit status: 0 success, 1 a plan is wrong or a test fails, 2 wrong usage, 3 nothing was checked: there is no rankd.
+Of diff: 0 the plans do the same, 1 they differ, 2 every error. Of outdated: 1 too if a use is older.
 `;
+
+/** The exit status of a command that found nothing wrong and checked nothing. */
+const notChecked = 3;
 
 class UsageError extends Error {}
 
@@ -60,7 +62,7 @@ export interface Options {
   readonly project: string | undefined;
   readonly root: string | undefined;
   readonly only: string | undefined;
-  readonly rankd: string | undefined;
+  readonly engine: string | undefined;
   readonly isVerify: boolean;
   readonly isJson: boolean;
   readonly timeMs: number;
@@ -68,7 +70,7 @@ export interface Options {
 }
 
 const commands = ["build", "check", "watch", "test", "diff", "bindings", "publish", "outdated", "serve"];
-const valued = ["--out", "--project", "--root", "--only", "--rankd", "--time-limit-ms", "--memory-limit-mb"];
+const valued = ["--out", "--project", "--root", "--only", "--engine", "--time-limit-ms", "--memory-limit-mb"];
 
 function parse(args: readonly string[]): Options {
   const [command = "", ...rest] = args;
@@ -91,8 +93,7 @@ function parse(args: readonly string[]): Options {
     throw new UsageError("publish takes no files: it records all fragments");
   if (command === "serve" && files.length > 0) throw new UsageError("serve takes no files");
   if (command === "diff" && files.length !== 2) throw new UsageError("diff wants two plans");
-  for (const option of ["--only", "--rankd"])
-    if (command !== "test" && values.has(option)) throw new UsageError(`${option} is an option of test`);
+  if (command !== "test" && values.has("--only")) throw new UsageError("--only is an option of test");
   if (command === "test" && values.has("--out")) throw new UsageError("--out is no option of test");
   const number = (name: string, otherwise: number): number => {
     const value = Number(values.get(name) ?? otherwise);
@@ -106,7 +107,7 @@ function parse(args: readonly string[]): Options {
     project: values.get("--project"),
     root: values.get("--root"),
     only: values.get("--only"),
-    rankd: values.get("--rankd"),
+    engine: values.get("--engine"),
     isVerify: flags.has("--verify"),
     isJson: flags.has("--json"),
     timeMs: number("--time-limit-ms", defaultLimits.timeMs),
@@ -137,15 +138,46 @@ export async function main(args: readonly string[], to: Output = standardOutput)
   try {
     const options = parse(args);
     for (const file of options.files) if (!existsSync(file)) throw new ProjectError(`${file} is not there`);
-    const project = loadProject(
-      options.project ?? findProject(options.files[0] === undefined ? "." : dirname(options.files[0])),
-    );
-    return await run(options, project, to);
+    const root = options.project ?? findProject(options.files[0] === undefined ? "." : dirname(options.files[0]));
+    const program = findEngine(options.engine, root);
+    const engine = program === undefined ? undefined : new Engine(program, root);
+    try {
+      return await run(options, await openProject(root, engine), { engine, program }, to);
+    } finally {
+      engine?.close();
+    }
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
     reportError(error, args, to);
     return error instanceof UsageError || args[0] === "diff" ? 2 : 1;
   }
+}
+
+/** The rules of the engine, if its program was found. */
+interface Rules {
+  readonly engine: Engine | undefined;
+  readonly program: string | undefined;
+}
+
+const unchecked =
+  "dslc: nothing was checked, because there is no rankd: install @rankd/engine-linux-x64, or name the program by --engine\n";
+
+/** Reads a project, which the engine checks meanwhile. */
+async function openProject(root: string, engine: Engine | undefined): Promise<Project> {
+  const opening = engine?.open();
+  opening?.catch(() => undefined); // it is awaited after the project was read
+  let project: Project | undefined;
+  let fault: unknown;
+  try {
+    project = loadProject(root);
+  } catch (error) {
+    if (!(error instanceof TomlSyntaxError)) throw error;
+    fault = error;
+  }
+  const problems = (await opening) ?? [];
+  if (problems.length > 0) throw projectFault(problems, root);
+  if (project === undefined) throw fault;
+  return project;
 }
 
 /** What is wrong with registries has places, as what is wrong with plans has; anything else is one sentence. */
@@ -155,7 +187,8 @@ function reportError(error: Error, args: readonly string[], to: Output): void {
   else to.err(`${error.message}\n`);
 }
 
-async function run(options: Options, project: Project, to: Output): Promise<number> {
+async function run(options: Options, project: Project, rules: Rules, to: Output): Promise<number> {
+  const { engine } = rules;
   if (options.command === "bindings") {
     const generated = bindings(project.declared);
     if (options.out === undefined) writeTypes(project, generated);
@@ -165,28 +198,35 @@ async function run(options: Options, project: Project, to: Output): Promise<numb
   const compiler = new Compiler(project, {
     limits: { timeMs: options.timeMs, memoryMb: options.memoryMb },
     ...(options.root === undefined ? {} : { root: options.root }),
+    checker: engine,
   });
   try {
-    if (options.command === "diff") return await diff(options, project, compiler, to);
+    if (options.command === "diff") return await diff(options, compiler, engine, to);
     if (options.command === "serve") return await serve(project, compiler, process.stdin, process.stdout);
-    if (options.command === "publish") return await publishAll(options, project, compiler, to);
-    if (options.command === "outdated") return await outdated(options, project, compiler, to);
+    if (options.command === "publish") return await publishAll(options, project, compiler, engine, to);
+    if (engine === undefined && options.command === "test")
+      throw new ProjectError(
+        "there is no rankd to run tests: install @rankd/engine-linux-x64, or name the program by --engine",
+      );
+    if (engine === undefined) to.err(unchecked);
+    if (options.command === "outdated") return await outdated(options, project, compiler, engine, to);
     const files = filesOf(options, project);
     // Editors know what the compiler knows, once they have been told at all.
     if (options.command !== "check" && !options.isVerify && existsSync(typesFolder(project)))
       writeTypes(project, bindings(project.declared));
     let isStale = false;
     const once = async (changed: readonly string[]): Promise<readonly Compiled[]> => {
-      const compiled = await compileAll(changed, project, compiler);
-      report(compiled, options, to);
+      const compiled = await compileAll(changed, compiler, engine);
+      report(compiled, options, to, engine);
       if (options.command !== "check") isStale = finish(compiled, options, project, to);
       return compiled;
     };
     if (options.command === "watch") return await watch(files, once);
     const compiled = await once(files);
     if (options.command === "test" && compiled.every((each) => each.diagnostics.length === 0))
-      return runTests(project, options);
-    return compiled.every((each) => each.diagnostics.length === 0) && !isStale ? 0 : 1;
+      return runTests(project, options, rules.program!);
+    if (isStale || compiled.some((each) => each.diagnostics.length > 0)) return 1;
+    return engine === undefined ? notChecked : 0;
   } finally {
     await compiler.close();
   }
@@ -201,52 +241,48 @@ function filesOf(options: Options, project: Project): readonly string[] {
 /** Of artifacts, `names` says whether their plans must be called as their files. */
 async function compileAll(
   files: readonly string[],
-  project: Project,
   compiler: Compiler,
+  engine: Engine | undefined,
   names: "names of files" | "any names" = "names of files",
 ): Promise<Compiled[]> {
   const plans = files.filter((file) => !file.endsWith(".json"));
   const compiled = plans.length === 0 ? [] : await compiler.compile(plans);
   const stemOf = (file: string): string | undefined =>
     names === "any names" ? undefined : planNameOf(file.replace(/\.json$/, ".ts"));
-  return files.map((file) => (file.endsWith(".json") ? checkArtifact(file, project, stemOf(file)) : compiled.shift()!));
-}
-
-function readBytes(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new ProjectError(`${file} cannot be read: ${reasonOf(error)}`);
-  }
+  return await Promise.all(
+    files.map((file) => (file.endsWith(".json") ? checkArtifact(file, engine, stemOf(file)) : compiled.shift()!)),
+  );
 }
 
 /** An artifact that was made elsewhere, held against the rules; `stem` is the name that its plan must have, if any. */
-function checkArtifact(file: string, project: Project, stem: string | undefined): Compiled {
+async function checkArtifact(file: string, engine: Engine | undefined, stem: string | undefined): Promise<Compiled> {
   if (file.endsWith(testArtifact)) throw new ProjectError(`${file} has tests, which rankd test checks, and no plan`);
-  const bytes = readBytes(file);
-  const { value, problems } = parseExact(bytes);
-  const rules = { declared: project.declared, stem, bytes: bytes.length };
-  const said = problems.length > 0 ? { problems, warnings: [] } : judge(value, rules);
-  const place = { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ProjectError(`${file} cannot be read: ${reasonOf(error)}`);
+  }
+  const verdict = await engine?.planFile(file, stem);
   const placed = ({ code, pointer, message, hint }: Problem): Diagnostic => ({
     code,
     pointer,
     message: `${pointer}: ${message}`,
     hint,
-    place,
+    place: startOf(file),
   });
-  const diagnostics = said.problems.map(placed);
+  const diagnostics = (verdict?.problems ?? []).map(placed);
   return {
     file,
     name: planNameOf(file),
-    artifact: diagnostics.length === 0 ? bytes.toString("utf8") : undefined,
+    artifact: diagnostics.length === 0 ? text : undefined,
     diagnostics,
-    warnings: said.warnings.map(placed),
+    warnings: (verdict?.warnings ?? []).map(placed),
     sources: [file],
   };
 }
 
-function report(compiled: readonly Compiled[], options: Options, to: Output): void {
+function report(compiled: readonly Compiled[], options: Options, to: Output, engine: Engine | undefined): void {
   // Of tests that run, standard output has the outcome.
   if (options.command === "test" && compiled.every((each) => each.diagnostics.length === 0)) return;
   if (options.isJson) {
@@ -258,6 +294,7 @@ function report(compiled: readonly Compiled[], options: Options, to: Output): vo
           diagnostics,
           ...(warnings.length === 0 ? {} : { warnings }),
         })),
+        ...(engine === undefined ? { checked: false } : {}),
       })}\n`,
     );
     return;
@@ -303,34 +340,38 @@ function wholeText(compiled: readonly Compiled[]): string {
   return `${compiled.length} ${compiled.some(({ file }) => definesTests(file)) ? "files" : "plans"}`;
 }
 
-function readOrEmpty(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
-}
-
-async function diff(options: Options, project: Project, compiler: Compiler, to: Output): Promise<number> {
-  const compiled = await compileAll(options.files, project, compiler, "any names");
-  const [before, after] = compiled.map(({ artifact }): RightArtifact | undefined => {
-    const bytes = Buffer.from(artifact ?? "");
-    return artifact === undefined ? undefined : { bytes, value: parseExact(bytes).value };
-  });
+async function diff(options: Options, compiler: Compiler, engine: Engine | undefined, to: Output): Promise<number> {
+  if (engine === undefined)
+    throw new ProjectError(
+      "there is no rankd to compare plans: install @rankd/engine-linux-x64, or name the program by --engine",
+    );
+  const compiled = await compileAll(options.files, compiler, engine, "any names");
+  const sides = compiled.flatMap(({ file, artifact }): Side[] =>
+    artifact === undefined ? [] : [file.endsWith(".json") ? { file: resolve(file) } : { artifact }],
+  );
+  const [before, after] = sides;
   if (before === undefined || after === undefined) {
-    report(compiled, options, to);
+    report(compiled, options, to, engine);
     return 2;
   }
-  const found = comparePlans(before, after, project);
-  to.out(options.isJson ? comparisonJson(found) : comparisonText(found));
-  return found.equal ? 0 : 1;
+  const found = await engine.diff(before, after);
+  const [problem] = [...found.before, ...found.after];
+  if (problem !== undefined) throw new ProjectError(problem.message + (problem.hint === "" ? "" : `; ${problem.hint}`));
+  to.out(options.isJson ? `${JSON.stringify(found.comparison)}\n` : found.lines!);
+  return found.comparison!.equal ? 0 : 1;
 }
 
 /** Records what all fragments are now. */
-async function publishAll(options: Options, project: Project, compiler: Compiler, to: Output): Promise<number> {
-  const compiled = await compileAll(fragmentsOf(project), project, compiler);
+async function publishAll(
+  options: Options,
+  project: Project,
+  compiler: Compiler,
+  engine: Engine | undefined,
+  to: Output,
+): Promise<number> {
+  const compiled = await compileAll(fragmentsOf(project), compiler, engine);
   if (compiled.some((each) => each.diagnostics.length > 0)) {
-    report(compiled, options, to);
+    report(compiled, options, to, engine);
     return 1;
   }
   const added = publish(
@@ -342,15 +383,20 @@ async function publishAll(options: Options, project: Project, compiler: Compiler
 }
 
 /** Lists the uses of fragments of which a later version was published. */
-async function outdated(options: Options, project: Project, compiler: Compiler, to: Output): Promise<number> {
+async function outdated(
+  options: Options,
+  project: Project,
+  compiler: Compiler,
+  engine: Engine | undefined,
+  to: Output,
+): Promise<number> {
   const files = options.files.length > 0 ? options.files : artifactsIn(project.plans);
-  const compiled = await compileAll(files, project, compiler, "any names");
-  report(compiled, options, to);
+  const compiled = await compileAll(files, compiler, engine, "any names");
+  report(compiled, options, to, engine);
   const lines = compiled.flatMap(({ name, artifact }) =>
-    artifact === undefined
-      ? []
-      : outdatedIn(project, name.replace(/\.json$/, ""), usesOf(parseExact(Buffer.from(artifact)).value)),
+    artifact === undefined ? [] : outdatedIn(project, name.replace(/\.json$/, ""), usesOf(artifact)),
   );
   for (const line of lines) to.out(`${printable(line)}\n`);
-  return lines.length === 0 && compiled.every((each) => each.diagnostics.length === 0) ? 0 : 1;
+  if (lines.length > 0 || compiled.some((each) => each.diagnostics.length > 0)) return 1;
+  return engine === undefined ? notChecked : 0;
 }

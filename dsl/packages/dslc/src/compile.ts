@@ -2,32 +2,26 @@
 import { basename, relative, resolve, sep } from "node:path";
 
 import { bindings } from "./bindings.js";
-import { boundParamsCapability, isBound } from "./bound_params.js";
-import { branchCapability } from "./branches.js";
-import { fallbackCapability } from "./fallbacks.js";
-import { cacheCapability } from "./caches.js";
-import { captureCapability } from "./captures.js";
-import { limitCapabilities } from "./limits.js";
-import { type GivenOption, type NodeOption, optionsOf } from "./options.js";
+import { fallbackCapability, fragmentCapability, type FurtherPart, furtherOps, furtherParts } from "./capabilities.js";
+import type { Checker, Problem, Verdict } from "./checker.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
+import type { Failure } from "./failure.js";
 import { reservedNames } from "./folder.js";
 import { changedSince, definesFragment, digestOf, fragmentPath, type FragmentVersion } from "./fragment_index.js";
-import { fragmentCapability, usesPointer } from "./fragments.js";
+import type { Limits, Module } from "./interpreter.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
+import { type GivenOption, type NodeOption, optionsOf } from "./options.js";
 import { isInProject, type Texts } from "./plan_files.js";
-import { tooDeep } from "./plan_text.js";
 import { type BuiltTests, definesTests, testArtifact, testsJson } from "./plan_tests.js";
+import { tooDeep } from "./plan_text.js";
 import { type Emitted, PlanProgram, ProgramCache } from "./program.js";
-import { type Project, ProjectError } from "./project.js";
-import { type Problem, pointerTo } from "./reader.js";
+import type { Project } from "./project.js";
+import { EngineError, ProjectError } from "./project_error.js";
 import { digestsForPlan, digestsForTests } from "./registry_digests.js";
 import { Runner } from "./runner.js";
 import { BadResult, readResult } from "./sandbox_result.js";
-import type { Failure } from "./failure.js";
-import type { Limits, Module } from "./interpreter.js";
 import { SpanTable } from "./transform.js";
-import { checkBuckets, checkNames, checkShape, type FurtherOp, furtherOps } from "./trees.js";
-import { judge } from "./validate.js";
+import { pointerTo } from "./values.js";
 
 /** Written into artifacts; changes when the same plan would give other bytes. */
 export const builtBy = "dslc 1";
@@ -42,6 +36,8 @@ export interface CompilerOptions {
   readonly root?: string;
   /** The sandbox and the engine's rules hold without them as well. */
   readonly types?: "with types" | "without types";
+  /** Holds artifacts to the rules of the engine; without one nothing is checked. */
+  readonly checker?: Checker | undefined;
 }
 
 /** What became of one plan. */
@@ -60,6 +56,8 @@ export interface Compiled {
   readonly sources: readonly string[];
   /** What was read of them, by path. */
   readonly texts?: ReadonlyMap<string, string>;
+  /** Pointer into the artifact → where the text behind it stands; of a plan that could be run. */
+  readonly places?: ReadonlyMap<string, Place>;
   /** Where the text gives options of nodes; of a plan without diagnostics. */
   readonly options?: (() => NodeOption[]) | undefined;
 }
@@ -77,6 +75,12 @@ interface BuiltNode {
   $limits: Record<string, number>;
   $cacheBy?: string[];
 }
+/** What the sandbox gives. */
+interface Ran {
+  readonly error?: Failure | undefined;
+  readonly built?: unknown;
+}
+
 interface BuiltFragment {
   name: string;
   version: string;
@@ -117,6 +121,10 @@ export function artifactNameOf(file: string): string {
   return planNameOf(file) + (definesTests(file) ? testArtifact : ".json");
 }
 
+const usesPointer = `${pointerTo("/extensions", fragmentCapability)}/uses`;
+/** The engine reads no larger artifact. */
+const maxArtifact = 16 * 1024 * 1024;
+
 /** Compiles plans of one project. Close it: it keeps a worker. */
 export class Compiler {
   private runner: Runner | undefined;
@@ -137,7 +145,7 @@ export class Compiler {
    * wrong with one plan is a diagnostic of that plan, and the others are compiled.
    */
   async compile(files: readonly string[], texts: Texts = new Map()): Promise<Compiled[]> {
-    const out: Compiled[] = [];
+    const out: Promise<Compiled>[] = [];
     while (out.length < files.length) {
       const rest = files.slice(out.length);
       try {
@@ -148,11 +156,11 @@ export class Compiler {
         const file = files[out.length]!;
         // A program of many plans says nothing about which of them it failed on.
         if (rest.length > 1 && error instanceof ProgramFailure)
-          for (const each of rest) out.push(...(await this.compile([each], texts)));
-        else out.push(this.failedPlan(file, error instanceof ProgramFailure ? error.cause : error));
+          for (const each of rest) out.push(...(await this.compile([each], texts)).map((one) => Promise.resolve(one)));
+        else out.push(Promise.resolve(this.failedPlan(file, error instanceof ProgramFailure ? error.cause : error)));
       }
     }
-    return out;
+    return await Promise.all(out);
   }
 
   private programOf(files: readonly string[], spans: SpanTable, texts: Texts): PlanProgram {
@@ -165,28 +173,39 @@ export class Compiler {
   }
 
   /** Appends what becomes of each plan. Throws at the first on which TypeScript fails. */
-  private async compileInto(out: Compiled[], files: readonly string[], texts: Texts): Promise<void> {
+  private async compileInto(out: Promise<Compiled>[], files: readonly string[], texts: Texts): Promise<void> {
     const spans = new SpanTable();
     const program = this.programOf(files, spans, texts);
     const runner = (this.runner ??= new Runner({
       limits: this.options.limits ?? defaultLimits,
       library: program.library(),
     }));
-    // While one plan runs in the worker the next is checked here.
-    let running: Promise<Compiled> | undefined;
+    runner.begin();
+    // While one plan runs in the worker the next is compiled here, and the engine checks those before.
+    let running: Promise<unknown> = Promise.resolve();
     try {
       for (const file of files) {
         const plan = new PlanCompilation(this.project, this.options, program, spans, this.root, file);
         const refusal = plan.check();
-        const modules = refusal === undefined ? plan.modules() : [];
-        if (running !== undefined) out.push(await running);
-        running =
-          refusal === undefined
-            ? plan.run(runner, modules).catch((error: unknown) => this.failedPlan(file, error))
-            : Promise.resolve(refusal);
+        if (refusal !== undefined) {
+          out.push(Promise.resolve(refusal));
+          continue;
+        }
+        const modules = plan.modules();
+        await running;
+        const ran = runner.run({ modules, entry: modules[0]!.id });
+        running = ran;
+        const finished = ran
+          .then((result) => plan.finish(result))
+          .catch((error: unknown) => {
+            if (error instanceof EngineError) throw error;
+            return this.failedPlan(file, error);
+          });
+        finished.catch(() => undefined); // it is awaited once all plans are under way
+        out.push(finished);
       }
     } finally {
-      if (running !== undefined) out.push(await running);
+      await running;
     }
   }
 
@@ -295,12 +314,12 @@ class PlanCompilation {
     return this.sources.map((source) => this.program.emit(source).module);
   }
 
-  async run(runner: Runner, modules: readonly Module[]): Promise<Compiled> {
-    const { error, built } = await runner.run({ modules, entry: modules[0]!.id });
+  /** What becomes of a plan that ran. */
+  async finish({ error, built }: Ran): Promise<Compiled> {
     if (error !== undefined) return this.done([this.failed(error)]);
     if (definesFragment(this.file)) return this.finishFragment(readResult<BuiltFragment>(built, "fragment"));
-    if (definesTests(this.file)) return this.finishTests(readResult<BuiltTests>(built, "tests"));
-    return this.finish(readResult<Built>(built, "plan"));
+    if (definesTests(this.file)) return await this.finishTests(readResult<BuiltTests>(built, "tests"));
+    return await this.finishPlan(readResult<Built>(built, "plan"));
   }
 
   private failed(error: Failure): Diagnostic {
@@ -337,25 +356,20 @@ class PlanCompilation {
     return message === undefined ? made : refuse("published_version", message, built.$version, hint);
   }
 
-  private finish(built: Built): Compiled {
+  private async finishPlan(built: Built): Promise<Compiled> {
     const fragments = built.fragments.map(({ fragment }) => this.madeFragment(fragment));
     const refused = fragments.flatMap((each) => ("diagnostic" in each ? [each.diagnostic] : []));
     if (refused.length > 0) return this.done(refused);
     const places = new Map<string, Place>();
-    const artifact = this.artifactOf(built, places);
-    const text = prettyJson(artifact);
-    const rules = {
-      declared: this.project.declared,
-      stem: planNameOf(this.shown),
-      bytes: Buffer.byteLength(text),
-      cacheKeys: new Map(
-        built.nodes.flatMap(({ node_id: id, $cacheBy: by }): [string, string[]][] =>
-          by === undefined ? [] : [[id, by]],
-        ),
+    const text = prettyJson(this.artifactOf(built, places));
+    const verdict = await this.options.checker?.plan(text, planNameOf(this.shown));
+    const stated = new Map(
+      built.nodes.flatMap(({ $cacheBy: by }, index): [number, readonly string[]][] =>
+        by === undefined ? [] : [[index, by]],
       ),
-    };
-    const { problems, warnings } = judge(artifact, rules);
-    const made = this.judged(problems, places, text, warnings);
+    );
+    const problems = [...(verdict?.problems ?? []), ...cacheProblems(built.nodes, stated, verdict)];
+    const made = this.judged({ problems, warnings: verdict?.warnings ?? [] }, places, text);
     return made.artifact === undefined ? made : { ...made, options: () => this.optionsOf(built) };
   }
 
@@ -378,27 +392,33 @@ class PlanCompilation {
     return optionsOf(given, this.program.texts(this.shown));
   }
 
-  /** The artifact, unless there is something wrong with it. */
-  private judged(
-    problems: readonly Problem[],
-    places: ReadonlyMap<string, Place>,
-    text: string,
-    warnings: readonly Problem[] = [],
-  ): Compiled {
-    const placed = ({ code, message, hint, pointer, node }: Problem): Diagnostic => {
-      const place = placeAbove(places, pointer) ?? startOf(this.shown);
-      return diagnostic(code, node !== "" && warnings.length > 0 ? `node \`${node}\` ${message}` : message, place, {
-        hint,
-        pointer,
-      });
-    };
-    if (problems.length === 0) return this.done([], text, { warnings: warnings.map(placed) });
-    return this.done(problems.map(placed));
+  /** The sentence of the engine, which may end with a place in one of the plan's files. */
+  private withoutPlace(message: string): string {
+    const [whole, file] = / \(([^()]+):\d+:\d+\)$/.exec(message) ?? ["", ""];
+    const isOurs = this.sources.some((each) => this.program.shown(each) === file);
+    return isOurs ? message.slice(0, -whole.length) : message;
   }
 
-  private finishTests(built: BuiltTests): Compiled {
+  /** The artifact, unless there is something wrong with it. */
+  private judged(
+    { problems, warnings }: Pick<Verdict, "problems" | "warnings">,
+    places: ReadonlyMap<string, Place>,
+    text: string,
+  ): Compiled {
+    const placed = ({ code, message, hint, pointer }: Problem): Diagnostic => {
+      const place = placeAbove(places, pointer) ?? startOf(this.shown);
+      return diagnostic(code, this.withoutPlace(message), place, { hint, pointer });
+    };
+    const bytes = Buffer.byteLength(text);
+    const message = `the artifact has ${bytes} bytes; at most ${maxArtifact} are allowed`;
+    if (bytes > maxArtifact) return this.done([diagnostic("file_too_large", message, startOf(this.shown))]);
+    if (problems.length > 0) return { ...this.done(problems.map(placed)), places };
+    const named = warnings.map((each) => (each.node === "" ? each : { ...each, message: nodeMessage(each) }));
+    return { ...this.done([], text, { warnings: named.map(placed) }), places };
+  }
+
+  private async finishTests(built: BuiltTests): Promise<Compiled> {
     const places = new Map<string, Place>();
-    const problems: Problem[] = [];
     const emitted = this.sources.map((source) => this.program.emit(source));
     const fields = testsJson(
       built,
@@ -410,93 +430,41 @@ class PlanCompilation {
       },
       places,
     );
-    for (const [index, test] of built.tests.entries())
-      for (const [at, { pred }] of test.expect.entries()) {
-        if (pred === undefined) continue;
-        const pointer = `/tests/${index}/expect/${at}/pred`;
-        const tree = plainTree(pred, "", () => undefined);
-        const before = problems.length;
-        checkShape(tree, pointer, "truth", this.project.declared, problems);
-        if (problems.length > before) continue;
-        checkNames(tree, pointer, this.project.declared, problems);
-        checkBuckets(tree, pointer, this.project.declared, problems);
-      }
+    const text = prettyJson({
+      schema_version: 1,
+      built_by: builtBy,
+      registry_digests: digestsForTests(fields["tests"], this.project.declared),
+      source_files: sourceFiles(emitted),
+      ...fields,
+    });
+    const verdict = await this.options.checker?.tests(text);
+    const problems = [...(verdict?.problems ?? [])];
     const name = planNameOf(this.shown);
     if (built.tests_of !== name)
       problems.push({
+        ...noProblem,
         code: "name_mismatch",
         pointer: "/tests_of",
         message: `the tests are those of \`${built.tests_of}\`, and the file is called ${name}.test.ts`,
-        hint: "",
-        node: "",
       });
-    return this.judged(
-      problems,
-      places,
-      prettyJson({
-        schema_version: 1,
-        built_by: builtBy,
-        registry_digests: digestsForTests(fields["tests"], this.project.declared),
-        source_files: sourceFiles(emitted),
-        ...fields,
-      }),
-    );
+    return this.judged({ problems, warnings: [] }, places, text);
   }
 
   /** The capabilities that the plan needs, each once and in order, with the first part that does. */
-  private capabilitiesOf(built: Built): FurtherOp[] {
-    const first = new Map<string, FurtherOp>();
-    for (const part of this.furtherParts(built)) if (!first.has(part.capability)) first.set(part.capability, part);
-    for (const field of ["expr_table", "pred_table"] as const)
-      for (const [id, tree] of Object.entries(built[field]))
-        for (const op of furtherOps(tree, `/${field}/${id}`, this.project.declared))
-          if (!first.has(op.capability)) first.set(op.capability, op);
+  private capabilitiesOf(built: Built): FurtherPart[] {
+    const { declared } = this.project;
+    const all: FurtherPart[] = [
+      ...(built.fragments.length === 0 ? [] : [{ capability: fragmentCapability, pointer: `${usesPointer}/0` }]),
+      ...built.nodes.flatMap((node, index) => furtherParts(node, `/nodes/${index}`, declared)),
+      ...(built.fallback_plan === undefined ? [] : [{ capability: fallbackCapability, pointer: "/fallback_plan" }]),
+      ...built.capabilities.map(({ id }) => ({ capability: id, pointer: pointerTo("/extensions", id) })),
+      ...(["expr_table", "pred_table"] as const).flatMap((field) =>
+        Object.entries(built[field]).flatMap(([id, tree]) => furtherOps(tree, `/${field}/${id}`, declared)),
+      ),
+    ];
+    const first = new Map<string, FurtherPart>();
+    for (const part of all) if (!first.has(part.capability)) first.set(part.capability, part);
     return [...first.values()].sort((a, b) => (a.capability < b.capability ? -1 : 1));
-  }
-
-  /** What nodes have that not every plan may. */
-  private furtherParts(built: Built): FurtherOp[] {
-    const fallback = (pointer: string): FurtherOp => ({ name: "fallback", capability: fallbackCapability, pointer });
-    const ofPlan = built.fallback_plan === undefined ? [] : [fallback("/fallback_plan")];
-    const ofNodes = built.nodes.flatMap((node, index) => {
-      const own = node.fallback === undefined ? [] : [fallback(`/nodes/${index}/fallback`)];
-      const op = this.project.declared.ops.find((each) => each.name === node.op);
-      const params = (op?.params ?? [])
-        .filter((param) => param.kind === "pred_ids" || isBound(param, node.params[param.name]))
-        .map(({ name, kind }) => ({
-          name,
-          capability: kind === "pred_ids" ? branchCapability : boundParamsCapability,
-          pointer: `/nodes/${index}/params/${name}`,
-        }));
-      const later = (op?.params ?? []).flatMap(({ name, capability }) =>
-        capability === undefined || (node.params[name] ?? undefined) === undefined
-          ? []
-          : [{ name, capability, pointer: `/nodes/${index}/params/${name}` }],
-      );
-      const limits = Object.keys(node.limits)
-        .filter((name) => name !== "extensions")
-        .map((name) => ({
-          name,
-          capability: limitCapabilities[name] ?? (name === "cache" ? cacheCapability : captureCapability),
-          pointer: `/nodes/${index}/${name}`,
-        }));
-      const extended = Object.keys(node.limits["extensions"] ?? {}).map((capability) => ({
-        name: "extensions",
-        capability,
-        pointer: pointerTo(`/nodes/${index}/extensions`, capability),
-      }));
-      return [...own, ...limits, ...extended, ...params, ...later];
-    });
-    const uses =
-      built.fragments.length === 0
-        ? []
-        : [{ name: "use", capability: fragmentCapability, pointer: `${usesPointer}/0` }];
-    const stated = built.capabilities.map(({ id }) => ({
-      name: "requireCapability",
-      capability: id,
-      pointer: pointerTo("/extensions", id),
-    }));
-    return [...uses, ...ofNodes, ...ofPlan, ...stated];
   }
 
   /** A use of a fragment, as the artifact has it. */
@@ -596,6 +564,34 @@ class PlanCompilation {
     };
     return { ...artifact, registry_digests: digestsForPlan(artifact, this.project.declared) };
   }
+}
+
+const noProblem: Problem = { code: "", pointer: "", message: "", hint: "", node: "", source: "" };
+
+const nodeMessage = ({ node, message }: Problem): string => `node \`${node}\` ${message}`;
+
+/** Where the author says of a cache that its rows depend on something else than the engine finds. */
+function cacheProblems(
+  nodes: readonly BuiltNode[],
+  stated: ReadonlyMap<number, readonly string[]>,
+  verdict: Verdict | undefined,
+): Problem[] {
+  const named = (all: readonly string[]): string => (all.length === 0 ? "nothing" : all.join(", "));
+  return [...stated].flatMap(([index, by]) => {
+    const node = nodes[index]!.node_id;
+    const key = verdict?.caches[node];
+    if (key === undefined || (by.length === key.length && key.every((each) => by.includes(each)))) return [];
+    return [
+      {
+        ...noProblem,
+        code: "cache_key_mismatch",
+        pointer: `/nodes/${index}/cache`,
+        message: `\`by\` says that the rows depend on ${named(by)}, and they depend on ${named(key)}`,
+        hint: `write by: [${key.map((each) => (each === "user" ? '"user"' : each)).join(", ")}]`,
+        node,
+      },
+    ];
+  });
 }
 
 /** A place as artifacts have it: the file by its number among the sources. */

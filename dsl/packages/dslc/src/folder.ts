@@ -4,7 +4,8 @@ import { join, relative } from "node:path";
 
 import { prettyJson, sha256 } from "./json.js";
 import { testArtifact, testSource } from "./plan_tests.js";
-import { type Project, ProjectError } from "./project.js";
+import type { Project } from "./project.js";
+import { ProjectError } from "./project_error.js";
 import { reasonOf, replaceFile } from "./write.js";
 
 const suffix = ".plan.ts";

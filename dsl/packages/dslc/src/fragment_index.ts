@@ -2,10 +2,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-import type { FragmentUse } from "./fragments.js";
+import { fragmentCapability } from "./capabilities.js";
 import { byBytes, type Json, prettyJson, sha256 } from "./json.js";
-import { type Project, ProjectError } from "./project.js";
-import { isObject } from "./reader.js";
+import type { Project } from "./project.js";
+import { ProjectError } from "./project_error.js";
+import { isObject } from "./values.js";
 import { reasonOf, replaceFile } from "./write.js";
 
 const folderName = "fragments";
@@ -14,6 +15,28 @@ const indexName = "index.json";
 
 /** Whether a file defines a fragment, and not a plan. */
 export const definesFragment = (file: string): boolean => file.endsWith(suffix);
+
+/** What an artifact says of a use. */
+export interface FragmentUse {
+  readonly id: string;
+  readonly fragment: string;
+  readonly version: string;
+}
+
+/** The uses of fragments that an artifact has; what is wrong with it is for the engine to say. */
+export function usesOf(artifact: string): readonly FragmentUse[] {
+  let read: unknown;
+  try {
+    read = JSON.parse(artifact);
+  } catch {
+    return [];
+  }
+  const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
+  const uses = member(member(member(read, "extensions"), fragmentCapability), "uses");
+  const isRight = (use: unknown): use is FragmentUse =>
+    isObject(use) && ["id", "fragment", "version"].every((field) => typeof use[field] === "string");
+  return Array.isArray(uses) ? (uses as unknown[]).filter(isRight) : [];
+}
 
 /** A version of a fragment, with the digest of all that it is made of. */
 export interface FragmentVersion {

@@ -6,121 +6,15 @@ import { fileURLToPath } from "node:url";
 import { parse } from "smol-toml";
 
 import { canonicalJson, sha256 } from "./json.js";
-import { ProjectError } from "./project_error.js";
-import { checkRegistries } from "./registry_files.js";
-import { type EntryDigests, entryDigests } from "./registry_digests.js";
-
-export { ProjectError };
-
-/** A key or a param of the registry. `context` and `required` are those of params. */
-export interface Entry {
-  readonly id: number;
-  readonly name: string;
-  readonly type: string;
-  readonly nullable: boolean;
-  readonly status: string;
-  readonly read: boolean;
-  readonly write: boolean;
-  /** Whether a request gives its value in `context`. */
-  readonly context: boolean;
-  /** Whether a request must. */
-  readonly required: boolean;
-  /** Whether the time of the request is its value. */
-  readonly clock: boolean;
-  readonly replacedBy: number | undefined;
-  readonly doc: string;
-  /** Nothing where there is none. */
-  readonly standard: unknown;
-  /** Of a vector; otherwise 0. */
-  readonly dimensions: number;
-}
-
-/** An endpoint, as far as plans see it. */
-export interface Endpoint {
-  readonly id: string;
-  readonly name: string;
-  readonly kind: string;
-}
-
-/** A feature of one stage. */
-export interface Feature {
-  readonly id: number;
-  readonly stage: string;
-  readonly name: string;
-  readonly type: string;
-  readonly status: string;
-  readonly doc: string;
-}
-
-/** A param of an operator, as `rankd ops --toml` prints it. */
-export interface OpParam {
-  readonly name: string;
-  readonly kind: string;
-  readonly required: boolean;
-  readonly min?: number | bigint;
-  readonly max?: number | bigint;
-  /** Of a list. */
-  readonly min_items?: number | bigint;
-  readonly use?: "read" | "write";
-  readonly choices?: readonly string[];
-  readonly key_types?: readonly string[];
-  readonly endpoint_kinds?: readonly string[];
-  /** Another param, a choice: this one has an effect only if that has one of `when_values`. */
-  readonly when?: string;
-  readonly when_values?: readonly string[];
-  /** Whether a param of the request may give the value; not where absent. */
-  readonly bindable?: boolean;
-  /** What a plan must require to give it; nothing where absent. */
-  readonly capability?: string;
-}
-
-/** An operator. */
-export interface Op {
-  readonly name: string;
-  readonly inputs: number;
-  /** So many of the inputs may be left out. */
-  readonly optionalInputs: number;
-  /** Of an operator of the project's own: whose columns its rows have beside those that it writes; of all inputs where absent. */
-  readonly columns?: "written" | "first_input";
-  readonly doc: string;
-  readonly params: readonly OpParam[];
-}
-
-/** An op of expressions and predicates: its fields, each with its kind, in order. */
-export interface TreeOp {
-  readonly name: string;
-  readonly gives: string;
-  readonly fields: readonly (readonly [string, string])[];
-  /** What a plan that uses it must require; nothing where every plan may. */
-  readonly capability?: string;
-}
-
-/** Everything that plans may name. */
-export interface Registries {
-  readonly keys: readonly Entry[];
-  readonly params: readonly Entry[];
-  readonly features: readonly Feature[];
-  readonly endpoints: readonly Endpoint[];
-  readonly capabilities: readonly { readonly id: string; readonly status: string }[];
-  readonly ops: readonly Op[];
-  readonly treeOps: readonly TreeOp[];
-  /** Section → SHA-256, as the engine computes them. */
-  readonly digests: Readonly<Record<string, string>>;
-  /** Of what each entry means to plans, as the engine computes them. */
-  readonly entryDigests: EntryDigests;
-  /** Of the text that `rankd ops --toml` printed, in the project or beside the compiler, and of own_ops.toml. */
-  readonly opsDigest: string;
-}
+import { ProjectError, TomlSyntaxError } from "./project_error.js";
+import type { Endpoint, Entry, OpParam, Registries, TreeOp } from "./registries.js";
+import { entryDigests } from "./registry_digests.js";
 
 /** A folder with rankd.toml. */
 export interface Project {
   readonly root: string;
   readonly plans: string;
   readonly registry: string;
-  /** The folder of models, where there is one. */
-  readonly models: string | undefined;
-  /** The table `budget` of rankd.toml as it stands. */
-  readonly budget: Readonly<Record<string, unknown>>;
   readonly declared: Registries;
 }
 
@@ -160,7 +54,7 @@ function readToml(file: string): Row {
   try {
     return parse(text, { integersAsBigInt: "asNeeded" }) as Row;
   } catch (error) {
-    throw new ProjectError(`${file}: ${(error as Error).message}`);
+    throw new TomlSyntaxError(`${file}: ${(error as Error).message}`);
   }
 }
 
@@ -182,7 +76,6 @@ function entryOf(row: Row, idField: string): Entry {
     write: row["source"] === "context" ? row["allow_write"] === true : row["allow_write"] !== false,
     context: row["source"] === "context",
     required: row["required"] === true,
-    clock: row["clock"] !== undefined,
     replacedBy: row["replaced_by"] === undefined ? undefined : Number(row["replaced_by"]),
     doc: text(row, "doc"),
     standard: row["default"],
@@ -196,7 +89,7 @@ function endpointsOf(document: Row): Endpoint[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Reads the registries of a folder, which are right: `loadProject` holds them to the engine's rules. */
+/** Reads the registries of a folder. The engine alone checks them: what is wrong is read as if it were absent. */
 export function loadRegistries(folder: string, environment: string, opsFile = opsFileOf(folder)): Registries {
   const optional = (name: string): Row => (existsSync(join(folder, name)) ? readToml(join(folder, name)) : {});
   const keys = readToml(join(folder, "keys.toml"));
@@ -213,24 +106,11 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
   return {
     keys: rows(keys, "key").map((row) => entryOf(row, "key_id")),
     params: rows(params, "param").map((row) => entryOf(row, "param_id")),
-    features: rows(features, "feature").map((row) => ({
-      id: Number(row["feature_id"]),
-      stage: text(row, "stage"),
-      name: text(row, "name"),
-      type: text(row, "type"),
-      status: text(row, "status") || "active",
-      doc: text(row, "doc"),
-    })),
     endpoints,
-    capabilities: rows(capabilities, "capability").map((row) => ({
-      id: text(row, "id"),
-      status: text(row, "status") || "active",
-    })),
     ops: [...rows(ops, "op"), ...own].map((row) => ({
       name: text(row, "name"),
       inputs: Number(row["inputs"]),
       optionalInputs: Number(row["optional_inputs"] ?? 0),
-      ...(text(row, "columns") === "" ? {} : { columns: text(row, "columns") as NonNullable<Op["columns"]> }),
       doc: text(row, "doc"),
       params: rows(row, "param") as unknown as OpParam[],
     })),
@@ -272,13 +152,10 @@ export function loadProject(folder: string): Project {
   const settings = readToml(join(root, "rankd.toml"));
   const registry = join(root, text(settings, "registry") || "registry");
   const environment = text(settings, "environment") || "dev";
-  checkRegistries(registry, environment, root);
   return {
     root,
     plans: join(root, text(settings, "plans") || "plans"),
     registry,
-    models: text(settings, "models") === "" ? undefined : join(root, text(settings, "models")),
-    budget: (settings["budget"] ?? {}) as Row,
     declared: loadRegistries(registry, environment),
   };
 }

@@ -17,16 +17,22 @@ export class Runner {
   /** Takes what the worker says, or why it says nothing more. */
   private listener: (said: Outcome | "ready" | Failure) => void = () => undefined;
   private count = 0;
+  /** Of a worker that has begun and has not run a plan; what it resolves to is why it did not start. */
+  private starting: Promise<Failure | undefined> | undefined;
 
   constructor(private readonly setup: Setup) {}
+
+  /** Starts the worker if there is none, so that it is ready by the time of the first plan. */
+  begin(): void {
+    if (this.worker === undefined) this.starting = this.start();
+  }
 
   /** The plan as JSON, or why there is none. Never rejects. Call it again when it is done. */
   async run(task: Omit<Task, "number">): Promise<Result> {
     const number = ++this.count;
-    if (this.worker === undefined) {
-      const failed = await this.start();
-      if (failed !== undefined) return { error: failed };
-    }
+    const failed = await (this.starting ?? (this.worker === undefined ? this.start() : undefined));
+    this.starting = undefined;
+    if (failed !== undefined) return { error: failed };
     const { timeMs } = this.setup.limits;
     const said = await this.hear(timeMs + graceMs, timeLimit(timeMs), () => {
       this.worker!.postMessage({ ...task, number });
@@ -90,6 +96,7 @@ export class Runner {
   async close(): Promise<void> {
     const worker = this.worker;
     this.worker = undefined;
+    this.starting = undefined;
     await worker?.terminate();
   }
 }

@@ -16,7 +16,8 @@ import { sha256 } from "./json.js";
 import { changedOption, type OptionKind, RefusedChange } from "./options.js";
 import { isInProject } from "./plan_files.js";
 import { testSource } from "./plan_tests.js";
-import { type Project, ProjectError } from "./project.js";
+import type { Project } from "./project.js";
+import { ProjectError } from "./project_error.js";
 import { reasonOf, replaceFile } from "./write.js";
 
 /** What is asked. */

@@ -4,7 +4,8 @@ import { existsSync } from "node:fs";
 
 import { planNameOf } from "./compile.js";
 import { definesTests, testSource } from "./plan_tests.js";
-import { type Project, ProjectError } from "./project.js";
+import type { Project } from "./project.js";
+import { ProjectError } from "./project_error.js";
 
 /** What the command line says of a run. */
 export interface TestOptions {
@@ -12,8 +13,6 @@ export interface TestOptions {
   readonly files: readonly string[];
   /** A part of the names of the tests to run. */
   readonly only: string | undefined;
-  /** The program; where absent, what RANKD names, or the one in the path. */
-  readonly rankd: string | undefined;
   readonly isJson: boolean;
 }
 
@@ -26,18 +25,12 @@ export function withPlans(files: readonly string[]): string[] {
   });
 }
 
-/** Runs the tests, with their outcome on standard output, and gives the exit status. */
-export function runTests(project: Project, options: TestOptions): number {
-  const rankd = options.rankd ?? (process.env["RANKD"] || "rankd");
+/** Runs the tests by the program `rankd`, with their outcome on standard output, and gives the exit status. */
+export function runTests(project: Project, options: TestOptions, rankd: string): number {
   const args = ["test", "--project", project.root, ...options.files.map(planNameOf)];
   if (options.only !== undefined) args.push(`--only=${options.only}`);
   if (options.isJson) args.push("--json");
   const done = spawnSync(rankd, args, { stdio: ["ignore", "inherit", "inherit"] });
-  const code = (done.error as { code?: string } | undefined)?.code;
-  if (code === "ENOENT")
-    throw new ProjectError(
-      `the tests are compiled, and ${rankd} that runs them is not there; --rankd or the environment's RANKD names the program`,
-    );
   if (done.error !== undefined) throw new ProjectError(`${rankd} cannot be run: ${done.error.message}`);
   if (done.signal !== null) throw new ProjectError(`${rankd} ended by ${done.signal}`);
   return done.status ?? 1;

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 
-import { ProjectError } from "./project.js";
+import { ProjectError } from "./project_error.js";
 
 /**
  * Puts `text` in the place of a file, whose folder is made where it is missing. What was there stays where that fails;

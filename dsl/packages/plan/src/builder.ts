@@ -1,7 +1,8 @@
 // builder.ts: the graph of a plan while it is built: contexts, sets of candidates, nodes.
 import { stringParamIs } from "./expr.js";
 import { failureCodes, fieldsOf } from "./failures.js";
-import { type FragmentJson, inUse, refuseSeparator, separator } from "./fragments.js";
+import { type FragmentJson, type GivenUse, inUse, refuseSeparator, separator } from "./fragments.js";
+import type { OperatorInfo } from "./operators.js";
 import { argumentSpan, currentSpan, fieldSpans, PlanError, type SpanId } from "./places.js";
 import {
   BoundNode,
@@ -18,29 +19,6 @@ import {
   type TruthNode,
   wrongType,
 } from "./tokens.js";
-
-/** How a param of an operator is written in a plan. */
-export interface ParamInfo {
-  /** In the artifact. */
-  readonly name: string;
-  /** In the options of the method. */
-  readonly option: string;
-  readonly kind: string;
-  /** Whether a param of the request may give the value; not where absent. */
-  readonly bindable?: boolean;
-}
-
-/** An operator as a method. */
-export interface OperatorInfo {
-  readonly op: string;
-  /** Empty for those of `core`, otherwise the namespace. */
-  readonly scope: string;
-  readonly method: string;
-  readonly inputs: number;
-  /** So many of the inputs may be left out; none where absent. */
-  readonly optionalInputs?: number;
-  readonly params: readonly ParamInfo[];
-}
 
 /** A node as the compiler takes it over; `$` fields say where things were written. */
 export interface NodeJson {
@@ -104,15 +82,6 @@ interface Draft {
   readonly scope: string;
   id: string;
   fallback?: Fallback;
-}
-
-/** A use of a fragment, as the plan says it. */
-interface GivenUse {
-  readonly as: string;
-  readonly span: SpanId;
-  readonly asSpan: SpanId;
-  readonly args: readonly (readonly [string, unknown])[];
-  readonly spans: Readonly<Record<string, SpanId>>;
 }
 
 /** The same, with the nodes that it made. */

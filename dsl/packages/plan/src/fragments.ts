@@ -1,5 +1,4 @@
 // fragments.ts: parts of plans that have a version and arguments; their nodes become nodes of the plan that uses them.
-import type { Graph } from "./builder.js";
 import { fieldsOf } from "./failures.js";
 import type { CandidateSet, PlanContext } from "./generated.js";
 import { argumentSpan, currentSpan, inFrame, PlanError, type SpanId } from "./places.js";
@@ -179,6 +178,22 @@ export interface FragmentJson {
   readonly $version: SpanId;
 }
 
+/** A use of a fragment, as the plan says it. */
+export interface GivenUse {
+  readonly as: string;
+  readonly span: SpanId;
+  readonly asSpan: SpanId;
+  readonly args: readonly (readonly [string, unknown])[];
+  readonly spans: Readonly<Record<string, SpanId>>;
+}
+
+/** The plan that is built now, to which uses of fragments are added. */
+interface UsingGraph {
+  /** What `build` gets. */
+  readonly context: object;
+  addUse(fragment: FragmentJson, use: GivenUse, make: () => unknown): unknown;
+}
+
 class FragmentNode {
   constructor(
     readonly json: FragmentJson,
@@ -223,10 +238,10 @@ class FragmentNode {
   }
 }
 
-let building: Graph | undefined;
+let building: UsingGraph | undefined;
 
 /** Builds a plan, whose `build` may use fragments. */
-export function whileBuilding<Result>(graph: Graph, build: () => Result): Result {
+export function whileBuilding<Result>(graph: UsingGraph, build: () => Result): Result {
   building = graph;
   try {
     return build();

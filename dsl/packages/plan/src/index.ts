@@ -17,6 +17,7 @@ export {
   type FragmentUse,
 } from "./fragments.js";
 export * from "./generated.js";
+export type { NodeCache, NodeCapture, NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
 export {
   defineTests,
   type Expectations,

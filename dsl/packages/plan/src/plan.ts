@@ -1,7 +1,8 @@
 // plan.ts: definePlan, and what the compiler runs to get the plan out of it.
-import { type BuiltJson, Graph, type OperatorInfo } from "./builder.js";
+import { type BuiltJson, Graph } from "./builder.js";
 import { failureCodes, fieldsOf } from "./failures.js";
 import { whileBuilding } from "./fragments.js";
+import type { OperatorInfo } from "./operators.js";
 import { argumentSpan, currentSpan, fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
 import { wrongType } from "./tokens.js";
 

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Compiling } from '../../../../rankd/server/page/compiling.mjs';
 
+const places = { '': 'the plan', '/nodes/1': 'a node' };
+
 /** A worker that makes an artifact of each text: its first word. `answers` may answer in its place. */
 class FakeWorker {
   constructor(seen, answers) {
@@ -15,7 +17,7 @@ class FakeWorker {
 
   postMessage(message) {
     this.seen.push(message.files ? 'files' : `text ${message.text}`);
-    const own = message.files ? {} : { file: message.file, diagnostics: [], options: ['o'], artifact: message.text.split(' ')[0] };
+    const own = message.files ? {} : { file: message.file, diagnostics: [], options: ['o'], artifact: message.text.split(' ')[0], places };
     const answer = this.answers?.(message) ?? own;
     if (answer !== 'none') queueMicrotask(() => this.listeners.message({ data: { number: message.number, ...answer } }));
   }
@@ -36,7 +38,9 @@ function world(answers) {
     if (what === undefined) return { file: 'plans/a.ts', root: '/p', standard: '/s', files: { ...files } };
     if (what.text !== undefined) return { file: 'plans/a.ts', diagnostics: [], options: [], plan: { of: 'server' } };
     const isBound = what.artifact !== 'stale' && what.artifact !== '';
-    return { diagnostics: isBound ? [] : ['refused'], plan: isBound ? { of: what.artifact } : null };
+    if (what.artifact.startsWith('wrong'))
+      return { diagnostics: [{ code: 'unknown_key', pointer: what.artifact.slice(5), message: 'no key (plans/a.ts:3:4)' }], plan: null };
+    return { diagnostics: isBound ? [] : [{ code: 'registry_changed', pointer: '' }], plan: isBound ? { of: what.artifact } : null };
   };
   return { compiling: new Compiling(ask, () => new FakeWorker(seen, answers)), seen, asked, files };
 }
@@ -79,7 +83,20 @@ test('of a wrong text the server hears, so that it keeps no draft', async () => 
   assert.equal(asked.at(-1), '{"artifact":""}');
 });
 
-test('what the server refuses is compiled by it, and the files of the project are read anew', async () => {
+test('what the server says of the artifact of the worker has its place in the text', async () => {
+  const { compiling, asked } = world();
+  await compiling.compile('a', 'one');
+  await rest();
+  for (const [pointer, place] of [['/nodes/1', 'a node'], ['/nodes/1/params/key', 'a node'], ['/nodes/10', 'the plan']]) {
+    const found = await compiling.compile('a', `wrong${pointer}`);
+    assert.deepEqual(found, {
+      file: 'plans/a.ts', diagnostics: [{ code: 'unknown_key', pointer, message: 'no key', place }], options: ['o'], plan: null, isLocal: true,
+    });
+  }
+  assert.equal(asked.at(-1), '{"artifact":"wrong/nodes/10"}');
+});
+
+test('what is refused because of other registries is compiled by the server, and the files of the project are read anew', async () => {
   const { compiling, seen, asked, files } = world();
   await compiling.compile('a', 'one');
   await rest();

@@ -1,0 +1,93 @@
+// capabilities.ts: which capabilities a plan requires, by what it uses.
+import type { OpParam, Registries } from "./registries.js";
+import { isObject, type JsonObject, pointerTo } from "./values.js";
+
+/** Required by a plan that says which of its nodes come from fragments. */
+export const fragmentCapability = "cap.rfc.0002.fragments.v1";
+/** Required by a plan that binds options to params. */
+export const boundParamsCapability = "cap.rfc.0003.bound_params.v1";
+/** Required by a plan with fallbacks, of nodes or its own. */
+export const fallbackCapability = "cap.rfc.0004.fallback.v1";
+/** Required by a plan that chooses among nodes, or compares a param with strings. */
+export const branchCapability = "cap.rfc.0005.branch.v1";
+
+/** Required by the fields of a node that not every node has. */
+export const fieldCapabilities: Readonly<Record<string, string>> = {
+  timeout_ms: "cap.rfc.0007.timeouts.v1",
+  retries: "cap.rfc.0008.retries.v1",
+  hedge_ms: "cap.rfc.0012.hedge.v1",
+  capture: "cap.rfc.0010.capture.v1",
+  cache: "cap.rfc.0011.cache.v1",
+};
+
+/** A part of a plan that needs a capability. */
+export interface FurtherPart {
+  readonly capability: string;
+  readonly pointer: string;
+}
+
+/** Whether a value of an artifact binds the option to a param. */
+export function isBound(param: OpParam, value: unknown): value is JsonObject {
+  return param.bindable === true && isObject(value);
+}
+
+/** Whether a test compares a param with a list of strings. */
+function testsStringOfParam({ op, lhs, list }: JsonObject): boolean {
+  return (
+    op === "in" && isObject(lhs) && lhs["op"] === "param_ref" && Array.isArray(list) && typeof list[0] === "string"
+  );
+}
+
+/** The ops of a tree that belong to capabilities, children before parents, from left to right. */
+export function furtherOps(tree: unknown, pointer: string, declared: Registries): FurtherPart[] {
+  const found: FurtherPart[] = [];
+  const visit = (node: JsonObject, at: string): void => {
+    const op = declared.treeOps.find((each) => each.name === node["op"]);
+    for (const [name, kind] of op?.fields ?? []) {
+      const child = node[name];
+      if ((kind === "value" || kind === "truth") && isObject(child)) visit(child, pointerTo(at, name));
+    }
+    const capability = op !== undefined && testsStringOfParam(node) ? branchCapability : op?.capability;
+    if (capability !== undefined) found.push({ capability, pointer: pointerTo(at, "op") });
+  };
+  if (isObject(tree)) visit(tree, pointer);
+  return found;
+}
+
+/** What a node has that not every plan may. */
+export function furtherParts(
+  { op: name, params, limits, fallback }: BuiltParts,
+  pointer: string,
+  declared: Registries,
+): FurtherPart[] {
+  const op = declared.ops.find((each) => each.name === name);
+  const given = (op?.params ?? []).filter((param) => (params[param.name] ?? undefined) !== undefined);
+  const paramPointer = (param: OpParam): string => `${pointer}/params/${param.name}`;
+  return [
+    ...(fallback === undefined ? [] : [{ capability: fallbackCapability, pointer: `${pointer}/fallback` }]),
+    ...Object.keys(limits).flatMap((field) =>
+      field === "extensions" ? [] : [{ capability: fieldCapabilities[field]!, pointer: `${pointer}/${field}` }],
+    ),
+    ...Object.keys(limits["extensions"] ?? {}).map((capability) => ({
+      capability,
+      pointer: pointerTo(`${pointer}/extensions`, capability),
+    })),
+    ...given.flatMap((param) =>
+      param.kind === "pred_ids"
+        ? [{ capability: branchCapability, pointer: paramPointer(param) }]
+        : isBound(param, params[param.name])
+          ? [{ capability: boundParamsCapability, pointer: paramPointer(param) }]
+          : [],
+    ),
+    ...given.flatMap((param) =>
+      param.capability === undefined ? [] : [{ capability: param.capability, pointer: paramPointer(param) }],
+    ),
+  ];
+}
+
+interface BuiltParts {
+  readonly op: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly limits: Readonly<Record<string, unknown>>;
+  readonly fallback?: unknown;
+}

@@ -1,0 +1,30 @@
+// checker.ts: what the compiler asks of the engine, which holds artifacts to its rules.
+
+/** A diagnostic of the engine. */
+export interface Problem {
+  readonly code: string;
+  /** JSON pointer into the artifact or the registry. */
+  readonly pointer: string;
+  readonly message: string;
+  readonly hint: string;
+  /** The node that it is about, or empty. */
+  readonly node: string;
+  /** The file that it is about, or empty if that is the artifact. */
+  readonly source: string;
+}
+
+/** What the engine says of an artifact. */
+export interface Verdict {
+  readonly problems: readonly Problem[];
+  /** Empty if there are problems. */
+  readonly warnings: readonly Problem[];
+  /** For each node with a cache what its rows depend on, such as `["user", "P.surface"]`. */
+  readonly caches: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Checks artifacts. Rejects with an EngineError if the engine cannot be asked. */
+export interface Checker {
+  /** `name` is the name that the plan must have, if any. */
+  plan(artifact: string, name: string | undefined): Promise<Verdict>;
+  tests(artifact: string): Promise<Verdict>;
+}

@@ -1,0 +1,88 @@
+// registries.ts: what the registries of a project declare, as the compiler knows it.
+
+/** Registry → id of an entry → digest of what the entry means to the plans that refer to it. */
+export type EntryDigests = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+/** A key or a param of the registry. `context` and `required` are those of params. */
+export interface Entry {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  readonly nullable: boolean;
+  readonly status: string;
+  readonly read: boolean;
+  readonly write: boolean;
+  /** Whether a request gives its value in `context`. */
+  readonly context: boolean;
+  /** Whether a request must. */
+  readonly required: boolean;
+  readonly replacedBy: number | undefined;
+  readonly doc: string;
+  /** Nothing where there is none. */
+  readonly standard: unknown;
+  /** Of a vector; otherwise 0. */
+  readonly dimensions: number;
+}
+
+/** An endpoint, as far as plans see it. */
+export interface Endpoint {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: string;
+}
+
+/** A param of an operator, as `rankd ops --toml` prints it. */
+export interface OpParam {
+  readonly name: string;
+  readonly kind: string;
+  readonly required: boolean;
+  readonly min?: number | bigint;
+  readonly max?: number | bigint;
+  /** Of a list. */
+  readonly min_items?: number | bigint;
+  readonly use?: "read" | "write";
+  readonly choices?: readonly string[];
+  readonly key_types?: readonly string[];
+  readonly endpoint_kinds?: readonly string[];
+  /** Another param, a choice: this one means something only where that has one of `when_values`. */
+  readonly when?: string;
+  readonly when_values?: readonly string[];
+  /** Whether a param of the request may give the value; not where absent. */
+  readonly bindable?: boolean;
+  /** What a plan must require to give it; nothing where absent. */
+  readonly capability?: string;
+}
+
+/** An operator. */
+export interface Op {
+  readonly name: string;
+  readonly inputs: number;
+  /** So many of the inputs may be left out. */
+  readonly optionalInputs: number;
+  readonly doc: string;
+  readonly params: readonly OpParam[];
+}
+
+/** An op of expressions and predicates: its fields, each with its kind, in order. */
+export interface TreeOp {
+  readonly name: string;
+  readonly gives: string;
+  readonly fields: readonly (readonly [string, string])[];
+  /** What a plan that uses it must require; nothing where every plan may. */
+  readonly capability?: string;
+}
+
+/** Everything that plans may name. */
+export interface Registries {
+  readonly keys: readonly Entry[];
+  readonly params: readonly Entry[];
+  readonly endpoints: readonly Endpoint[];
+  readonly ops: readonly Op[];
+  readonly treeOps: readonly TreeOp[];
+  /** Section → SHA-256, as the engine computes them. */
+  readonly digests: Readonly<Record<string, string>>;
+  /** Of what each entry means to plans, as the engine computes them. */
+  readonly entryDigests: EntryDigests;
+  /** Of the text that `rankd ops --toml` printed, in the project or beside the compiler, and of own_ops.toml. */
+  readonly opsDigest: string;
+}
