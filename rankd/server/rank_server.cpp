@@ -40,13 +40,13 @@ auto share(std::size_t all, std::size_t loops, std::size_t index) -> std::size_t
 }
 
 auto shares_of(const serve_options& options, std::size_t index) -> detail::shard_shares {
-  return {
-      .in_flight = share(options.max_in_flight, options.loops, index),
-      .queue = options.queue == 0 ? 0 : share(options.queue, options.loops, index),
-      .connections = share(options.connections, options.loops, index),
-      .body_memory = std::max<std::size_t>(share(options.body_memory, options.loops, index), options.limits.body_bytes),
-      .cache_bytes = options.engine.cache.bytes / options.loops,
-      .cache_entries = share(options.engine.cache.entries, options.loops, index)};
+  return {.in_flight = share(options.max_in_flight, options.loops, index),
+          .queue = options.queue == 0 ? 0 : share(options.queue, options.loops, index),
+          .connections = share(options.http.connections, options.loops, index),
+          .body_memory =
+              std::max<std::size_t>(share(options.body_memory, options.loops, index), options.http.limits.body_bytes),
+          .cache_bytes = options.engine.cache.bytes / options.loops,
+          .cache_entries = share(options.engine.cache.entries, options.loops, index)};
 }
 
 /// The page runs plans for any user: other machines may have it only where clients have tokens.

@@ -8,7 +8,7 @@
 #include <braid/base/error.hpp>
 #include <braid/io/sockets.hpp>
 #include <braid/io/tls.hpp>
-#include <braid/net/http_message.hpp>
+#include <braid/net/http_server.hpp>
 #include <braid/trace/trace.hpp>
 
 #include <chrono>
@@ -33,12 +33,10 @@ struct serve_options {
   std::function<braid::result<std::string>(braid::duration)> last_seconds = &braid::trace::last;
   engine_options engine = {.timed_of = 16};
 
-  braid::http_limits limits = {};
-  std::size_t connections = 10'000;              ///< of all loops together
+  /// The options of each loop's HTTP server. `connections` is the sum over all loops; the loop sets the callbacks.
+  /// Bodies are small here, so their timeout is shorter. The engine keeps the activities of requests.
+  braid::http_server::options http = {.body_timeout = std::chrono::seconds(30), .activities = false};
   std::size_t body_memory = 256U * 1024 * 1024;  ///< bytes of bodies that are held at a time, by all loops together
-  braid::duration head_timeout = std::chrono::seconds(10);
-  braid::duration body_timeout = std::chrono::seconds(30);
-  braid::duration idle_timeout = std::chrono::seconds(60);
 
   std::size_t max_in_flight = 256;  ///< requests that are ranked at a time, of all loops together
   std::size_t queue = 4096;         ///< requests that wait for that, of all loops together

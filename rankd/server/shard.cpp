@@ -19,13 +19,8 @@ namespace rankd::detail {
 namespace {
 
 auto server_options_of(const serve_options& options, shard_shares shares) -> braid::http_server::options {
-  braid::http_server::options out;
-  out.limits = options.limits;
+  braid::http_server::options out = options.http;
   out.connections = shares.connections;
-  out.head_timeout = options.head_timeout;
-  out.body_timeout = options.body_timeout;
-  out.idle_timeout = options.idle_timeout;
-  out.activities = false;  // the engine has those of requests
   return out;
 }
 
@@ -159,7 +154,7 @@ void shard::begin_stop(braid::duration grace) {
 }
 
 auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid::http_server::refusal_text {
-  refusal_message words = message_of(refusal, context_.options().limits);
+  refusal_message words = message_of(refusal, context_.options().http.limits);
   const std::string_view id = refusal.request != nullptr ? given_request_id(*refusal.request) : std::string_view();
   error_answer answer = answer_error(refusal.status, std::move(words.code), words.message, id);
   context_.metrics.count_answer(endpoint::other, refusal.status);
@@ -213,7 +208,7 @@ void shard::refuse_method(braid::http_exchange& x, braid::http_router::method_se
   if (x.request().method == braid::http_method::options)
     return reply(context_, x, endpoint::other, braid::http_status::no_content, {}, {});
   constexpr auto status = braid::http_status::method_not_allowed;
-  refusal_message words = message_of({.status = status}, context_.options().limits);
+  refusal_message words = message_of({.status = status}, context_.options().http.limits);
   reply(context_, x, endpoint::other,
         answer_error(status, std::move(words.code), words.message, given_request_id(x.request())));
 }

@@ -45,18 +45,18 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
           "Share of a loop's time for refusals; connections refused beyond it are read later; default: 10")
       ->check(whole_number(0, 100))
       ->type_name("N");
-  command.add_option("--connections", server.connections, "Open connections; more wait to be accepted")
+  command.add_option("--connections", server.http.connections, "Open connections; more wait to be accepted")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("--max-body-bytes", server.limits.body_bytes, "The largest body of a request")
+  command.add_option("--max-body-bytes", server.http.limits.body_bytes, "The largest body of a request")
       ->check(whole_number(1, 16 << 20))
       ->capture_default_str();
-  command.add_option("--max-header-bytes", server.limits.head_bytes, "The largest head of a request")
+  command.add_option("--max-header-bytes", server.http.limits.head_bytes, "The largest head of a request")
       ->check(whole_number(256, 1 << 20))
       ->capture_default_str();
-  add_milliseconds(command, "--header-timeout-ms", server.head_timeout, "Time to receive the head of a request");
-  add_milliseconds(command, "--body-timeout-ms", server.body_timeout, "Time to receive its body");
-  add_milliseconds(command, "--idle-timeout-ms", server.idle_timeout, "Time between two requests of a connection");
+  add_milliseconds(command, "--header-timeout-ms", server.http.head_timeout, "Time to receive the head of a request");
+  add_milliseconds(command, "--body-timeout-ms", server.http.body_timeout, "Time to receive its body");
+  add_milliseconds(command, "--idle-timeout-ms", server.http.idle_timeout, "Time between two requests of a connection");
   add_milliseconds(command, "--default-deadline-ms", server.default_deadline,
                    "Deadline of requests that name none, from their arrival");
 }

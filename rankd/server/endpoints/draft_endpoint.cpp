@@ -124,7 +124,7 @@ auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint whic
   std::optional<braid::result<void>> read = body.read_now(x);
   if (!read) read = co_await body.read(x);
   if (*read) co_return true;
-  reply(context, x, which, unread_body(read->error(), context.options().limits, given_request_id(x.request())));
+  reply(context, x, which, unread_body(read->error(), context.options().http.limits, given_request_id(x.request())));
   co_return false;
 }
 

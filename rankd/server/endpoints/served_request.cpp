@@ -173,7 +173,7 @@ void served_request::fail(const error_answer& error) {
 
 void served_request::fail_body(std::error_code why) {
   if (why == braid::errc::full) return refuse_overloaded();
-  fail(unread_body(why, context->options().limits, record.request_id));
+  fail(unread_body(why, context->options().http.limits, record.request_id));
 }
 
 /// Must cost less than what it saves: the text was made once, and only the id is filled in.

@@ -93,7 +93,7 @@ TEST_CASE("the requests of a batch are answered in order, each with the bytes th
 
 TEST_CASE("a call that is no batch is refused as a whole") {
   serve_options small;
-  small.limits = {.head_bytes = 1024, .body_bytes = 200};
+  small.http.limits = {.head_bytes = 1024, .body_bytes = 200};
   small.max_batch = 3;
   serve_world world(small);
   CHECK(error_of(ask(world, "")) == "400 json_syntax -");

@@ -386,8 +386,8 @@ void explore_hosts(explorer& out) {
 
 auto small_options() -> serve_options {
   serve_options options;
-  options.limits = {.head_bytes = 1024, .body_bytes = 1000};
-  options.body_timeout = std::chrono::milliseconds(20);
+  options.http.limits = {.head_bytes = 1024, .body_bytes = 1000};
+  options.http.body_timeout = std::chrono::milliseconds(20);
   return options;
 }
 

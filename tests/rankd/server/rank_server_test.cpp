@@ -129,7 +129,7 @@ TEST_CASE("a name that no plan has is answered with the nearest one") {
 
 TEST_CASE("a message that is too large or no message is refused as JSON") {
   serve_options small;
-  small.limits = {.head_bytes = 1024, .body_bytes = 100};
+  small.http.limits = {.head_bytes = 1024, .body_bytes = 100};
   serve_world world(small);
   CHECK(error_of(world.rank(std::string(101, ' '))) == "413 body_too_large -");
   CHECK(world.rank(std::string(101, ' ')).body.contains("up to 100 bytes (--max-body-bytes)"));
@@ -154,7 +154,7 @@ TEST_CASE("a message that is too large or no message is refused as JSON") {
 
 TEST_CASE("a client that is too slow is told so") {
   serve_options hasty_for_heads;
-  hasty_for_heads.head_timeout = std::chrono::milliseconds(20);
+  hasty_for_heads.http.head_timeout = std::chrono::milliseconds(20);
   serve_world one(hasty_for_heads);
   std::optional<heard_answer> slow;
   CHECK(eventually([&] {  // a silent connection is not answered
@@ -165,7 +165,7 @@ TEST_CASE("a client that is too slow is told so") {
   }));
   CHECK(error_of(slow.value()) == "408 too_slow -");
   serve_options hasty_for_bodies;  // and not for the head that comes before
-  hasty_for_bodies.body_timeout = std::chrono::milliseconds(20);
+  hasty_for_bodies.http.body_timeout = std::chrono::milliseconds(20);
   serve_world world(hasty_for_bodies);
   auto body = world.caller();
   body.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\nX-Request-Id: me\r\n\r\n{");
@@ -498,7 +498,7 @@ TEST_CASE("a request whose turn does not come in time is late") {
 
 TEST_CASE("bodies that would take too much memory together are refused") {
   serve_options poor;
-  poor.limits.body_bytes = 1000;
+  poor.http.limits.body_bytes = 1000;
   poor.body_memory = 1000;
   serve_world world(poor);
   auto first = world.caller();
@@ -513,7 +513,7 @@ TEST_CASE("bodies that would take too much memory together are refused") {
 
 TEST_CASE("a body that came with its head counts among those in memory until its request is answered") {
   serve_options poor;
-  poor.limits.body_bytes = 1000;
+  poor.http.limits.body_bytes = 1000;
   poor.body_memory = 1000;
   serve_world world(poor);
   const auto padded = [](std::string body, std::size_t size) {

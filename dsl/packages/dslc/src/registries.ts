@@ -44,7 +44,7 @@ export interface OpParam {
   readonly choices?: readonly string[];
   readonly key_types?: readonly string[];
   readonly endpoint_kinds?: readonly string[];
-  /** Another param, a choice: this one means something only where that has one of `when_values`. */
+  /** Another param, a choice: this one has an effect only if that has one of `when_values`. */
   readonly when?: string;
   readonly when_values?: readonly string[];
   /** Whether a param of the request may give the value; not where absent. */
