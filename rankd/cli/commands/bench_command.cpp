@@ -277,7 +277,8 @@ auto measure(const bench_options& options, Run run) -> braid::checked<std::vecto
 auto measure_here(const bench_options& options, const workspace& in) -> braid::checked<std::vector<measured>> {
   const auto plan = in.load_plan_of(options.plan);
   if (!plan) return std::unexpected(plan.error());
-  const auto stores = open_all_stores(in);
+  const bound_plan* const read_by = &*plan;
+  const auto stores = open_stores_of(in, {&read_by, 1});
   if (!stores) return std::unexpected(stores.error());
   const auto requests = requests_of(options, in);
   if (!requests) return std::unexpected(requests.error());

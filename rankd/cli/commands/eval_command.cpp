@@ -358,7 +358,9 @@ auto eval_command(const eval_options& options) -> exit_status {
   }
   const auto judged = read_judgements(options.judgements, in->declared);
   if (!judged) return report(judged.error(), options.form);
-  const auto stores = open_all_stores(*in);
+  std::vector<const bound_plan*> read_by;
+  for (const bound_plan& each : plans) read_by.push_back(&each);
+  const auto stores = open_stores_of(*in, read_by);
   if (!stores) return report(stores.error(), options.form);
   std::vector<plan_result> results;
   for (const bound_plan& each : plans) {

@@ -72,9 +72,12 @@ auto for_people(const traffic_findings& of, bool is_live) -> std::string {
            std::string(to_string(change));
   }
   out += found.different() == 0 ? "\n" : ")\n";
-  if (found.compared() != 0)
+  if (found.answered != 0) {
     out += "overlap@" + std::to_string(of.depth) + " " + printed("%.4f", mean_of(found.overlap, found)) +
-           ", rank-biased overlap " + printed("%.4f", mean_of(found.rbo, found)) + " (p = 0.9)\n";
+           ", rank-biased overlap " + printed("%.4f", mean_of(found.rbo, found)) + " (p = 0.9)";
+    if (found.answered != found.compared()) out += ", of " + counted(found.answered, "request") + " with two answers";
+    out += "\n";
+  }
   out += not_compared(found, of.lost, is_live);
   if (found.live_batches != 0) out += "batches asked of the store: " + std::to_string(found.live_batches) + "\n";
   for (const changed_request& each : found.changed) out += lines_of(each, of.records.size() == 1);
@@ -100,7 +103,8 @@ auto compare_on_traffic(const diff_options& options, const workspace& in, const 
   open_stores stores;  // used until the comparison is gone
   store_list live;
   if (options.is_live) {
-    auto opened = open_all_stores(in);
+    const std::array read_by{&before, &after};
+    auto opened = open_stores_of(in, read_by);
     if (!opened) return std::unexpected(std::move(opened.error()));
     stores = std::move(*opened);
     live = std::make_shared<const std::vector<store*>>(stores.pointers());

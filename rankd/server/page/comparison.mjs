@@ -48,8 +48,9 @@ export function trafficText(found) {
     .map((kind) => `${found.different[kind]} ${kind}`);
   const lines = [`${counted(found.requests, 'request')} to ${found.plan}, ${found.compared} compared: ${found.equal} equal, ` +
     `${found.different.all} different${kinds.length === 0 ? '' : ` (${kinds.join(', ')})`}.`];
-  if (found.compared > 0)
-    lines.push(`On average overlap@${found.depth} ${fixed(found.overlap)}, rank-biased overlap ${fixed(found.rbo)}.`);
+  const of = found.answered === found.compared ? '' : `, of ${counted(found.answered, 'request')} with two answers`;
+  if (found.answered > 0)
+    lines.push(`On average overlap@${found.depth} ${fixed(found.overlap)}, rank-biased overlap ${fixed(found.rbo)}${of}.`);
   const others = [[found.not_recorded, `read what the record does not hold (the first: ${found.first_not_recorded})`],
     [found.redacted, 'redacted'], [found.unusable, 'unusable'], [found.lost, 'lost when they were recorded']]
     .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);

@@ -217,8 +217,11 @@ void traffic_comparison::add(question& of, outcome& what) {
     return;
   }
   ++found_.by_change[static_cast<std::size_t>(what.verdict.change)];
-  found_.overlap += what.verdict.overlap;
-  found_.rbo += what.verdict.rbo;
+  if (what.before.code == "ok" && what.after.code == "ok") {
+    ++found_.answered;
+    found_.overlap += what.verdict.overlap;
+    found_.rbo += what.verdict.rbo;
+  }
   if (what.verdict.change == answer_change::equal || how_.max_changed == 0) return;
   const auto key = [](const kept& each) {
     return std::tuple(each.what.verdict.rbo, each.what.verdict.overlap, each.what.place);

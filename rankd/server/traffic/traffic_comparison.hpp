@@ -57,7 +57,8 @@ struct traffic_differences {
   std::string first_not_recorded = {};                    ///< what that was
   std::uint64_t live_batches = 0;                         ///< that live stores were asked
   std::array<std::uint64_t, answer_changes> by_change{};  ///< of the others
-  double overlap = 0;                                     ///< the sum over all that were compared
+  std::uint64_t answered = 0;                             ///< of these, by both plans: an error has no overlap
+  double overlap = 0;                                     ///< the sum over all that were answered by both
   double rbo = 0;                                         ///< the same
   std::vector<changed_request> changed = {};              ///< the most changed ones, first by `rbo`
 

@@ -129,7 +129,7 @@ auto compare_on_records(const std::vector<fs::path>& files, traffic_comparison::
 }
 
 auto mean_of(double sum, const traffic_differences& of) -> double {
-  return of.compared() == 0 ? 0 : sum / static_cast<double>(of.compared());
+  return of.answered == 0 ? 0 : sum / static_cast<double>(of.answered);
 }
 
 auto to_json(const traffic_findings& of) -> std::string {
@@ -139,7 +139,7 @@ auto to_json(const traffic_findings& of) -> std::string {
     files.push_back({{"file", each.file}, {"end", end_names[static_cast<std::size_t>(each.end)]}});
   ordered changed = ordered::array();
   for (const changed_request& each : found.changed) changed.push_back(json_of(each));
-  const auto mean = [&](double sum) { return found.compared() == 0 ? ordered(nullptr) : ordered(mean_of(sum, found)); };
+  const auto mean = [&](double sum) { return found.answered == 0 ? ordered(nullptr) : ordered(mean_of(sum, found)); };
   ordered different{{"all", found.different()}};
   for (const auto change :
        {answer_change::error, answer_change::candidates, answer_change::order, answer_change::values})
@@ -157,6 +157,7 @@ auto to_json(const traffic_findings& of) -> std::string {
                  {"compared", found.compared()},
                  {"equal", found.count(answer_change::equal)},
                  {"different", std::move(different)},
+                 {"answered", found.answered},
                  {"depth", of.depth},
                  {"overlap", mean(found.overlap)},
                  {"rbo", mean(found.rbo)},

@@ -47,7 +47,7 @@ using traffic_progress = std::function<bool(std::uint64_t done, std::uint64_t al
 auto compare_on_records(const std::vector<std::filesystem::path>& files, traffic_comparison::settings how,
                         const traffic_progress& progress) -> braid::checked<traffic_findings>;
 
-/// Its means: of all requests that were compared, 0 where none was.
+/// Returns a mean over the requests that both plans have answered, or 0 if there is none.
 [[nodiscard]] auto mean_of(double sum, const traffic_differences& of) -> double;
 
 /// One object on one line, without a line feed: the member `traffic` of `rankd diff A B --traffic REC --json`.

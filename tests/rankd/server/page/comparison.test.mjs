@@ -30,7 +30,7 @@ test('each id has its places, and the reason where the server says one', () => {
 });
 
 const traffic = {
-  plan: 'feed', requests: 6, compared: 4, equal: 1, different: { all: 3, error: 0, candidates: 2, order: 1, values: 0 },
+  plan: 'feed', requests: 6, compared: 4, answered: 4, equal: 1, different: { all: 3, error: 0, candidates: 2, order: 1, values: 0 },
   depth: 10, overlap: 0.75, rbo: 0.5, not_recorded: 1, first_not_recorded: 'main: a', redacted: 1, unusable: 0, lost: 0,
   records: [{ file: 'a.rec', end: 'torn' }], changed: [{}],
 };
@@ -41,8 +41,11 @@ test('what recorded traffic says is said with what could not be compared', () =>
     'On average overlap@10 0.7500, rank-biased overlap 0.5000.',
     'Not compared: 1 read what the record does not hold (the first: main: a), 1 redacted.',
     'a.rec is torn: what stands before that was compared.', 'The 1 most changed requests:']);
-  const same = { ...traffic, requests: 1, compared: 0, equal: 0, not_recorded: 0, redacted: 0, records: [], changed: [],
+  const same = { ...traffic, requests: 1, compared: 0, answered: 0, equal: 0, not_recorded: 0, redacted: 0, records: [], changed: [],
     overlap: null, rbo: null, different: { all: 0, error: 0, candidates: 0, order: 0, values: 0 } };
+  const failing = { ...traffic, compared: 5, equal: 1, answered: 4, different: { ...traffic.different, all: 4, error: 1 } };
+  assert.equal(trafficText(failing)[1],
+    'On average overlap@10 0.7500, rank-biased overlap 0.5000, of 4 requests with two answers.');
   assert.deepEqual(trafficText(same), ['1 request to feed, 0 compared: 0 equal, 0 different.']);
 });
 
