@@ -33,6 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int stack_signal = 64;
+constexpr std::chrono::seconds patience(60);  // for the report of a program that is stuck, on a busy machine
 
 auto find_library() -> std::string {
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
@@ -261,7 +262,7 @@ void process::watch() {
   if (silent < stuck_after_) return;
   const double limit = static_cast<double>(stuck_after_.count());
   if (cpu_seconds(id_) - cpu_at_switch_ < 0.8 * limit && silent < 12 * stuck_after_) return;
-  if (was_asked_ && silent > 3 * stuck_after_) ::kill(id_, SIGKILL);
+  if (was_asked_ && silent > stuck_after_ + patience) ::kill(id_, SIGKILL);
   if (!was_asked_) ::syscall(SYS_tgkill, id_, page_->runner.load(), stack_signal);
   was_asked_ = true;
 }

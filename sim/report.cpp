@@ -125,7 +125,7 @@ void ask_for_stacks() {
     if (&each == self) return keep_stack(each);
     kernel(SYS_tgkill, kernel(SYS_getpid), kernel_id(each), stack_signal);
   });
-  for (int attempt = 0; attempt < 2000; ++attempt) {
+  for (int attempt = 0; attempt < 20'000; ++attempt) {
     bool all = true;
     for_each_thread([&](const thread& each) { all = all && each.frame_count.load(std::memory_order_acquire) >= 0; });
     if (all) return;

@@ -35,10 +35,14 @@ void fork_once() {
   if (fork() == 0) _exit(0);
 }
 
-/// Each run differs: the clock of the system is read behind the simulator's back.
+/// Makes each run differ: reads a counter of the processor, which the simulator does not see.
 void differ() {
   long word = 0;
+#if defined(__x86_64__)
   asm volatile("rdtsc" : "=a"(word) : : "rdx");
+#elif defined(__aarch64__)
+  asm volatile("mrs %0, cntvct_el0" : "=r"(word));
+#endif
   for (long at = 0; at < (word >> 4) % 64; ++at) sched_yield();
 }
 
