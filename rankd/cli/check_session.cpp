@@ -67,7 +67,7 @@ auto read_given(object_reader& in, braid::diagnostics& problems) -> std::optiona
 }
 
 /// Appends `"name":[…]`. A list has at most `braid::diagnostics::max_items` diagnostics.
-void append_list(std::string& out, std::string_view name, const braid::diagnostics& all) {
+void append_diagnostic_list(std::string& out, std::string_view name, const braid::diagnostics& all) {
   out += '"';
   out += name;
   out += "\":" + diagnostics_json(all);
@@ -140,7 +140,7 @@ auto check_session::open(object_reader& message, braid::diagnostics& problems) -
   in_.reset();
   std::string out;
   auto made = load(*folder);
-  append_list(out, "diagnostics", made ? braid::diagnostics() : made.error());
+  append_diagnostic_list(out, "diagnostics", made ? braid::diagnostics() : made.error());
   if (made) in_.emplace(std::move(*made));
   return out;
 }
@@ -163,14 +163,14 @@ auto check_session::check(object_reader& message, braid::diagnostics& problems) 
   std::string out;
   const auto loaded = parsed(*given, in_->declared);
   if (!loaded) {
-    append_list(out, "diagnostics", loaded.error());
+    append_diagnostic_list(out, "diagnostics", loaded.error());
     return out;
   }
   const plan_findings found = check_plan(*loaded, in_->declared);
-  append_list(out, "diagnostics", found.problems);
+  append_diagnostic_list(out, "diagnostics", found.problems);
   if (!found.problems.empty()) return out;
   out += ',';
-  append_list(out, "warnings", found.warnings);
+  append_diagnostic_list(out, "warnings", found.warnings);
   append_caches(out, found.caches);
   out += ",\"digest\":\"" + loaded->digest + '"';
   if (wants_normal.value_or(false)) {
@@ -188,7 +188,7 @@ auto check_session::check_tests(object_reader& message, braid::diagnostics& prob
   if (!in_) return no_project();
   const auto tests = parse_plan_tests(given->text, given->source, in_->declared);
   std::string out;
-  append_list(out, "diagnostics", tests ? braid::diagnostics() : tests.error());
+  append_diagnostic_list(out, "diagnostics", tests ? braid::diagnostics() : tests.error());
   return out;
 }
 
@@ -208,9 +208,9 @@ auto check_session::compare(object_reader& message, braid::diagnostics& problems
   const auto before = bound(*given[0], in_->where, in_->declared);
   const auto after = bound(*given[1], in_->where, in_->declared);
   std::string out;
-  append_list(out, names[0], before ? braid::diagnostics() : before.error());
+  append_diagnostic_list(out, names[0], before ? braid::diagnostics() : before.error());
   out += ',';
-  append_list(out, names[1], after ? braid::diagnostics() : after.error());
+  append_diagnostic_list(out, names[1], after ? braid::diagnostics() : after.error());
   if (!before || !after) return out;
   const plan_comparison found = compare_plans(*before, *after);
   std::string all = comparison_json(found, *before, *after);

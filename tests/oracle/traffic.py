@@ -188,9 +188,12 @@ def reports(expected: list[tuple[Answer | Failure, Answer | Failure]], said: dic
             out.append(f"request {at}: overlap {theirs['overlap']} and rbo {theirs['rbo']}, expected {values[at]}")
         elif theirs and kind != "error":
             out.extend(_wrong_moves(at, *expected[at], theirs))
+    answered = [at for at, pair in enumerate(expected) if not any(isinstance(each, Failure) for each in pair)]
+    if said["answered"] != len(answered):
+        out.append(f"{said['answered']} answered by both, expected {len(answered)}")
     for place, name in enumerate(("overlap", "rbo")):
-        mean = math.fsum(each[place] for each in values) / len(values)
-        if not math.isclose(said[name], mean, abs_tol=1e-9):
+        mean = math.fsum(values[at][place] for at in answered) / len(answered) if answered else None
+        if said[name] != mean and (None in (said[name], mean) or not math.isclose(said[name], mean, abs_tol=1e-9)):
             out.append(f"mean {name} {said[name]}, expected {mean}")
     if said["changed"] != sorted(said["changed"], key=lambda each: (each["rbo"], each["overlap"], each["number"])):
         out.append("the most changed requests do not come first")
