@@ -174,18 +174,19 @@ auto waits_for_nobody() -> task<void> {
   co_await never;
 }
 
-/// The deadline ends a sleep and a wait for another task, each inside of another task.
+/// The deadline ends a sleep and a wait for another task, each inside another task. It counts from before the wait, so
+/// it is far longer than what the test expects of the wait.
 auto times_out() -> task<void> {
   const braid::trace::activity shown("request timed_out");
   spin("before_the_wait", 2ms);
-  static_cast<void>(co_await braid::with_timeout(10ms, long_nap()));
-  static_cast<void>(co_await braid::with_timeout(20ms, waits_for_nobody()));
+  static_cast<void>(co_await braid::with_timeout(100ms, long_nap()));
+  static_cast<void>(co_await braid::with_timeout(200ms, waits_for_nobody()));
 }
 
 /// The same where no loop has the timers.
 auto times_out_on_a_pool() -> task<void> {
   const braid::trace::activity shown("request timed_out_on_a_pool");
-  static_cast<void>(co_await braid::with_timeout(20ms, waits_for_nobody()));
+  static_cast<void>(co_await braid::with_timeout(200ms, waits_for_nobody()));
 }
 
 /// Another task ends the wait, after it has computed.
