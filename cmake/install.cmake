@@ -81,13 +81,18 @@ function(braid_manual_page program)
 endfunction()
 
 # A program finds the library beside its own folder, even after both have been moved.
-foreach(program braid-doctor rankd)
+foreach(program braid-doctor braid-sim rankd)
   if(TARGET ${program})
     set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS ${program} COMPONENT programs)
     braid_manual_page(${program})
   endif()
 endforeach()
+
+# The library that braid-sim loads into a program.
+if(TARGET braid-sim)
+  install(TARGETS braid-sim-library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/braid COMPONENT programs)
+endif()
 
 # What braid-doctor gives gdb, and people may source.
 if(TARGET braid-doctor)

@@ -13,33 +13,39 @@ namespace {
 using sim::order;
 
 constexpr const char* help =
-    R"(usage: braid-sim run [--seed N] [--twice] [OPTION…] -- PROGRAM [ARGUMENT…]
-       braid-sim search [--seeds A..B] [--jobs N] [--twice] [OPTION…] -- PROGRAM [ARGUMENT…]
+    R"(usage: braid-sim run|search [OPTION…] -- PROGRAM [ARGUMENT…]
 
-Runs an unchanged program in virtual time, with an order of its threads that a seed decides. The same seed of the same
-program gives the same run, so that a failure which needs a rare order can be searched for and repeated.
+Runs an unchanged program in virtual time, with an order of its threads that a seed decides.
 
-run: one seed. If the program ends badly, or no thread of it can go on, you get what each thread waits for, and the last
-switches with their stacks.
+The same seed of the same program gives the same run, so you can search for a failure that needs a rare order, and repeat
+it.
 
-  --seed N   the seed, 1 without it
+Commands:
+
+  run     runs one seed; if the program fails or no thread can continue, prints what each thread waits for and the last
+          switches with their stacks
+  search  runs seeds one after the other until one fails; prints the output of that run, and the command that repeats it
+
+Options of run:
+
+  --seed N   the seed; default: 1
   --twice    runs the seed twice, and prints the first switch in which both runs differ
 
-search: seeds one after the other, until one fails. Prints the output of that run, and the command that repeats it.
+Options of search:
 
-  --seeds A..B  the seeds, 1..1000 without it
-  --jobs N      so many runs side by side, 1 without it
-  --twice       runs each seed twice; a seed of which both runs differ fails
+  --seeds A..B  the seeds; default: 1..1000
+  --jobs N      how many runs at the same time; default: 1
+  --twice       runs each seed twice; a seed fails if its two runs differ
 
-Options:
+Options of both:
 
   --order uniform|pct  how the next thread is chosen: uniformly, or by random priorities that change at a few points
-  --changes N          pct: so many points, 3 without it
-  --reach N            pct: they lie within the first N switches, 10000 without it
-  --cpus N             so many CPUs for the program to see, 4 without it
-  --every N            another thread may run at every Nth call on average, 1 without it; large programs run faster with 16
-  --max-switches N     ends a run after so many switches
-  --stuck-after S      ends a run that computes for S seconds without a call that the simulator sees, 5 without it
+  --changes N          pct: the number of these points; default: 3
+  --reach N            pct: they are among the first N switches; default: 10000
+  --cpus N             the number of CPUs that the program sees; default: 4
+  --every N            another thread may run at every Nth call on average; default: 1; large programs run faster with 16
+  --max-switches N     ends a run after N switches
+  --stuck-after S      ends a run that computes for S seconds without a call that the simulator sees; default: 5
   --stacks on|off      stacks of the last switches; on in run and off in search, which is faster without them
   --version            the version
   --help               this text

@@ -37,7 +37,7 @@ constexpr std::chrono::seconds patience(60);  // for the report of a program tha
 
 auto find_library() -> std::string {
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const fs::path& where : {folder / "../lib", folder / ".." / BRAID_LIBRARY_DIR}) {
+  for (const fs::path& where : {folder / "../lib", folder / ".." / BRAID_LIBRARY_DIR / "braid"}) {
     std::error_code ignored;
     const fs::path file = fs::canonical(where / "libbraid-sim.so", ignored);
     if (!file.empty()) return file.string();
@@ -155,7 +155,8 @@ auto find_program(run_options& options) -> std::string {
   if (::access(options.path.c_str(), X_OK) != 0 || fs::is_directory(options.path, error))
     return "`" + name + "` is not an executable file";
   if (std::string problem = problem_of(options.path); !problem.empty()) return "the program `" + name + "` " + problem;
-  if (find_library().empty()) return "the library libbraid-sim.so is not in the folder `lib` beside that of braid-sim";
+  if (find_library().empty())
+    return "libbraid-sim.so is missing: it is installed together with braid-sim, in " BRAID_LIBRARY_DIR "/braid";
   const char* own = std::getenv(file_variable);  // NOLINT(concurrency-mt-unsafe): there is one thread
   return own == nullptr ? std::string() : "braid-sim cannot run within a simulation";
 }

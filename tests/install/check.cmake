@@ -35,7 +35,7 @@ if(SHARED)
   file(RENAME ${SCRATCH}/elsewhere ${tls_library})
 endif()
 
-foreach(program rankd braid-doctor)
+foreach(program rankd braid-doctor braid-sim)
   must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/${program} --version)
   file(STRINGS ${SCRATCH}/moved/share/man/man1/${program}.1 page LIMIT_COUNT 1)
   string(TOUPPER ${program} title)
@@ -45,6 +45,8 @@ foreach(program rankd braid-doctor)
     message(FATAL_ERROR "the manual page of ${program} begins with\n${page}")
   endif()
 endforeach()
+
+must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/braid-sim run --twice -- /bin/true)
 
 # A program of the other compiler runs with the library as well: coroutines of both give control to each other.
 if(COMPILER MATCHES "clang")

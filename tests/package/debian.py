@@ -162,7 +162,7 @@ def check(folder, scratch):
     count = len(clean_root.make(root, [*needed, ["g++-12"], ["pkgconf"]]))
     before = files_of(root)
     install(root, packages)
-    for page in ("rankd", "braid-doctor"):
+    for page in ("rankd", "braid-doctor", "braid-sim"):
         must((root / f"usr/share/man/man1/{page}.1.gz").exists(), f"{page} has no manual page")
     must((root / WANTED).is_symlink(), "the service is not enabled")
     status = (root / PROJECT.lstrip("/")).stat()
