@@ -427,7 +427,7 @@ TEST_CASE("a wait outside of a fiber, and one while an exception is on its way, 
   if (!has_fibers()) return;
   const auto outside = testing::run_in_child([] { fiber_await(yield()); });
   CHECK(outside.signal == SIGABRT);
-  CHECK(outside.errors.find("run_fiber makes one") != std::string::npos);
+  CHECK(outside.errors.find("start one by run_fiber") != std::string::npos);
   const auto on_its_way = testing::run_in_child([] {
     struct waits_when_it_goes {
       ~waits_when_it_goes() { fiber_await(yield()); }
@@ -439,7 +439,7 @@ TEST_CASE("a wait outside of a fiber, and one while an exception is on its way, 
     })));
   });
   CHECK(on_its_way.signal == SIGABRT);
-  CHECK(on_its_way.errors.find("while an exception is on its way") != std::string::npos);
+  CHECK(on_its_way.errors.find("while an exception is being handled") != std::string::npos);
 }
 
 TEST_CASE("a fiber that is never awaited does not begin, and its function goes") {

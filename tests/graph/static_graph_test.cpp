@@ -492,7 +492,7 @@ TEST_CASE("a run of a graph that runs already ends the program with a sentence")
     run_in(in_place, [&graph] { graph.run(); });
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("another run of it is under way") != std::string::npos);
+  CHECK(end.errors.find("must not be run while it is running") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(watched, "a graph that was moved runs as before") {

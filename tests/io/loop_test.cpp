@@ -555,7 +555,7 @@ TEST_CASE("destroying a loop that runs ends the program") {
     io->run_once();
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("has stopped before it is destroyed") != std::string::npos);
+  CHECK(end.errors.find("must be stopped before it is destroyed") != std::string::npos);
 }
 
 TEST_CASE("a resumption for a loop that has stopped ends the program, because it could not run any more") {

@@ -178,7 +178,7 @@ auto waits_for_nobody() -> task<void> {
 /// it is far longer than what the test expects of the wait.
 auto times_out() -> task<void> {
   const braid::trace::activity shown("request timed_out");
-  spin("before_the_wait", 2ms);
+  spin("before_the_wait", 20ms);
   static_cast<void>(co_await braid::with_timeout(100ms, long_nap()));
   static_cast<void>(co_await braid::with_timeout(200ms, waits_for_nobody()));
 }

@@ -537,7 +537,7 @@ TEST_CASE("a pool that is destroyed by its own worker ends the program with a se
     std::latch(1).wait();
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("not destroyed by one of its own workers") != std::string::npos);
+  CHECK(end.errors.find("must not be destroyed by one of its own workers") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(watched, "a pool that has stopped is idle") {

@@ -348,7 +348,7 @@ TEST_CASE("a library is refused with all that is wrong with it") {
   }
   for (const char* const name : {"core::it", "test::it", "sort::it", "graph::it"}) {
     CAPTURE(name);
-    CHECK(refusal_of([name](raw_library& it) { it.one.name = name; }).ends_with("take the name of your project"));
+    CHECK(refusal_of([name](raw_library& it) { it.one.name = name; }).ends_with("use the name of your project"));
   }
   CHECK(refusal_of([](raw_library& it) {
           it.one.effect = 6;

@@ -177,7 +177,7 @@ TEST_CASE("a null that comes of a param without a value names the param") {
       vm(final_score, R"({"op":"add","a":{"op":"const_number","value":1},"b":{"op":"param_ref","param_id":1}})");
   bench.params[0] = scalar{};
   CHECK(error_of(bench.run(*op, {bench.rows_of({7})})) ==
-        "null_value: the value for `final_score` of row 0 (id 7) is null, which the key refuses; the request gives no "
+        "null_value: the value for `final_score` of row 0 (id 7) is null, which the key refuses; the request sets no "
         "value for the param `weight`, which the formula reads");
 }
 

@@ -217,7 +217,7 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
     const auto loaded = load_redis(at(full), data, {});
     REQUIRE(code_of(loaded) == "store_overloaded");
     CHECK(loaded.error().front().message.find("OOM") != std::string::npos);
-    CHECK(loaded.error().front().hint.find("goes on where this one ended") != std::string::npos);
+    CHECK(loaded.error().front().hint.find("continues from here") != std::string::npos);
     CHECK(loaded.error().front().source == "redis://127.0.0.1:" + std::to_string(full.port()) + "/0");
   }
   {
