@@ -17,8 +17,8 @@ constexpr const char* help =
 
 Runs an unchanged program in virtual time, with an order of its threads that a seed decides.
 
-The same seed of the same program gives the same run, so you can search for a failure that needs a rare order, and repeat
-it.
+The same seed of the same program gives the same run, so you can search for a failure that needs a rare order, and
+repeat it.
 
 Commands:
 
@@ -43,7 +43,7 @@ Options of both:
   --changes N          pct: the number of these points; default: 3
   --reach N            pct: they are among the first N switches; default: 10000
   --cpus N             the number of CPUs that the program sees; default: 4
-  --every N            another thread may run at every Nth call on average; default: 1; large programs run faster with 16
+  --every N            another thread may run at every Nth call on average; default: 1; 16 suits large programs
   --max-switches N     ends a run after N switches
   --stuck-after S      ends a run that computes for S seconds without a call that the simulator sees; default: 5
   --stacks on|off      stacks of the last switches; on in run and off in search, which is faster without them
@@ -55,8 +55,8 @@ Examples:
   braid-sim run --seed 7 -- ./my_test
   braid-sim search --seeds 1..10000 --jobs 4 -- ./my_test --only transfers
 
-Exit status: that of the program; 70 if the simulator ended it: deadlock, spin, refused call; 1 if a search found a failure
-or two runs differ; 2 for wrong usage, and for a program that cannot be simulated.
+Exit status: that of the program; 70 if the simulator ended it: deadlock, spin, refused call; 1 if a search found a
+failure or two runs differ; 2 for wrong usage, and for a program that cannot be simulated.
 )";
 
 struct command_line {

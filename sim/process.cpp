@@ -220,11 +220,11 @@ void process::become(const run_options& options) {
                                 : "/"))
                     .c_str(),
                 file_);
-  ::setenv(file_variable, file.data(), 1);
+  ::setenv(file_variable, file.data(), 1);  // NOLINT(concurrency-mt-unsafe): there is one thread
   std::string preloaded = find_library();
   if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != '\0')
     preloaded.append(":").append(others);
-  ::setenv("LD_PRELOAD", preloaded.c_str(), 1);
+  ::setenv("LD_PRELOAD", preloaded.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): there is one thread
   std::vector<char*> words;
   for (const std::string& word : options.words) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);

@@ -289,6 +289,7 @@ void begin() {
   run.orders.state = run.orders.next();
   run.chances.state = page->wanted.seed ^ 0x5851f42d4c957f2dU;
   choose_changes();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread
   ::mallopt(M_ARENA_MAX, static_cast<int>(8 * page->wanted.cpus));
   page->hash = 0;
   page->switches.store(0, std::memory_order_relaxed);

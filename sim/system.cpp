@@ -2,10 +2,13 @@
 #include <sim/real.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <climits>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -129,18 +132,31 @@ SIM_CALL(std::uint32_t, arc4random_uniform, std::uint32_t bound) {
 
 namespace {
 
+struct leading_number {
+  std::int32_t value;
+  const char* rest;
+};
+
+/// Returns the number that follows `prefix` in a text, if the text begins with the prefix and a number.
+auto number_after(std::string_view prefix, const char* text) -> std::optional<leading_number> {
+  if (!std::string_view(text).starts_with(prefix)) return std::nullopt;
+  const char* const from = text + prefix.size();
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(from, from + std::strlen(from), value);
+  if (error != std::errc()) return std::nullopt;
+  return leading_number{.value = value, .rest = end};
+}
+
 /// The path that the system gets. The program's numbers of threads become the kernel's.
 class system_path {
  public:
   explicit system_path(const char* asked) : path_(asked) {
-    std::int32_t id = 0;
-    int length = 0;
-    if (std::sscanf(asked, "/proc/self/task/%d%n", &id, &length) == 1) {
-      shown_ = std::strcmp(asked + length, "/stat") == 0 ? find_thread(id) : nullptr;
-      std::snprintf(text_.data(), text_.size(), "/proc/self/task/%d%s", to_kernel_id(id), asked + length);
+    if (const auto found = number_after("/proc/self/task/", asked)) {
+      shown_ = std::strcmp(found->rest, "/stat") == 0 ? find_thread(found->value) : nullptr;
+      std::snprintf(text_.data(), text_.size(), "/proc/self/task/%d%s", to_kernel_id(found->value), found->rest);
       path_ = text_.data();
-    } else if (std::sscanf(asked, "/proc/%d%n", &id, &length) == 1 && id == first_id) {
-      std::snprintf(text_.data(), text_.size(), "/proc/self%s", asked + length);
+    } else if (const auto process = number_after("/proc/", asked); process && process->value == first_id) {
+      std::snprintf(text_.data(), text_.size(), "/proc/self%s", process->rest);
       path_ = text_.data();
     }
   }
@@ -260,11 +276,12 @@ SIM_CALL(DIR*, opendir, const char* path) {
 SIM_CALL(dirent*, readdir, DIR* folder) {
   dirent* found = REAL(readdir)(folder);
   if (!on() || folder != open_threads || found == nullptr) return found;
-  std::int32_t id = 0;
-  if (std::sscanf(found->d_name, "%d", &id) != 1) return found;
-  const thread* known = find_thread(id);
+  const auto id = number_after("", found->d_name);
+  if (!id) return found;
+  const thread* known = find_thread(id->value);
   shown_entry = *found;
-  std::snprintf(shown_entry.d_name, sizeof(shown_entry.d_name), "%d", known == nullptr ? id : program_id(*known));
+  std::snprintf(shown_entry.d_name, sizeof(shown_entry.d_name), "%d",
+                known == nullptr ? id->value : program_id(*known));
   return &shown_entry;
 }
 
@@ -278,7 +295,7 @@ SIM_CALL(int, closedir, DIR* folder) {
 namespace {
 
 /// The bytes of a mask of all CPUs.
-auto mask_size() -> std::size_t { return (page->wanted.cpus + 63) / 64 * 8; }
+auto mask_size() -> std::size_t { return std::size_t{8} * ((page->wanted.cpus + 63) / 64); }
 
 auto read_cpus(const thread* of, std::size_t size, void* mask) -> long {
   if (of == nullptr) return fail(ESRCH);

@@ -289,7 +289,7 @@ auto substitute_name(const bound_plan& plan) -> std::string_view {
 }
 
 auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics {
-  const auto about = [&plan](std::string code, std::string message, std::string hint) {
+  const auto about = [&plan](std::string code, const std::string& message, std::string hint) {
     return with_locations(
         braid::diagnostics({.code = std::move(code),
                             .pointer = braid::json_pointer(plan.stated->fallback->pointer, "plan"),
