@@ -1,4 +1,4 @@
-// rankd/engine/batch/batch_runner.cpp: pieces of a batch, handed to threads in order and given back in order.
+// rankd/engine/batch/batch_runner.cpp: hands pieces of a batch to threads in order and returns the answers in order.
 #include <rankd/engine/batch/batch_runner.hpp>
 
 #include <rankd/engine/requests/request.hpp>
@@ -12,7 +12,7 @@
 
 namespace rankd {
 
-/// What one thread answers with. The engine is used by the last tasks of the runtime, so it goes last.
+/// The loop, worker and engine of one thread. The last tasks of the runtime use the engine, so it is destroyed last.
 struct batch_runner::worker_loop {
   std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;

@@ -1,4 +1,4 @@
-// rankd/engine/batch/batch_runner.hpp: many requests answered by several threads, in the order in which they came.
+// rankd/engine/batch/batch_runner.hpp: answers many requests on several threads, in the order in which they came.
 #pragma once
 
 #include <rankd/engine/engine.hpp>
@@ -27,44 +27,44 @@ struct batch_line {
   std::optional<braid::diagnostic> unreadable;  ///< why there is no text
 };
 
-/// The answers to some lines that followed each other.
+/// The answers to some consecutive lines.
 struct batch_answers {
   std::string text;  ///< a line for each, in order
   std::uint64_t answered = 0;
-  std::uint64_t failed = 0;  ///< those of them that are errors
+  std::uint64_t failed = 0;  ///< answers that are errors
 };
 
 struct batch_options {
   unsigned workers = 0;    ///< threads that answer; 0: braid::default_worker_count()
-  std::string given_plan;  ///< for requests that name none
-  /// The plan of a name, for as long as the runner lives. Any thread.
+  std::string given_plan;  ///< for requests that do not name a plan
+  /// Returns the plan with this name; it lives as long as the runner. Threads: any.
   std::function<braid::checked<const bound_plan*>(std::string_view name)> find_plan;
   engine_options engine = {};
 };
 
-/// Each thread has a loop, a worker and an engine of its own, so that requests share nothing but stores and plans: an
-/// answer depends on its line alone, and more threads answer more lines.
+/// Each thread has its own loop, worker and engine, so that requests share only stores and plans: an answer depends
+/// only on its line, and more threads answer more lines.
 /// Threads: one thread calls it. Lifetime: registries and stores outlive it.
 class batch_runner {
  public:
-  /// How many lines are answered at the same time by one thread; what is submitted together waits together.
+  /// The number of lines that one thread answers at the same time; lines that are submitted together wait together.
   static constexpr std::size_t max_lines = 32;
 
   /// Starts the threads. Errors: no_runtime.
   static auto create(const registries& declared, const std::vector<store*>& stores, batch_options options)
       -> braid::checked<std::unique_ptr<batch_runner>>;
 
-  /// Drops what was not begun.
+  /// Drops lines that no thread has begun.
   ~batch_runner();
 
-  /// Whether the threads have less than they want to have before them.
+  /// Whether the threads have less queued work than they should.
   [[nodiscard]] auto wants_more() const noexcept -> bool;
 
   /// Requires at most `max_lines`.
   void submit(std::vector<batch_line> lines);
 
-  /// The answers to what was submitted first and not given yet; nothing where there is none.
-  /// Blocks: until they are there.
+  /// Returns the answers to the oldest submitted lines that were not returned yet; nothing if there are no such lines.
+  /// Blocks: until the answers are ready.
   auto next() -> std::optional<batch_answers>;
 
  private:
@@ -83,9 +83,9 @@ class batch_runner {
   std::vector<std::unique_ptr<worker_loop>> loops_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;            // a piece was submitted or answered, or the end has come
-  std::deque<std::unique_ptr<piece>> pieces_;  // in order, from the next one to give
-  std::size_t begun_ = 0;                      // of pieces_
+  std::condition_variable changed_;            // a piece was submitted or answered, or the runner is being destroyed
+  std::deque<std::unique_ptr<piece>> pieces_;  // in order, from the next one to return
+  std::size_t begun_ = 0;                      // pieces in pieces_ that a thread has begun
   bool ending_ = false;
   std::vector<braid::thread> threads_;
 };

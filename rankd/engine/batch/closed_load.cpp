@@ -28,7 +28,7 @@ struct shared_load {
   const make_load_target& target;
   std::span<const std::string> requests;
   const closed_load_options& how;
-  braid::time_point counts_from;  ///< what ends earlier belongs to the warm-up
+  braid::time_point counts_from;  ///< answers before this belong to the warm-up
   braid::time_point ends_at;
   braid::atomic<std::uint64_t> next{0};     // the request that is asked next; written by clients
   braid::atomic<std::uint64_t> counted{0};  // answers after the warm-up; written by clients
@@ -41,8 +41,8 @@ struct client_loop {
   closed_load_result seen;
 };
 
-/// Asks until the time is over, and until one answer has counted where there is time that counts: so there is always
-/// something to report. Between two requests the others run.
+/// Asks until the time is over. If there is time that counts, it asks until at least one answer has counted, so that
+/// there is always something to report. Other clients run between two requests.
 auto ask(shared_load& load, client_loop& on, load_target& target) -> braid::task<void> {
   bool has_counted = load.ends_at == load.counts_from;
   braid::time_point begin = braid::steady_time().now();

@@ -26,20 +26,20 @@ namespace rankd {
 struct closed_load_options {
   unsigned clients = 1;
   unsigned loops = 1;    ///< each with its thread; clients are spread over them
-  unsigned workers = 1;  ///< that compute, for each loop
+  unsigned workers = 1;  ///< worker threads of each loop
   std::chrono::nanoseconds warm_up = std::chrono::milliseconds(100);
-  std::chrono::nanoseconds duration = std::chrono::seconds(1);  ///< longer where a client has no answer by then
-  std::uint64_t max_requests = UINT64_MAX;  ///< ends earlier once so many were asked, not counting the warm-up
+  std::chrono::nanoseconds duration = std::chrono::seconds(1);  ///< longer if a client has no answer by then
+  std::uint64_t max_requests = UINT64_MAX;  ///< ends earlier after this many requests, not counting the warm-up
   engine_options engine = {};
 };
 
 /// What a client got for one request.
 struct load_answer {
   std::size_t bytes = 0;
-  std::optional<std::string> failure = {};  ///< the answer that is none, or why there is none at all
+  std::optional<std::string> failure = {};  ///< the error in the answer, or why there is no answer
 };
 
-/// What answers the clients of one loop. Threads: the loop's own, on which it is made and destroyed, too.
+/// Answers the clients of one loop. Threads: the loop's own, which also creates and destroys it.
 class load_target {
  public:
   load_target() = default;
@@ -47,17 +47,17 @@ class load_target {
   auto operator=(const load_target&) -> load_target& = delete;
   virtual ~load_target() = default;
 
-  /// `request` stays until the task has ended.
+  /// Lifetime: `request` outlives the task.
   virtual auto answer(const std::string& request) -> braid::task<load_answer> = 0;
 };
 using make_load_target = std::function<std::unique_ptr<load_target>(braid::runtime& on)>;
 
-/// The smallest of some latencies, which are ascending, that no less than this part of all does not exceed: 0.5 for the
-/// median, 1 for the largest; zero where there is none.
+/// Returns the smallest of these ascending latencies that at least this share of them does not exceed: 0.5 for the
+/// median, 1 for the largest; zero if there are no latencies.
 [[nodiscard]] auto latency_of(std::span<const std::chrono::nanoseconds> ascending, double part)
     -> std::chrono::nanoseconds;
 
-/// What came of a load.
+/// The result of a load.
 struct closed_load_result {
   std::uint64_t failed = 0;
   std::string first_failure;  ///< of one of the clients
@@ -69,14 +69,14 @@ struct closed_load_result {
   [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds { return latency_of(latencies, part); }
 };
 
-/// Asks with the requests, one after the other and then from the first again. A latency counts from the moment when a
-/// client could have asked, so that it includes the wait for the client.
+/// Sends the requests one after the other, then again from the first. A latency counts from the moment when a client
+/// could have asked, so that it includes the wait for the client.
 /// Requires requests, and clients. Blocks: until the load is over. Errors: no_runtime.
 auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
                      const closed_load_options& how) -> braid::checked<closed_load_result>;
 
-/// The same with a plan in this process: a latency holds the reading of the request from JSON, the run, and the writing
-/// of the answer as JSON.
+/// The same with a plan in this process: a latency includes parsing the request from JSON, the run, and writing the
+/// answer as JSON.
 auto run_closed_load(const bound_plan& plan, const registries& declared, const std::vector<store*>& stores,
                      std::span<const std::string> requests, const closed_load_options& how)
     -> braid::checked<closed_load_result>;

@@ -36,7 +36,7 @@ void put(packed_writer& out, const scalar& value) {
       value);
 }
 
-/// A request without a user has rows of its own: where nodes choose, the part may read none for it.
+/// A request without a user has rows of its own: if nodes choose, the part may read no rows for it.
 void put(packed_writer& out, const std::optional<row_id>& user) {
   if (!user) return out.number(std::variant_size_v<row_id>);
   out.number(user->index());
@@ -46,7 +46,7 @@ void put(packed_writer& out, const std::optional<row_id>& user) {
     out.integer(std::get<std::int64_t>(*user));
 }
 
-/// All that the rows are a function of, besides what the stores hold.
+/// Everything that the rows depend on, except what the stores hold.
 auto key_of(const bound_cache& cache, const rank_request& request) -> std::string {
   std::string key = cache.digest;
   packed_writer out(key);
@@ -70,7 +70,7 @@ auto request_of_part(const rank_request& request) -> rank_request {
 
 }  // namespace
 
-/// A part that was begun, or has ended.
+/// A part that has begun, or has ended.
 struct cached_parts::flight {
   flight(std::string_view of, std::shared_ptr<const bound_plan> p, const bound_cache& c, const rank_request& request,
          braid::time_point now)
@@ -85,12 +85,12 @@ struct cached_parts::flight {
   std::exception_ptr thrown;
   braid::event landed;
   std::size_t waiting = 0;
-  bool renews = false;  // goes on although no task waits for it
+  bool renews = false;  // continues although no task waits for it
   bool is_given_up = false;
-  braid::scope* inside = nullptr;  // that of its task, while it runs
+  braid::scope* inside = nullptr;  // the scope of its task, while it runs
 };
 
-/// A task that waits for a part. The last one that leaves before the rows are there ends it.
+/// A task that waits for a part. If all of them leave before the rows are there, the last one stops the part.
 struct cached_parts::waiting {
   waiting(cached_parts& owner, flight& one) noexcept : owner_(&owner), one_(&one) { ++one.waiting; }
   waiting(const waiting&) = delete;
@@ -149,7 +149,7 @@ auto cached_parts::may_renew(std::string_view key) const -> bool {
   return renewals_ < max_renewals && find(key) == nullptr && !table_.has_failed_lately(key);
 }
 
-/// One that cannot be begun is none that others may wait for.
+/// If a part cannot be begun, others do not wait for it.
 auto cached_parts::begin(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache,
                          const rank_request& request, std::string_view key, braid::scope& root, bool renews)
     -> std::shared_ptr<flight> {
@@ -185,8 +185,8 @@ void cached_parts::give_up(flight& one) {
   if (one.inside != nullptr) one.inside->request_stop();
 }
 
-/// The rows are copied out of the memory of the run, which is much larger, unless they are too many to be kept: then
-/// those that wait share that memory.
+/// Copies the rows out of the memory of the run, which is much larger. If there are too many to keep, the tasks that
+/// wait share that memory.
 void cached_parts::keep(const flight& one, const ranking& answer, part_result& into) {
   auto made = std::make_shared<kept_rows>(one.begun);
   const bool fits = answer.rows.size() <= one.cache->how.max_rows;
@@ -216,8 +216,8 @@ auto cached_parts::run(cached_parts& owner, std::shared_ptr<flight> one) -> brai
   owner.land(*one);
 }
 
-/// Runs in the root scope of the loop, because the task that asked first may end before the others. The scope of the
-/// part is its own, so that it can be stopped alone.
+/// Runs in the root scope of the loop, because the task that asked first may end before the others. The part has its
+/// own scope, so that it can be stopped without the others.
 auto cached_parts::fly(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void> {
   if (one->is_given_up) co_return;
   braid::scope& around = co_await braid::this_scope();

@@ -16,7 +16,7 @@ struct size_class {
   std::size_t bytes;
 };
 
-/// The class of chunks of at least `size` bytes: what a size shares with others are its three highest bits.
+/// The class of chunks of at least `size` bytes: all sizes of a class have the same three highest bits.
 constexpr auto class_of(std::size_t size) noexcept -> size_class {
   if (size <= smallest_chunk) return {0, smallest_chunk};
   const std::size_t last = size - 1;
@@ -29,7 +29,7 @@ static_assert(class_of(1024).number == 0 && class_of(1025).number == 1 && class_
 static_assert(class_of(2048).number == 4 && class_of(2048).bytes == 2048 && class_of(2049).bytes == 2560);
 static_assert(class_of(chunk_cache::largest_chunk).number == 64);
 
-/// The bytes of each chunk of a class.
+/// The bytes in each chunk of a class.
 constexpr auto bytes_of(std::size_t number) noexcept -> std::size_t {
   if (number == 0) return smallest_chunk;
   return ((5 + (number - 1) % 4) * (smallest_chunk / 4)) << ((number - 1) / 4);
@@ -93,7 +93,7 @@ void chunk_cache::do_deallocate(void* place, std::size_t size, std::size_t align
   while (dead != nullptr) ::operator delete(std::exchange(dead, dead->next));
 }
 
-/// Takes chunks out, the largest first, until what is left is within the bounds.
+/// Removes chunks, the largest first, until the rest is within the bounds.
 auto chunk_cache::trimmed() noexcept -> free_chunk* {
   const std::size_t max_count = std::min(max_bytes_, 2 * std::max(peak_, last_peak_));
   free_chunk* dead = nullptr;

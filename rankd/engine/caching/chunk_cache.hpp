@@ -1,4 +1,4 @@
-// rankd/engine/caching/chunk_cache.hpp: memory that requests leave to those that come after them.
+// rankd/engine/caching/chunk_cache.hpp: memory that later requests reuse.
 #pragma once
 
 #include <array>
@@ -9,17 +9,17 @@
 
 namespace rankd {
 
-/// Keeps the chunks that arenas give back, so that a request like the last ones takes none from the heap. Sizes are
-/// rounded up, by a quarter at most, so that what is nearly the same can be used again. Chunks are kept only while they
-/// and what is in use are together at most twice what was lately in use at one time, and at most `max_bytes`: a burst
-/// is given back once it is over.
-/// Threads: any. Cost: a lock, for a short time. Lifetime: outlives what it has handed out.
+/// Keeps the chunks that arenas return, so that a request like the last ones does not allocate from the heap. Sizes are
+/// rounded up, by a quarter at most, so that chunks of nearly the same size can be reused. Chunks are kept only while
+/// they and the chunks in use are together at most twice the recent peak in use, and at most `max_bytes`: the memory of
+/// a burst is freed once the burst is over.
+/// Threads: any. Cost: a lock, for a short time. Lifetime: outlives the chunks that it has returned.
 class chunk_cache final : public std::pmr::memory_resource {
  public:
   static constexpr std::size_t usual_max_bytes = std::size_t{64} << 20U;
-  /// How many chunks come back while the most that was in use is remembered, and as many again.
+  /// The peak in use is remembered for this many returned chunks, and for as many again.
   static constexpr std::uint32_t period = 1024;
-  /// Larger ones go to the heap and back.
+  /// Larger chunks come from the heap and return to it.
   static constexpr std::size_t largest_chunk = std::size_t{64} << 20U;
 
   explicit chunk_cache(std::size_t max_bytes = usual_max_bytes) noexcept : max_bytes_(max_bytes) {}
@@ -27,7 +27,7 @@ class chunk_cache final : public std::pmr::memory_resource {
   auto operator=(const chunk_cache&) -> chunk_cache& = delete;
   ~chunk_cache() override;
 
-  /// Bytes that are free.
+  /// Bytes in free chunks.
   [[nodiscard]] auto kept() const -> std::size_t;
 
  private:
@@ -46,11 +46,11 @@ class chunk_cache final : public std::pmr::memory_resource {
   auto trimmed() noexcept -> free_chunk*;
 
   mutable std::mutex mutex_;
-  std::array<free_chunk*, classes> free_{};  // the rest is under the mutex, too
+  std::array<free_chunk*, classes> free_{};  // this and all members below are under the mutex
   std::size_t kept_ = 0;
   std::size_t in_use_ = 0;
-  std::size_t peak_ = 0;       // of what was in use in this period
-  std::size_t last_peak_ = 0;  // in the one before
+  std::size_t peak_ = 0;       // of the bytes in use in this period
+  std::size_t last_peak_ = 0;  // in the previous period
   std::uint32_t returns_ = 0;  // in this period
   std::size_t max_bytes_;
 };

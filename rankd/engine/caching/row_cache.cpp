@@ -1,4 +1,4 @@
-// rankd/engine/caching/row_cache.cpp: a list in the order of use, and where each key stands in it.
+// rankd/engine/caching/row_cache.cpp: a list in the order of use, and a table from keys to its items.
 #include <rankd/engine/caching/row_cache.hpp>
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace rankd {
 namespace {
 
-/// What a list node, a slot of the table and the rows' own object take, as near as that is worth knowing.
+/// The approximate size of a list node, a slot of the table and the rows' own object.
 constexpr std::size_t fixed_bytes = 256;
 
 constexpr auto time_between_attempts = std::chrono::seconds(1);
@@ -47,7 +47,7 @@ auto row_cache::keep(std::string_view key, std::shared_ptr<const kept_rows> rows
     drop(std::prev(entries_.end()));
     evicted_.fetch_add(1, braid::relaxed);
   }
-  entry_list made;  // moved in when nothing can fail any more
+  entry_list made;  // spliced into the list when nothing can fail any more
   made.push_front({.key = std::string(key), .rows = std::move(rows), .bytes = bytes});
   by_key_.emplace(made.front().key, made.begin());
   entries_.splice(entries_.begin(), made);
