@@ -21,52 +21,53 @@ namespace rankd {
 struct bound_plan;
 struct rank_request;
 
-/// Nodes whose rows one request may ask for.
+/// The maximum number of nodes whose rows one request may ask for.
 inline constexpr std::size_t max_captured_nodes = 8;
 
 /// A node whose rows a request asks for.
 struct asked_capture {
   std::string node;
   row_capture what;
-  std::string pointer = {};  ///< into the request; empty where the command line names it
+  std::string pointer = {};  ///< into the request; empty if the command line names it
   bool is_object = false;    ///< the request says more than the name
 };
 
-/// Rows that a node gave, or took from one source.
-/// Lifetime: they lie in the memory of the answer that this is part of.
+/// Rows that a node produced, or read from one source.
+/// Lifetime: they are in the memory of the answer that this is part of.
 struct captured_rows {
   std::string node;
   capture_side side = capture_side::out;  ///< never both
-  std::string source = {};                ///< of a side `in`: the node whose rows they are
+  std::string source = {};                ///< for a side `in`: the node that produced the rows
   node_state state = node_state::skipped;
-  std::string failure = {};              ///< the code of a failure for which something stands in, or empty
-  std::string used = {};                 ///< that: the id of a node, `input` or `empty`
-  std::string fused_with = {};           ///< the node that does the work of both, so that no rows lie between, or empty
-  std::optional<row_set> rows = {};      ///< nothing where the node has none to show
+  std::string failure = {};  ///< the code of a failure that a fallback replaced, or empty
+  std::string used = {};     ///< the fallback: the id of a node, `input` or `empty`
+  /// the node that does the work of both, so that there are no rows between them, or empty
+  std::string fused_with = {};
+  std::optional<row_set> rows = {};      ///< nothing if the node has no rows to show
   std::vector<const key_entry*> keys{};  ///< the columns, ascending by key id, without `id`
-  std::size_t cut = 0;                   ///< rows behind these, which are left out
+  std::size_t cut = 0;                   ///< the number of further rows, which are left out
 };
 
-/// `"node":…,"side":…,"state":…,"rows":{"id":[…],…},"cut":0`, as answers and files of captures have it.
+/// Appends `"node":…,"side":…,"state":…,"rows":{"id":[…],…},"cut":0`, as in answers and files of captures.
 void append_members(std::string& out, const captured_rows& what);
 
-/// `"rows":{"id":[…],…}`: the columns of these keys, a null where a row has no value.
+/// Appends `"rows":{"id":[…],…}`: the columns of these keys, with null if a row has no value.
 void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys);
 
-/// Reads `NODE` or `NODE:key,key`, as a command line has it. Errors: bad_value, unknown_key, blocked_key,
-/// unreadable_key, duplicate_value.
+/// Parses `NODE` or `NODE:key,key`, as on a command line. Errors: bad_value, unknown_key, blocked_key, unreadable_key,
+/// duplicate_value.
 auto parse_capture(std::string_view text, const registries& declared) -> braid::checked<asked_capture>;
 
-/// What a request wants captured that its plan does not have. Errors: unknown_node, unknown_column.
+/// Reports captures of a request that its plan does not have. Errors: unknown_node, unknown_column.
 auto check_captures(const rank_request& request, const bound_plan& plan, const registries& declared)
     -> braid::diagnostics;
 
-/// The same of what the nodes of a plan capture. Requires a plan whose nodes were bound without diagnostic.
+/// Does the same for the captures in the nodes of a plan. Requires a plan whose nodes were bound without diagnostic.
 /// Errors: unknown_key, blocked_key, unreadable_key, unknown_column.
 auto check_captures(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
-/// Whether a request is among a share of all, by a hash of its id: SHA-256, of which the first 8 bytes are a number
-/// below the share of 2^64. Replicas and replays agree, and a smaller share is part of a larger one.
+/// Whether a request is in this share of all requests, by a hash of its id: the first 8 bytes of its SHA-256 are a
+/// number below the share of 2^64. Replicas and replays agree, and a smaller share is part of a larger one.
 [[nodiscard]] auto is_sampled(std::string_view request_id, double share) -> bool;
 
 }  // namespace rankd

@@ -21,13 +21,13 @@ namespace rankd {
 
 struct bound_plan;
 
-/// What came of a part of a plan: rows, or an error, or neither where it was stopped.
+/// The result of a part of a plan: rows, or an error, or neither if it was stopped.
 struct part_result {
   std::shared_ptr<const kept_rows> rows = {};
   std::optional<rank_error> error = {};
 };
 
-/// Rows that a request takes from a cache, or asks to be made.
+/// Rows that a request reads from a cache, or that are made for it.
 struct cached_node {
   cache_use use = cache_use::miss;
   braid::duration age{};  ///< of rows that were there
@@ -37,22 +37,23 @@ struct cached_node {
 };
 
 /// The rows of one engine, and the parts that run to make them. A part belongs to no request: it runs in the root scope
-/// of the loop, with memory and stores of its own and no deadline, and ends when no task waits for it any more, unless
-/// it renews rows that are stale. A failure is that of all that wait for it, and is not kept.
+/// of the loop, with its own memory and stores and no deadline. It ends when no task waits for it any more, unless it
+/// renews stale rows. If it fails, all tasks that wait for it fail, and the failure is not kept.
 /// Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop.
 class cached_parts {
  public:
   using run_fn =
       std::function<braid::task<ranking>(std::shared_ptr<const bound_plan>, const bound_cache&, rank_request)>;
 
-  /// `run` gives the rows of a part as an answer.
+  /// `run` returns the rows of a part as an answer.
   cached_parts(cache_options options, run_fn run) : table_(options), run_(std::move(run)) {}
 
-  /// The rows for a request, if they are there; those that are stale are made again meanwhile, in the scope.
+  /// Returns the rows for a request if they are there; stale rows are made again meanwhile, in the scope.
   auto look_up(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
                braid::scope& root) -> cached_node;
 
-  /// Gives a request that has found none the rows, or the error, of the part. Lifetime: `plan` and `into` outlive it.
+  /// Sets the rows, or the error, of the part for a request that has found no rows. Lifetime: `plan` and `into` outlive
+  /// it.
   auto make(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
             cached_node& into) -> braid::task<void>;
 
@@ -72,12 +73,12 @@ class cached_parts {
   static auto run(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void>;
   static auto fly(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void>;
 
-  static constexpr std::size_t max_renewals = 64;  // no request waits for them, and so no gate holds them up
+  static constexpr std::size_t max_renewals = 64;  // no request waits for them, and so no gate limits them
 
   row_cache table_;
   run_fn run_;
   std::unordered_map<std::string_view, std::shared_ptr<flight>> under_way_;  // by their keys
-  std::size_t renewals_ = 0;                                                 // of these
+  std::size_t renewals_ = 0;  // the number of parts in `under_way_` that renew rows
 };
 
 }  // namespace rankd

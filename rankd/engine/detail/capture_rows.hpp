@@ -1,4 +1,4 @@
-// rankd/engine/detail/capture_rows.hpp: takes the rows that are wanted out of a run.
+// rankd/engine/detail/capture_rows.hpp: captures the requested rows of a run.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
@@ -10,10 +10,10 @@
 
 namespace rankd {
 
-/// The rows that the request asks for, in its order; those of all nodes together are at most `max_captured_rows`.
+/// Returns the rows that the request asks for, in its order; at most `max_captured_rows` for all nodes together.
 auto captured_for_request(const run_picture& run, const registries& declared) -> std::vector<captured_rows>;
 
-/// Whether some node of the plan captures rows of a request with that id.
+/// Whether some node of the plan captures rows of a request with this id.
 [[nodiscard]] auto captures_of(const bound_plan& plan, std::string_view request_id) -> bool;
 
 /// The rows that nodes of the plan capture of this request, in the order of the plan.

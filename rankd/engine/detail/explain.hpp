@@ -1,4 +1,4 @@
-// rankd/engine/detail/explain.hpp: from what the nodes of a run have left to what is reported about them.
+// rankd/engine/detail/explain.hpp: reports about the nodes of a run.
 #pragma once
 
 #include <rankd/engine/detail/request_state.hpp>
@@ -20,24 +20,24 @@ struct run_picture {
   std::vector<node_state> nodes;     ///< by number
   std::optional<node_index> failed;  ///< the node that decided the error, if one did
   braid::time_point known{};         ///< when the answer was known
-  row_set candidates;                ///< empty where the request failed
+  row_set candidates;                ///< empty if the request failed
 };
 
-/// How far all nodes have come. Threads: the loop of the run, once it is settled.
+/// Returns the states of all nodes. Threads: the loop of the run, once it is settled.
 auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
                const request_state& state) -> std::vector<node_state>;
 
-/// What all nodes did, by number; in the memory of the request. Threads: as `states_of`.
+/// Returns what all nodes did, by number, in the memory of the request. Threads: as `states_of`.
 auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
                 request_state& state) -> std::span<const node_sample>;
 
-/// All but the total time and what depends on it. Requires a request that asks for it.
+/// Returns the explanation without the total time and what depends on it. Requires a request that asks for it.
 auto explain(const run_picture& run, const registries& declared) -> explanation;
 
-/// The rows that a node gave, or what stands in for it; null where there are none yet.
+/// Returns the rows of a node, or of its fallback; null if there are no rows yet.
 auto rows_given(const run_picture& run, node_index node) -> const row_set*;
 
-/// What became of the ids that the request asks about.
+/// Returns what became of the ids that the request asks about.
 auto fates_of(const run_picture& run, const registries& declared) -> std::vector<id_fate>;
 
 /// The columns of a batch that answers may show, ascending by key id.

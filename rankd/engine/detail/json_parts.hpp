@@ -12,16 +12,16 @@
 
 namespace rankd::detail {
 
-/// `"name":"text"`
+/// Appends `"name":"text"`.
 void append_field(std::string& out, std::string_view name, std::string_view text);
-/// `"name":count`
+/// Appends `"name":count`.
 void append_count(std::string& out, std::string_view name, std::uint64_t count);
-/// `"name":` and microseconds
+/// Appends `"name":` and microseconds.
 void append_microseconds(std::string& out, std::string_view name, braid::duration span);
-/// One value of a column. Requires that it is not null.
+/// Appends one value of a column. Requires that it is not null.
 void append_value(std::string& out, const column& values, std::size_t row);
 
-/// `"name":[…]` with what `append_item(out, item)` appends for each.
+/// Appends `"name":[…]` with what `append_item(out, item)` appends for each item.
 template <typename Items, typename Fn>
 void append_list(std::string& out, std::string_view name, const Items& items, Fn append_item) {
   out += '"';

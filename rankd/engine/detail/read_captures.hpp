@@ -1,4 +1,4 @@
-// rankd/engine/detail/read_captures.hpp: names of keys, and of nodes whose rows are wanted, out of a request.
+// rankd/engine/detail/read_captures.hpp: reads names of keys, and of nodes whose rows are captured, from a request.
 #pragma once
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -15,8 +15,8 @@
 
 namespace rankd::detail {
 
-/// Appends the key that answers may show of that name. Errors: wrong_type, unknown_key, blocked_key, unreadable_key,
-/// duplicate_value.
+/// Appends the key with that name, which answers may show. Errors: wrong_type, unknown_key, blocked_key,
+/// unreadable_key, duplicate_value.
 void read_key_name(const nlohmann::json& name, const std::string& pointer, const registries& declared,
                    std::vector<std::uint32_t>& into, diagnostic_list problems);
 

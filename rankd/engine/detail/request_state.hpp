@@ -1,4 +1,4 @@
-// rankd/engine/detail/request_state.hpp: what one run of a plan for one request works on, and the nodes of its graph.
+// rankd/engine/detail/request_state.hpp: the state of one run of a plan for one request, and the nodes of its graph.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -32,42 +32,41 @@
 
 namespace rankd {
 
-/// What belongs to one node while its request runs. One thread at a time runs a node and writes its slot; another
-/// thread may read the two atomic times meanwhile.
+/// The state of one node while its request runs. One thread at a time runs a node and writes its slot; another thread
+/// may read the two atomic times meanwhile.
 struct node_slot {
   explicit node_slot(chunk_cache& chunks) noexcept : memory(1024, &chunks) {}
 
-  /// Of a node that runs anywhere but on the loop between two others; takes memory with its first allocation.
+  /// For a node that does not run on the loop between two others; allocates nothing before it is first used.
   braid::arena memory;
   row_set output;
   std::optional<op_error> error;
   std::uint64_t malformed_ids = 0;
   std::uint64_t malformed_values = 0;
   std::uint64_t looked_at = 0;
-  const merged_rows* merged = nullptr;  ///< of a node that merges rows, once it is done
+  const merged_rows* merged = nullptr;  ///< for a node that merges rows, once it is done
   std::optional<std::uint64_t> next_page;
   std::size_t rows_in = 0;
   std::int64_t retries = 0;  ///< so far
   braid::node_mode mode = braid::node_mode::here;
-  // Only where the request is timed: reading a clock takes as long as a small node.
+  // Set only if the request is timed: reading a clock takes as long as a small node.
   braid::time_point ready{};
   braid::atomic<braid::duration::rep> started{0};  // written by the running worker; read by the loop, perhaps meanwhile
-  braid::atomic<braid::duration::rep> ended{0};    // the same; behind it everything else of the slot is written
+  braid::atomic<braid::duration::rep> ended{0};    // the same; written after everything else in the slot
 
   [[nodiscard]] auto started_at() const noexcept -> braid::time_point {
     return braid::time_point(braid::duration(started.load(braid::relaxed)));
   }
-  /// Requires that the run of the node is known to be over.
+  /// Requires that the run of the node is known to have ended.
   [[nodiscard]] auto ended_at() const noexcept -> braid::time_point {
     return braid::time_point(braid::duration(ended.load(braid::relaxed)));
   }
 };
 
-/// What became of a node that failed and for which something stands in. Written by the loop before nodes that take its
-/// rows start.
+/// The state of a node that failed and has a fallback. Written by the loop before nodes that take its rows start.
 struct fallen_node {
-  std::string_view code;  ///< of its failure; empty where it has not failed
-  row_set output;         ///< unless another node stands in
+  std::string_view code;  ///< of its failure; empty if it has not failed
+  row_set output;         ///< unset if another node is the fallback
 };
 
 /// Whether clocks are read for each node.
@@ -79,11 +78,11 @@ struct first_memory {
   std::size_t bytes = 0;
 };
 
-/// What of a plan runs for a request.
+/// The part of a plan that runs for a request.
 struct run_target {
   std::shared_ptr<const bound_plan> plan;
-  cached_parts* caches = nullptr;     ///< where nodes with a cache take their rows; null: they run as others do
-  const bound_cache* part = nullptr;  ///< its part alone, whose rows are the answer; null: all of the plan
+  cached_parts* caches = nullptr;  ///< from which nodes with a cache read their rows; null: they run like other nodes
+  const bound_cache* part = nullptr;  ///< only this part runs, and its rows are the answer; null: the whole plan
 
   [[nodiscard]] auto route(std::span<const scalar> params) const -> std::shared_ptr<const plan_route> {
     if (part != nullptr) return part->part->route_of(params);
@@ -91,7 +90,7 @@ struct run_target {
   }
 };
 
-/// Everything that a request works on; all of it is freed at once, and what it lay in is left to the next request.
+/// Everything that a request works on; all of it is freed at once, and its memory is left to the next request.
 struct request_state {
   request_state(run_target of, rank_request&& r, request_stores s, braid::time_point now, node_timing t,
                 first_memory first)
@@ -115,30 +114,30 @@ struct request_state {
   auto operator=(const request_state&) -> request_state& = delete;
   ~request_state() { std::ranges::destroy(nodes); }
 
-  std::shared_ptr<const bound_plan> plan;  ///< perhaps not the one that serves by now
+  std::shared_ptr<const bound_plan> plan;  ///< perhaps no longer the one that serves
   cached_parts* caches;                    ///< as in run_target
   const bound_cache* part;                 ///< the same
   rank_request request;
   store_list stores;
-  std::shared_ptr<const request_reads> reads;  ///< null where nothing counts what the stores are asked
+  std::shared_ptr<const request_reads> reads;  ///< null if nothing counts the reads of the stores
   braid::time_point begin;
   node_timing timing;
   std::shared_ptr<chunk_cache> chunks;  ///< answers may outlive the engine
-  braid::arena memory;  ///< of the request as a whole, and of the nodes that run on the loop; used by the loop only
+  braid::arena memory;  ///< for the request as a whole, and for the nodes that run on the loop; used by the loop only
   usage used;
   std::shared_ptr<const plan_route> route;  ///< the nodes that run
-  std::vector<cached_node> cached;          ///< of plan_caches::all; empty where none is used
+  std::vector<cached_node> cached;          ///< by position in plan_caches::all; empty if no cache is used
   std::span<node_slot> nodes;               ///< in `memory`
-  std::span<fallen_node> fallen;            ///< by number; empty where the plan has no fallbacks
+  std::span<fallen_node> fallen;            ///< by number; empty if the plan has no fallbacks
 
-  /// The nodes whose rows a node takes: of those among which it chooses, one.
+  /// The nodes whose rows a node takes: only the chosen one if it chooses among them.
   [[nodiscard]] auto sources_of(node_index node) const noexcept -> std::span<const node_index> {
     if (route->takes_cached(node)) return {};
     if (route->taken.empty() || route->taken[node] == plan_route::none) return plan->nodes[node].sources;
     return {&route->taken[node], 1};
   }
 
-  /// How a node came to its rows that takes them from a cache; null for others.
+  /// How a node that reads from a cache got its rows; null for other nodes.
   [[nodiscard]] auto cached_of(node_index node) const noexcept -> const cached_node* {
     if (!route->takes_cached(node)) [[likely]]
       return nullptr;
@@ -148,12 +147,12 @@ struct request_state {
     return const_cast<cached_node*>(std::as_const(*this).cached_of(node));  // NOLINT(*-const-cast): of a state to write
   }
 
-  /// Why something stands in for a node; empty where nothing does. Threads: the loop.
+  /// The code of the failure for which a node's fallback is used; empty if it is not used. Threads: the loop.
   [[nodiscard]] auto failure_of(node_index node) const noexcept -> std::string_view {
     return fallen.empty() ? std::string_view() : fallen[node].code;
   }
 
-  /// The rows that a node gives those that take them: its own, or of what stands in. Requires that it has ended.
+  /// The rows that a node passes on: its own, or those of its fallback. Requires that it has ended.
   [[nodiscard]] auto rows_of(node_index node) const noexcept -> const row_set& {
     if (!fallen.empty()) [[unlikely]]
       return replaced_rows_of(node);
