@@ -9,7 +9,7 @@
 namespace rankd {
 namespace {
 
-/// How often an id has come in both lists so far.
+/// How often an id has occurred in both lists so far.
 struct occurrences {
   std::size_t before = 0;
   std::size_t after = 0;
@@ -35,7 +35,7 @@ class common_ids {
   std::size_t common_ = 0;
 };
 
-/// What of an answer counts, as text.
+/// The part of an answer that is compared, as text.
 auto comparable_text(const ranking& answer) -> std::string {
   ranking copy = answer;
   copy.plan.clear();
@@ -44,7 +44,7 @@ auto comparable_text(const ranking& answer) -> std::string {
   copy.degraded.clear();
   for (const degradation& each : answer.degraded)
     copy.degraded.push_back({.plan = {}, .node = {}, .code = each.code, .used = {}});
-  copy.malformed_ids = 0;  // not known of reads that are put together key by key
+  copy.malformed_ids = 0;  // unknown for reads that are assembled key by key
   copy.malformed_values = 0;
   copy.explained = nullptr;
   copy.captured.clear();

@@ -25,10 +25,10 @@ auto state_of(braid::node_progress progress) -> node_state {
   return node_state::skipped;
 }
 
-/// The body of the node has left everything that it has to leave.
+/// Whether the body of the node has written all its results.
 auto is_over(node_state state) -> bool { return state == node_state::done || state == node_state::failed; }
 
-/// Of a node in a run whose result is known.
+/// The state of a node in a run whose result is known.
 auto state_in(const braid::graph_run<plan_nodes>& run, const request_state& state, node_index node) -> node_state {
   if (state.route->bypasses(node)) return node_state::bypassed;
   if (state.failure_of(node) == "node_timeout") return node_state::timed_out;
@@ -36,15 +36,15 @@ auto state_in(const braid::graph_run<plan_nodes>& run, const request_state& stat
   return known == node_state::done && state.is_idle(node) ? node_state::bypassed : known;
 }
 
-/// Of the node that decided the error; one that broke the budget may have ended well.
+/// The state of the node that decided the error; a node that broke the budget may have ended well.
 auto state_of_failed(const braid::graph_failure& failure, node_state known) -> node_state {
   using cause = braid::graph_failure::cause;
   if (failure.why == cause::node_timeout) return node_state::timed_out;
   return failure.why == cause::node_failed ? node_state::failed : known;
 }
 
-/// Times of a node as the engine knows them at the moment of the answer. What runs on a worker meanwhile is not looked
-/// at, its start excepted.
+/// The times of a node as the engine knows them at the moment of the answer. Of a node that is still running on a
+/// worker, only the start is read.
 struct stamps {
   some_time ready;
   some_time started;
@@ -131,8 +131,8 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
   return report;
 }
 
-/// Times for `critical_path`: a node that had not ended ran, or waited for a thread, until the answer was known. What
-/// stands behind a failed node has decided nothing.
+/// Times for `critical_path`: a node that had not ended ran, or waited for a thread, until the answer was known. Nodes
+/// after a failed node have decided nothing.
 auto path_times(const run_picture& run, node_index node) -> braid::node_times {
   const stamps times = stamps_of(run, node);
   if (!times.ready || run.nodes[node] == node_state::skipped) return {};

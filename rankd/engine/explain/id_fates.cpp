@@ -1,4 +1,4 @@
-// rankd/engine/explain/id_fates.cpp: at which node rows with an id appear, and at which they vanish.
+// rankd/engine/explain/id_fates.cpp: finds the nodes at which rows with an id appear and vanish.
 #include <rankd/engine/detail/explain.hpp>
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 namespace rankd {
 namespace {
 
-/// How many rows of a node have an id, and which of them is the first.
+/// How many rows of a node have an id, and which row is the first.
 struct sighting {
   std::size_t rows = 0;
   std::size_t position = 0;  // from 0
 };
 
-/// Where the ids that are asked about stand. One pass over the rows of each node, however many ids there are: a request
-/// may ask about many, and the loop waits meanwhile.
+/// The positions of the ids that are asked about. Reads the rows of each node once, however many ids there are: a
+/// request may ask about many, and the loop waits meanwhile.
 class sighting_table {
  public:
   explicit sighting_table(const run_picture& run)
@@ -51,7 +51,7 @@ class sighting_table {
     return static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
   }
 
-  /// The place of an id among those that are asked about, or one behind all of them.
+  /// The index of an id among those that are asked about, or the number of these if it is not among them.
   template <typename Id, typename IdOf>
   [[nodiscard]] auto find(const Id& id, IdOf id_of) const -> std::size_t {
     const auto at = std::ranges::lower_bound(ids_, id, {}, id_of);
@@ -75,11 +75,11 @@ class sighting_table {
   std::vector<sighting> seen_;                       // per node and id
 };
 
-/// Rows of an id that come into a node.
+/// Rows of an id that enter a node.
 struct arrival {
   std::size_t rows = 0;
   std::size_t position = 0;  // of the first
-  row_set in;                // what that one comes from
+  row_set in;                // the rows that contain the first
 };
 
 auto reason_of(row_change change) -> drop_reason {
@@ -117,8 +117,8 @@ class tracer {
  private:
   [[nodiscard]] auto is_done(node_index node) const -> bool { return run_->nodes[node] == node_state::done; }
 
-  /// All rows with the id that go into a node, and the first of them. Where a node gives rows of its first input, those
-  /// of others only decide.
+  /// All rows with the id that enter a node, and the first such row. If a node passes on rows of its first input, the
+  /// rows of others only decide which.
   [[nodiscard]] auto arriving(node_index at) const -> arrival {
     arrival all;
     const bound_node& node = run_->state.plan->nodes[at];
@@ -136,7 +136,7 @@ class tracer {
     const bound_node& node = run_->state.plan->nodes[at];
     const arrival in = arriving(at);
     const std::size_t out = seen_->in(at, fate_.id).rows;
-    if (!is_done(at)) {  // what stands in for it may give rows with the id
+    if (!is_done(at)) {  // its fallback may produce rows with the id
       if (out < in.rows) drop(node, in, in.rows - out, drop_reason::not_done);
       return;
     }
@@ -148,7 +148,7 @@ class tracer {
       drop(node, out == 0 ? in : first_missing(in, at), in.rows - out, reason_of(node.change));
   }
 
-  /// A node that takes rows over from its inputs, or leaves them, and may have some of its own.
+  /// Handles a node that takes rows from its inputs, or drops them, and may have some of its own.
   void visit_merged(node_index at, const merged_rows& from) {
     const bound_node& node = run_->state.plan->nodes[at];
     const batch& given = run_->state.nodes[at].output.table();
@@ -166,7 +166,7 @@ class tracer {
       if (given.id(row) == fate_.id) return fate_.produced_by.push_back(node.node_id);
   }
 
-  /// The rows with the id of a source other than these, which a node does not take over.
+  /// Adds the rows with the id that a source has in addition to these, which a node does not take.
   void leave(const bound_node& node, node_index source, const std::vector<std::uint32_t>& kept) {
     const sighting& seen = seen_->in(source, fate_.id);
     if (seen.rows <= kept.size()) return;
@@ -178,7 +178,7 @@ class tracer {
     fate_.drops.back().from = run_->state.plan->nodes[source].node_id;
   }
 
-  /// The first row with the id that goes in and is not among those that come out.
+  /// The first row with the id that enters and does not leave.
   [[nodiscard]] auto first_missing(arrival in, node_index at) const -> arrival {
     const row_set& kept = run_->state.nodes[at].output;
     for (std::size_t position = in.position; position < in.in.size(); ++position) {
@@ -193,7 +193,7 @@ class tracer {
   }
 
   void drop(const bound_node& node, const arrival& in, std::size_t rows, drop_reason why) {
-    // Of a sort and a take that are one, the rows come in as they were before the sort.
+    // If a sort and a take are fused, the input rows are in the order before the sort.
     const bool is_placed = why != drop_reason::count || !node.fused_with;
     fate_.drops.push_back({.node_id = node.node_id,
                            .op = node.op_name,

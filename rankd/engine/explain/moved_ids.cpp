@@ -1,4 +1,5 @@
-// rankd/engine/explain/moved_ids.cpp: which ids moved, and the first node at which their ways through two plans part.
+// rankd/engine/explain/moved_ids.cpp: finds which ids moved, and the first node at which their ways through two plans
+// part.
 #include <rankd/engine/explain/moved_ids.hpp>
 
 #include <rankd/engine/explain/answer_comparison.hpp>
@@ -27,10 +28,10 @@ auto first_positions(const ranking& answer) -> std::unordered_map<row_id, std::s
   return out;
 }
 
-/// Which of these different numbers are not in a longest ascending sequence of them.
+/// The numbers that are not in a longest ascending sequence of these distinct numbers.
 auto out_of_order(const std::vector<std::size_t>& numbers) -> std::vector<bool> {
   constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-  std::vector<std::size_t> ends;  // of the sequences of each length the one that ends lowest, as places in `numbers`
+  std::vector<std::size_t> ends;  // for each length, the sequence with the lowest end, as places in `numbers`
   std::vector<std::size_t> before(numbers.size(), none);
   for (std::size_t at = 0; at < numbers.size(); ++at) {
     const auto length = std::ranges::lower_bound(ends, numbers[at], {}, [&](std::size_t end) { return numbers[end]; });
@@ -68,7 +69,7 @@ auto row_of(const ranking& answer, const row_id& id) -> std::optional<std::uint3
   return out;
 }
 
-/// Whether a formula names a key, and not one whose name only begins like it.
+/// Whether a formula names a key, and not only a longer name that begins with it.
 auto names_key(std::string_view formula, const std::string& key) -> bool {
   const std::string name = "Key." + key;
   for (std::size_t at = formula.find(name); at != std::string_view::npos; at = formula.find(name, at + 1)) {
@@ -142,7 +143,7 @@ struct move_explainer::event {
   [[nodiscard]] auto dropped() const -> std::size_t { return drop == nullptr ? 0 : drop->rows; }
 };
 
-/// A node at which two plans did something else with an id.
+/// A node at which two plans treated an id differently.
 struct move_explainer::fork {
   stage at;
   event was;
@@ -157,7 +158,8 @@ move_explainer::move_explainer(const bound_plan& before, const bound_plan& after
   order_stages(match_nodes(one, other));
 }
 
-/// The nodes of the second plan in its order; one that only the first has comes after the last that it takes rows of.
+/// The nodes of the second plan in its order; a node that only the first plan has comes after the last node whose rows
+/// it takes.
 void move_explainer::order_stages(const std::vector<std::optional<node_index>>& matched) {
   using place = std::pair<std::size_t, std::size_t>;
   std::vector<std::pair<place, stage>> all;
@@ -231,7 +233,7 @@ auto move_explainer::sentence(const fork& at, const ranking& before, const ranki
   return "not dropped any more at " + name + dropped(at, after, in_second);
 }
 
-/// Why the node that drops more drops it, with the values of the row, and those that it has in the other answer.
+/// Why the node that drops more rows drops this one, with its values here and in the other answer.
 auto move_explainer::dropped(const fork& at, const ranking& other, std::string_view which) const -> std::string {
   const bool is_now = at.is.dropped() > at.was.dropped();
   const id_drop& drop = is_now ? *at.is.drop : *at.was.drop;
@@ -257,7 +259,7 @@ auto move_explainer::dropped(const fork& at, const ranking& other, std::string_v
   return out;
 }
 
-/// As the second half of a sentence.
+/// Returns the second half of a sentence.
 auto move_explainer::changes_at(const stage& at) const -> std::string {
   if (!at.after) return ", which is removed";
   if (!at.before) return ", which is added";
@@ -282,7 +284,7 @@ auto move_explainer::formulas_at(const plan& of, node_index node) const -> std::
   return out;
 }
 
-/// Of all values that the rows have, whichever the request asks for.
+/// Compares all values that the rows have, whichever the request asks for.
 auto move_explainer::other_values(const moved_id& of, const ranking& before, const ranking& after) const
     -> std::string {
   const auto was = row_of(before, of.id);

@@ -1,4 +1,4 @@
-// rankd/engine/explain/moved_ids.hpp: why an id stands elsewhere in the answer of another plan, in one sentence.
+// rankd/engine/explain/moved_ids.hpp: explains in one sentence why an id moved in the answer of another plan.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -17,18 +17,18 @@
 
 namespace rankd {
 
-/// An id that two answers have at other positions.
+/// An id that has different positions in two answers.
 struct moved_id {
   row_id id;
-  std::optional<std::size_t> was;  ///< its first position in the first answer, from 1; nothing: it is not there
-  std::optional<std::size_t> is;   ///< the same of the second answer
-  std::string node;  ///< where its ways through both plans part, in the second one if it is there; or empty
+  std::optional<std::size_t> was;  ///< its first position in the first answer, from 1; nothing: it is absent
+  std::optional<std::size_t> is;   ///< the same in the second answer
+  std::string node;  ///< at which its ways through both plans part, in the second one if it is there; or empty
   std::string why;   ///< one sentence without a full stop; empty before `explain_moves`
 };
 
-/// The ids that are in one of two answers alone, then those that have changed sides: all but the longest sequence that
-/// both answers have in the same order. So one that is gone does not make all below it moved ones. The highest places
-/// first; at most `max_explained_ids`. `all` is set to how many there are.
+/// Returns the ids that are in only one of two answers, then those that changed their order: all except a longest
+/// sequence that both answers have in the same order. So an id that is gone does not move all ids below it. The highest
+/// places come first; at most `max_explained_ids`. `all` is set to how many there are.
 [[nodiscard]] auto moves_between(const ranking& before, const ranking& after, std::size_t& all)
     -> std::vector<moved_id>;
 
@@ -37,11 +37,11 @@ class move_explainer {
  public:
   move_explainer(const bound_plan& before, const bound_plan& after, const registries& declared);
 
-  /// Gives each id its sentence. Requires answers with explanations of all these ids.
+  /// Sets the sentence of each id. Requires answers with explanations of all these ids.
   void explain(std::vector<moved_id>& moves, const ranking& before, const ranking& after) const;
 
  private:
-  /// A node of either plan, or one of each that was matched.
+  /// A node of either plan, or two matching nodes.
   struct stage {
     std::optional<node_index> before;
     std::optional<node_index> after;

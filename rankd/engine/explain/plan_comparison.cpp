@@ -1,4 +1,4 @@
-// rankd/engine/explain/plan_comparison.cpp: what follows from the nodes of two plans, and both as JSON.
+// rankd/engine/explain/plan_comparison.cpp: derives consequences from the nodes of two plans, and writes both as JSON.
 #include <rankd/engine/explain/plan_comparison.hpp>
 
 #include <rankd/engine/plans/plan_graph.hpp>

@@ -10,8 +10,8 @@
 
 namespace rankd {
 
-/// Something that is not written in the nodes and differs because of them, or because of the plans' names: the columns
-/// of the answer, the budget, the capabilities, the models, the libraries of operators, the files of vectors.
+/// A difference that is not written in the nodes but results from them, or from the plans' names: the columns of the
+/// answer, the budget, the capabilities, the models, the libraries of operators, the files of vectors.
 struct plan_consequence {
   std::string what;
   std::vector<std::string> before;
@@ -26,7 +26,7 @@ struct plan_comparison {
   [[nodiscard]] auto is_equal() const -> bool { return changes.empty() && consequences.empty(); }
 };
 
-/// Each with the registries that it is bound to. Cost: that of `differences`, and of `columns_of` for both.
+/// Each plan comes with the registries that it is bound to. Cost: `differences`, and `columns_of` for both.
 [[nodiscard]] auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison;
 
 /// One object on one line, with its end: what `rankd diff A B --json` prints, and `GET /v1/plans/NAME/diff` answers.

@@ -19,7 +19,7 @@ auto gain_of(double relevance, gain_form form) -> double {
 
 auto discount(std::size_t place) -> double { return std::log2(static_cast<double>(place) + 2); }
 
-/// The relevance of the first ids, 0 for those that come again or are not judged.
+/// The relevance of the first ids, 0 for ids that are repeated or not judged.
 auto relevance_of(std::span<const row_id> ids, const judgements& judged) -> std::vector<double> {
   std::vector<double> out;
   std::set<row_id> seen;
@@ -30,7 +30,7 @@ auto relevance_of(std::span<const row_id> ids, const judgements& judged) -> std:
   return out;
 }
 
-/// Those of all judged ids that are relevant, the highest first.
+/// The relevances of all relevant ids, the highest first.
 auto ideal_of(const judgements& judged) -> std::vector<double> {
   std::vector<double> out;
   for (const auto& [id, relevance] : judged)
@@ -57,7 +57,7 @@ auto diversity_of(std::span<const std::optional<std::string>> values) -> std::op
   return 1 - static_cast<double>(equal) / static_cast<double>(pairs);
 }
 
-/// At a share of the way from the least to the greatest, between two values where it falls between them.
+/// The value at a share of the way from the least to the greatest, interpolated between two values if necessary.
 auto quantile(std::span<const double> sorted, double share) -> double {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);

@@ -1,5 +1,4 @@
-// rankd/engine/explain/quality.hpp: how good rankings are, held against judgements: NDCG, MAP, MRR, recall, with
-// intervals.
+// rankd/engine/explain/quality.hpp: measures rankings against judgements: NDCG, MAP, MRR, recall, with intervals.
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
@@ -26,19 +25,19 @@ struct quality_options {
   gain_form gain = gain_form::linear;
 };
 
-/// The relevance of ids for one request, none of it negative; above 0 is relevant. What is not there is not judged.
+/// The relevance of ids for one request, never negative; above 0 is relevant. An id that is absent is not judged.
 using judgements = std::map<row_id, double>;
 
 enum class quality_metric : std::uint8_t { ndcg, map, mrr, recall, judged, diversity };
 inline constexpr std::size_t quality_metrics = 6;
 [[nodiscard]] auto name_of(quality_metric which) noexcept -> std::string_view;
 
-/// One answer by each metric, from 0 to 1; nothing where a metric says nothing about it: the first four where no id is
+/// The value of each metric for one answer, from 0 to 1; nothing if a metric is undefined: the first four if no id is
 /// relevant, `judged` without a candidate, `diversity` without two.
 using quality = std::array<std::optional<double>, quality_metrics>;
 
-/// The quality of an answer, whose ids come best first. An id that comes again counts as not relevant. `values` are
-/// empty, or the text of one column for each id, nothing for null, which differs from all others.
+/// The quality of an answer, whose ids come best first. A repeated id counts as not relevant. `values` are empty, or
+/// the text of one column for each id, nothing for null, which differs from all others.
 [[nodiscard]] auto quality_of(std::span<const row_id> ids, std::span<const std::optional<std::string>> values,
                               const judgements& judged, const quality_options& how) -> quality;
 
@@ -56,7 +55,7 @@ struct mean_estimate {
   std::size_t count = 0;  ///< of values
 };
 
-/// The same values and options give the same estimate. Nothing where there are no values.
+/// The same values and options return the same estimate; nothing without values.
 /// Cost: `resamples` passes over the values. Source: Efron, "Bootstrap methods", 1979.
 [[nodiscard]] auto estimate_mean(std::span<const double> values, const bootstrap_options& how)
     -> std::optional<mean_estimate>;
