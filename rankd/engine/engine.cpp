@@ -1,4 +1,4 @@
-// rankd/engine/engine.cpp: one request from its start to its answer.
+// rankd/engine/engine.cpp: runs one request from its start to its answer.
 #include <rankd/engine/engine.hpp>
 
 #include <rankd/engine/detail/cached_parts.hpp>
@@ -48,12 +48,13 @@ struct run_end {
   std::optional<usage::breach> breach;  ///< why the node of the failure counts as failed
 };
 
-/// What a message calls a node.
+/// The name of a node in messages.
 auto name_of(const bound_node& node) -> std::string {
   return "node `" + node.node_id + (node.place.empty() ? "`" : "` (" + node.place + ")");
 }
 
-/// Time ran out. Names the first node, in the order of the plan, that was not done; which it is depends on timing.
+/// The error if time ran out. Names the first node, in the order of the plan, that was not done; which node that is
+/// depends on timing.
 auto error_of_time(std::string code, std::string message, const run_end& run, const request_state& state)
     -> rank_error {
   for (const node_index node : run.shape.order()) {
@@ -85,7 +86,7 @@ auto error_of(const usage::breach& breach, const bound_node& node) -> rank_error
           {}};
 }
 
-/// The limit may be that of the engine for all nodes.
+/// The limit may be the engine's limit for all nodes.
 auto error_of_node_time(const bound_node& node) -> rank_error {
   const auto own = std::chrono::floor<std::chrono::milliseconds>(node.timeout).count();
   const bool has_own = node.timeout != braid::duration::max();
@@ -112,7 +113,7 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
   return {node_error->code, named + ": " + node_error->message, node, {}};
 }
 
-/// The rows of all outputs, one behind the other.
+/// Concatenates the rows of all outputs.
 auto rows_of_outputs(request_state& state) -> row_set {
   if (state.part != nullptr) return state.rows_of(state.part->node);
   const auto& outputs = state.plan->outputs;
@@ -137,7 +138,8 @@ auto failed_node(const std::optional<braid::graph_failure>& failure) -> std::opt
   return failure->node;
 }
 
-/// The first node that broke the budget, of a failed node and those before it in the order: they all have ended.
+/// The first node that broke the budget, among a failed node and the nodes before it in the order, which have all
+/// ended.
 auto breach_of(const request_state& state, const braid::graph_shape& shape,
                const std::optional<braid::graph_failure>& failure) -> std::optional<usage::breach> {
   using cause = braid::graph_failure::cause;
@@ -148,7 +150,7 @@ auto breach_of(const request_state& state, const braid::graph_shape& shape,
   return state.used.first_breach(position + (failure->why == cause::node_failed ? 1 : 0));
 }
 
-/// The nodes for which something stands in, in the order of the plan.
+/// The nodes whose fallback is used, in the order of the plan.
 auto degraded_of(const request_state& state) -> std::vector<degradation> {
   std::vector<degradation> out;
   if (state.fallen.empty()) return out;
@@ -168,8 +170,8 @@ auto count_cached(const request_state& state) -> std::size_t {
   }));
 }
 
-/// What nodes of parts have met is reported as theirs, unless they run for this request as well. Requires that all
-/// nodes have ended: until then it is open which of them only substitutes need.
+/// Reports what nodes of parts have found as theirs, unless they run for this request as well. Requires that all nodes
+/// have ended: until then it is open which nodes are needed only as fallbacks.
 void count_malformed_of_parts(request_state& state) {
   for (node_index node = 0; node < state.nodes.size(); ++node) {
     const cached_node* const taken = state.cached_of(node);
@@ -182,12 +184,12 @@ void count_malformed_of_parts(request_state& state) {
   }
 }
 
-/// Whether a part did not run for this request alone, so that its time says little about the plan.
+/// Whether a part did not run for this request only, so that its time says little about the plan.
 auto shares_work(const request_state& state) -> bool {
   return std::ranges::any_of(state.cached, [](const cached_node& each) { return each.use != cache_use::miss; });
 }
 
-/// The times of the path and the rest add up to the total, because the rest is what is left of it.
+/// The times of the path and the rest add up to the total, because the rest is the difference.
 auto explanation_of(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
   explanation all = explain(run, declared);
   all.total = answer.total;
@@ -197,7 +199,7 @@ auto explanation_of(const run_picture& run, const ranking& answer, const registr
   return all;
 }
 
-/// What the request asks for, and what the plan does, as far as that is wanted.
+/// Adds the captures that the request asks for, and those of the plan if they are wanted.
 void add_captures(const run_picture& run, const engine_options& options, const registries& declared, ranking& answer) {
   if (!run.state.request.captures.empty()) answer.captured = captured_for_request(run, declared);
   if (options.captures == plan_captures::taken) answer.captured_by_plan = captured_by_plan(run, declared);
@@ -257,7 +259,7 @@ auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error 
   return answer;
 }
 
-/// Of the page after this one; empty where there is none.
+/// The cursor of the page after this one; empty if there is no such page.
 auto next_cursor_of(const request_state& state, const ranking& answer, const engine_options& options) -> std::string {
   const std::optional<node_index> node = state.plan->page_node;
   if (answer.error || !node || !state.failure_of(*node).empty() || !state.nodes[*node].next_page) return {};
@@ -266,14 +268,14 @@ auto next_cursor_of(const request_state& state, const ranking& answer, const eng
                                state.request.time);
 }
 
-/// Whether nodes of the plan may take rows from the cache for a request. Where it is to be seen what nodes do, they do
-/// it.
+/// Whether nodes of the plan may read rows from the cache for a request. If the request wants to see what nodes do,
+/// they run.
 auto takes_cached(const bound_plan& plan, const rank_request& request, const engine_options& options) -> bool {
   if (plan.caches == nullptr || !request.captures.empty() || !request.explain_ids.empty()) return false;
   return options.captures != plan_captures::taken || !captures_of(plan, request.request_id);
 }
 
-/// What a trace of the process calls a request.
+/// The name of a request in a trace of the process.
 auto activity_name(const request_state& state) -> std::string {
   std::string out = "request " + state.request.engine_request_id + " of plan " + state.plan->name;
   if (!state.request.trace_id.empty()) out += " in trace " + state.request.trace_id;
@@ -289,7 +291,7 @@ engine::engine(braid::runtime& on, const registries& declared, std::vector<store
       shared_(shared_reads::suits(*stores_) ? std::make_unique<shared_reads>(*stores_) : nullptr),
       options_(std::move(options)) {
   if (options_.cache.bytes == 0) return;
-  // With the budget of the plan, but for its time: that is a matter of the requests that wait.
+  // With the budget of the plan, except its time: that is a matter of the requests that wait.
   caches_ = std::make_unique<cached_parts>(
       options_.cache, [this](std::shared_ptr<const bound_plan> plan, const bound_cache& part, rank_request request) {
         return rank_alone({.plan = std::move(plan), .caches = nullptr, .part = &part}, std::move(request),
@@ -316,7 +318,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request, 
   return begin(std::move(plan), std::move(request), std::move(stores));
 }
 
-/// A request is large: it is moved into its task and nowhere before.
+/// A request is large: it is moved only once, into its task.
 auto engine::begin(std::shared_ptr<const bound_plan> plan, rank_request&& request, request_stores stores)
     -> braid::task<ranking> {
   cached_parts* const caches = stores.list == nullptr ? caches_.get() : nullptr;
@@ -380,8 +382,9 @@ auto engine::rank_alone(run_target of, rank_request request, request_stores stor
   }
   if (!takes_cached(*of.plan, request, options_)) of.caches = nullptr;
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
-  if (around.deadline() < own) request.deadline_from = deadline_source::request;  // the deadline is not of this request
-  const node_timing timing = of.part == nullptr ? timing_of(request) : node_timing::off;  // a part is no request
+  // the deadline is not the request's own
+  if (around.deadline() < own) request.deadline_from = deadline_source::request;
+  const node_timing timing = of.part == nullptr ? timing_of(request) : node_timing::off;  // a part is not a request
   auto state = std::allocate_shared<request_state>(braid::detail::job_allocator<request_state>(), std::move(of),
                                                    std::move(request), std::move(stores), braid::steady_time().now(),
                                                    timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});
@@ -392,7 +395,7 @@ auto engine::rank_alone(run_target of, rank_request request, request_stores stor
 
   around.where().root().spawn(run_to_the_end(run, *this));
 
-  // A caller that waits may be stopped: then the rest of the work is stopped, too.
+  // If a waiting caller is stopped, the rest of the work is stopped, too.
   struct stop_guard {
     execution& of;
     ~stop_guard() { of.inside.request_stop(); }
@@ -415,15 +418,15 @@ auto engine::rank_alone(run_target of, rank_request request, request_stores stor
   co_return answer;
 }
 
-/// A request that wants it, or wants to be explained, is timed in any case.
+/// A request that asks for times or for an explanation is always timed.
 auto engine::timing_of(const rank_request& request) noexcept -> node_timing {
   const bool explained = request.explain == explain_mode::on;
   const bool counted = options_.metrics == node_metrics::collected && asked_++ % std::max(options_.timed_of, 1U) == 0;
   return explained || counted || request.is_timed ? node_timing::on : node_timing::off;
 }
 
-/// The next request begins with as much as the last ones took, so that its memory is one piece, and of a size that
-/// stays the same while requests do. What a single large request took is forgotten again.
+/// The next request begins with as much memory as the last ones used, so that its memory is one piece, and its size
+/// stays the same while requests do. The size of a single large request is soon forgotten.
 void engine::note_memory(std::size_t used) noexcept {
   constexpr std::size_t min_count = 4096;
   constexpr std::size_t max_count = std::size_t{1} << 20U;
@@ -432,13 +435,13 @@ void engine::note_memory(std::size_t used) noexcept {
   first_chunk_.store(std::clamp(wanted, min_count, max_count), braid::relaxed);
 }
 
-/// Owns a run until the last of its nodes has ended. Where the home stops already, nothing is started.
+/// Owns a run until the last of its nodes has ended. If the home is stopping already, nothing is started.
 auto engine::run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void> {
   try {
     run->graph.start();
     co_await run->graph.join();
   } catch (...) {
-    // What a node threw is part of the answer already.
+    // The answer already contains what a node threw.
   }
   owner.late_.fetch_add(run->graph.late(), braid::relaxed);
 }

@@ -34,36 +34,37 @@ struct run_target;
 /// tasks, of which some end after the answer: so destroy the runtime first.
 class engine {
  public:
-  /// `stores` has one entry for each of registries::endpoints, null where none is open.
+  /// `stores` has one entry for each of registries::endpoints, null if no store is open.
   engine(braid::runtime& on, const registries& declared, std::vector<store*> stores, engine_options options = {});
   ~engine();
   engine(const engine&) = delete;
   auto operator=(const engine&) -> engine& = delete;
 
   /// Runs the plan. Ends as soon as the answer is known: when a deadline passes, nodes that cannot be interrupted end
-  /// later, on their own. The node that stands first in the plan's order decides the error, whatever the timing.
-  /// Where the plan has a substitute, and fails by a code that it answers, the request is given to that, with the rest
-  /// of the deadline; where that fails as well, or the request does not suit it, the first error is the answer.
+  /// later, on their own. The first failed node in the plan's order decides the error, whatever the timing. If the plan
+  /// fails with a code that its substitute answers, the substitute gets the request, with the rest of the deadline. If
+  /// that fails as well, or the request does not suit it, the first error is the answer.
   /// Requires a request that `check_needs` reports nothing about.
-  /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, those of operators and of programs.
+  /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, and the errors of operators and of
+  /// programs.
   auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
 
   /// The same with a plan that lives until the last of its nodes has ended and the answer is gone, whatever other
-  /// owners release it; and so with `stores` of this request, in place of those of the engine. Requires a plan.
-  /// A request with stores of its own takes no rows from the cache, nor does one that captures rows or follows ids.
+  /// owners release it. So do `stores`, which this request uses in place of the engine's stores. Requires a plan. A
+  /// request with its own stores takes no rows from the cache, nor does a request that captures rows or follows ids.
   auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores = {})
       -> braid::task<ranking>;
 
-  /// The stores of the engine for one request: those that are worth it share equal reads (`shared_reads`). `rank` takes
-  /// them where it is given none. Threads: the loop's.
+  /// The stores of the engine for one request: stores for which it is worthwhile share equal reads (`shared_reads`).
+  /// `rank` uses them if it is given no stores. Threads: the loop's.
   [[nodiscard]] auto stores_of_request() -> request_stores;
 
-  /// How often the endpoint at a position was asked by requests, and how often no read was needed for it.
+  /// How often requests read the endpoint at a position, and how often no read was needed for it.
   [[nodiscard]] auto reads_of(std::size_t endpoint) const noexcept -> read_counts {
     return shared_ == nullptr ? read_counts{} : shared_->counts(endpoint);
   }
 
-  /// What the cache of rows holds and has done; nothing where there is none.
+  /// The state and the counts of the row cache; nothing if there is no cache.
   [[nodiscard]] auto cached() const noexcept -> std::optional<cache_counts>;
 
   /// How many nodes ended after their request had been answered.
@@ -84,16 +85,16 @@ class engine {
   braid::runtime* runtime_;
   const registries* declared_;
   store_list stores_;
-  std::unique_ptr<shared_reads> shared_;  // of these; null where none is worth it
+  std::unique_ptr<shared_reads> shared_;  // of these; null if sharing is worthwhile for no store
   engine_options options_;
-  std::unique_ptr<cached_parts> caches_;          // null where nothing is kept
+  std::unique_ptr<cached_parts> caches_;          // null if nothing is kept
   braid::atomic<std::uint64_t> late_{0};          // written by the loop
-  std::uint32_t asked_ = 0;                       // requests, of which some are timed; used by the loop
-  braid::atomic<std::size_t> first_chunk_{4096};  // written by the loop: what requests took lately
-  std::shared_ptr<chunk_cache> chunks_ = std::make_shared<chunk_cache>();  // what requests have left
+  std::uint32_t asked_ = 0;                       // requests, some of which are timed; used by the loop
+  braid::atomic<std::size_t> first_chunk_{4096};  // written by the loop: the memory that recent requests used
+  std::shared_ptr<chunk_cache> chunks_ = std::make_shared<chunk_cache>();  // memory that requests have released
 };
 
-/// The diagnostic where no runtime can be had to run anything on.
+/// The diagnostic if no runtime can be created.
 auto no_runtime(std::error_code why) -> braid::diagnostics;
 
 }  // namespace rankd

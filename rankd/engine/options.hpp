@@ -15,29 +15,30 @@ class page_cursors;
 /// Which nodes of a request may run at the same time.
 enum class run_order : std::uint8_t {
   side_by_side,  ///< all that are ready
-  one_by_one,    ///< one, on the loop, in the order of the plan: to see what the other way gains
+  one_by_one,    ///< one, on the loop, in the order of the plan: to measure the gain of the other order
 };
 
-/// What rankings report of the nodes of their plan, besides what a request wants explained.
+/// What rankings report about the nodes of their plan, in addition to what a request wants explained.
 enum class node_metrics : std::uint8_t { none, collected };
 
-/// What rankings have of the rows that nodes of their plans capture.
+/// Whether rankings contain the rows that nodes of their plans capture.
 enum class plan_captures : std::uint8_t { ignored, taken };
 
-/// Answers are the same bytes whatever the options, as long as no time runs out, and, where there is a cache, stores
-/// keep what they have.
+/// Options never change the bytes of answers, as long as no time runs out and, if there is a cache, the stores do not
+/// change.
 struct engine_options {
-  braid::duration node_timeout = braid::duration::max();  ///< for each node; max: none
-  /// A node that is expected to compute for longer than this goes to the workers; a shorter one is not worth the way.
+  braid::duration node_timeout = braid::duration::max();  ///< for each node; max: no limit
+  /// A node that is expected to compute for longer than this runs on the workers; for a shorter one the handover costs
+  /// too much.
   double max_inline_ns = 20'000;
-  /// About as long as this is computed in one part; a node that takes several is shared among idle workers.
+  /// The approximate time of one part; idle workers share a node that has several.
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
   node_metrics metrics = node_metrics::none;
   plan_captures captures = plan_captures::ignored;
-  std::shared_ptr<const page_cursors> cursors = {};  ///< of pages; null where no plan can give any
-  cache_options cache = {};                          ///< of rows of nodes whose plans want that
-  std::uint32_t timed_of = 1;  ///< with figures: the times of one request in so many are taken; at least 1
+  std::shared_ptr<const page_cursors> cursors = {};  ///< of pages; null if plans cannot issue cursors
+  cache_options cache = {};                          ///< of rows of nodes whose plans ask for it
+  std::uint32_t timed_of = 1;                        ///< with metrics: one of this many requests is timed; at least 1
 };
 
 }  // namespace rankd

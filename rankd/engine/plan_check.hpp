@@ -1,4 +1,4 @@
-// rankd/engine/plan_check.hpp: all that is wrong with a plan by its artifact and its registries alone.
+// rankd/engine/plan_check.hpp: checks a plan by its artifact and its registries only.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -18,11 +18,11 @@ struct cache_inputs {
   std::vector<const param_entry*> params;  ///< ascending by id
 };
 
-/// Returns what the rows of a node are a function of. Requires a plan whose nodes were bound without diagnostic.
+/// Returns everything that the rows of a node depend on. Requires a plan whose nodes were bound without diagnostic.
 /// Lifetime: the registries outlive the result.
 [[nodiscard]] auto inputs_of_cache(const plan& loaded, node_index node, const registries& declared) -> cache_inputs;
 
-/// What is wrong with a plan, or else what is most likely a mistake.
+/// The errors in a plan, or else its likely mistakes.
 struct plan_findings {
   braid::diagnostics problems;
   braid::diagnostics warnings;       ///< empty if there are problems
