@@ -1,4 +1,4 @@
-// rankd/engine/plans/bound_plan.cpp: compiling the tables of a plan and binding its nodes.
+// rankd/engine/plans/bound_plan.cpp: compiles the tables of a plan and binds its nodes.
 #include <rankd/engine/plans/bound_plan.hpp>
 
 #include <rankd/engine/captured_rows.hpp>
@@ -26,8 +26,8 @@ namespace {
 auto compile(const expr_tree& tree, const registries& declared) { return compile_expr(tree, declared); }
 auto compile(const pred_tree& tree, const registries& declared) { return compile_pred(tree, declared); }
 
-/// The programs of a table. A tree that is refused leaves a program without code in its place, so that the nodes can
-/// be looked at all the same; it is never run.
+/// The programs of a table. A refused tree leaves a program without code in its place, so that the nodes can still be
+/// checked; that program never runs.
 template <typename Program, typename Tree>
 auto compile_table(const std::vector<named_tree<Tree>>& table, const registries& declared, braid::diagnostics& problems)
     -> std::vector<Program> {
@@ -41,7 +41,7 @@ auto compile_table(const std::vector<named_tree<Tree>>& table, const registries&
   return programs;
 }
 
-/// Looks for nodes whose rows go to a single other node and nowhere else, and that do less together with it.
+/// Finds nodes whose rows go only to one other node, and that do less work together with it.
 void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_node>& nodes) {
   std::vector<std::size_t> takers(nodes.size(), 0);
   for (const bound_node& node : nodes)
@@ -83,7 +83,7 @@ auto bound_options(const plan_node& node, const registries& declared) -> std::ve
   return out;
 }
 
-/// Of a fallback.
+/// Checks the keys in `nulls` of a fallback.
 void check_nulls(const plan_node& node, const registries& declared, braid::diagnostics& problems) {
   if (!node.fallback) return;
   const std::string parent = braid::json_pointer(node.fallback->pointer, "nulls");
@@ -127,7 +127,7 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& wi
           .hedge = std::chrono::milliseconds(node.hedge_ms)};
 }
 
-/// Of models that were found.
+/// The digests of models that were found.
 auto digests_of(std::vector<std::string> names, model_folder* models) -> std::vector<model_digest> {
   std::vector<model_digest> out;
   for (std::string& name : names) {
@@ -148,7 +148,7 @@ auto operators_of(const plan& loaded) -> std::vector<operator_digest> {
   return out;
 }
 
-/// Of files that were found.
+/// The digests of files that were found.
 auto digests_of(const std::vector<std::string>& endpoints, const registries& declared, vector_folder* vectors)
     -> std::vector<model_digest> {
   std::vector<model_digest> out;
@@ -190,8 +190,8 @@ auto bind_nodes(const plan& loaded, const bind_context& with, braid::diagnostics
   return nodes;
 }
 
-/// Checks what no node shows alone. Later checks need a plan in which the earlier ones found nothing. Returns the node
-/// that gives pages, if there is one.
+/// Checks what concerns more than one node. Later checks need a plan in which the earlier ones found nothing. Returns
+/// the node that makes pages, if there is one.
 auto check_whole(const plan& loaded, const registries& declared, braid::diagnostics& problems)
     -> std::optional<node_index> {
   check_condition_count(loaded, problems);

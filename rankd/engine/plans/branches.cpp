@@ -1,5 +1,5 @@
-// rankd/engine/plans/branches.cpp: conditions that are decided before a request runs, and the graph of the nodes that
-// are left.
+// rankd/engine/plans/branches.cpp: decides conditions before a request runs, and builds the graph of the remaining
+// nodes.
 #include <rankd/engine/plans/branches.hpp>
 
 #include <rankd/engine/detail/route_fallbacks.hpp>
@@ -24,14 +24,14 @@ auto conditions_of(const plan_node& node) -> const plan_param* {
   return found == node.params.end() ? nullptr : &*found;
 }
 
-/// Each node behind the one before it in an order.
+/// An edge from each node to the next one in an order.
 auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<braid::graph_shape::edge> {
   std::vector<braid::graph_shape::edge> edges;
   for (std::size_t at = 1; at < order.size(); ++at) edges.push_back({order[at - 1], order[at]});
   return edges;
 }
 
-/// The nodes whose rows each node takes; none of those that do not run.
+/// The nodes whose rows each node takes; empty for nodes that do not run.
 auto sources_of(const plan& loaded, const plan_route& route) -> detail::node_lists {
   detail::node_lists out(loaded.nodes.size());
   for (node_index at = 0; at < out.size(); ++at) {
@@ -49,7 +49,7 @@ void add_edges(const detail::node_lists& from, std::vector<braid::graph_shape::e
     for (const node_index each : from[to]) edges.push_back({each, to});
 }
 
-/// Those of a route on which all nodes run are known from the loader.
+/// If all nodes of a route run, the loader has computed its fallbacks already.
 auto fallbacks_of(const plan& loaded, const plan_route& route, const detail::node_lists& sources)
     -> detail::route_fallbacks {
   const auto has_fallback = [](const plan_node& node) { return node.fallback.has_value(); };
@@ -63,7 +63,7 @@ auto fallbacks_of(const plan& loaded, const plan_route& route, const detail::nod
   return out;
 }
 
-/// Gives a route, whose nodes are known, its graph and its needs.
+/// Adds the graph and the needs to a route whose nodes are known.
 void finish(plan_route& route, const plan& loaded, const registries& declared) {
   route.needs = needs_of(loaded, declared, route.bypassed);
   const detail::node_lists sources = sources_of(loaded, route);
@@ -142,7 +142,7 @@ auto plan_branches::input_taken(node_index node, std::uint64_t outcomes) const -
   return loaded_->nodes[node].inputs[static_cast<std::size_t>(first - own.begin())];
 }
 
-/// Goes from the outputs against the edges, and by the input that is taken where a node chooses.
+/// Walks from the outputs against the edges; if a node chooses, only to the chosen input.
 auto plan_branches::made_route(std::uint64_t outcomes) const -> plan_route {
   const std::size_t count = loaded_->nodes.size();
   plan_route route;

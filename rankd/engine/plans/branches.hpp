@@ -1,4 +1,4 @@
-// rankd/engine/plans/branches.hpp: which nodes of a plan run for a request, where params of requests decide that.
+// rankd/engine/plans/branches.hpp: decides which nodes of a plan run for a request, if params of requests choose.
 #pragma once
 
 #include <rankd/engine/plans/plan_needs.hpp>
@@ -20,37 +20,41 @@
 
 namespace rankd {
 
-/// The nodes that run for some requests of a plan, and the graph that they are. Nodes that do not run are in it
-/// without edges, so that every node has the same number in every route.
+/// The nodes that run for some requests of a plan, and their graph. Nodes that do not run are in it without edges, so
+/// that every node has the same number in every route.
 struct plan_route {
   static constexpr node_index none = ~node_index{0};
 
-  plan_needs needs;               ///< what these requests must carry
-  std::vector<bool> bypassed;     ///< by number: it does not run; empty where all run
-  std::vector<bool> cached;       ///< by number: a cache gives its rows, so it takes none; empty where none does
-  std::vector<node_index> taken;  ///< by number: the input whose rows a choice passes on, `none` of others; or empty
-  /// By number: a node that only substitutes need runs if one of these has failed; empty where there are no fallbacks.
+  plan_needs needs;            ///< what these requests must carry
+  std::vector<bool> bypassed;  ///< by number: it does not run; empty where all run
+  /// by number: its rows come from a cache, so it takes none; empty if there are no such nodes
+  std::vector<bool> cached;
+  /// by number: the input whose rows a choice passes on, `none` for other nodes; or empty
+  std::vector<node_index> taken;
+  /// By number: a node that is needed only as a fallback runs if one of these has failed; empty if there are no
+  /// fallbacks.
   std::vector<std::vector<node_index>> wakers;
   braid::graph_shape shape;
-  braid::graph_shape line;  ///< the same nodes one behind the other, as they stand in `shape.order()`
+  braid::graph_shape line;  ///< the same nodes one after the other, in the order of `shape.order()`
 
   [[nodiscard]] auto bypasses(node_index node) const noexcept -> bool { return !bypassed.empty() && bypassed[node]; }
   [[nodiscard]] auto takes_cached(node_index node) const noexcept -> bool { return !cached.empty() && cached[node]; }
 };
 
-/// Where routes begin and end, if not at the sources and outputs of a plan.
+/// The ends of routes, if they are not the sources and outputs of a plan.
 struct route_ends {
-  std::vector<node_index> outputs = {};  ///< empty: those of the plan
-  std::vector<bool> cached = {};         ///< by number: it takes no rows, since a cache gives its own; empty: none
+  std::vector<node_index> outputs = {};  ///< empty: the outputs of the plan
+  /// by number: it takes no rows, because a cache has its own; empty: there are no such nodes
+  std::vector<bool> cached = {};
 };
 
-/// The route of a plan that chooses nothing. Requires a plan whose nodes were bound without diagnostic.
+/// The route of a plan without choices. Requires a plan whose nodes were bound without diagnostic.
 [[nodiscard]] auto whole_route(const plan& loaded, const registries& declared) -> plan_route;
 
 /// The conditions of a plan and the routes to which they lead.
-/// Threads: any. Cost: of `route_of` a microsecond, and some hundred nanoseconds for each condition; more where a route
-/// is taken for the first time, and each time when `max_kept` others are known. Memory: of a route some ten bytes a
-/// node.
+/// Threads: any. Cost: `route_of` costs a microsecond, and some hundred nanoseconds for each condition; more if a route
+/// is used for the first time, and each time when `max_kept` others are known. Memory: some ten bytes a node for each
+/// route.
 class plan_branches {
  public:
   static constexpr std::size_t max_conditions = 64;
@@ -76,8 +80,7 @@ class plan_branches {
   route_ends ends_;
   const registries* declared_;
   std::vector<pred_program> conditions_;
-  std::vector<std::vector<std::uint32_t>>
-      of_node_;  // per node: its conditions, in order; none where it does not choose
+  std::vector<std::vector<std::uint32_t>> of_node_;  // per node: its conditions, in order; empty if it does not choose
   mutable std::mutex mutex_;
   mutable std::map<std::uint64_t, std::shared_ptr<const plan_route>>
       kept_;  // under the mutex; a bit for each condition
@@ -86,10 +89,10 @@ class plan_branches {
 /// Whether a node of the plan chooses among its inputs.
 [[nodiscard]] auto has_branches(const plan& loaded) noexcept -> bool;
 
-/// What is wrong with the conditions of a node, if it has some: row_value_in_condition where one reads a column.
+/// Checks the conditions of a node, if it has some. Errors: row_value_in_condition if one reads a column.
 void check_conditions(const plan& loaded, const plan_node& node, braid::diagnostics& problems);
 
-/// too_many_conditions where all nodes together have more than `plan_branches::max_conditions`, each counted once.
+/// Errors: too_many_conditions if all nodes together have more than `plan_branches::max_conditions`, each counted once.
 void check_condition_count(const plan& loaded, braid::diagnostics& problems);
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_caches.cpp: which nodes may keep their rows, and by which keys.
+// rankd/engine/plans/plan_caches.cpp: determines which nodes may keep their rows, and with which keys.
 #include <rankd/engine/plans/plan_caches.hpp>
 
 #include <rankd/engine/plan_check.hpp>
@@ -14,7 +14,7 @@
 namespace rankd {
 namespace {
 
-/// By number: false for a node and all that its rows are made of.
+/// By number: false for a node and all nodes on which its rows depend.
 auto outside_of_part(const plan& loaded, node_index node) -> std::vector<bool> {
   std::vector<bool> outside(loaded.nodes.size(), true);
   std::vector<node_index> open{node};
@@ -53,7 +53,7 @@ auto obstacle_of_node(const plan_node& node, const plan_node& cached) -> std::op
   return std::nullopt;
 }
 
-/// The first one, by number of the nodes, params last.
+/// The first obstacle, by number of the nodes, params last.
 auto obstacle_of(const plan& loaded, node_index cached, const registries& declared) -> std::optional<obstacle> {
   const std::vector<bool> outside = outside_of_part(loaded, cached);
   for (node_index at = 0; at < outside.size(); ++at) {

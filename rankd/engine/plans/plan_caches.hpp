@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_caches.hpp: the nodes of a plan whose rows are kept, and what these rows are a function of.
+// rankd/engine/plans/plan_caches.hpp: the nodes of a plan whose rows are kept, and what these rows depend on.
 #pragma once
 
 #include <rankd/engine/plans/branches.hpp>
@@ -17,20 +17,20 @@
 
 namespace rankd {
 
-/// A node with a cache and its *part* of the plan: itself, and all nodes that its rows are made of.
+/// A node with a cache and its *part* of the plan: itself, and all nodes on which its rows depend.
 struct bound_cache {
   node_index node = 0;
   node_cache how;
-  std::string digest;                         ///< of plan, registries and node: what the keys of its rows begin with
+  std::string digest;                         ///< of plan, registries and node: the keys of its rows begin with it
   bool reads_user = false;                    ///< a node of the part reads the user
   std::vector<std::size_t> params;            ///< that the part reads: positions in registries::params
-  std::shared_ptr<const plan_branches> part;  ///< the routes of the part alone
+  std::shared_ptr<const plan_branches> part;  ///< the routes of this part
 };
 
-/// Those of one plan. Immutable. Threads: any.
+/// The caches of one plan. Immutable. Threads: any.
 struct plan_caches {
   std::vector<bound_cache> all;
-  std::vector<const bound_cache*> of_node;    ///< by number; null where it has none
+  std::vector<const bound_cache*> of_node;    ///< by number; null if it has no cache
   std::shared_ptr<const plan_branches> rest;  ///< the routes of requests that take rows from caches
 
   plan_caches() = default;
@@ -38,13 +38,13 @@ struct plan_caches {
   auto operator=(const plan_caches&) -> plan_caches& = delete;
 };
 
-/// What keeps nodes from having a cache. Requires a plan whose nodes were bound without diagnostic.
-/// Errors: too_many_caches; uncacheable where the part of a node reads what no key has (candidates, cursors, the time
+/// Reports what prevents nodes from having a cache. Requires a plan whose nodes were bound without diagnostic.
+/// Errors: too_many_caches; uncacheable if the part of a node reads what no key contains (candidates, cursors, the time
 /// of the request), or has a fallback or another cache.
 [[nodiscard]] auto check_caches(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
-/// Null where no node has a cache. Requires a plan that `check_caches` reports nothing about; `identity` is that of the
-/// plan with all that it was made from. Lifetime: the registries outlive it.
+/// Returns null if no node has a cache. Requires a plan that `check_caches` reports nothing about; `identity` is that
+/// of the plan with everything it was made from. Lifetime: the registries outlive it.
 [[nodiscard]] auto bind_caches(const std::shared_ptr<const plan>& loaded, std::span<const pred_program> preds,
                                const registries& declared, std::string_view identity)
     -> std::shared_ptr<const plan_caches>;

@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_experiments.cpp: from the bucket of a unit to the values of params.
+// rankd/engine/plans/plan_experiments.cpp: maps the bucket of a unit to the values of params.
 #include <rankd/engine/plans/plan_experiments.hpp>
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -64,7 +64,7 @@ void add_experiment(plan_experiments& into, const experiment_set& all, std::size
   into.experiments.push_back(std::move(made));
 }
 
-/// The unit of a request as text: a number by its digits. Nothing where it is absent.
+/// The unit of a request as text: a number by its digits. Nothing if it is absent.
 auto unit_of(const plan_experiments::layer& layer, const rank_request& request) -> std::optional<std::string> {
   if (!layer.unit) return request.user_id ? std::optional(to_text(*request.user_id)) : std::nullopt;
   const scalar& value = request.params[*layer.unit];
@@ -73,7 +73,7 @@ auto unit_of(const plan_experiments::layer& layer, const rank_request& request) 
   return std::nullopt;
 }
 
-/// The slot that a bucket belongs to; null where it belongs to none.
+/// The slot that contains a bucket; null if there is no such slot.
 auto slot_of(const plan_experiments::layer& layer, std::uint32_t bucket) -> const plan_experiments::slot* {
   const auto behind = std::ranges::upper_bound(layer.slots, bucket, {}, &plan_experiments::slot::from);
   if (behind == layer.slots.begin()) return nullptr;
@@ -105,7 +105,7 @@ auto names_of(const Items& items) -> std::vector<std::string_view> {
   return out;
 }
 
-/// An arm that the request names, or what is wrong with that.
+/// The arm that the request names; reports an unknown experiment or arm.
 auto forced_arm(const plan_experiments& running, const forced_choice& named, diagnostic_list problems)
     -> std::optional<chosen_arm> {
   const std::string pointer = braid::json_pointer("/experiments", named.experiment);
@@ -131,7 +131,7 @@ auto forced_arm(const plan_experiments& running, const forced_choice& named, dia
 auto forced_arms(const plan_experiments& running, const rank_request& request, diagnostic_list problems)
     -> std::vector<std::optional<chosen_arm>> {
   std::vector<std::optional<chosen_arm>> out(running.layers.size());
-  constexpr std::size_t most = 100;  // more than there are arms: one of so many is wrong
+  constexpr std::size_t most = 100;  // more than there are arms, so with this many at least one is wrong
   for (const forced_choice& named : request.forced | std::views::take(most)) {
     const auto arm = forced_arm(running, named, problems);
     if (!arm) continue;
@@ -146,7 +146,7 @@ auto forced_arms(const plan_experiments& running, const rank_request& request, d
   return out;
 }
 
-/// What the request gives itself stays.
+/// Keeps values that the request sets itself.
 void set_params(rank_request& request, const plan_experiments::arm& arm, chosen_arm& chosen) {
   for (const plan_experiments::setting& each : arm.set) {
     if (std::ranges::find(request.overridden, each.param) != request.overridden.end()) {

@@ -72,8 +72,8 @@ struct plan_experiments {
   [[nodiscard]] auto operator==(const plan_experiments&) const -> bool = default;
 };
 
-/// The experiments of the plan of this name that run at `now`, or have not ended where that is not given; null where
-/// there are none.
+/// The experiments of the plan with this name that run at `now`, or, without `now`, that have not ended; null if there
+/// are none.
 [[nodiscard]] auto experiments_of(const experiment_set& all, std::string_view plan, const registries& declared,
                                   std::optional<std::chrono::sys_seconds> now)
     -> std::shared_ptr<const plan_experiments>;
@@ -81,22 +81,22 @@ struct plan_experiments {
 /// The clock, as experiments read it.
 [[nodiscard]] auto experiment_time() -> std::chrono::sys_seconds;
 
-/// Gives a plan its experiments.
-/// Errors: param_out_of_range for a value of an arm that an option of the plan does not take.
+/// Sets the experiments of a plan.
+/// Errors: param_out_of_range if an option of the plan does not accept a value of an arm.
 void add_experiments(bound_plan& plan, std::shared_ptr<const plan_experiments> running, const registries& declared,
                      braid::diagnostics& problems);
 
-/// For each arm and each param that it sets and the plan does not read, a warning: unread_param.
+/// Returns a warning, unread_param, for each arm and each param that it sets and the plan does not read.
 [[nodiscard]] auto unread_settings(const bound_plan& plan, const registries& declared) -> braid::diagnostics;
 
-/// Finds the arms of a request and gives its params their values, but those that `param_overrides` sets; then holds the
-/// request against what its plan demands. A request whose unit is absent is in no arm. Once for each request; does
-/// nothing but the last where the plan has no experiments.
+/// Finds the arms of a request and sets its params to their values, except those that `param_overrides` sets; then
+/// checks that the request has what its plan needs. A request whose unit is absent is in no arm. Call it once for each
+/// request; if the plan has no experiments, only the check is done.
 /// Errors: those of `check_needs`; unknown_experiment, unknown_arm, and layer_conflict for two experiments of one
 /// layer, among those that the request names.
 auto fit_to_plan(rank_request& request, const bound_plan& plan, const registries& declared) -> braid::diagnostics;
 
-/// Appends `"experiments":{"name":"arm"}`, and `,"experiments_overridden":["name"]` where the request overrides a param
+/// Appends `"experiments":{"name":"arm"}`, and `,"experiments_overridden":["name"]` if the request overrides a param
 /// that its arm sets.
 void append_arms(std::string& out, const plan_experiments& running, std::span<const chosen_arm> arms);
 

@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_graph.cpp: names for the numbers of a plan, and its JSON.
+// rankd/engine/plans/plan_graph.cpp: resolves the numbers of a plan to names, and writes its JSON.
 #include <rankd/engine/plans/plan_graph.hpp>
 
 #include <rankd/op/catalog.hpp>
@@ -98,7 +98,7 @@ auto json_of(const graph_request& request) -> ordered {
   return out;
 }
 
-/// What can be given: a param that a plan may not set has its default, whatever the request says.
+/// What a request can set: a param that requests may not set has its default, whatever the request says.
 auto request_of(const plan& loaded, const plan_needs& needs, const registries& declared) -> graph_request {
   graph_request out{.user = needs.user,
                     .id_type = declared.id_type(),

@@ -22,7 +22,7 @@ struct graph_source {
   std::string param;
 };
 
-/// A node of a plan with all that is known of it before it runs, by name.
+/// A node of a plan with everything that is known before it runs, by name.
 struct graph_node {
   std::string id;
   std::string op;
@@ -30,8 +30,8 @@ struct graph_node {
   std::vector<graph_source> sources;
   std::vector<node_field> fields;
   std::vector<std::string> reads;    ///< columns that params and formulas name
-  std::vector<std::string> writes;   ///< columns that its rows have by it
-  std::vector<std::string> columns;  ///< that its rows may have
+  std::vector<std::string> writes;   ///< columns that it adds to its rows
+  std::vector<std::string> columns;  ///< columns that its rows may have
   std::string trace;
   std::string place;       ///< in the author's files, or empty
   std::string fused_with;  ///< the node that it does its work together with, or empty
@@ -41,10 +41,10 @@ struct graph_node {
 /// A param that the plan reads; a request may give it a value.
 struct graph_param {
   const param_entry* declared = nullptr;
-  std::optional<param_range> range;  ///< of values that options of nodes take, where it gives any
+  std::optional<param_range> range;  ///< of values that options of nodes accept, if it sets any
 };
 
-/// What a request to the plan carries.
+/// The contents of a request to the plan.
 struct graph_request {
   bool user = false;  ///< a node reads `user_id`
   value_type id_type = value_type::integer;
@@ -68,7 +68,8 @@ struct plan_graph {
   std::vector<model_digest> vectors = {};       ///< files of vectors, by the ids of their endpoints
 };
 
-/// Of a plan that was bound with these registries, which outlive the result. Cost: columns_of, and a copy of all names.
+/// Requires a plan that was bound with these registries, which outlive the result. Cost: columns_of, and a copy of all
+/// names.
 [[nodiscard]] auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph;
 
 /// The fields that the budget states, in the order and with the names of rankd.toml.

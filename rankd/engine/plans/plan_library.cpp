@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_library.cpp: reading aside, and exchanging one pointer.
+// rankd/engine/plans/plan_library.cpp: loads plans in the background and publishes them by exchanging one pointer.
 #include <rankd/engine/plans/plan_library.hpp>
 
 #include <rankd/op/catalog.hpp>
@@ -20,13 +20,13 @@ auto unknown_plan(std::string_view name, const std::vector<std::string_view>& kn
 
 auto number_of(const std::shared_ptr<const plan_version>& version) -> std::uint64_t { return version->number; }
 
-/// Whether the models that a plan calls have the bytes that it was bound to.
+/// Whether the models that a plan calls still have the bytes that it was bound to.
 auto has_models(const bound_plan& plan, model_folder& in) -> bool {
   return std::ranges::all_of(plan.models,
                              [&in](const model_digest& each) { return in.digest(each.name) == each.sha256; });
 }
 
-/// The same of the files of vectors that it looks through.
+/// The same for the files of vectors that it searches.
 auto has_vectors(const bound_plan& plan, const registries& declared, vector_folder& in) -> bool {
   return std::ranges::all_of(plan.vectors, [&](const model_digest& each) {
     return in.digest(*declared.find_endpoint(each.name)) == each.sha256;
@@ -122,7 +122,7 @@ auto plan_library::try_artifact(std::string text, const std::string& name) -> br
   return std::unexpected(std::move(problems));
 }
 
-/// Whether one of these plans has a version that goes on.
+/// Whether one of these plans has a version that continues to serve.
 auto plan_library::would_serve(const std::vector<left_out_plan>& left_out) const -> bool {
   const std::scoped_lock lock(changes_);
   return std::ranges::any_of(left_out, [this](const left_out_plan& each) { return histories_.contains(each.name); });
@@ -134,7 +134,7 @@ void plan_library::add_pinned_to(std::vector<std::string>& names) const {
     if (here.pinned) names.push_back(name);
 }
 
-/// The newest version of the same name, where its artifact has the same bytes.
+/// The newest version with this name, if its artifact has the same bytes.
 auto plan_library::newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr {
   const std::scoped_lock lock(changes_);
   const auto at = histories_.find(name);
@@ -142,7 +142,7 @@ auto plan_library::newest_of(std::string_view name, std::string_view artifact_di
   return at->second.kept.back();
 }
 
-/// Plans that name none are done first, for they are what may stand in for the others.
+/// Handles plans without a substitute first, because they may be the substitutes of the others.
 auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder {
   bound_folder out;
   bound_images images;
@@ -175,8 +175,9 @@ auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind
   return out;
 }
 
-/// As it will serve: the pinned version, or as this reload found it; of one that is wrong this time, the last right
-/// one. Null where the plan names none, or there is none. One that names a substitute itself is only looked at.
+/// The substitute that will serve: the pinned version, or the one that this reload found; if that is wrong, the last
+/// right one. Null if the plan names no substitute, or there is no such plan. If the substitute names a substitute
+/// itself, the result is only read.
 auto plan_library::substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
     -> plan_handle {
   const std::string_view name = substitute_name(plan);
@@ -195,7 +196,7 @@ auto plan_library::substitute_for(const bound_plan& plan, const bound_images& im
   return std::ranges::find(found.names, name) == found.names.end() ? nullptr : current()->find(name);
 }
 
-/// With the same models, budget, experiments and registries it is the same plan, but for its substitute.
+/// If models, budget, experiments and registries are the same, the plan is the same, except for its substitute.
 auto plan_library::bind(const artifact_image& image, const bind_rules& with) -> braid::checked<bound_image> {
   if (!image.problems.empty()) return std::unexpected(image.problems);
   const plan_budget budget = with.budgets.of(image.name);
@@ -222,7 +223,7 @@ auto plan_library::bind(const artifact_image& image, const bind_rules& with) -> 
   return bound_image{nullptr, std::move(*bound)};
 }
 
-/// Null for a plan that names none.
+/// `found` is null for a plan that names no substitute.
 auto plan_library::add_substitute_to(bound_image of, plan_handle found, const artifact_image& image)
     -> braid::checked<version_ptr> {
   const bool is_same = of.same != nullptr && of.same->plan.substitute == found;
@@ -236,7 +237,7 @@ auto plan_library::add_substitute_to(bound_image of, plan_handle found, const ar
   return made_version(std::move(plan));
 }
 
-/// Under reloads_. Its number is taken when it is kept.
+/// Under reloads_. Its number is used up only when it is kept.
 auto plan_library::made_version(bound_plan plan) -> version_ptr {
   const auto last = last_numbers_.find(plan.name);
   const std::uint64_t number = last == last_numbers_.end() ? 1 : last->second + 1;
@@ -282,7 +283,7 @@ void plan_library::add_versions(const std::vector<version_ptr>& found, version_h
   });
 }
 
-/// The oldest go first; what is pinned stays, in addition to as many as are kept.
+/// Drops the oldest first; pinned versions stay, in addition to the number that is kept.
 void plan_library::keep(version_history& here, version_ptr version) const {
   here.kept.push_back(std::move(version));
   const auto is_pinned = [&here](const version_ptr& each) { return here.pinned == each->number; };
@@ -290,8 +291,8 @@ void plan_library::keep(version_history& here, version_ptr version) const {
     here.kept.erase(std::ranges::find_if_not(here.kept, is_pinned));
 }
 
-/// Under both locks. Where another version of a substitute serves, the plans that name it get a new version with that.
-/// One that cannot stand in for a plan leaves it as it is.
+/// Under both locks. If another version of a substitute serves, the plans that name it get a new version with that. A
+/// plan that the other version cannot replace stays as it is.
 void plan_library::renew_fallbacks(version_histories& in) {
   for (auto& [name, here] : in) {
     const bound_plan& newest = here.kept.back()->plan;
@@ -307,8 +308,8 @@ void plan_library::renew_fallbacks(version_histories& in) {
   }
 }
 
-/// Under changes_. Everything that can fail comes before anything is changed. What no thread uses any more is freed
-/// without the lock of the readers.
+/// Under changes_. Everything that can fail comes before anything is changed. Versions that no thread uses any more are
+/// freed without the lock of the readers.
 void plan_library::publish(version_histories next, std::vector<left_out_plan> left_out) {
   std::vector<version_ptr> serving;
   for (const auto& [name, each] : next) serving.push_back(each.serving());
@@ -387,7 +388,8 @@ auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_versi
 
 auto plan_library::info_of(const version_history& of, const version_ptr& version) const -> plan_version_info {
   const bool serves = of.serving() == version;
-  const auto own = 1 + (serves ? 1 : 0) + standing_in(version);  // the history's, and that of the set that serves
+  // references of the history, and of the set that serves
+  const auto own = 1 + (serves ? 1 : 0) + standing_in(version);
   const auto all = version.use_count();
   return {.name = version->plan.name,
           .number = version->number,
@@ -398,7 +400,7 @@ auto plan_library::info_of(const version_history& of, const version_ptr& version
           .users = all > own ? static_cast<std::size_t>(all - own) : 0};
 }
 
-/// In how many versions that are kept it is the substitute.
+/// The number of kept versions that have it as their substitute.
 auto plan_library::standing_in(const version_ptr& version) const -> std::ptrdiff_t {
   std::ptrdiff_t count = 0;
   for (const auto& [name, each] : histories_)

@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_needs.cpp: the demands of all nodes together.
+// rankd/engine/plans/plan_needs.cpp: computes the needs of all nodes together.
 #include <rankd/engine/plans/plan_needs.hpp>
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -17,14 +17,14 @@ namespace {
 
 using detail::diagnostic_list;
 
-/// What the nodes of the plan take, for a message: "id, price, rating".
+/// The columns that the nodes of the plan take, for a message: "id, price, rating".
 auto names_of(const plan_needs& needs) -> std::string {
   std::string out = "id";
   for (const key_entry* key : needs.candidate_keys) out += ", " + key->name;
   return out;
 }
 
-/// Where the request names a column; of rows, in the first that has it.
+/// The place at which the request names a column; for rows, in the first row that has it.
 auto place_of(const candidate_rows& given, std::size_t column, std::string_view name) -> std::string {
   const std::string parent = given.form == candidates_form::columns
                                  ? std::string("/candidates")
@@ -54,7 +54,7 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
   }
 }
 
-/// Whether a request lacks a value that only it can give.
+/// Whether a request lacks a value that only it can set.
 auto lacks(const rank_request& request, std::size_t param) -> bool {
   return std::ranges::find(request.in_context, param) == request.in_context.end() &&
          std::ranges::find(request.overridden, param) == request.overridden.end();
@@ -117,7 +117,7 @@ auto entries_of(std::vector<std::uint32_t> keys, const registries& declared) -> 
   return out;
 }
 
-/// The values that all options take which are bound to the same param: where one takes less, it decides.
+/// Narrows the range of a param to the values that all options bound to it accept.
 void add_range(std::vector<param_range>& ranges, std::size_t param, const param_binding& bound) {
   const auto known = std::ranges::find(ranges, param, &param_range::param);
   if (known == ranges.end()) {
@@ -128,7 +128,7 @@ void add_range(std::vector<param_range>& ranges, std::size_t param, const param_
   known->max = std::min(known->max, bound.max);
 }
 
-/// A default lies within, so that only what a request gives can lie outside. Null does.
+/// A default is within the range, so only a value from the request can be outside. Null is outside.
 void check_range(const rank_request& request, const param_range& range, const registries& declared,
                  diagnostic_list problems) {
   const scalar& value = request.params[range.param];

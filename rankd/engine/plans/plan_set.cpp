@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_set.cpp: the lookup of a plan by name.
+// rankd/engine/plans/plan_set.cpp: looks up a plan by name.
 #include <rankd/engine/plans/plan_set.hpp>
 
 #include <algorithm>

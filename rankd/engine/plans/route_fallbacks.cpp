@@ -1,4 +1,4 @@
-// rankd/engine/plans/route_fallbacks.cpp: which nodes of a route run only after the failure of others.
+// rankd/engine/plans/route_fallbacks.cpp: finds the nodes of a route that run only after the failure of others.
 #include <rankd/engine/detail/route_fallbacks.hpp>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ class route_linker {
   route_linker(const plan& loaded, const std::vector<bool>& bypassed, const node_lists& sources)
       : nodes_(loaded.nodes), outputs_(loaded.outputs), bypassed_(bypassed), sources_(sources) {}
 
-  /// Each time more nodes run anyway, until none is left that would wait for itself.
+  /// Lets more nodes run anyway in each pass, until no node would wait for itself.
   auto run() && -> route_fallbacks {
     std::vector<node_index> wanted = outputs_;
     do {
@@ -31,7 +31,7 @@ class route_linker {
     return !bypassed_[at] && nodes_[at].fallback && nodes_[at].fallback->kind == fallback_kind::node;
   }
 
-  /// The nodes at the ends of these edges, and those from which the search starts.
+  /// The nodes that these edges lead to, and the nodes from which the search starts.
   [[nodiscard]] auto reached(std::vector<node_index> open, const node_lists& edges) const -> std::vector<bool> {
     std::vector<bool> seen(nodes_.size(), false);
     while (!open.empty()) {
@@ -49,7 +49,7 @@ class route_linker {
     if (std::ranges::find(own, from) == own.end()) own.push_back(from);
   }
 
-  /// What stands in for `from`, and what is needed for that. A node whose rows `from` needs has run when it fails.
+  /// Marks the fallback of `from`, and the nodes that it needs. A node whose rows `from` needs has run when it fails.
   void wake(node_index from) {
     std::vector<bool> seen = reached({from}, sources_);
     std::vector<node_index> open{nodes_[from].fallback->node};
@@ -72,7 +72,7 @@ class route_linker {
       }
   }
 
-  /// Nodes that wait for one which waits for them.
+  /// Adds nodes that wait for a node which waits for them.
   auto add_circular(std::vector<node_index>& wanted) const -> bool {
     const std::size_t before = wanted.size();
     node_lists edges = out_.after;
