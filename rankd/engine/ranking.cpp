@@ -1,4 +1,4 @@
-// rankd/engine/ranking.cpp: responses as JSON.
+// rankd/engine/ranking.cpp: writes responses as JSON.
 #include <rankd/engine/ranking.hpp>
 
 #include <rankd/engine/detail/json_parts.hpp>
@@ -19,7 +19,7 @@ struct shown_column {
   column values;
 };
 
-/// What is written of each candidate beside values and names, and a number's usual length.
+/// The bytes of each candidate in addition to values and names, and the usual length of a number.
 constexpr std::size_t usual_candidate = 32;
 constexpr std::size_t usual_value = 12;
 constexpr std::size_t usual_rest = 192;
@@ -54,7 +54,7 @@ void append_candidate(std::string& out, const std::vector<shown_column>& shown, 
   out += "}}";
 }
 
-/// Room for all of an answer that says nothing unusual.
+/// Reserves room for a usual answer.
 void reserve_for(std::string& out, const ranking& answer, const std::vector<shown_column>& shown) {
   std::size_t usual = usual_candidate;
   for (const shown_column& field : shown) usual += field.lead.size() + usual_value;

@@ -1,4 +1,4 @@
-// rankd/engine/ranking.hpp: what came of a request: candidates, or an error, and where the time went.
+// rankd/engine/ranking.hpp: the answer to a request: candidates or an error, and how the time was spent.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
@@ -31,10 +31,10 @@ struct rank_error {
   std::string pointer;  ///< into the request, or empty
 };
 
-/// Something that stood in for what had failed, so that there are candidates all the same.
+/// A fallback that was used after a failure, so that there are candidates nevertheless.
 struct degradation {
-  std::string plan;  ///< that failed, or empty
-  std::string node;  ///< that failed, or empty
+  std::string plan;  ///< the plan that failed, or empty
+  std::string node;  ///< the node that failed, or empty
   std::string code;  ///< of the failure
   std::string used;  ///< another plan or node by its name, `input` or `empty`
 
@@ -45,9 +45,9 @@ struct degradation {
 struct node_sample {
   node_state state = node_state::skipped;
   std::uint64_t rows_out = 0;
-  std::optional<braid::duration> queue;  ///< from when it was ready to its start; nothing where it was not timed
+  std::optional<braid::duration> queue;  ///< from when it was ready to its start; nothing if it was not timed
   std::optional<braid::duration> run;    ///< from there to its end
-  braid::duration ready{};               ///< from when the engine took the request, where it was timed
+  braid::duration ready{};               ///< from when the engine accepted the request, if it was timed
   std::int64_t retries = 0;              ///< how often it was run again
 };
 
@@ -57,41 +57,42 @@ struct ranking {
   std::string engine_request_id;
   std::string plan;
   std::optional<rank_error> error;
-  row_set rows;                                      ///< the candidates in order, if there is no error
-  std::string next_cursor;                           ///< of the page after these rows; empty where none is left
-  std::vector<const key_entry*> fields;              ///< what to show of each, ascending by key id, without `id`
-  std::uint64_t malformed_ids = 0;                   ///< ids in the store that were none and were skipped
-  std::uint64_t malformed_values = 0;                ///< features in the store that were none of their type
-  braid::duration total{};                           ///< from when the engine took the request to when this was ready
-  std::span<const node_sample> nodes;                ///< by number; empty unless `engine_options::metrics` wants them
-  std::shared_ptr<const explanation> explained;      ///< null unless the request asks for it; there with errors, too
-  std::vector<captured_rows> captured = {};          ///< that the request asks for; there with errors, too
-  std::vector<captured_rows> captured_by_plan = {};  ///< where `engine_options::captures` takes them
-  std::shared_ptr<const request_state> memory;       ///< what the rows and the nodes lie in
-  std::shared_ptr<const plan_experiments> experiments = {};  ///< of the plan, where it has some
-  std::vector<chosen_arm> arms = {};                         ///< of these, those that the request is in
-  std::size_t cached_nodes = 0;                              ///< that had rows which had been there
+  row_set rows;                                  ///< the candidates in order, if there is no error
+  std::string next_cursor;                       ///< of the page after these rows; empty if no rows are left
+  std::vector<const key_entry*> fields;          ///< columns to show, ascending by key id, without `id`
+  std::uint64_t malformed_ids = 0;               ///< ids in the store that were malformed and were skipped
+  std::uint64_t malformed_values = 0;            ///< features in the store that did not have their type
+  braid::duration total{};                       ///< from when the engine accepted the request to when this was ready
+  std::span<const node_sample> nodes;            ///< by number; empty unless `engine_options::metrics` wants them
+  std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; present with errors, too
+  std::vector<captured_rows> captured = {};      ///< rows that the request asks for; present with errors, too
+  std::vector<captured_rows> captured_by_plan = {};          ///< set if `engine_options::captures` asks for them
+  std::shared_ptr<const request_state> memory;               ///< the memory of the rows and the nodes
+  std::shared_ptr<const plan_experiments> experiments = {};  ///< of the plan, if it has some
+  std::vector<chosen_arm> arms = {};                         ///< arms of these that the request is in
+  std::size_t cached_nodes = 0;                              ///< nodes whose rows the cache already had
   bool shares_work = false;                                  ///< a node left its part to a run for other requests
-  std::vector<degradation> degraded = {};                    ///< in the order of the plan; empty where all went well
-  std::shared_ptr<const ranking> failed_before = {};         ///< of the plan itself, where another one stood in
-  std::shared_ptr<const ranking> failed_after = {};          ///< of the plan that was to stand in, where it failed, too
+  std::vector<degradation> degraded = {};                    ///< in the order of the plan; empty without failures
+  /// the failed answer of the plan itself, if its substitute was used
+  std::shared_ptr<const ranking> failed_before = {};
+  std::shared_ptr<const ranking> failed_after = {};  ///< the failed answer of the substitute, if it failed, too
 };
 
 /// The response of the HTTP interface and the command line, as one line of JSON without a line feed.
 auto to_json(const ranking& answer) -> std::string;
 
-/// The same behind what `out` has.
+/// Appends the same to `out`.
 void append_json(std::string& out, const ranking& answer);
 
-/// `"degraded":[…]`, as answers and audits have it.
+/// Appends `"degraded":[…]`, as in answers and audits.
 void append_degraded(std::string& out, const std::vector<degradation>& all);
 
-/// The error response for what could not be read or bound; more than one diagnostic is listed whole. An empty id is
-/// left out. Requires at least one diagnostic.
+/// The error response for something that could not be parsed or bound; if there are several diagnostics, all are
+/// listed. An empty id is left out. Requires at least one diagnostic.
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string;
 
-/// The diagnostics as a JSON array of {code, pointer, node, message, hint, source}; what is empty is left out, the
-/// pointer excepted.
+/// The diagnostics as a JSON array of {code, pointer, node, message, hint, source}; empty members are left out, except
+/// the pointer.
 auto diagnostics_json(const braid::diagnostics& problems) -> std::string;
 
 }  // namespace rankd
