@@ -1,4 +1,5 @@
-// rankd/engine/requests/asked_captures.cpp: what requests and plans want captured, read and held against the plan.
+// rankd/engine/requests/asked_captures.cpp: parses the captures of requests and plans, and checks them against the
+// plan.
 #include <rankd/engine/captured_rows.hpp>
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -20,7 +21,7 @@ using detail::diagnostic_list;
 
 constexpr int_range rows_range{.min = 1, .max = max_captured_rows};
 
-/// One item of `capture`.
+/// Reads one item of `capture`.
 void read_capture(const nlohmann::json& value, std::string pointer, const registries& declared, rank_request& into,
                   diagnostic_list problems) {
   asked_capture made{.node = {}, .what = {}, .pointer = pointer, .is_object = value.is_object()};
@@ -50,7 +51,7 @@ void read_capture(const nlohmann::json& value, std::string pointer, const regist
   into.captures.push_back(std::move(made));
 }
 
-/// Where a request names the node, or one of its keys; empty where it does not.
+/// The place at which a request names the node, or one of its keys; empty if it does not.
 auto place_in(const asked_capture& asked, std::string_view field, std::optional<std::size_t> at = std::nullopt)
     -> std::string {
   if (asked.pointer.empty() || !asked.is_object) return asked.pointer;

@@ -1,4 +1,4 @@
-// rankd/engine/requests/page_cursors.cpp: cursors as bytes with an HMAC, and what they are held against.
+// rankd/engine/requests/page_cursors.cpp: writes cursors as bytes with an HMAC, and checks them.
 #include <rankd/engine/requests/page_cursors.hpp>
 
 #include <rankd/registry/digest.hpp>
@@ -30,7 +30,7 @@ auto to_base64url(std::string_view bytes) -> std::string {
   return out;
 }
 
-/// Nothing for a text that is no cursor, whatever its bytes are.
+/// Returns nothing for a text that is not a cursor, whatever its bytes are.
 auto from_base64url(std::string_view text) -> std::optional<std::string> {
   if (text.size() != cursor_bytes / 3 * 4) return std::nullopt;
   std::string out;
@@ -80,7 +80,7 @@ auto is_among(const std::vector<std::size_t>& positions, std::size_t position) -
   return std::ranges::find(positions, position) != positions.end();
 }
 
-/// Whether the value of a param is what a clock showed.
+/// Whether the value of a param comes from the clock.
 auto is_of_clock(const rank_request& request, const param_entry& param, std::size_t position) -> bool {
   return param.clock && !is_among(request.in_context, position) && !is_among(request.overridden, position) &&
          !is_among(request.set_by_arms, position);
@@ -100,7 +100,7 @@ auto ranking_identity(const bound_plan& plan, const rank_request& request, const
   all += '/';
   for (std::size_t at = 0; at < request.params.size(); ++at) {
     const param_entry& param = declared.params()[at];
-    // What holds for every request is left out: replicas that know different params take each other's cursors.
+    // Values that all requests have are left out: replicas that know different params accept each other's cursors.
     if (is_of_clock(request, param, at) || request.params[at] == param.default_value) continue;
     append_text(all, param.name);
     append_value(all, request.params[at]);

@@ -1,4 +1,4 @@
-// rankd/engine/requests/plain_request.cpp: a reader that gives up at whatever is not plain.
+// rankd/engine/requests/plain_request.cpp: a parser that gives up at anything unusual.
 #include <rankd/engine/detail/plain_request.hpp>
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t max_length = 4096;
 
-/// Fewer than the digits of any number past 64 bits.
+/// Fewer digits than any number has that exceeds 64 bits.
 constexpr std::size_t max_digits = 18;
 
 class reader {
@@ -54,7 +54,7 @@ class reader {
     return std::nullopt;
   }
 
-  /// From 1 on, without anything behind its digits.
+  /// Parses an integer from 1 on, with nothing after its digits.
   auto number(std::int64_t& value) noexcept -> bool {
     skip_space();
     std::size_t digits = 0;

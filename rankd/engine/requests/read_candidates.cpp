@@ -1,4 +1,4 @@
-// rankd/engine/requests/read_candidates.cpp: two spellings of the same columns, each read in one pass.
+// rankd/engine/requests/read_candidates.cpp: parses two spellings of the same columns, each in one pass.
 #include <rankd/engine/detail/read_candidates.hpp>
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -33,7 +33,7 @@ auto integer_id(const json& value) -> std::optional<std::int64_t> {
   return value.get<std::int64_t>();
 }
 
-/// What is wrong, up to a number that a person can use.
+/// A list of problems, no longer than a person can use.
 class problem_list {
  public:
   problem_list(std::size_t max_count, braid::diagnostics& out) noexcept : max_count_(max_count), out_(&out) {}
@@ -61,7 +61,7 @@ class column_maker {
 
   [[nodiscard]] auto key() const noexcept -> const key_entry& { return *key_; }
 
-  /// The common values of the type, without a copy; false for all others.
+  /// Appends a common value of the type, without a copy; returns false for all others.
   [[nodiscard]] auto push_common(const json& value) -> bool {
     if (auto* floats = std::get_if<column_builder<double>>(&values_)) {
       if (!value.is_number_float()) return false;
@@ -86,7 +86,7 @@ class column_maker {
       std::get<column_builder<std::int64_t>>(values_).push(std::get<std::int64_t>(value));
   }
 
-  /// Requires a key of type vector and as many numbers as it has dimensions.
+  /// Requires a key of type vector, and a number for each of its dimensions.
   void push_vector(std::string_view bytes) { std::get<column_builder<std::string_view>>(values_).push(bytes); }
 
   void push_null() {
@@ -118,14 +118,14 @@ class column_maker {
   builders values_;
 };
 
-/// What both spellings have in common.
+/// The common part of both spellings.
 class candidates_reader {
  public:
   candidates_reader(const registries& declared, problem_list& problems)
       : made_(std::make_shared<candidate_rows>()), declared_(&declared), problems_(&problems) {}
 
  protected:
-  /// False where there are more rows than a request may carry.
+  /// Returns false if there are more rows than a request may contain.
   auto announce(std::size_t rows, const std::string& pointer) -> bool {
     if (rows > max_candidates) {
       problems_->add("too_many_candidates", pointer,
@@ -141,11 +141,11 @@ class candidates_reader {
     return true;
   }
 
-  /// The key of a column; null where a request must not fill it.
+  /// The key of a column; null if a request must not set it.
   auto find_key(const std::string& name, const std::string& pointer) -> const key_entry* {
     const key_entry* key = declared_->find_key(name);
     if (key == nullptr) {
-      if (problems_->has_room())  // a hint is dear
+      if (problems_->has_room())  // a hint is expensive
         problems_->add("unknown_key", pointer, "no key is called " + quote_name(name),
                        braid::did_you_mean(name, declared_->key_names()));
       return nullptr;
@@ -183,7 +183,7 @@ class candidates_reader {
       problems_->add(read.error().code, pointer_of(), "`" + into.key().name + "` " + read.error().message);
   }
 
-  /// An array of as many numbers as the key has dimensions.
+  /// Reads an array with a number for each dimension of the key.
   template <typename PointerOf>
   void read_vector(const json& value, column_maker& into, PointerOf pointer_of) {
     const auto refuse = [&](std::string code, const std::string& what) {
@@ -245,8 +245,8 @@ class candidates_reader {
   const registries* declared_;
   problem_list* problems_;
   std::size_t rows_ = 0;
-  std::span<std::int64_t> ids_;     // of integers
-  std::span<std::uint32_t> codes_;  // of texts
+  std::span<std::int64_t> ids_;     // if ids are integers
+  std::span<std::uint32_t> codes_;  // if ids are texts
   dictionary_builder words_{made_->memory};
 };
 
@@ -320,7 +320,7 @@ class rows_reader : candidates_reader {
   struct seen_name {
     std::string name;
     std::size_t maker = no_maker;  // no_maker: `id`, or a name that was refused
-    std::size_t rows = 0;          // so many of them have got a value
+    std::size_t rows = 0;          // the number of rows that have a value
     bool is_missed = false;        // a row without it has been reported
   };
 
@@ -379,7 +379,7 @@ class rows_reader : candidates_reader {
     ++seen.rows;
   }
 
-  /// Null in a row that does not have the name.
+  /// Sets null in a row that does not have the name.
   void miss(seen_name& seen, std::size_t row) {
     if (seen.maker == no_maker || seen.rows > row) return;
     skip(seen);

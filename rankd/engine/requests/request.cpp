@@ -1,4 +1,4 @@
-// rankd/engine/requests/request.cpp: from the bytes of a request to values that an engine can use.
+// rankd/engine/requests/request.cpp: parses the bytes of a request into values that an engine can use.
 #include <rankd/engine/requests/request.hpp>
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -26,10 +26,10 @@ using detail::diagnostic_list;
 
 constexpr std::int64_t max_deadline_ms = 86'400'000;
 
-/// A request made of nothing but wrong names must not cost a diagnostic for each of a million.
+/// A request that contains only wrong names must not cost a diagnostic for each of a million.
 constexpr std::size_t max_diagnostics = 100;
 
-/// One diagnostic, where it is known that there are no others.
+/// Returns one diagnostic, if it is known that there are no others.
 auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
   return braid::diagnostics({.code = std::move(code),
                              .pointer = std::move(pointer),
@@ -39,7 +39,7 @@ auto request_problem(std::string code, std::string pointer, std::string message)
                              .source = "request"});
 }
 
-/// A text that is an id; nothing where there is none.
+/// Reads a text that is an id; returns nothing if it is absent or invalid.
 auto read_text_user(object_reader& in, const nlohmann::json& value, diagnostic_list problems) -> std::optional<row_id> {
   auto id = detail::id_from_json(value, value_type::string);
   if (!id)
@@ -48,7 +48,7 @@ auto read_text_user(object_reader& in, const nlohmann::json& value, diagnostic_l
   return id;
 }
 
-/// An integer from 1 to 2^63-1, or a string that spells one; nothing where there is none.
+/// Reads an integer from 1 to 2^63-1, or a string that spells one; returns nothing if it is absent or invalid.
 auto read_user_id(object_reader& in, value_type id_type, diagnostic_list problems) -> std::optional<row_id> {
   const nlohmann::json* value = in.value("user_id", presence::optional);
   if (value == nullptr) return std::nullopt;
@@ -67,7 +67,7 @@ auto read_user_id(object_reader& in, value_type id_type, diagnostic_list problem
   return id < 1 ? std::nullopt : std::optional<row_id>(id);
 }
 
-/// Replaces the default of a param, once it is known that the request may give a value.
+/// Replaces the default of a param, once it is known that the request may set a value.
 void read_param(const param_entry& param, const nlohmann::json& value, const std::string& pointer, scalar& place,
                 diagnostic_list problems) {
   if (value.is_null()) {
@@ -126,7 +126,7 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
 using read_value = void (*)(const std::string& name, const nlohmann::json& value, const std::string& pointer,
                             const registries& declared, rank_request& into, diagnostic_list problems);
 
-/// An object of params by name; `read` takes one of them.
+/// Reads an object of params by name; `read` is called for each of them.
 void read_params(object_reader& in, std::string_view field, read_value read, const registries& declared,
                  rank_request& into, diagnostic_list problems) {
   const nlohmann::json* values = in.object(field, presence::optional);
@@ -158,7 +158,7 @@ void read_explained_id(const nlohmann::json& value, const std::string& pointer, 
   into.explain_ids.push_back(std::move(*id));
 }
 
-/// true, or an object that may name ids.
+/// Reads `true`, or an object that may name ids.
 void read_explain(object_reader& in, value_type id_type, rank_request& into, diagnostic_list problems) {
   const nlohmann::json* value = in.value("explain", presence::optional);
   if (value == nullptr || !value->is_object()) {
@@ -177,7 +177,7 @@ void read_explain(object_reader& in, value_type id_type, rank_request& into, dia
   what.refuse_unknown_fields();
 }
 
-/// Whether there are such experiments and arms is not known here: that takes the plan.
+/// Does not check that the experiments and arms exist: that needs the plan.
 void read_forced(object_reader& in, rank_request& into, diagnostic_list problems) {
   const nlohmann::json* values = in.object("experiments", presence::optional);
   if (values == nullptr) return;
@@ -191,7 +191,7 @@ void read_forced(object_reader& in, rank_request& into, diagnostic_list problems
   }
 }
 
-/// What distinguishes the requests of an engine: the first 16 digits of a digest. Two lines with the same text are two
+/// Distinguishes the requests of an engine: the first 16 digits of a digest. Two lines with the same text are two
 /// requests.
 using request_digits = std::array<char, 16>;
 
@@ -211,16 +211,16 @@ auto with_digits(std::string_view begin, const request_digits& digits) -> std::s
   return out;
 }
 
-/// A request that came alone has the engine's digits.
+/// A request that is not a line of a file has the engine's digits.
 auto made_up_request_id(const request_digits& digits, request_origin from) -> std::string {
   if (!from.request_id.empty()) return std::string(from.request_id);
   return from.line != 0 ? "line_" + std::to_string(from.line) : with_digits("req_", digits);
 }
 
-/// Looks for the request_id of a text that need not be a right one: a string that stands at the top, once.
+/// Finds the request_id of a text that need not be valid JSON: a string at the top level, once.
 class id_finder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  /// Nothing where it is not known for sure.
+  /// Returns nothing unless it is certain.
   auto found() -> std::optional<std::string> { return times_ == 1 && complete_ ? std::move(id_) : std::nullopt; }
 
   bool null() override { return value(); }
@@ -267,15 +267,15 @@ class id_finder : public nlohmann::json_sax<nlohmann::json> {
   std::optional<std::string> id_;
   std::size_t depth_ = 0;
   std::size_t times_ = 0;
-  bool is_next_ = false;   // what is read next is its value
-  bool complete_ = false;  // something has come behind it: its end was not the quote that broke the text
+  bool is_next_ = false;   // the next value is the request_id
+  bool complete_ = false;  // something follows it, so its end was not the quote that broke the text
 };
 
 auto now() -> std::chrono::milliseconds {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// When a request came, as a param has it that a clock gives.
+/// The time of a request, in the unit of a param whose value comes from a clock.
 auto time_in(clock_unit unit, std::chrono::milliseconds time) -> std::int64_t {
   if (unit == clock_unit::seconds) return std::chrono::duration_cast<std::chrono::seconds>(time).count();
   return time.count();
@@ -304,7 +304,7 @@ auto request_of(const detail::plain_request& plain, std::string_view text, const
   return request;
 }
 
-/// Empty where there is none; what is wrong with it is for later.
+/// Returns an empty name if there is no plan; errors in it are reported later.
 auto plan_named_in(const nlohmann::json& document) -> std::string_view {
   if (!document.is_object()) return {};
   const auto found = document.find("plan");

@@ -1,4 +1,4 @@
-// rankd/engine/requests/request_state.cpp: running one node of a plan.
+// rankd/engine/requests/request_state.cpp: runs one node of a plan.
 #include <rankd/engine/detail/request_state.hpp>
 
 #include <rankd/op/row_change.hpp>
@@ -15,7 +15,7 @@
 
 namespace rankd {
 
-/// A substitute that has failed itself has one of its own: the loader of plans refuses those that form a cycle.
+/// A fallback that has failed itself has its own fallback: the loader of plans refuses cycles.
 auto request_state::replaced_rows_of(node_index node) const noexcept -> const row_set& {
   while (!fallen[node].code.empty()) {
     const node_fallback& fallback = *plan->nodes[node].fallback;
@@ -27,7 +27,7 @@ auto request_state::replaced_rows_of(node_index node) const noexcept -> const ro
 
 namespace {
 
-/// Whether a server that fails so may answer a moment later.
+/// Whether a server that fails with this code may answer a moment later.
 auto is_momentary(std::string_view code) noexcept -> bool {
   static constexpr std::array<std::string_view, 7> codes{"model_overloaded", "model_timeout",    "model_unreachable",
                                                          "store_not_ready",  "store_overloaded", "store_timeout",
@@ -35,9 +35,9 @@ auto is_momentary(std::string_view code) noexcept -> bool {
   return std::ranges::find(codes, code) != codes.end();
 }
 
-/// Whether anything uses the column that an operator adds of its own accord.
+/// Whether anything uses the column that an operator adds by itself.
 auto wants_extras(const bound_node& node, const rank_request& request) -> bool {
-  if (!request.captures.empty()) return true;  // which shows all that rows have
+  if (!request.captures.empty()) return true;  // captures show all columns
   if (node.extras != extra_use::shown) return node.extras == extra_use::read;
   return !request.output_keys || std::ranges::binary_search(*request.output_keys, node.extra_key);
 }
@@ -51,8 +51,8 @@ void request_state::expect_failures() {
     if (plan->nodes[node].fallback) used.mark_replaceable(route->shape.position(node));
 }
 
-/// Asked when a node has failed: whether its plan says what stands in. From then on the slot of the node is not read,
-/// for a node whose time is over may still write it.
+/// Called when a node has failed: whether its plan has a fallback for it. From then on the slot of the node is not
+/// read, because a node whose time is over may still write it.
 auto plan_nodes::replaces(const braid::graph_failure& why) noexcept -> bool {
   using cause = braid::graph_failure::cause;
   const auto& fallback = state_->plan->nodes[why.node].fallback;
@@ -74,7 +74,7 @@ auto plan_nodes::replaces(const braid::graph_failure& why) noexcept -> bool {
 
 namespace {
 
-/// Returns true if something stands in for the node whatever it fails with.
+/// Returns true if a fallback is used whatever the node fails with.
 auto replaces_all(const std::optional<node_fallback>& fallback) noexcept -> bool {
   return fallback && std::ranges::all_of(node_failure_codes(), [&](std::string_view code) {
            return find_failure(fallback->on, code, node_failure_codes()).has_value();
@@ -83,14 +83,14 @@ auto replaces_all(const std::optional<node_fallback>& fallback) noexcept -> bool
 
 }  // namespace
 
-/// A budget of rows or bytes counts all nodes before a failed one, and captured rows are those of all of them: then
-/// each is waited for.
+/// A budget of rows or bytes counts all nodes before a failed one, and captured rows need all of them: then the run
+/// waits for each node.
 auto plan_nodes::may_fail(braid::node_index node) const noexcept -> bool {
   const bound_plan& plan = *state_->plan;
   if (state_->used.is_bounded() || !plan.captures.empty() || !state_->request.captures.empty()) return true;
   if (state_->route->takes_cached(node)) return true;
   const bound_node& what = plan.nodes[node];
-  // The codes of operators that compute are not all failures that a fallback can name.
+  // A fallback cannot name all failure codes of operators that compute.
   if (what.op->work() == op_work::waits && replaces_all(what.fallback)) return false;
   return timeout(node) != braid::duration::max() || what.op->may_fail();
 }
@@ -112,7 +112,7 @@ auto plan_nodes::place_of(const bound_op& op, std::size_t rows) const noexcept -
                                                                              : braid::node_mode::worker;
 }
 
-/// How many rows make a part that is worth a job of its own; only workers share theirs.
+/// The number of rows of a part that is worth its own job; only nodes on workers share their rows.
 auto plan_nodes::part_of(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t {
   if (slot.mode != braid::node_mode::worker) return evaluate_options::one_part;
   const double parts = op.cost_ns(slot.rows_in, state_->request.params) / options_->part_ns;
@@ -124,8 +124,8 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
   if (slot.retries == 0) slot.started.store(now().time_since_epoch().count(), braid::relaxed);
-  // A store may fill the memory of a node that waits from another thread.
-  // Where bytes are bounded each node takes its own, so that it is known how much.
+  // A store may fill the memory of a node that waits from another thread. If bytes are limited, each node has its own
+  // memory, so that its use is known.
   const bool shares = slot.mode == braid::node_mode::here && !state_->used.bounds_bytes();
   braid::arena& memory = shares ? state_->memory : slot.memory;
   const std::span<const node_index> sources = state_->sources_of(node);
@@ -144,7 +144,7 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
           .page_begin = state_->request.page.begin};
 }
 
-/// Only operators that make rows are charged for them; others give rows that exist already.
+/// Only operators that make rows are charged for them; others return existing rows.
 auto plan_nodes::keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept
     -> bool {
   if (context.used == nullptr) return true;
@@ -179,7 +179,7 @@ auto plan_nodes::activity_of(braid::node_index node) const -> braid::trace::acti
   return braid::trace::activity(state_->plan->nodes[node].node_id + " of " + state_->request.engine_request_id);
 }
 
-/// In a trace a node that computes is a slice of its thread, and one that waits has a track of its own.
+/// In a trace, a node that computes is a slice of its thread, and a node that waits has its own track.
 auto plan_nodes::run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status {
   if (state_->is_idle(node)) return braid::node_status::done;  // no node that runs takes its rows
   if (!braid::trace::is_on()) [[likely]]
@@ -194,7 +194,8 @@ auto plan_nodes::compute(braid::node_index node, const braid::stop_flag& stop) -
   return ended(node, context, state_->plan->nodes[node].op->run(context));
 }
 
-/// A node that may be retried is run again in its own time and that of the request, or else its last failure stands.
+/// A node that may be retried is run again within its own time and that of the request; otherwise its last failure
+/// stays.
 auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> {
   const braid::trace::activity shown = activity_of(node);
   const bound_node& what = state_->plan->nodes[node];
@@ -216,7 +217,7 @@ auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> 
   }
 }
 
-/// Rows that are there cost a task all the same, for only a task may run out of memory.
+/// Reading rows that are there needs a task, too, because only a task may run out of memory.
 auto plan_nodes::take_cached(braid::node_index node) -> braid::task<braid::node_status> {
   const braid::trace::activity shown = activity_of(node);
   state_->nodes[node].started.store(now().time_since_epoch().count(), braid::relaxed);
