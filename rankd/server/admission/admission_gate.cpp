@@ -1,4 +1,4 @@
-// rankd/server/admission/admission_gate.cpp: entering, waiting and leaving.
+// rankd/server/admission/admission_gate.cpp: lets requests enter, wait and leave.
 #include <rankd/server/admission/admission_gate.hpp>
 
 #include <braid/coro/with_scope.hpp>
@@ -85,7 +85,7 @@ void admission_gate::let_in() noexcept {
   }
 }
 
-/// Turns that are given while no request waits say how many come, and not how many could.
+/// Admissions while no request waits show how many requests come, and not how many could be admitted.
 void admission_gate::learn_pace(braid::time_point now) noexcept {
   if (waiting_ == 0) return;
   const std::uint64_t admissions = admissions_ - admissions_before_;

@@ -1,5 +1,5 @@
-// rankd/server/admission/admission_gate.hpp: lets in as many requests as can be served well, lets some wait, and
-// refuses the rest.
+// rankd/server/admission/admission_gate.hpp: admits as many requests as can be served well, lets some wait, and refuses
+// the rest.
 #pragma once
 
 #include <rankd/server/admission/concurrency_limit.hpp>
@@ -19,13 +19,13 @@
 namespace rankd {
 
 struct admission_options {
-  std::size_t max_under_way = 256;  ///< of which the adaptive limit allows a part
+  std::size_t max_under_way = 256;  ///< the adaptive limit allows a part of it
   std::size_t queue = 4096;         ///< requests that wait for their turn; more are refused
-  /// No request is queued after one that has waited so long, or after so many that they take so long.
+  /// No request is queued behind a request that has waited this long, or behind a queue that takes this long.
   braid::duration max_wait = std::chrono::milliseconds(50);
 };
 
-/// What a gate has done so far, and the requests that run and wait at the moment.
+/// What a gate has done so far, and the requests that run and wait now.
 struct admission_counts {
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;  ///< there was no room to wait
@@ -47,16 +47,16 @@ class admission_gate {
   admission_gate(const admission_gate&) = delete;
   auto operator=(const admission_gate&) -> admission_gate& = delete;
 
-  /// Whether one that comes now would be refused. Counts it as refused if so.
+  /// Whether a request that comes now would be refused. If so, counts it as refused.
   [[nodiscard]] auto refuses(braid::time_point now) noexcept -> bool;
 
   /// Enters, or waits for a turn until `deadline`. Errors: errc::full, errc::deadline_exceeded.
   [[nodiscard]] auto enter(braid::time_point now, braid::time_point deadline) -> braid::task<braid::result<pass>>;
 
-  /// Enters if no other request has to be waited for.
+  /// Enters if no other request is ahead in the queue.
   [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
 
-  /// How many that come now would be let in at once.
+  /// The number of requests that would be admitted at once now.
   [[nodiscard]] auto free_permits() const noexcept -> std::size_t;
 
   /// Learns from a request that has ended; see `concurrency_limit`.
@@ -80,14 +80,14 @@ class admission_gate {
   std::uint64_t late_ = 0;
 
   // While a request waits, without a break:
-  std::uint64_t admissions_ = 0;         // that were given
-  std::uint64_t admissions_before_ = 0;  // this measurement
-  braid::time_point measured_from_;      // its begin
+  std::uint64_t admissions_ = 0;         // of requests that waited
+  std::uint64_t admissions_before_ = 0;  // at the start of this measurement
+  braid::time_point measured_from_;      // when this measurement started
   bool measures_ = false;
-  double time_per_admission_ = 0;  // nanoseconds; 0 as long as it is not known
+  double time_per_admission_ = 0;  // nanoseconds; 0 while it is unknown
 };
 
-/// A place among those under way, given back when it is destroyed.
+/// A place among the running requests, released by its destruction.
 class [[nodiscard]] admission_gate::pass {
  public:
   pass(pass&& other) noexcept : of_(std::exchange(other.of_, nullptr)), beside_(other.beside_) {}
@@ -101,7 +101,7 @@ class [[nodiscard]] admission_gate::pass {
   explicit pass(admission_gate& of) noexcept : of_(&of), beside_(of.under_way_) {}
 
   admission_gate* of_;
-  std::size_t beside_;  // under way when it was given, itself included
+  std::size_t beside_;  // requests that ran when it was issued, including this one
 };
 
 struct admission_gate::waiter : braid::list_hook {
@@ -111,7 +111,7 @@ struct admission_gate::waiter : braid::list_hook {
   }
   waiter(const waiter&) = delete;
   auto operator=(const waiter&) -> waiter& = delete;
-  /// One that was stopped after it got the permit passes the permit on.
+  /// A waiter that was stopped after it got the permit passes it on.
   ~waiter() {
     if (is_linked()) {
       unlink();

@@ -1,4 +1,4 @@
-// rankd/server/admission/concurrency_limit.cpp: one step for each window of requests.
+// rankd/server/admission/concurrency_limit.cpp: changes the limit by one step for each window of requests.
 #include <rankd/server/admission/concurrency_limit.hpp>
 
 #include <cmath>
@@ -7,7 +7,7 @@ namespace rankd {
 namespace {
 
 constexpr std::size_t window = 64;
-constexpr double max_slowdown = 16;  // a single request says no more than that
+constexpr double max_slowdown = 16;  // the most that a single request counts
 constexpr double steepest = 0.5;
 
 }  // namespace
@@ -18,7 +18,7 @@ void concurrency_limit::note(double slowdown, std::size_t under_way) noexcept {
   if (++seen_ >= window) end_window();
 }
 
-/// A limit that is never reached is left alone: it would grow without any reason.
+/// A limit that is never reached does not change: it would grow without any reason.
 void concurrency_limit::end_window() noexcept {
   const double mean = sum_ / static_cast<double>(seen_);
   const double gradient = std::clamp(tolerance / mean, steepest, 1.0);

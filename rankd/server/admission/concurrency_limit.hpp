@@ -1,4 +1,4 @@
-// rankd/server/admission/concurrency_limit.hpp: how many requests may be under way, found from how long they take.
+// rankd/server/admission/concurrency_limit.hpp: derives how many requests may run at a time from how long they take.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -10,14 +10,14 @@
 
 namespace rankd {
 
-/// What a plan takes when nothing holds it up: the shortest time of the last one to two thousand requests.
+/// The time of a plan when nothing slows it down: the shortest time of the last one to two thousand requests.
 /// Threads: one at a time.
 class unhindered_time {
  public:
-  /// Shorter times are no sign of anything: four times as long does no harm.
+  /// Shorter times show nothing: four times as long does no harm.
   static constexpr braid::duration min_time = std::chrono::microseconds(250);
 
-  /// Takes the time of a request, and gives how many times as long as an unhindered one it took; 1 at least.
+  /// Notes the time of a request, and returns its ratio to the time of an unhindered request; at least 1.
   auto note(braid::duration took) noexcept -> double {
     shortest_ = std::min(shortest_, took);
     if (++seen_ == epoch) {
@@ -38,20 +38,21 @@ class unhindered_time {
 };
 
 /// A limit that grows while requests take little longer than unhindered ones, and shrinks when they take `tolerance`
-/// times as long. Why so: docs/design/admission.md
+/// times as long. The reasons are in docs/design/admission.md
 /// Threads: one at a time.
 class concurrency_limit {
  public:
   static constexpr double tolerance = 4;
   static constexpr std::size_t min_limit = 4;
 
-  /// Begins with `max_limit`, of which it never gives more.
+  /// Begins with `max_limit`, and never exceeds it.
   explicit concurrency_limit(std::size_t max_limit) noexcept
       : max_limit_(static_cast<double>(std::max<std::size_t>(max_limit, 1))), limit_(max_limit_) {}
 
   [[nodiscard]] auto limit() const noexcept -> std::size_t { return static_cast<std::size_t>(limit_); }
 
-  /// A request has ended that took `slowdown` times as long as an unhindered one; `under_way` of them were, with it.
+  /// Notes a request that took `slowdown` times as long as an unhindered one, when `under_way` requests ran, including
+  /// it.
   void note(double slowdown, std::size_t under_way) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// rankd/server/admission/in_flight_shares.cpp: entering and leaving.
+// rankd/server/admission/in_flight_shares.cpp: takes and releases places.
 #include <rankd/server/admission/in_flight_shares.hpp>
 
 namespace rankd {

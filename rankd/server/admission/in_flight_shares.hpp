@@ -1,4 +1,4 @@
-// rankd/server/admission/in_flight_shares.hpp: how many requests of each plan, or of each client, there are at a time.
+// rankd/server/admission/in_flight_shares.hpp: counts the requests of each plan, or of each client, that run at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace rankd {
 
 /// Counts by name for all loops of a server, so that a share is the same however connections are spread over them.
-/// Threads: any. Cost: a lock, shared by all loops, for names that have a bound; nothing for the others.
+/// Threads: any. Cost: a lock, shared by all loops, for names with a bound; nothing for the others.
 /// Lifetime: outlives its passes.
 class in_flight_shares {
   using counts = std::map<std::string, std::size_t, std::less<>>;
@@ -25,21 +25,21 @@ class in_flight_shares {
   in_flight_shares(const in_flight_shares&) = delete;
   auto operator=(const in_flight_shares&) -> in_flight_shares& = delete;
 
-  /// A place for one more; nothing where `max_count` of that name are there. Without a bound, a place that is not
+  /// Returns a place for one more; nothing if there are `max_count` with that name. Without a bound, the place is not
   /// counted.
   [[nodiscard]] auto try_enter(std::string_view name, std::optional<std::size_t> max_count) -> std::optional<pass>;
 
-  /// How many of that name are there.
+  /// The number of places with that name.
   [[nodiscard]] auto count(std::string_view name) const -> std::size_t;
 
  private:
   void leave(counts::iterator at) noexcept;
 
   mutable std::mutex mutex_;
-  counts counts_;  // of names with one at least
+  counts counts_;  // only names with at least one place
 };
 
-/// A place, given back when it is destroyed.
+/// A place, released by its destruction.
 class [[nodiscard]] in_flight_shares::pass {
  public:
   pass(pass&& other) noexcept : of_(std::exchange(other.of_, nullptr)), at_(other.at_) {}
