@@ -65,8 +65,8 @@ struct endpoint_context {
   std::vector<std::unique_ptr<metered_store>> stores;         // one for each endpoint, null if no store is open
   std::vector<store*> store_pointers;                         // the same stores, in the form that the engine needs
   std::map<std::string, unhindered_time, std::less<>> paces;  // by plan
-  std::size_t body_bytes = 0;                                 // of all bodies that are held
-  std::string last_answer;                                    // its memory is for the next answer
+  std::size_t body_bytes = 0;                                 // of all bodies in memory
+  std::string last_answer;                                    // its memory is reused by the next answer
   const error_answer overloaded;                              // the answer when the server is full, without an id
   std::vector<std::unique_ptr<request_sink>> sinks;           // in the order in which they receive a request
   std::optional<engine> ranker;                               // used by the last tasks of the runtime, as is the server

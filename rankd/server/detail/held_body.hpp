@@ -24,7 +24,7 @@ class held_body {
   auto operator=(held_body&&) -> held_body& = delete;
   ~held_body() { context_->body_bytes -= size_; }
 
-  /// Reads all of the body if it has come already, as a small one mostly has with its head; otherwise nothing.
+  /// Reads all of the body if it has come already, as a small one mostly has with its head; otherwise returns nothing.
   /// Errors: errc::full if the loop holds too many bytes of bodies.
   [[nodiscard]] auto read_now(braid::http_exchange& x) -> std::optional<braid::result<void>>;
   /// Reads the body as it comes. Errors: those of the exchange; errc::full.
@@ -39,7 +39,7 @@ class held_body {
 
   endpoint_context* context_;
   std::size_t size_ = 0;
-  std::string pieces_;     // those that came one by one
+  std::string pieces_;     // pieces that came one by one
   std::string_view text_;  // the pieces, or the memory of the connection
 };
 

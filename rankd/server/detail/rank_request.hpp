@@ -1,4 +1,4 @@
-// rankd/server/detail/rank_request.hpp: the steps of ranking one request, which batches and comparisons use as well.
+// rankd/server/detail/rank_request.hpp: the steps of ranking one request, also used by batches and comparisons.
 #pragma once
 
 #include <rankd/server/detail/served_request.hpp>

@@ -20,7 +20,7 @@ enum class access : std::uint8_t {
   token,        ///< a client that the server knows, if it has tokens
   head,         ///< the same; the handler checks it together with the rest of the head
   edit,         ///< a client with the right `edit`, if the server has tokens
-  see_shadows,  ///< one with the right `shadow`
+  see_shadows,  ///< a client with the right `shadow`
   see_traffic,  ///< the same right
 };
 
@@ -47,7 +47,7 @@ struct route {
 /// Returns true if the client has access; otherwise the request has been answered.
 auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint which, access needs) -> bool;
 
-/// Takes a place among the calls of an endpoint that has a limit; nothing if there are as many as there may be.
+/// Takes a place among the calls of an endpoint that has a limit; returns nothing if the limit is reached.
 [[nodiscard]] auto enter_route(endpoint_context& context, endpoint which) -> std::optional<in_flight_shares::pass>;
 
 }  // namespace rankd::detail

@@ -27,36 +27,37 @@ namespace rankd::detail {
 struct recorded_ask;
 struct shadow_ask;
 
-/// A request to rank, or another request that log and audit have: its answer, its places among those that may run at a
-/// time, and what is known of it. When it ends, by `end` or by its destruction, the sinks of the loop receive it.
+/// A request to rank, or another request that log and audit contain: its answer, its places among those that may run at
+/// a time, and what is known about it. When it ends, by `end` or by its destruction, the sinks of the loop receive it.
 struct served_request {
-  /// A request that has come now.
+  /// Begins a request that has come now.
   served_request(endpoint_context& context, endpoint which, braid::http_exchange& x);
-  /// A request of a batch: the one at position `at` of a call, with its place in the answer to the call.
+  /// Begins a request of a batch: the one at position `at` of a call, with its place in the answer to the call.
   served_request(const served_request& call, std::size_t at, std::string& answer);
   served_request(served_request&& other) noexcept;
   auto operator=(served_request&&) -> served_request& = delete;
   ~served_request();
 
-  /// Checks the head: id, client and media type. Returns true if the request may go on; otherwise it has been answered.
+  /// Checks the head: id, client and media type. Returns true if the request may continue; otherwise it has been
+  /// answered.
   auto check_head() -> bool;
-  /// Takes a place among the requests of its client. Returns false if there is none; then it has been answered. A
+  /// Takes a place among the requests of its client. Returns false if there is no place; then it has been answered. A
   /// request of a batch passes its JSON, which may have an id for the answer.
   auto enter_client(std::string_view part_text = {}) -> bool;
   /// Returns true, having answered, if the request can be refused before its body is read because the server is full.
   auto is_refused_unread() -> bool;
 
-  /// Answers with the candidates, or with the error that the plan ended with.
+  /// Answers with the candidates, or with the error of the plan.
   void answer(const ranking& ranked);
   void fail(const error_answer& error);
   /// Answers that the body could not be read.
   void fail_body(std::error_code why);
   /// Answers that the server is full.
   void refuse_overloaded();
-  /// Answers that its client or its plan has as many requests under way as it may.
+  /// Answers that its client or its plan has reached its limit of running requests.
   void refuse_busy(std::string code, std::string_view message);
 
-  /// Ends the request: gives its places back and hands it to the sinks. Does nothing if it has ended already.
+  /// Ends the request: releases its places and hands it to the sinks. Does nothing if it has ended already.
   void end() noexcept;
 
   endpoint_context* context;       // null: it has ended, or was moved from
@@ -71,7 +72,7 @@ struct served_request {
   std::unique_ptr<recorded_ask> kept;  // null: it is not recorded
   std::unique_ptr<shadow_ask> shadow;  // null: no candidate runs for it
 
-  // Of a request that ran:
+  // For a request that ran:
   plan_handle plan;
   const ranking* ranked = nullptr;    // null: it did not run to its end
   std::string_view text;              // the bytes of its answer
@@ -83,7 +84,7 @@ struct served_request {
   [[nodiscard]] auto is_part() const noexcept -> bool { return exchange == nullptr; }
 };
 
-/// Returns true if log and audit have the request: those to rank, and calls of other endpoints that failed.
+/// Returns true if log and audit contain the request: requests to rank, and failed calls of other endpoints.
 [[nodiscard]] auto is_reported(const served_request& request) noexcept -> bool;
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/server/detail/shadow_ask.hpp: a request that a candidate is run for as well.
+// rankd/server/detail/shadow_ask.hpp: a request that a candidate runs, too.
 #pragma once
 
 #include <rankd/server/shadow/shadow_board.hpp>
@@ -9,11 +9,11 @@
 
 namespace rankd::detail {
 
-/// What a candidate needs of a request, for the time after its answer.
+/// The parts of a request that a candidate needs after its answer.
 struct shadow_ask {
   std::shared_ptr<shadow_board> board{};
   std::string text;     // the JSON of the request
-  std::string head_id;  // as request_origin has it
+  std::string head_id;  // as in request_origin
   std::chrono::milliseconds time{0};
 };
 

@@ -24,10 +24,10 @@ struct shard_credentials {
   std::optional<braid::tls_context> tls;     // nothing: no TLS
 };
 
-/// Whether other listeners may have the same port: those of the other loops.
+/// Whether other listeners, which belong to the other loops, may have the same port.
 enum class port_use : std::uint8_t { alone, shared };
 
-/// One loop of a server. Threads: one at a time, as `rank_server`; none of its own loops.
+/// One loop of a server. Threads: one at a time, as `rank_server`; never its own loops.
 class shard {
  public:
   shard(serve_shared& shared, shard_shares shares);
@@ -41,19 +41,19 @@ class shard {
       -> braid::result<braid::socket_address>;
   /// Returns at once. Does nothing if it has served to its end.
   void begin_stop(braid::duration grace);
-  /// Makes a TLS context of what `serve_options::tls` contains now. Blocks: on the disk.
+  /// Makes a TLS context from the current contents of `serve_options::tls`. Blocks: on the disk.
   /// Errors: those of `tls_context::server`.
   auto make_tls() -> braid::result<std::optional<braid::tls_context>>;
   /// Replaces the credentials, soon and on the loop. Open connections keep theirs.
   void renew(shard_credentials next);
-  /// Stops the loop with all that still runs.
+  /// Stops the loop with everything that still runs.
   void stop_runtime() noexcept {
     if (runtime_) static_cast<void>(runtime_->shutdown(braid::shutdown_mode::drain));
   }
-  /// Frees the runtime. Requires that all shards are stopped, since one that runs reads the metrics of all.
+  /// Frees the runtime. Requires that all shards are stopped, because a running shard reads the metrics of all.
   void end_runtime() noexcept { runtime_.reset(); }
 
-  /// Returns what its endpoints work with. Lifetime: the shard's.
+  /// Returns the context of its endpoints. Lifetime: the shard's.
   [[nodiscard]] auto context() noexcept -> endpoint_context& { return context_; }
 
  private:
@@ -67,7 +67,7 @@ class shard {
       -> braid::task<braid::result<braid::socket_address>>;
   auto serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void>;
 
-  own_hosts hosts_;  // for the time without tokens
+  own_hosts hosts_;  // used without tokens
   braid::http_router routes_;
   endpoint_context context_;  // its server is touched on the loop only, once it exists
   std::unique_ptr<braid::runtime> runtime_;

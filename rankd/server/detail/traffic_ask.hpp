@@ -11,14 +11,14 @@
 
 namespace rankd::detail {
 
-/// What recorded traffic needs of a request before it runs.
+/// The parts of a request that recorded traffic needs before it runs.
 struct recorded_ask {
-  std::string text;     // the JSON of the request; of a redacted one, what may be shown
-  std::string head_id;  // as request_origin has it
+  std::string text;     // the JSON of the request; the part that may be shown if it is redacted
+  std::string head_id;  // as in request_origin
   std::string request_id;
   std::chrono::milliseconds time{0};
-  std::vector<std::string> redacted;     // names; what depends on them is not recorded
-  std::shared_ptr<read_recorder> reads;  // null for a redacted one
+  std::vector<std::string> redacted;     // names; values that depend on them are not recorded
+  std::shared_ptr<read_recorder> reads;  // null if it is redacted
   request_stores behind;                 // the stores that answer these reads
 };
 
