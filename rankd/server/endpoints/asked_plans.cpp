@@ -17,7 +17,7 @@ namespace {
 
 using braid::http_status;
 
-/// Returns the status of a change that was refused: what it names does not exist, or is not as it would have to be.
+/// Returns the status of a refused change: what it names does not exist, or is in the wrong state.
 auto status_of_change(const braid::diagnostics& problems) -> http_status {
   const std::string& code = problems.front().code;
   if (code == "unknown_plan" || code == "unknown_version") return http_status::not_found;
@@ -95,7 +95,7 @@ auto asked_pair(endpoint_context& context, braid::http_exchange& x, endpoint whi
   out.after = is_draft ? asked_draft(context, x, which, with) : asked_plan(context, x, which, with, "with_version");
   if (out.after == nullptr) return std::nullopt;
   if (which == endpoint::diff || out.before->declared == out.after->declared) return out;
-  // One request is read once for both, and params lie in it in the order of one registry.
+  // One request is parsed once for both plans, and its params are in the order of one registry.
   reply(context, x, which,
         answer_error(http_status::conflict, "registries_differ",
                      "these versions are bound to different registries, so that one request cannot be put to both; "

@@ -32,8 +32,8 @@ auto joined(const std::vector<std::string>& answers) -> std::string {
   return out += end;
 }
 
-/// Ranks one request of a batch. It counts for its client, its plan and the gate like one that came alone. Returns true
-/// if it was refused because the server is full.
+/// Ranks one request of a batch. Its client, its plan and the gate count it like a single request. Returns true if it
+/// was refused because the server is full.
 auto rank_part(endpoint_context& context, served_request request, std::string_view text) -> braid::task<bool> {
   if (!request.enter_client(text)) co_return false;
   auto asked = prepare_request(request, text);
@@ -42,7 +42,7 @@ auto rank_part(endpoint_context& context, served_request request, std::string_vi
   co_return request.record.is_shed;
 }
 
-/// Runs all requests of the call at the same time, as if each had come by a connection of its own.
+/// Runs all requests of the call at the same time, as if each had its own connection.
 auto read_batch(endpoint_context& context, served_request call) -> braid::task<void> {
   if (!co_await read_body(call)) co_return;
   const auto texts = split_batch(call.body.text(), context.options().max_batch);
@@ -70,7 +70,7 @@ auto read_batch(endpoint_context& context, served_request call) -> braid::task<v
 
 }  // namespace
 
-/// As `answer_rank`: what does not depend on the body needs no coroutine.
+/// As in `answer_rank`, the part that does not depend on the body needs no coroutine.
 auto answer_batch(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   served_request call(context, endpoint::batch, x);
   if (!call.check_head() || call.is_refused_unread()) return {};

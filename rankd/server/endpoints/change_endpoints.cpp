@@ -1,5 +1,5 @@
-// rankd/server/endpoints/change_endpoints.cpp: the versions of plans over HTTP: listed, compared, pinned, rolled back,
-// read anew.
+// rankd/server/endpoints/change_endpoints.cpp: lists, compares, pins, rolls back and reloads the versions of plans over
+// HTTP.
 #include <rankd/server/detail/endpoints.hpp>
 
 #include <rankd/engine/explain/plan_comparison.hpp>
@@ -75,7 +75,7 @@ auto answer_versions(endpoint_context& context, braid::http_exchange& x) -> brai
   return {};
 }
 
-/// Two plans may have 10 000 nodes each: the loop ranks meanwhile.
+/// Two plans may have 10 000 nodes each: a thread compares them, so that the loop can rank meanwhile.
 auto answer_diff(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const auto pair = asked_pair(context, x, endpoint::diff);
   if (!pair) co_return;
@@ -87,7 +87,7 @@ auto answer_diff(endpoint_context& context, braid::http_exchange& x) -> braid::t
   reply(context, x, endpoint::diff, http_status::ok, json_type, text);
 }
 
-// A change of what is served waits for a reload that is under way, on a thread that may wait.
+// A change of the served versions waits for a running reload, on a thread that may block.
 
 auto answer_pin(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const auto number = version_number(x.value("number"));
@@ -119,7 +119,7 @@ auto answer_unpin(endpoint_context& context, braid::http_exchange& x) -> braid::
   reply(context, x, endpoint::unpin, http_status::ok, json_type, "{\"pinned\":false}\n");
 }
 
-/// The disk is waited for by a thread that may wait.
+/// A thread that may block waits for the disk.
 auto answer_reload(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const auto read_anew = [plans = context.serving().changes] { return plans->reload(); };
   auto reading = braid::offload(context.runtime->blocking(), read_anew);

@@ -1,4 +1,4 @@
-// rankd/server/endpoints/compare_endpoint.cpp: two plans compared by their answers: to one request, and to recorded
+// rankd/server/endpoints/compare_endpoint.cpp: compares two plans by their answers: to one request, and to recorded
 // traffic.
 #include <rankd/server/detail/endpoints.hpp>
 #include <rankd/server/detail/rank_request.hpp>
@@ -45,7 +45,7 @@ auto number_text(double value) -> std::string {
   return out;
 }
 
-/// A whole number in this range; nothing for another text.
+/// Returns a whole number in this range; nothing for another text.
 auto number_between(std::string_view text, std::size_t low, std::size_t high) -> std::optional<std::size_t> {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -53,7 +53,7 @@ auto number_between(std::string_view text, std::size_t low, std::size_t high) ->
   return number;
 }
 
-/// The records that are there now; none where a place cannot be read.
+/// The records that exist now; empty if a place cannot be read.
 auto records_of(const std::vector<std::filesystem::path>& places) -> std::vector<std::filesystem::path> {
   std::vector<std::filesystem::path> out;
   for (const auto& each : places) {
@@ -65,9 +65,9 @@ auto records_of(const std::vector<std::filesystem::path>& places) -> std::vector
   return out;
 }
 
-/// One of the two plans, and what it answers.
+/// One of the two plans, and its answers.
 struct compared_side {
-  /// A request that does not suit a plan gets what is wrong with it in place of an answer.
+  /// If a request does not suit the plan, the diagnostics replace the answer.
   compared_side(plan_handle which, const rank_request& asked, const registries& declared)
       : plan(std::move(which)), request(asked) {
     const auto unfit = fit_to_plan(*request, *plan, declared);
@@ -91,13 +91,13 @@ struct compared_side {
   }
 
   plan_handle plan;
-  std::optional<rank_request> request;  // nothing where the request does not suit the plan
+  std::optional<rank_request> request;  // nothing if the request does not suit the plan
   ranking answer;
   ranking explained;
   std::string reads;
 };
 
-/// Of two plans that may have 10 000 nodes each.
+/// The two plans may have 10 000 nodes each.
 auto answers_json(const compared_side& before, const compared_side& after, const registries& declared) -> std::string {
   const answer_verdict verdict = compare_answers(before.answer, after.answer, answer_depth);
   std::size_t moved = 0;
@@ -113,8 +113,8 @@ auto answers_json(const compared_side& before, const compared_side& after, const
   return out + "}\n";
 }
 
-/// Both plans run on the same data, in turn: what the first has read is not asked of the stores again. Then both run
-/// once more, each on what it has read, to explain the ids that moved.
+/// Runs both plans on the same data, in turn: reads of the first are not sent to the stores again. Then runs both once
+/// more, each on its own reads, to explain the ids that moved.
 auto run_both(engine& ranker, const store_list& live, const registries& declared, compared_side& before,
               compared_side& after) -> braid::task<void> {
   const auto run = [&ranker](compared_side& side, store_list on, rank_request with) {
@@ -143,16 +143,16 @@ auto run_both(engine& ranker, const store_list& live, const registries& declared
   }
 }
 
-/// A comparison on recorded traffic, which a thread runs that may block.
+/// A comparison on recorded traffic, run by a thread that may block.
 struct traffic_run {
-  std::string record;  // the only one; empty: all
+  std::string record;  // the only record to use; empty: all
   std::vector<std::filesystem::path> files;
   traffic_comparison::settings how;
   braid::atomic<std::uint64_t> done{0};    // bytes; written by that thread
   braid::atomic<std::uint64_t> all{0};     // the same
   braid::atomic<bool> is_given_up{false};  // written by the loop: true for good
   std::mutex mutex;
-  std::optional<braid::checked<traffic_findings>> result;  // under it; set once
+  std::optional<braid::checked<traffic_findings>> result;  // under the mutex; set once
 
   void run_to_end(const braid::atomic<bool>& stopping) {
     auto found = compare_on_records(files, how, [&](std::uint64_t bytes, std::uint64_t of) {
@@ -169,7 +169,7 @@ struct traffic_run {
     return result.has_value();
   }
 
-  /// Where no thread takes it any more.
+  /// Called if no thread accepts the comparison any more.
   void refuse() {
     const std::scoped_lock lock(mutex);
     result = braid::checked<traffic_findings>(refused("stopping", "the server is about to stop"));
@@ -180,7 +180,7 @@ struct traffic_run {
            ",\"all\":" + std::to_string(all.load(braid::relaxed)) + "}\n";
   }
 
-  /// The last line, once it has ended. Of files it has the names that `/v1/traffic` lists: clients need not know
+  /// Returns the last line, after its end. Files have the names that `/v1/traffic` lists: clients need not know
   /// folders.
   auto last_line(std::string_view request_id) -> std::string {
     const std::scoped_lock lock(mutex);
@@ -197,8 +197,8 @@ struct traffic_run {
   }
 };
 
-/// Reads the request of a comparison. It has the deadline that it names, or that of its plan, for each run. Returns
-/// nothing if it has been answered.
+/// Reads the request of a comparison. Each run has the deadline that the request names, or the deadline of its plan.
+/// Returns nothing if it has been answered.
 auto read_compared(endpoint_context& context, served_request& call, const bound_plan& plan)
     -> std::optional<rank_request> {
   request_record& record = call.record;
@@ -220,11 +220,11 @@ auto read_compared(endpoint_context& context, served_request& call, const bound_
   if (!asked->deadline) asked->deadline = plan.budget.default_deadline.value_or(context.options().default_deadline);
   asked->explain = explain_mode::off;
   asked->explain_ids.clear();
-  asked->captures.clear();  // they name nodes of one of both
+  asked->captures.clear();  // they name nodes of one of the two plans
   return std::move(*asked);
 }
 
-/// What the query asks for. Null where it is wrong, and then the request has been answered.
+/// Parses the query. Returns null if it is wrong; then the request has been answered.
 auto asked_traffic(endpoint_context& context, braid::http_exchange& x, plan_pair pair) -> std::shared_ptr<traffic_run> {
   const std::string_view query = x.request().query;
   const std::string_view id = given_request_id(x.request());
@@ -309,7 +309,7 @@ auto answer_traffic(endpoint_context& context, braid::http_exchange& x) -> braid
   reply(context, x, endpoint::traffic, http_status::ok, json_type, text);
 }
 
-/// In lines: how far it is, again and again, and then what came of it. A client that goes away ends it so.
+/// Answers in lines: the progress, repeatedly, and then the result. If the client disconnects, the comparison ends.
 auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::diff_traffic;
   const std::string id(given_request_id(x.request()));
@@ -335,7 +335,7 @@ auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> 
                     answer_error(http_status::too_many_requests, "comparison_busy",
                                  "another comparison on recorded traffic is under way; try again later", id));
   }
-  // The place is given back by the thread, which may take a little longer than a client that goes away.
+  // The thread releases the place, which may take a little longer than the client takes to disconnect.
   auto place = std::make_shared<in_flight_shares::pass>(std::move(*only));
   struct give_up {
     std::shared_ptr<traffic_run> run;

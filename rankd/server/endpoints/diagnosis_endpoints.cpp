@@ -22,9 +22,9 @@ namespace {
 
 using braid::http_status;
 
-constexpr int max_trace_seconds = 600;  // what BRAID_TRACE can keep
+constexpr int max_trace_seconds = 600;  // the most that BRAID_TRACE can keep
 
-/// A whole number of seconds; nothing for another text.
+/// Returns a whole number of seconds; nothing for another text.
 auto trace_seconds(std::string_view text) -> std::optional<std::chrono::seconds> {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -35,15 +35,15 @@ auto trace_seconds(std::string_view text) -> std::optional<std::chrono::seconds>
 
 }  // namespace
 
-/// The loops answer, this one as well: so a thread waits that may.
+/// All loops answer, including this one, so a thread that may block waits for them.
 auto answer_tasks(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   auto asking = braid::offload(context.runtime->blocking(), [] { return braid::dump().to_text(); });
   const std::string text = co_await std::move(asking);
   reply(context, x, endpoint::tasks, http_status::ok, "text/plain; charset=utf-8", text);
 }
 
-/// What the flight recorder keeps. It is made by the thread that records, so a thread waits that may; and sent in
-/// pieces, as it may be as long as what is kept. So there is one at a time in memory.
+/// Sends the contents of the flight recorder. The recording thread makes them, so a thread that may block waits; they
+/// are sent in pieces, because they may be large. Only one trace is in memory at a time.
 auto answer_trace(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const std::string_view id = given_request_id(x.request());
   const auto asked = braid::http_url::query_value(x.request().query, "seconds");

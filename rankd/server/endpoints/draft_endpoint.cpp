@@ -1,5 +1,5 @@
-// rankd/server/endpoints/draft_endpoint.cpp: sources of plans for the page: read, compiled as a draft, completed,
-// saved.
+// rankd/server/endpoints/draft_endpoint.cpp: reads, compiles as a draft, completes and saves sources of plans for the
+// page.
 #include <rankd/server/detail/endpoints.hpp>
 #include <rankd/server/detail/held_body.hpp>
 #include <rankd/server/detail/routes.hpp>
@@ -26,7 +26,7 @@ namespace {
 
 using braid::http_status;
 
-/// What a client says of the source of a plan.
+/// A client's edit of the source of a plan.
 struct edit {
   std::string text;
   std::string digest;
@@ -75,7 +75,7 @@ auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked
   return std::unexpected(std::move(problems));
 }
 
-/// Why what was saved is not what serves now; empty where it is.
+/// Why the saved plan is not the one that serves now; empty if it is.
 auto unserved(const std::string& plan, const braid::checked<reload_report>& read, const plan_changes& plans)
     -> braid::diagnostics {
   if (!read) return read.error();
@@ -94,7 +94,7 @@ auto unserved(const std::string& plan, const braid::checked<reload_report>& read
   return out;
 }
 
-/// The answer of a save, whose list of diagnostics has these, too. They have no place in the source.
+/// Adds these diagnostics, which have no place in the source, to the answer of a save.
 auto with_findings(const std::string& saved, const braid::diagnostics& problems) -> std::string {
   if (problems.empty()) return saved;
   using ordered = nlohmann::ordered_json;
@@ -128,7 +128,7 @@ auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint whic
   co_return false;
 }
 
-/// The compiler answers on a thread that may block.
+/// A thread that may block waits for the compiler.
 template <typename Ask>
 auto ask_compiler(endpoint_context& context, braid::http_exchange& x, endpoint which, Ask ask) -> braid::task<void> {
   const std::string id(given_request_id(x.request()));
@@ -220,8 +220,9 @@ auto answer_project(endpoint_context& context, braid::http_exchange& x) -> braid
   co_await std::move(asking);
 }
 
-/// A worker's script is asked for without a token. It is the same for every project, and there only once a client that
-/// may edit has asked for a project. Megabytes for any client that comes: all answers send the same bytes.
+/// Browsers load a worker's script without a token. It is the same for every project, and available only after a client
+/// that may edit has asked for a project. It has megabytes and any client may ask for it, so all answers send the same
+/// bytes.
 auto answer_compiler_script(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const auto script = context.serving().drafts->browser_compiler();
   if (script == nullptr)
@@ -241,7 +242,7 @@ auto answer_compiler_script(endpoint_context& context, braid::http_exchange& x) 
   }
 }
 
-/// What is served then is what the project has: so the plans are read anew.
+/// Reloads the plans after saving, so that the server serves what the project contains.
 auto answer_save(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::source;
   held_body body(context);

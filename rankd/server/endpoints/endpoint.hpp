@@ -1,4 +1,5 @@
-// rankd/server/endpoints/endpoint.hpp: the endpoints of a server and their paths, by which metrics and spans name them.
+// rankd/server/endpoints/endpoint.hpp: the endpoints of a server and their paths, which are their names in metrics and
+// spans.
 #pragma once
 
 #include <array>
@@ -71,7 +72,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(endpoint:
     "/v1/reload",
     "other"};
 
-/// Returns the path of an endpoint, with `{name}` for what differs, or `other`.
+/// Returns the path of an endpoint, with `{name}` for the variable part, or `other`.
 [[nodiscard]] constexpr auto name_of(endpoint which) noexcept -> std::string_view {
   return endpoint_paths[static_cast<std::size_t>(which)];
 }

@@ -1,4 +1,4 @@
-// rankd/server/endpoints/error_answer.cpp: statuses by code, and errors as JSON.
+// rankd/server/endpoints/error_answer.cpp: maps codes to statuses, and writes errors as JSON.
 #include <rankd/server/endpoints/error_answer.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -20,7 +20,7 @@ struct code_status {
   http_status status;
 };
 
-/// Every other code is the plan's or the request's fault.
+/// Every other code is a fault of the plan or the request.
 constexpr std::array run_statuses{
     code_status{"deadline_exceeded", http_status::gateway_timeout},
     code_status{"time_budget_exceeded", http_status::gateway_timeout},
@@ -142,7 +142,7 @@ auto code_of(http_errc why) noexcept -> std::string_view {
     case http_errc::no_resolver:
     case http_errc::answered_twice:
     case http_errc::used_twice:
-    case http_errc::no_answer: break;  // not said to a request
+    case http_errc::no_answer: break;  // never reported to a request
   }
   return "internal_error";
 }

@@ -1,4 +1,4 @@
-// rankd/server/endpoints/event_endpoint.cpp: POST /v1/events: what users did, on the disk before it is answered.
+// rankd/server/endpoints/event_endpoint.cpp: POST /v1/events: writes what users did to the disk before it answers.
 #include <rankd/server/detail/endpoints.hpp>
 #include <rankd/server/detail/served_request.hpp>
 #include <rankd/server/events/event_log.hpp>

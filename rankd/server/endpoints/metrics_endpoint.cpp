@@ -1,4 +1,4 @@
-// rankd/server/endpoints/metrics_endpoint.cpp: GET /metrics: the metrics of all loops, and of what they share.
+// rankd/server/endpoints/metrics_endpoint.cpp: GET /metrics: the metrics of all loops, and of their shared parts.
 #include <rankd/server/detail/endpoints.hpp>
 #include <rankd/server/detail/shard.hpp>
 
@@ -33,7 +33,7 @@ void write_loops(exposition& out, const serve_shared& shared) {
                      std::ranges::count_if(plans, [](const known_plan& each) { return !each.problems.empty(); })));
 }
 
-/// Of endpoints with nodes whose reads may be sent a second time.
+/// Writes the endpoints with nodes whose reads may be sent a second time.
 void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_counts>> of) {
   std::erase_if(of, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
   if (of.empty()) return;
@@ -238,7 +238,7 @@ void write_reloads(exposition& out, const serve_shared& shared) {
   out.sample({{"result", "refused"}}, static_cast<double>(reloads.refused));
 }
 
-/// Of the loops, workers and threads of all shards.
+/// Writes the metrics of the loops, workers and threads of all shards.
 void write_runtimes(exposition& out, const serve_shared& shared) {
   std::vector<braid::metric> all;
   std::vector<braid::runtime*> runtimes;
@@ -246,7 +246,7 @@ void write_runtimes(exposition& out, const serve_shared& shared) {
   if (const auto* candidates = shared.candidates()) runtimes.push_back(candidates->runs_on.get());
   for (braid::runtime* const each : runtimes) {
     std::vector<braid::metric> more = braid::metrics(*each);
-    // The memory of jobs is that of the process.
+    // The memory of jobs belongs to the process.
     if (!all.empty()) std::erase_if(more, [](const braid::metric& one) { return one.labels.empty(); });
     std::ranges::move(more, std::back_inserter(all));
   }

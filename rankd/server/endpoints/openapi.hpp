@@ -5,7 +5,7 @@
 
 namespace rankd {
 
-/// docs/openapi.json as it was when this was built.
+/// Returns docs/openapi.json as it was at build time.
 [[nodiscard]] auto openapi_text() noexcept -> std::string_view;
 
 }  // namespace rankd

@@ -64,7 +64,7 @@ auto own_hosts::allows_host(std::string_view host) const -> bool {
   return is_same(name, "localhost") || is_address(name);
 }
 
-/// The host of the origin may be another one of this server than `Host`, if a proxy writes `Host` anew.
+/// The host of the origin may be another name of this server than `Host`, if a proxy rewrites `Host`.
 auto own_hosts::allows_origin(std::string_view origin, std::string_view host) const -> bool {
   const auto authority = authority_of(origin);
   return authority && !authority->empty() && (is_same(*authority, host) || is_named(*authority));

@@ -21,7 +21,7 @@ struct site_refusal {
 /// The hosts that are names of one server. Without tokens a server cannot distinguish its clients from a browser that
 /// shows a page of another site. Such a page can send requests to any address that the browser reaches, also to
 /// 127.0.0.1. The browser says so in `Sec-Fetch-Site` and `Origin`, unless the page's own name points to this server
-/// (DNS rebinding): then `Host` has that name. Programs that are no browsers send neither field. Threads: any.
+/// (DNS rebinding): then `Host` has that name. Programs other than browsers send neither field. Threads: any.
 class own_hosts {
  public:
   /// Adds `names` to IP addresses and `localhost`, which no name server can point elsewhere. The name `*` allows every

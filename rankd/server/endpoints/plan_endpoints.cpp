@@ -68,7 +68,7 @@ auto described(const known_plan& plan) -> std::string {
   return out + "}\n";
 }
 
-/// What the page can ask for beyond plans, metrics and runs.
+/// What the page can ask for in addition to plans, metrics and runs.
 auto offers_to(const endpoint_context& context, const token_client& client) -> std::vector<std::string> {
   std::vector<std::string> out;
   const bool may_see = client.may_see_shadows || context.tokens == nullptr;
@@ -103,7 +103,7 @@ auto answer_plan(endpoint_context& context, braid::http_exchange& x) -> braid::t
   if (!form)
     co_return reply(context, x, endpoint::plan, http_status::ok, json_type,
                     described({.name = found->name, .bound = found, .problems = {}}));
-  // A plan may have 10 000 nodes: the loop ranks meanwhile.
+  // A plan may have 10 000 nodes: a thread writes it, so that the loop can rank meanwhile.
   const auto print = [bound = found] { return graph_json(graph_of(*bound, *bound->declared)); };
   auto printing = braid::offload(context.runtime->blocking(), print);
   const std::string text = co_await std::move(printing);

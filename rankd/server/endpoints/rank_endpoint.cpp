@@ -1,4 +1,4 @@
-// rankd/server/endpoints/rank_endpoint.cpp: POST /v1/rank: reads a request, lets it in, runs its plan.
+// rankd/server/endpoints/rank_endpoint.cpp: POST /v1/rank: reads a request, admits it, runs its plan.
 #include <rankd/server/detail/rank_request.hpp>
 
 #include <rankd/engine/requests/request.hpp>
@@ -23,7 +23,7 @@ auto left_until(braid::time_point deadline, braid::time_point now) -> std::chron
   return std::max(std::chrono::ceil<std::chrono::milliseconds>(deadline - now), std::chrono::milliseconds(1));
 }
 
-/// Reads the body, and ranks.
+/// Reads the body and ranks.
 auto read_and_rank(endpoint_context& context, served_request request) -> braid::task<void> {
   if (!co_await read_body(request)) co_return;
   auto asked = prepare_request(request, request.body.text());
@@ -31,9 +31,9 @@ auto read_and_rank(endpoint_context& context, served_request request) -> braid::
   co_await rank_prepared(context, request, *asked);
 }
 
-/// Learns how long a request takes once it is let in. Its wait before says how many came, and not how many at a time
-/// are too many. An error that comes at once says nothing about how busy the server is, and neither do rows that were
-/// there already: beside them, those that are made would look like overload.
+/// Learns how long a request takes after its admission. Its wait before shows how many came, and not how many at a time
+/// are too many. An immediate error does not show how busy the server is, and neither do rows from a cache: compared
+/// with them, rows that are made would look like overload.
 void learn(endpoint_context& context, const served_request& request, const ranking& ranked, braid::duration took,
            const admission_gate::pass& pass) {
   if (ranked.shares_work) return;
@@ -43,7 +43,7 @@ void learn(endpoint_context& context, const served_request& request, const ranki
   context.gate.note(pace->second.note(took), pass);
 }
 
-/// Reads a request by the registries of the plan that it names, if there is one.
+/// Parses a request with the registries of the plan that it names, if there is one.
 struct request_reading {
   std::optional<known_plan> plan;
   std::shared_ptr<const registries> newest;  // of the plans that serve, unless the plan has its own
@@ -95,7 +95,7 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
     request.fail(error);
     return std::nullopt;
   };
-  const std::string head_id = record.request_id;  // which the head has given
+  const std::string head_id = record.request_id;  // from the head
   const request_origin origin{.line = 0, .request_id = head_id};
   request_reading reading;
   auto asked = reading.read(serving, text, origin);
@@ -138,7 +138,7 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
   return std::move(*asked);
 }
 
-/// Between the admission and the run, requests that came at the same time are read, so that the gate knows of them.
+/// Between the admission and the run, requests that came at the same time are read, so that the gate counts them.
 auto rank_prepared(endpoint_context& context, served_request& request, rank_request& asked) -> braid::task<void> {
   request_record& record = request.record;
   const plan_budget& budget = request.plan->budget;

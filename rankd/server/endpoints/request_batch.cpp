@@ -1,5 +1,5 @@
-// rankd/server/endpoints/request_batch.cpp: a reader that knows strings and brackets, and leaves the rest to the
-// general reader.
+// rankd/server/endpoints/request_batch.cpp: a parser that knows strings and brackets, and leaves the rest to the
+// general parser.
 #include <rankd/server/endpoints/request_batch.hpp>
 
 #include <rankd/plan/json.hpp>
@@ -29,12 +29,12 @@ auto batch_problem(std::string code, std::string pointer, std::string message) -
                              .source = "request"});
 }
 
-/// Reads a batch, or gives up where the text is of another shape.
+/// Parses a batch, or gives up if the text has another shape.
 class cutter {
  public:
   cutter(std::string_view text, std::size_t max) noexcept : rest_(text), max_(max) {}
 
-  /// Nothing where the text is no batch.
+  /// Returns nothing if the text is not a batch.
   auto run() -> std::optional<texts> {
     const std::string quoted = '"' + std::string(requests_field) + '"';
     const bool is_batch = take("{") && take(quoted) && take(":") && take("[") && (take("]") || elements()) && take("}");
@@ -55,8 +55,8 @@ class cutter {
     return take("]");
   }
 
-  /// What stands before the next comma or bracket that is neither within brackets nor within a string; nothing where no
-  /// such follows.
+  /// Returns the text before the next comma or bracket that is neither within brackets nor within a string; nothing if
+  /// there is no such comma or bracket.
   auto element() noexcept -> std::string_view {
     skip_spaces();
     std::size_t depth = 0;
@@ -100,7 +100,7 @@ class cutter {
   texts found_;
 };
 
-/// Why a text is no batch.
+/// Why a text is not a batch.
 auto problems_of(std::string_view body) -> braid::diagnostics {
   auto document = parse_json(body, "request");
   if (!document) return document.error();

@@ -70,7 +70,7 @@ auto with_page_files() -> std::vector<route> {
   return out;
 }
 
-/// A right of clients, and the refusal of one that has not got it.
+/// A right of clients, and the refusal of a client without it.
 struct right {
   access needs;
   bool token_client::* has;

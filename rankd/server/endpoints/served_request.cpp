@@ -1,4 +1,4 @@
-// rankd/server/endpoints/served_request.cpp: a request from its head to its end: what is checked first, its answer, its
+// rankd/server/endpoints/served_request.cpp: a request from its head to its end: its first checks, its answer, its
 // sinks.
 #include <rankd/server/detail/served_request.hpp>
 
@@ -21,7 +21,7 @@ using braid::http_status;
 constexpr std::string_view retry_after_s = "1";
 constexpr std::size_t max_request_id = 256;
 
-/// Returns true for a body in any coding but `identity`, which means none.
+/// Returns true for a body in any coding except `identity`.
 auto is_encoded(const braid::http_fields& fields) -> bool {
   constexpr std::string_view identity = "identity";
   const auto coding = fields.find("Content-Encoding");
@@ -48,7 +48,7 @@ auto part_id(std::string_view call, std::size_t at) -> std::string {
   return call.empty() ? std::string() : std::string(call) + "." + std::to_string(at);
 }
 
-/// Logs what a sink has thrown; without memory even for that, nothing.
+/// Logs what a sink has thrown; does nothing if there is no memory for that.
 void log_failed_sink(const serve_log& log) noexcept {
   try {
     log.note(log_level::error, "handler_failed", {{"message", thrown_message(std::current_exception())}});
@@ -58,7 +58,7 @@ void log_failed_sink(const serve_log& log) noexcept {
 
 }  // namespace
 
-/// Spans take the wall clock from here: read again, it might put them out of order.
+/// Spans use the wall clock from here: reading it again might put them out of order.
 served_request::served_request(endpoint_context& of, endpoint reached, braid::http_exchange& x)
     : context(&of), which(reached), exchange(&x), body(of) {
   if (of.serving().audit != nullptr || of.serving().spans != nullptr) record.time = std::chrono::system_clock::now();
@@ -76,7 +76,7 @@ served_request::served_request(const served_request& call, std::size_t at, std::
   record.may_force = call.record.may_force;
 }
 
-/// Only a request whose body has not been read is moved.
+/// A request is moved only before its body is read.
 served_request::served_request(served_request&& other) noexcept
     : context(std::exchange(other.context, nullptr)),
       which(other.which),
@@ -176,7 +176,7 @@ void served_request::fail_body(std::error_code why) {
   fail(unread_body(why, context->options().http.limits, record.request_id));
 }
 
-/// Must cost less than what it saves: the text was made once, and only the id is filled in.
+/// A refusal must cost less than it saves: the text is made once, and only the id is filled in.
 void served_request::refuse_overloaded() {
   record.is_shed = true;
   if (!is_part()) exchange->pace();

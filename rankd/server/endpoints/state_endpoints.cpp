@@ -1,5 +1,5 @@
-// rankd/server/endpoints/state_endpoints.cpp: what every client may ask (health, readiness, the description, the page),
-// and how candidates do.
+// rankd/server/endpoints/state_endpoints.cpp: what every client may ask for (health, readiness, the description, the
+// page), and the results of candidates.
 #include <rankd/server/detail/endpoints.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -55,12 +55,12 @@ auto answer_ready(endpoint_context& context, braid::http_exchange& x) -> braid::
           answer_error(http_status::service_unavailable, "stopping", "the server is about to stop"));
     return {};
   }
-  // Of this replica alone, unlike a server that does not answer.
+  // Damage concerns only this replica, unlike a store server that does not answer.
   if (const std::string damage = store_damage(context); !damage.empty()) {
     reply(context, x, endpoint::ready, answer_error(http_status::service_unavailable, "store_corrupt", damage));
     return {};
   }
-  // All replicas have the same plans: to refuse requests for those that are right would end the service.
+  // All replicas have the same plans: refusing requests for the right ones would end the service.
   std::string left_out;
   for (const known_plan& each : context.serving().plans->list())
     if (!each.problems.empty()) left_out += (left_out.empty() ? "" : ",") + left_out_json(each);
@@ -74,7 +74,7 @@ auto answer_openapi(endpoint_context& context, braid::http_exchange& x) -> braid
   return {};
 }
 
-/// The files say nothing of this server, and what they ask it needs a token if all else does.
+/// The files contain nothing about this server, and their requests need a token if all others do.
 auto answer_page(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const page_file& file = find_page_file(x.route());
   static_cast<void>(x.set_field("Content-Security-Policy", page_policy));

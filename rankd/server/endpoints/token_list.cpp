@@ -1,4 +1,4 @@
-// rankd/server/endpoints/token_list.cpp: reading tokens, and comparing them without telling how near one was.
+// rankd/server/endpoints/token_list.cpp: parses tokens, and compares them without revealing how similar one was.
 #include <rankd/server/endpoints/token_list.hpp>
 
 #include <rankd/registry/digest.hpp>
@@ -26,7 +26,7 @@ auto is_token(std::string_view text) -> bool {
          });
 }
 
-/// Looks at every character, whatever it finds.
+/// Compares every character, even after a difference.
 auto same_digest(std::string_view a, std::string_view b) -> bool {
   unsigned difference = a.size() == b.size() ? 0U : 1U;
   for (std::size_t at = 0; at < a.size() && at < b.size(); ++at)
@@ -44,7 +44,7 @@ auto diagnostic_about(std::size_t line, std::string code, std::string message, c
           .source = source};
 }
 
-/// `NAME [RIGHTS] TOKEN`, of which the first two may be absent.
+/// `NAME [RIGHTS] TOKEN`; the first two may be absent.
 struct token_line {
   std::string_view name;
   std::optional<std::string_view> rights;
@@ -63,7 +63,7 @@ auto read_line(std::string_view content) -> token_line {
   return out;
 }
 
-/// The rights of a token; nothing where one is none.
+/// Returns the rights of a token; nothing if one is unknown.
 auto rights_of(std::string_view text) -> std::optional<token_client> {
   token_client out;
   while (true) {

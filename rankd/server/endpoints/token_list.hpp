@@ -1,4 +1,4 @@
-// rankd/server/endpoints/token_list.hpp: authentication by bearer tokens, of which only digests are kept.
+// rankd/server/endpoints/token_list.hpp: authentication by bearer tokens; only their digests are kept.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -13,26 +13,26 @@ namespace rankd {
 
 /// A client that has a token. Lifetime: the list's.
 struct token_client {
-  std::string_view name;         ///< that of the token, or `client N` for the N-th
+  std::string_view name;         ///< the name of the token, or `client N` for the N-th
   bool may_force = false;        ///< it may put its requests into arms of experiments
-  bool may_see_shadows = false;  ///< it may see what came of candidates that run beside plans
+  bool may_see_shadows = false;  ///< it may see the results of candidates that run as shadows of plans
   bool may_send_events = false;
-  bool may_edit = false;  ///< it may try plans that are not served, write sources, and change what serves
+  bool may_edit = false;  ///< it may try plans that are not served, write sources, and change which plans serve
 };
 
 /// Tokens of clients. Threads: any.
 class token_list {
  public:
-  /// A token a line, with the client's name and blanks in front where it has one: `feed 5f0c…`; before the token its
-  /// rights, where it has some, with blanks or commas between: `qa [force, events] 91d2…`. Empty lines and those that
-  /// begin with `#` say nothing. Errors: bad_token for one of fewer than 16 characters, or of others than letters,
-  /// digits and `-._~+/=`; unknown_right for another one than `force`, `shadow`, `events` and `edit`; duplicate_token;
-  /// no_tokens.
+  /// Parses one token a line. The client's name, if it has one, is in front, separated by blanks: `feed 5f0c…`. The
+  /// token's rights, if it has some, are before the token, separated by blanks or commas: `qa [force, events] 91d2…`.
+  /// Empty lines and lines that begin with `#` are ignored. Errors: bad_token for a token with fewer than 16
+  /// characters, or with other characters than letters, digits and `-._~+/=`; unknown_right for another right than
+  /// `force`, `shadow`, `events` and `edit`; duplicate_token; no_tokens.
   static auto parse(std::string_view text, const std::string& source) -> braid::checked<token_list>;
   /// Blocks: on the disk. Errors: those of `parse`, unreadable_file.
   static auto read(const std::filesystem::path& file) -> braid::checked<token_list>;
 
-  /// The client that a field `Authorization` names. Takes the same time for any token of the same length.
+  /// Returns the client that a field `Authorization` names. Takes the same time for any token of the same length.
   [[nodiscard]] auto client_of(std::string_view authorization) const -> std::optional<token_client>;
 
  private:
