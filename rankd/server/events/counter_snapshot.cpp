@@ -1,4 +1,4 @@
-// rankd/server/events/counter_snapshot.cpp: writing and reading snapshots of counters.
+// rankd/server/events/counter_snapshot.cpp: writes and reads snapshots of counters.
 #include <rankd/server/events/counter_snapshot.hpp>
 
 #include <rankd/store/crc32c.hpp>
@@ -42,7 +42,7 @@ void append(packed_writer& out, const std::string& key, const counted_hash& hash
 auto counter_snapshot::bytes_of(event_position until, const std::map<std::string, const counted_hashes*>& of)
     -> std::string {
   std::string out(magic);
-  for (const auto& [endpoint, hashes] : of) out.reserve(out.capacity() + hashes->bytes());  // more than they take
+  for (const auto& [endpoint, hashes] : of) out.reserve(out.capacity() + hashes->bytes());  // more than they need
   packed_writer writer(out);
   writer.number(until.file);
   writer.number(until.bytes);

@@ -1,4 +1,5 @@
-// rankd/server/events/counter_snapshot.hpp: counters as bytes, with how far in the log of events they count.
+// rankd/server/events/counter_snapshot.hpp: counters as bytes, with the position in the log of events up to which they
+// count.
 #pragma once
 
 #include <rankd/server/events/event_log.hpp>
@@ -15,14 +16,15 @@ namespace rankd {
 
 struct counter_snapshot {
   event_position until;
-  /// By the id of their endpoint, which may be one that is no longer there.
+  /// By the id of their endpoint, which may no longer exist.
   std::map<std::string, std::vector<std::pair<std::string, counted_hash>>> hashes;
 
-  /// A magic line, numbers and texts of `packed_writer`, and the CRC-32C of all of it, the lowest byte first.
-  /// Threads: none may change the hashes meanwhile.
+  /// Returns a magic line, numbers and texts of `packed_writer`, and the CRC-32C of all of these, the lowest byte
+  /// first.
+  /// Threads: no other thread may change the hashes meanwhile.
   [[nodiscard]] static auto bytes_of(event_position until, const std::map<std::string, const counted_hashes*>& of)
       -> std::string;
-  /// Nothing for bytes that are no snapshot, or damaged.
+  /// Returns nothing for bytes that are not a snapshot, or damaged.
   [[nodiscard]] static auto parse(std::string_view bytes) -> std::optional<counter_snapshot>;
 };
 

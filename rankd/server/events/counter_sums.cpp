@@ -1,4 +1,4 @@
-// rankd/server/events/counter_sums.cpp: sums of whole numbers, of fractions, and of what fades.
+// rankd/server/events/counter_sums.cpp: sums of integers, of fractions, and of values that decay.
 #include <rankd/server/events/counter_sums.hpp>
 
 #include <array>
@@ -22,7 +22,7 @@ auto number_in(std::string_view text) -> std::optional<Number> {
   return out;
 }
 
-/// As HINCRBYFLOAT writes a sum: 17 digits behind the point, without zeros at the end.
+/// Formats a sum as HINCRBYFLOAT does: 17 digits after the point, without zeros at the end.
 auto fraction_text(long double sum) -> std::string {
   std::array<char, 5'200> digits{};  // the largest long double has 4933 before the point
   const int size = std::snprintf(digits.data(), digits.size(), "%.17Lf", sum);
@@ -53,7 +53,7 @@ auto printed(const char* format, double value) -> std::string {
   return {digits.data(), static_cast<std::size_t>(size)};
 }
 
-/// The script of `counter_writer`, with the doubles that Lua has.
+/// The script of `counter_writer`, computed with doubles as in Lua.
 auto add_fading(counted_hash& hash, const event_counter& counter, const counter_step& step) -> bool {
   const std::string time_field = counter.time_field();
   const auto half_life = static_cast<double>(counter.half_life_s * 1000);

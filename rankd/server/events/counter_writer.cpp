@@ -1,4 +1,4 @@
-// rankd/server/events/counter_writer.cpp: steps of counters as batches of commands.
+// rankd/server/events/counter_writer.cpp: sends steps of counters as batches of commands.
 #include <rankd/server/events/counter_writer.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -25,9 +25,9 @@ constexpr std::size_t steps_at_once = 1'000;
 constexpr std::chrono::milliseconds between_batches{20};
 constexpr std::chrono::seconds last_words{1};
 
-/// Adds to a sum that fades: KEYS[1] is the hash; ARGV its field, the field of its time, what is added, when, and the
-/// half-life, the last two in milliseconds. An event that comes late has the weight that it has by then. One command,
-/// so that no other server comes between reading and writing.
+/// Adds to a decaying sum: KEYS[1] is the hash; ARGV its field, the field of its time, the amount, the time, and the
+/// half-life, the last two in milliseconds. A late event has the weight that it has by then. One command, so that no
+/// other server can write between its read and its write.
 constexpr std::string_view fading_sum = R"(
 local was, at = unpack(redis.call('HMGET', KEYS[1], ARGV[1], ARGV[2]))
 local by, now, half = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -61,7 +61,7 @@ void add_sum(const event_rules& rules, const event_counter& counter, const count
           std::string_view(by));
 }
 
-/// The commands of some steps of one endpoint; the number of replies of each step.
+/// Returns the commands of some steps of one endpoint, and the number of replies of each step.
 auto commands_of(const event_rules& rules, const std::vector<const counter_step*>& steps, braid::redis_batch& out)
     -> std::vector<std::size_t> {
   std::vector<std::size_t> replies;
@@ -78,7 +78,7 @@ auto commands_of(const event_rules& rules, const std::vector<const counter_step*
 
 }  // namespace
 
-/// Of each endpoint. Belongs to the loop.
+/// The connections by endpoint. Belongs to the loop.
 class counter_writer::connections {
  public:
   connections(braid::loop& on, const std::map<std::size_t, redis_address>& servers) {
@@ -90,7 +90,7 @@ class counter_writer::connections {
     }
   }
 
-  /// The number of steps that Redis has taken, and why it did not take the others.
+  /// Returns the number of steps that Redis has applied, and why it did not apply the others.
   auto write(std::size_t endpoint, const event_rules& rules, const std::vector<const counter_step*>& steps)
       -> braid::task<std::pair<std::size_t, std::string>> {
     braid::arena memory;
@@ -120,7 +120,7 @@ class counter_writer::connections {
   }
 
  private:
-  /// In the words of the server, where it has said why.
+  /// Returns the server's own message, if it has one.
   static auto reason_of(std::error_code error, const auto& redis) -> std::string {
     const std::string_view text = redis.refusal_of(error);
     return text.empty() ? error.message() : std::string(text);
@@ -202,7 +202,7 @@ void counter_writer::settle(std::size_t written, std::size_t lost, std::string_v
   }
 }
 
-/// Waits between batches that are not full, so that an idle server is asked seldom.
+/// Waits between batches that are not full, so that an idle server sends few of them.
 auto counter_writer::work() -> braid::task<void> {
   connections all(on_->io(), servers_);
   for (;;) {

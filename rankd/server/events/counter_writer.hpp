@@ -1,4 +1,4 @@
-// rankd/server/events/counter_writer.hpp: counters of events in Redis, where hashes of features are read back.
+// rankd/server/events/counter_writer.hpp: counters of events in Redis, from which hashes of features are read.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -26,27 +26,28 @@ namespace rankd {
 
 struct counter_counts {
   std::uint64_t written = 0;
-  std::uint64_t lost = 0;  ///< too many waited, or Redis failed or refused them
+  std::uint64_t lost = 0;  ///< the queue was full, or Redis failed or refused them
 };
 
 /// A queue, and a thread that empties it into Redis: `HINCRBY`, or `HINCRBYFLOAT` for all steps of a counter `by` a
-/// field that is not declared as int, a script for one with a half-life, and `EXPIRE` for the end of a hash. At most
-/// once: what is sent when a connection ends is lost, and counted; the log of events has it. Failures are logged
-/// (`counters_failed`), once until one is written again. Threads: any. Lifetime: rules and log outlive it.
+/// field that is not declared as int, a script for a counter with a half-life, and `EXPIRE` for the end of a hash. At
+/// most once: steps that are being sent when a connection ends are lost, and counted; the log of events has them.
+/// Failures are logged (`counters_failed`), once until a step is written again. Threads: any. Lifetime: rules and log
+/// outlive it.
 class counter_writer {
  public:
   static constexpr std::size_t max_waiting = 100'000;  ///< steps
 
-  /// Resolves the endpoints of the counters; those that are embedded stores are `embedded_counters`', and null
-  /// where all are. Blocks: on names. Errors: those of `redis_options_of`, no_runtime.
+  /// Resolves the endpoints of the counters; `embedded_counters` handles embedded stores, and the result is null if all
+  /// are embedded. Blocks: on names. Errors: those of `redis_options_of`, no_runtime.
   static auto start(const event_rules& rules, const registries& declared, serve_log log)
       -> braid::checked<std::unique_ptr<counter_writer>>;
-  /// Writes what waits, for a second at most.
+  /// Writes the steps that wait, for a second at most.
   ~counter_writer();
   counter_writer(const counter_writer&) = delete;
   auto operator=(const counter_writer&) -> counter_writer& = delete;
 
-  /// Takes those steps whose counters are in Redis. Blocks: for an uncontended lock.
+  /// Queues the steps whose counters are in Redis. Blocks: for an uncontended lock.
   void add(std::vector<counter_step> steps);
 
   [[nodiscard]] auto counts() const -> counter_counts;
@@ -63,9 +64,9 @@ class counter_writer {
   const event_rules* rules_;
   const serve_log log_;
   std::map<std::size_t, redis_address> servers_;  // by position of the endpoint
-  bool is_reported_ = false;                      // that Redis fails; of the loop
+  bool is_reported_ = false;                      // a failure of Redis is logged; used by the loop
 
-  mutable std::mutex mutex_;  // around what follows
+  mutable std::mutex mutex_;  // guards all members below
   std::deque<counter_step> waiting_;
   counter_counts counts_;
   bool ending_ = false;

@@ -1,4 +1,4 @@
-// rankd/server/events/embedded_counters.cpp: counting in memory, snapshots, and counting again from the log.
+// rankd/server/events/embedded_counters.cpp: counts in memory, writes snapshots, and counts again from the log.
 #include <rankd/server/events/embedded_counters.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -24,18 +24,18 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-/// What has ended is kept so long, so that an event which was received before the end and is counted after it, as may
-/// be while the disk is busy, finds the hash that it finds when the log is counted again.
+/// How long an ended hash is kept. An event that was received before the end and is counted after it, as may be while
+/// the disk is busy, must find the same hash as when the log is counted again.
 constexpr std::chrono::minutes sweep_delay{1};
 constexpr std::chrono::seconds between_sweeps{1};
 constexpr std::size_t max_ids = std::size_t{1} << 20U;
 
-/// The ids of the log's window: a group that was reported as failed may be in the log, and come again.
+/// The ids in the log's window: a group that was reported as failed may be in the log, and come again.
 class recent_ids {
  public:
   explicit recent_ids(milliseconds window) noexcept : window_(window) {}
 
-  /// False for one that is there already.
+  /// Returns false for an id that is there already.
   auto insert(const std::string& id, milliseconds received) -> bool {
     while (!ages_.empty() && (ages_.front().first <= received - window_ || ages_.size() >= max_ids)) {
       ids_.erase(ages_.front().second);
@@ -52,7 +52,7 @@ class recent_ids {
   std::deque<std::pair<milliseconds, std::string>> ages_;
 };
 
-/// Calls `see(event)` for each whole line; gives how many others there are.
+/// Calls `see(event)` for each whole line; returns the number of other lines.
 template <typename See>
 auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   std::size_t others = 0;
@@ -68,7 +68,7 @@ auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   return others;
 }
 
-/// Whether a log may have the place that a snapshot names: its file may have been removed, but not the newest one.
+/// Whether a log may contain the place in a snapshot: its file may have been removed, unless it is the newest one.
 auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
   if (place.file == 0) return true;
   if (files.empty() || place.file > event_file_number(files.back())) return false;
@@ -123,8 +123,8 @@ auto embedded_counters::start() -> braid::checked<void> {
   return {};
 }
 
-/// Why there is none; empty where it was taken, or no server has written one yet. One that cannot be read may be whole,
-/// so nothing is counted in its place.
+/// Returns why there is no snapshot; empty if it was read, or no server has written one yet. An unreadable snapshot may
+/// be whole, so nothing is counted in its place.
 auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   const fs::path file = options_.folder / counters_snapshot_file;
   std::error_code error;
@@ -141,7 +141,7 @@ auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   return {};
 }
 
-/// The snapshot, and what the log has after it.
+/// Counts from the snapshot, and what the log has after it.
 auto embedded_counters::count_log() -> braid::checked<void> {
   const std::scoped_lock lock(saving_, counting_);
   const auto taken = take_snapshot();
@@ -179,7 +179,7 @@ void embedded_counters::add(const std::vector<counter_step>& steps, event_positi
 /// Under `counting_`.
 void embedded_counters::count_step(const counter_step& step) {
   const auto found = hashes_.find(rules_->counters()[step.counter].endpoint);
-  if (found == hashes_.end()) return;  // Redis has it
+  if (found == hashes_.end()) return;  // it is in Redis
   const auto change = [&](counted_hash& hash) { return add_to(hash, *rules_, step); };
   auto done = found->second->update(step.key, step.received, change);
   if (done == counted_hashes::outcome::full && make_room(step))
@@ -194,14 +194,14 @@ void embedded_counters::count_step(const counter_step& step) {
                     {{"hashes", static_cast<std::int64_t>(hashes())}, {"bytes", static_cast<std::int64_t>(bytes())}});
 }
 
-/// Frees what has ended; not for each event of a memory that is full.
+/// Frees ended hashes, but not for each event if the memory is full.
 auto embedded_counters::make_room(const counter_step& step) -> bool {
   if (step.received < swept_ + between_sweeps) return false;
   swept_ = step.received;
   return sweep(step.received);
 }
 
-/// Under `counting_`. False where nothing had ended.
+/// Under `counting_`. Returns false if no hash had ended.
 auto embedded_counters::sweep(milliseconds now) -> bool {
   const std::size_t before = hashes();
   for (const auto& [endpoint, hashes] : hashes_) hashes->sweep(now - sweep_delay);
@@ -240,12 +240,12 @@ void embedded_counters::work() {
       std::unique_lock lock(mutex_);
       if (changed_.wait_for(lock, options_.between_snapshots, [this] { return ending_; })) return;
     }
-    static_cast<void>(write_snapshot());  // which reports what is wrong
+    static_cast<void>(write_snapshot());  // which reports errors itself
   }
 }
 
 void embedded_counters::end() {
-  if (!saver_) return;  // never started, or over
+  if (!saver_) return;  // never started, or already ended
   {
     const std::scoped_lock lock(mutex_);
     ending_ = true;

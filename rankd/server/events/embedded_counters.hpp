@@ -32,43 +32,44 @@ inline constexpr std::string_view counters_snapshot_file = "counters.snapshot";
 
 struct embedded_counters_options {
   std::filesystem::path folder;                              ///< of the log of events
-  std::size_t max_bytes = std::size_t{256} << 20U;           ///< of all hashes
+  std::size_t max_bytes = std::size_t{256} << 20U;           ///< for all hashes
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once, as in the log
   std::chrono::milliseconds between_snapshots = std::chrono::minutes(1);
   counted_hashes::clock now = {};  ///< in place of the time of the system
-  serve_log log = {};              ///< hears of what stands in the way of exact counts
+  serve_log log = {};              ///< receives what prevents exact counts
 };
 
-/// Counters whose endpoints are embedded stores. They are a function of the log: `add` takes what was synced with the
-/// place after it, a snapshot has the hashes with the place up to which they count, and a start reads the snapshot and
-/// then the log from there. So an event counts once, whenever the process ends. A snapshot that is damaged, or of
-/// another log, is left, and the counts are made again from the files that are there (`counters_recounted`).
-/// Threads: `add` by one, that of the log; the rest any. Lifetime: rules, registries and the file of `log` outlive it.
+/// Counters whose endpoints are embedded stores. They are a function of the log: `add` receives synced events with the
+/// place after them, a snapshot has the hashes with the place up to which they count, and a start reads the snapshot
+/// and then the log from there. So an event counts once, whenever the process ends. A snapshot that is damaged, or
+/// belongs to another log, is ignored, and the counts are made again from the existing files (`counters_recounted`).
+/// Threads: the log's thread calls `add`; the rest any. Lifetime: rules, registries and the file of `log` outlive it.
 class embedded_counters {
  public:
-  /// Null where no counter is in an embedded store.
+  /// Returns null if no counter is in an embedded store.
   [[nodiscard]] static auto make(const event_rules& rules, const registries& declared,
                                  embedded_counters_options options) -> std::unique_ptr<embedded_counters>;
-  /// As `end`.
+  /// Calls `end`.
   ~embedded_counters();
   embedded_counters(const embedded_counters&) = delete;
   auto operator=(const embedded_counters&) -> embedded_counters& = delete;
 
-  /// What readers of an endpoint, a position in registries::endpoints, lay over its hashes; null: it has no counters.
+  /// Returns the hashes that readers overlay on those of an endpoint, a position in registries::endpoints; null: it has
+  /// no counters.
   [[nodiscard]] auto hashes_of(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes>;
 
-  /// Makes the counts that the log has, once that is open, and from then on a snapshot now and then.
+  /// Counts the events in the log, once that is open, and writes snapshots from time to time from then on.
   /// Blocks: on the disk. Errors: those of reading the snapshot and the files of the log; no_runtime.
   auto start() -> braid::checked<void>;
 
-  /// Counts those steps whose counters are in embedded stores. Blocks: while a snapshot copies the counters, about
-  /// 1 s where 256 MiB are full; never on a disk.
+  /// Applies the steps whose counters are in embedded stores. Blocks: while a snapshot copies the counters, about 1 s
+  /// if 256 MiB are full; never on a disk.
   void add(const std::vector<counter_step>& steps, event_position after);
 
-  /// Blocks: on the disk. Errors: the system's; the snapshot before is still there then.
+  /// Blocks: on the disk. Errors: the system's; then the previous snapshot still exists.
   auto write_snapshot() -> braid::result<void>;
 
-  /// Writes a last snapshot, while the folder of the log is still locked. Nothing is to be added from then on.
+  /// Writes a last snapshot, while the folder of the log is still locked. `add` must not be called from then on.
   void end();
 
   [[nodiscard]] auto counts() const -> counter_counts;
@@ -92,20 +93,20 @@ class embedded_counters {
   embedded_counters_options options_;
   std::map<std::size_t, std::shared_ptr<counted_hashes>> hashes_;  // by position of the endpoint
 
-  std::mutex counting_;  // held to change hashes and to copy them as a whole; around the two that follow
+  std::mutex counting_;  // held to change hashes and to copy all of them; guards the next two members
   event_position until_;
   std::chrono::milliseconds swept_{0};
 
-  std::mutex saving_;  // around writing a snapshot, and what follows
+  std::mutex saving_;  // guards the writing of a snapshot, and the next members
   event_position saved_;
 
   // Written under `counting_` or `saving_`, read by metrics, which wait for neither.
   braid::atomic<std::uint64_t> written_{0};
   braid::atomic<std::uint64_t> lost_{0};
   braid::atomic<std::uint64_t> snapshots_failed_{0};
-  bool is_full_ = false;  // and reported; under `counting_`
+  bool is_full_ = false;  // a full memory was reported; under `counting_`
 
-  std::mutex mutex_;  // around what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   bool ending_ = false;
   std::optional<braid::thread> saver_;

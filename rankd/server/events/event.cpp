@@ -1,4 +1,4 @@
-// rankd/server/events/event.cpp: events out of JSON, and into it.
+// rankd/server/events/event.cpp: parses events from JSON, and writes them.
 #include <rankd/server/events/event.hpp>
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -24,13 +24,14 @@ using nlohmann::json;
 
 constexpr std::size_t max_problems = 100;
 constexpr std::size_t max_name_bytes = 100;
-constexpr int_range times{.min = 0, .max = std::int64_t{1} << 53U};  // what JavaScript can say exactly
+// the integers that JavaScript can represent exactly
+constexpr int_range times{.min = 0, .max = std::int64_t{1} << 53U};
 
 auto is_printable(std::string_view text) -> bool {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-/// The value of a field, of whatever type where the project does not say.
+/// Reads the value of a field, of any type if the project does not declare one.
 auto read_value(const json& value, const std::string& pointer, std::optional<value_type> type, diagnostic_list problems)
     -> std::optional<scalar> {
   if (value.is_null()) return scalar();
@@ -149,7 +150,7 @@ void append_scalar(std::string& out, const scalar& value) {
     out += "null";
 }
 
-/// Doubles beyond the integers of 64 bits are written without an exponent, and are no integers when they are read.
+/// Doubles beyond the integers of 64 bits are written without an exponent, and are not integers when they are parsed.
 void mend_large_numbers(json& document) {
   const auto fields = document.find("fields");
   if (fields == document.end() || !fields->is_object()) return;
@@ -163,7 +164,7 @@ auto find_field(const event& what, std::string_view name) -> const scalar* {
   return nullptr;
 }
 
-/// The text of a value in a key; nothing where there is none.
+/// The text of a value in a key; nothing if there is no value.
 auto key_text(const event& what, const std::string& name) -> std::optional<std::string> {
   if (name == "user_id") return what.user_id ? std::optional(to_text(*what.user_id)) : std::nullopt;
   if (name == "item_id") return what.item_id ? std::optional(to_text(*what.item_id)) : std::nullopt;

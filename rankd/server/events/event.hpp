@@ -1,4 +1,4 @@
-// rankd/server/events/event.hpp: what users did with what they were shown: read from the body of a call, written as
+// rankd/server/events/event.hpp: what users did with what they were shown: parsed from the body of a call, written as
 // lines.
 #pragma once
 
@@ -23,19 +23,19 @@ inline constexpr std::size_t max_event_id = 128;      ///< bytes
 inline constexpr std::size_t max_event_fields = 32;   ///< of one event
 inline constexpr std::size_t max_event_text = 1'024;  ///< bytes of a field that is a string
 
-/// An impression, a click, a purchase, or what the project declares.
+/// An impression, a click, a purchase, or a type that the project declares.
 struct event {
-  std::string event_id;  ///< made by the client; another one with it is the same event
+  std::string event_id;  ///< made by the client; two events with the same id are the same event
   std::string type;
-  std::chrono::milliseconds time{0};  ///< since 1970: when it happened; where the client does not know, when it came
+  std::chrono::milliseconds time{0};  ///< since 1970: when it happened; when it came if the client does not know
   std::optional<row_id> user_id = {};
   std::optional<row_id> item_id = {};
   std::string request_id = {};                              ///< of the answer that showed the item; or empty
   std::vector<std::pair<std::string, scalar>> fields = {};  ///< by name
 };
 
-/// Reads `{"events": [{"event_id": "e1", "type": "click", …}, …]}`; events without a time have `now`.
-/// Errors: every diagnostic at once, and as many as a person can use: those of `parse_json` and `object_reader`;
+/// Parses `{"events": [{"event_id": "e1", "type": "click", …}, …]}`; events without a time have `now`.
+/// Errors: every diagnostic at once, at most as many as a person can use: those of `parse_json` and `object_reader`;
 /// events_too_large for more than `max_events`, bad_event_id, unknown_event, bad_user_id, bad_id, too_many_fields,
 /// unknown_field, wrong_type, text_too_long.
 auto parse_events(std::string_view text, const event_rules& rules, const registries& declared, std::size_t max_events,
@@ -47,12 +47,12 @@ struct logged_event {
   std::chrono::milliseconds received{0};
 };
 
-/// Reads a line of `event_line` again. What the rules no longer take of it is left out; nothing where it has no id,
+/// Parses a line of `event_line`. Parts that the rules no longer accept are left out; returns nothing if it has no id,
 /// type or time of receipt.
 [[nodiscard]] auto parse_event_line(std::string_view line, const event_rules& rules, const registries& declared)
     -> std::optional<logged_event>;
 
-/// `{"event_id":…,"type":…,"time_ms":…,"received_ms":…,"user_id":…,"item_id":…,"request_id":…,"fields":{…}}`
+/// Returns `{"event_id":…,"type":…,"time_ms":…,"received_ms":…,"user_id":…,"item_id":…,"request_id":…,"fields":{…}}`.
 [[nodiscard]] auto event_line(const event& what, std::chrono::milliseconds received) -> std::string;
 
 /// One addition to a counter of a store.
@@ -61,11 +61,11 @@ struct counter_step {
   std::string key;
   scalar by;                              ///< int64 or double
   std::chrono::milliseconds at{0};        ///< when it happened, but not after it was received
-  std::chrono::milliseconds received{0};  ///< from when on a hash has so long to live
+  std::chrono::milliseconds received{0};  ///< the start of the hash's time to live
 };
 
-/// What an event adds to counters: nothing to one whose key lacks a value, or whose field is no number. No event is of
-/// a time after it was received: it would make light of all that come until then.
+/// Returns what an event adds to counters: nothing if the key lacks a value, or the field is not a number. No event has
+/// a time after it was received: it would reduce the weight of all events until then.
 [[nodiscard]] auto steps_of(const event& what, const event_rules& rules, std::chrono::milliseconds received)
     -> std::vector<counter_step>;
 

@@ -1,4 +1,4 @@
-// rankd/server/events/event_log.cpp: groups of events on their way to the disk, and what a crash has left.
+// rankd/server/events/event_log.cpp: writes groups of events to the disk, and recovers after a crash.
 #include <rankd/server/events/event_log.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -56,14 +56,14 @@ auto unwritable(const fs::path& path, int why) -> std::unexpected<braid::diagnos
   return refused("unwritable_file", "cannot be written: " + std::generic_category().message(why), {}, path);
 }
 
-/// What the lines of a file are.
+/// What a scan of the lines of a file has found.
 struct line_scan {
   std::size_t good = 0;     // bytes before the end of the last whole line
   std::size_t damaged = 0;  // lines before that end that are not whole
-  std::size_t behind = 0;   // lines after that end; the part of one counts
+  std::size_t behind = 0;   // lines after that end, including a partial one
 };
 
-/// Calls `see(event)` for each line that is whole, also behind those that are not.
+/// Calls `see(event)` for each whole line, also after damaged ones.
 template <typename See>
 auto scan_lines(std::string_view text, See see) -> line_scan {
   line_scan out;
@@ -88,7 +88,7 @@ void note_damage(const serve_log& log, const fs::path& file, std::size_t lines) 
   log.note(log_level::warning, "events_damaged", {{"file", name}, {"lines", static_cast<std::int64_t>(lines)}});
 }
 
-/// Whether a name leads to a file that is open.
+/// Whether a path refers to an open file.
 auto leads_to(const fs::path& path, const braid::descriptor& file) -> bool {
   struct ::stat named{};
   struct ::stat opened{};
@@ -175,12 +175,12 @@ auto event_log::path_of(unsigned number) const -> fs::path {
   return options_.folder / (std::string(file_prefix) + digits + std::string(file_suffix));
 }
 
-/// The name of a new file is on the disk before anything in it is reported.
+/// The name of a new file is on the disk before any event in it is reported.
 auto event_log::open_file(unsigned number) -> bool {
   braid::descriptor next(
       ::open(path_of(number).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, for_owner_and_group));
   if (!next) return false;
-  // A second guard beside the lock of the folder, whose file may be deleted.
+  // A second guard in addition to the lock of the folder, whose file may be deleted.
   if (::flock(next.number(), LOCK_EX | LOCK_NB) != 0) return false;
   const braid::descriptor folder(::open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder || ::fsync(folder.number()) != 0) return false;
@@ -193,8 +193,8 @@ auto event_log::open_file(unsigned number) -> bool {
   return true;
 }
 
-/// Cuts what a crash has left of a line, and learns the ids of the window, the newest files first. A file with whole
-/// lines behind a damaged one is not written again: they were reported as written.
+/// Cuts off a partial line that a crash has left, and learns the ids of the window, the newest files first. A file with
+/// whole lines after a damaged one is not written again: they were reported as written.
 auto event_log::recover(milliseconds now) -> braid::checked<void> {
   const std::vector<fs::path> files = event_files(options_.folder);
   unsigned number = files.empty() ? 1 : event_file_number(files.back());
@@ -267,7 +267,7 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
       waiting.ids.push_back(events[at].event_id);
       if (options_.on_written) std::ranges::move(steps_of(events[at], rules, now), std::back_inserter(waiting.steps));
     }
-    // One that is there already may be part of the group that is being written, and this one ends after that.
+    // A duplicate may be in the group that is being written, and this group ends after that one.
     waiting.waiters.push_back(std::move(mine));
   });
   return result;
@@ -280,13 +280,13 @@ void event_log::write(batch& taken, append_then /*then*/) {
   settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
 }
 
-/// Takes away what was written and not reported, for good. Until that is on the disk nothing may be written after it:
-/// after a restart it would be there, and its events be duplicates that no counter has counted.
+/// Permanently removes what was written and not reported. Until that is on the disk, nothing may be written after it:
+/// it would be there after a restart, and its events would be duplicates that no counter has counted.
 auto event_log::cut() -> bool {
   return ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0 && options_.sync(file_.number()) == 0;
 }
 
-/// Whether the names of the lock and of the file still lead to what is open.
+/// Whether the paths of the lock and of the file still refer to the open files.
 auto event_log::is_in_place() -> bool {
   const bool is_there = leads_to(options_.folder / "lock", lock_) && leads_to(path_of(number_), file_);
   if (is_there != is_misplaced_) return is_there;
@@ -299,7 +299,7 @@ auto event_log::is_in_place() -> bool {
   return is_there;
 }
 
-/// What is written while the files are deleted is not reported either.
+/// Events that are written while the files are deleted are not reported either.
 auto event_log::write_in_place(std::string_view bytes) -> bool {
   if (!is_in_place()) return false;
   const std::uint64_t before = size_;
@@ -325,7 +325,7 @@ auto event_log::append(std::string_view bytes) -> bool {
   return false;
 }
 
-/// With a group that is lost goes what came meanwhile: it may count on ids of that group.
+/// If a group is lost, so are the events that came meanwhile: they may count on ids of that group.
 void event_log::settle(batch& taken, event_outcome::result_kind how) {
   log_.locked([&](batch& waiting, event_counts& counts) {
     if (how == event_outcome::result_kind::failed) {

@@ -26,7 +26,7 @@
 
 namespace rankd {
 
-/// A place in a log: after so many bytes of a file.
+/// A place in a log: after this many bytes of a file.
 struct event_position {
   unsigned file = 0;  ///< its number; 0 is before the first one
   std::uint64_t bytes = 0;
@@ -36,16 +36,17 @@ struct event_position {
 
 struct event_log_options {
   std::filesystem::path folder;
-  std::uint64_t max_bytes = std::uint64_t{64} << 20U;        ///< of one file, which then is followed by another one
+  std::uint64_t max_bytes = std::uint64_t{64} << 20U;        ///< of one file, before the next file begins
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once
-  std::size_t max_ids = std::size_t{1} << 20U;               ///< that are remembered for that; the oldest go first
+  std::size_t max_ids = std::size_t{1} << 20U;               ///< remembered for that; the oldest go first
   std::size_t max_waiting = std::size_t{16} << 20U;          ///< bytes that wait to be written
-  /// What events add to counters, which may be nothing, once they are written, and the place after them. Called by the
-  /// writing thread, before the events are reported as written.
+  /// Receives what events add to counters, which may be nothing, once they are written, and the place after them.
+  /// Called by the writing thread, before the events are reported as written.
   std::function<void(std::vector<counter_step>, event_position)> on_written = {};
-  std::function<void()> on_end = {};  ///< called after the last of these, while the folder is still locked
-  std::function<int(int)> sync = {};  ///< in place of fdatasync(2)
-  /// Hears of lines that are damaged (`events_damaged`), of what is cut (`events_cut`), and of files that are gone
+  /// called after the last call of `on_written`, while the folder is still locked
+  std::function<void()> on_end = {};
+  std::function<int(int)> sync = {};  ///< replaces fdatasync(2)
+  /// Receives damaged lines (`events_damaged`), removed bytes (`events_cut`), and files that are gone
   /// (`events_misplaced`) and back (`events_back`).
   serve_log log = {};
 };
@@ -54,44 +55,44 @@ struct event_log_options {
 struct event_outcome {
   enum class result_kind : std::uint8_t {
     written,  ///< they are on the disk
-    full,     ///< too much waits for the disk; nothing was taken
-    failed,   ///< the disk did not take them, or may not have
+    full,     ///< too much waits for the disk; nothing was accepted
+    failed,   ///< the disk did not write them, or may not have
   };
 
   result_kind result = result_kind::written;
   std::size_t accepted = 0;
-  std::size_t duplicates = 0;  ///< that are there already, or stand in the call twice
+  std::size_t duplicates = 0;  ///< events that are there already, or occur in the call twice
 };
 
 struct event_counts {
   std::uint64_t accepted = 0;
   std::uint64_t duplicates = 0;
-  std::uint64_t refused = 0;  ///< events of calls that were too much
-  std::uint64_t failed = 0;   ///< events that the disk did not take
+  std::uint64_t refused = 0;  ///< events of calls that exceeded the queue
+  std::uint64_t failed = 0;   ///< events that the disk did not write
   std::uint64_t syncs = 0;
   std::uint64_t bytes = 0;
   std::uint64_t forgotten = 0;  ///< ids that were forgotten before their time, because there were too many
 };
 
-/// A folder of files `events-000001.ndjson`, … A line is an event with its checksum. What is reported as written has
-/// been synced, many calls by one sync: what comes while the disk is busy is the next group. After a crash the part of
-/// a line at the end is cut when the log is opened again, and the ids of the last `window` are known from the files. A
-/// damaged line with a whole one behind it is passed over: its file stays as it is, and the log goes on in another one.
-/// If the folder, its file `lock` or the file that is written is deleted, moved or replaced, events fail until they are
-/// back, since what is written would not be found, or another process could write, too.
+/// A folder of files `events-000001.ndjson`, … A line is an event with its checksum. Events that are reported as
+/// written have been synced, many calls by one sync: events that come while the disk is busy are the next group. After
+/// a crash, the partial line at the end is cut off when the log is opened again, and the ids of the last `window` are
+/// known from the files. A damaged line before a whole one is skipped: its file stays as it is, and the log continues
+/// in another file. If the folder, its file `lock` or the file that is written is deleted, moved or replaced, events
+/// fail until they are back, because what is written would not be found, or another process could write, too.
 /// Threads: any. Lifetime: the file of `event_log_options::log` outlives it.
 class event_log {
  public:
-  /// Makes the folder where it is missing, for its owner and group. Blocks: on the disk.
-  /// Errors: unwritable_file, folder_in_use where another process writes there, no_runtime.
+  /// Makes the folder if it is missing, for its owner and group. Blocks: on the disk.
+  /// Errors: unwritable_file, folder_in_use if another process writes there, no_runtime.
   static auto open(event_log_options options) -> braid::checked<std::unique_ptr<event_log>>;
 
-  /// Writes what it has taken.
+  /// Writes all accepted events.
   ~event_log();
   event_log(const event_log&) = delete;
   auto operator=(const event_log&) -> event_log& = delete;
 
-  /// Takes the events of a call that came at `now`: all of them or none. Blocks: never for long.
+  /// Accepts the events of a call that came at `now`: all or none of them. Blocks: never for long.
   auto add(const std::vector<event>& events, const event_rules& rules, std::chrono::milliseconds now)
       -> braid::future<event_outcome>;
 
@@ -132,22 +133,22 @@ class event_log {
 
   event_log_options options_;
   braid::descriptor lock_;
-  braid::descriptor file_;  // this and the next ones: of the writing thread
-  std::uint64_t size_ = 0;  // what is known to be on the disk
+  braid::descriptor file_;  // this and the next members: used by the writing thread
+  std::uint64_t size_ = 0;  // bytes that are known to be on the disk
   unsigned number_ = 0;
-  bool is_misplaced_ = false;  // it was deleted or moved, or the lock was
-  bool is_broken_ = false;     // the file may end with what was not reported, or its sync has failed
+  bool is_misplaced_ = false;  // the file or the lock was deleted or moved
+  bool is_broken_ = false;     // the file may end with events that were not reported, or its sync has failed
 
   std::unordered_set<std::string> ids_;                                 // this and the next: under the mutex of the log
-  std::deque<std::pair<std::chrono::milliseconds, std::string>> ages_;  // of these, the oldest first
+  std::deque<std::pair<std::chrono::milliseconds, std::string>> ages_;  // of these ids, the oldest first
   bool is_open_ = false;
   append_log<event_log> log_{*this, {.thread = "events"}};
 };
 
-/// A line of the log without its checksum, which is right; nothing where it is not.
+/// Returns a line of the log without its checksum; nothing if that is wrong.
 [[nodiscard]] auto checked_event_line(std::string_view line) -> std::optional<std::string>;
 
-/// The number of a file of a log; 0 for another one.
+/// The number of a file of a log; 0 for other files.
 [[nodiscard]] auto event_file_number(const std::filesystem::path& file) -> unsigned;
 
 /// The files of a log in their order. Blocks: on the disk.

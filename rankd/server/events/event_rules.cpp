@@ -1,4 +1,4 @@
-// rankd/server/events/event_rules.cpp: reading counters.toml.
+// rankd/server/events/event_rules.cpp: reads counters.toml.
 #include <rankd/server/events/event_rules.hpp>
 
 #include <rankd/registry/detail/section.hpp>
@@ -31,7 +31,7 @@ auto read_fields(object_reader& row, braid::diagnostics& problems) -> decltype(e
   return out;
 }
 
-/// Reads one `[[counter]]`, where all types of events are known.
+/// Reads one `[[counter]]`, after all types of events are known.
 class counter_reader {
  public:
   counter_reader(object_reader& row, const event_rules& rules, const registries& declared) noexcept
@@ -59,7 +59,7 @@ class counter_reader {
   }
 
  private:
-  /// A hash has one end. A counter without any ends with the hash.
+  /// A hash has one end. A counter without its own end ends with the hash.
   void check_end(const event_counter& of) {
     const auto ends_otherwise = [&of](const event_counter& other) {
       const bool same_hash =
@@ -107,7 +107,7 @@ class counter_reader {
     out.key = std::move(*parsed);
   }
 
-  /// Of a type that says which fields there are.
+  /// Checks a field if its type declares fields.
   void check_field(std::string_view where, const std::string& name, bool is_number) {
     if (type_ == nullptr || !type_->fields) return;
     const auto found = type_->fields->find(name);
@@ -148,7 +148,8 @@ auto event_rules::find(std::string_view type) const noexcept -> const event_type
 auto event_rules::load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<event_rules> {
   const std::filesystem::path file = folder / counters_file;
   std::error_code error;
-  if (!std::filesystem::exists(file, error) && !error) return event_rules();  // else reading it says why not
+  // otherwise reading it reports the error
+  if (!std::filesystem::exists(file, error) && !error) return event_rules();
   section from = detail::read_section(file, presence::required);
   event_rules out;
   if (from.problems.empty()) {

@@ -1,5 +1,4 @@
-// rankd/server/events/event_rules.hpp: counters.toml: the types of events that a project takes, and what is counted of
-// them.
+// rankd/server/events/event_rules.hpp: counters.toml: the types of events that a project accepts, and its counters.
 #pragma once
 
 #include <rankd/plan/key_template.hpp>
@@ -23,40 +22,40 @@ inline constexpr std::string_view counters_file = "counters.toml";
 /// A type of events.
 struct event_type {
   std::string name;
-  /// The types of its fields by name; nothing: it takes any.
+  /// The types of its fields by name; nothing: any fields are accepted.
   std::optional<std::map<std::string, value_type, std::less<>>> fields = {};
 };
 
-/// What is counted of events of a type: a field of the hash under a key that is made of the event.
+/// A counter of events of a type: a field of the hash under a key that is made of the event.
 struct event_counter {
   std::string name;              ///< the field of the hash
   std::string event;             ///< the type
   std::size_t endpoint = 0;      ///< a position in registries::endpoints
   key_template key;              ///< holes are `user_id`, `item_id`, and fields of the event
-  std::string by;                ///< the field whose number is added; empty: one is
-  std::int64_t window_s = 0;     ///< the hash is gone so long after the first event; 0: it stays
-  std::int64_t idle_s = 0;       ///< the hash is gone so long after the last event; 0: it stays
-  std::int64_t half_life_s = 0;  ///< what was counted is half as much after so long; 0: it stays as it is
+  std::string by;                ///< the field whose number is added; empty: adds one
+  std::int64_t window_s = 0;     ///< the hash ends this long after the first event; 0: it stays
+  std::int64_t idle_s = 0;       ///< the hash ends this long after the last event; 0: it stays
+  std::int64_t half_life_s = 0;  ///< the value is halved after this time; 0: it does not decay
 
   /// The field with the time, in milliseconds since 1970, at which a counter with a half-life has its value.
   [[nodiscard]] auto time_field() const -> std::string { return name + "_at"; }
 };
 
-/// What a project says of events. Immutable. Threads: any.
+/// A project's rules for events. Immutable. Threads: any.
 class event_rules {
  public:
-  /// Takes impressions, clicks and purchases, and counts nothing.
+  /// Accepts impressions, clicks and purchases, and counts nothing.
   event_rules();
 
-  /// Reads the file of a folder, which need not be there.
+  /// Reads the file of a folder, which need not exist.
   /// Blocks: on the disk. Errors: every diagnostic at once, with the file as the source: those of `read_toml_file`,
   /// `object_reader` and `key_template::parse`; duplicate_value, unknown_event, unknown_endpoint, wrong_endpoint_kind
-  /// for a counter in what is no store, bad_hole, unknown_field, bad_value for two ends of one hash.
+  /// for a counter in an endpoint that is not a store, bad_hole, unknown_field, bad_value for two ends of one hash.
   static auto load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<event_rules>;
 
   [[nodiscard]] auto types() const noexcept -> const std::vector<event_type>& { return types_; }
   [[nodiscard]] auto counters() const noexcept -> const std::vector<event_counter>& { return counters_; }
-  /// Null where there is no such type.
+  /// Returns null if there is no such type.
   [[nodiscard]] auto find(std::string_view type) const noexcept -> const event_type*;
 
  private:
