@@ -1,4 +1,4 @@
-// rankd/server/files/append_log.hpp: entries that wait for a disk, and the one thread that writes them.
+// rankd/server/files/append_log.hpp: entries that wait for a disk, and the thread that writes them.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -17,8 +17,8 @@ namespace rankd {
 
 /// How many entries a log has written, and how many it has lost.
 struct append_counts {
-  std::uint64_t written = 0;  ///< the system has taken them
-  std::uint64_t lost = 0;     ///< too much was waiting, or the system did not take them
+  std::uint64_t written = 0;  ///< the system has accepted them
+  std::uint64_t lost = 0;     ///< the queue was full, or the system did not accept them
 };
 
 /// Whether the encoder reopens its file after a batch.
@@ -26,7 +26,7 @@ enum class append_then : std::uint8_t { go_on, reopen };
 
 struct append_options {
   std::string thread;                      ///< the name of the writing thread
-  std::size_t batch_bytes = 0;             ///< a batch of so many bytes is written at once
+  std::size_t batch_bytes = 0;             ///< a batch of this many bytes is written at once
   std::chrono::milliseconds max_delay{0};  ///< a smaller batch waits for more entries, but no longer than this
 };
 
@@ -52,7 +52,7 @@ class append_log {
   /// Starts the thread. Errors: those of braid::thread::create.
   auto start() -> braid::result<void>;
 
-  /// Writes what was taken, and ends the thread.
+  /// Writes all accepted entries, and ends the thread.
   void finish();
 
   /// Calls `change(waiting, counts)` under the mutex that guards what the encoder shares with its thread, and wakes the
@@ -60,7 +60,7 @@ class append_log {
   template <typename Change>
   void locked(Change change);
 
-  /// Has the encoder reopen its file after it has written what waits.
+  /// Makes the encoder reopen its file after it has written the waiting entries.
   void reopen();
 
   [[nodiscard]] auto counts() const -> typename Encoder::counts_type {
@@ -130,7 +130,7 @@ void append_log<Encoder>::reopen() {
   changed_.notify_one();
 }
 
-/// Waits a little for more once there is something, so that a busy server does not wake the thread for each entry.
+/// Waits a little for more entries after the first, so that a busy server does not wake the thread for each.
 template <typename Encoder>
 void append_log<Encoder>::await_entries(std::unique_lock<std::mutex>& lock) {
   const auto is_due = [this] { return ending_ || reopen_ || !waiting_.empty(); };

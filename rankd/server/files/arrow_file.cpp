@@ -1,4 +1,4 @@
-// rankd/server/files/arrow_file.cpp: row sets on their way to a file, in batches.
+// rankd/server/files/arrow_file.cpp: writes row sets to a file in batches.
 #include <rankd/server/files/arrow_file.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -13,7 +13,7 @@ namespace rankd {
 auto arrow_file::open(options how) -> braid::checked<std::unique_ptr<arrow_file>> {
   auto files = file_series::create(how.series);
   if (!files) return std::unexpected(std::move(files.error()));
-  files->close();  // the first one is made with its first rows: before, its schema is not known
+  files->close();  // the first file is made with its first rows, because its schema is not known before
   std::unique_ptr<arrow_file> made(new arrow_file(std::move(*files), std::move(how)));
   if (const auto started = made->log_.start(); !started) return std::unexpected(no_runtime(started.error()));
   return made;
@@ -41,7 +41,7 @@ void arrow_file::add(captured_copy rows) {
   });
 }
 
-/// In batches of one schema, none of which is much larger than it has to be.
+/// Writes batches of one schema, none of which is much larger than necessary.
 void arrow_file::write(const batch& taken, append_then then) {
   std::size_t begin = 0;
   std::size_t bytes = 0;
@@ -61,7 +61,8 @@ void arrow_file::write(const batch& taken, append_then then) {
   if (then == append_then::reopen) is_ended_ = files_.size() != 0;
 }
 
-/// What the system does not take whole is lost, and cut off again, since what comes after it could not be read.
+/// A batch that the system does not write whole is lost, and cut off again, because the bytes after it could not be
+/// read.
 void arrow_file::write_batch(std::span<const captured_copy> sets) {
   if (sets.empty()) return;
   std::string text = arrow_batch(keys_, sets);
@@ -73,7 +74,7 @@ void arrow_file::write_batch(std::span<const captured_copy> sets) {
   if (is_ready && !files_.keep(is_whole ? taken : 0, taken)) is_ended_ = true;
 }
 
-/// A file for the columns, with room for so much. False where there is none.
+/// Makes a file for the columns, with room for this many bytes. Returns false if it cannot.
 auto arrow_file::make_room(std::size_t bytes) -> bool {
   const bool has_batches = files_.size() != 0;
   const bool is_other = has_batches && keys_of_file_ != keys_;

@@ -18,23 +18,23 @@
 
 namespace rankd {
 
-/// Takes captured rows from loops, which must not wait for a disk, and writes them in batches. A disk that is too slow,
-/// or full, costs row sets, which are counted; what was taken is written before the object is gone. A file has one
-/// schema: rows with a column that it does not have begin another one. It begins with its first batch, and ends with
+/// Accepts captured rows from loops, which must not wait for a disk, and writes them in batches. If a disk is too slow,
+/// or full, row sets are lost, and counted; accepted rows are written before the object is destroyed. A file has one
+/// schema: rows with a column that it does not have begin another file. It begins with its first batch, and ends with
 /// `arrow_end`, unless the process was killed.
 /// Threads: any.
 class arrow_file {
  public:
   struct options {
     file_series::options series = {};
-    std::size_t batch_bytes = std::size_t{1} << 20U;  ///< a batch is written when it has so many
-    std::chrono::milliseconds max_delay{1000};        ///< or at the latest after this, since its first rows came
+    std::size_t batch_bytes = std::size_t{1} << 20U;  ///< a batch of this many bytes is written at once
+    std::chrono::milliseconds max_delay{1000};        ///< or at the latest this long after its first rows came
   };
 
   /// How many bytes may wait to be written.
   static constexpr std::size_t max_waiting = std::size_t{16} << 20U;
 
-  /// Makes the folder where it is missing. Errors: unwritable_file, no_runtime.
+  /// Makes the folder if it is missing. Errors: unwritable_file, no_runtime.
   static auto open(options how) -> braid::checked<std::unique_ptr<arrow_file>>;
 
   ~arrow_file();
@@ -44,8 +44,8 @@ class arrow_file {
   /// Blocks: never for long.
   void add(captured_copy rows);
 
-  /// Writes what waits, and goes on with a new file. If that fails, rows go on into the file that was there before, and
-  /// each batch tries again.
+  /// Writes the waiting rows, and continues with a new file. If that fails, rows go into the previous file, and each
+  /// batch tries again.
   void reopen() { log_.reopen(); }
 
   /// Whether the last attempt to make a file has succeeded.
@@ -54,7 +54,7 @@ class arrow_file {
 
   /// How many row sets were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t { return log_.counts().lost; }
-  /// How many row sets the system has taken.
+  /// How many row sets the system has accepted.
   [[nodiscard]] auto written() const -> std::uint64_t { return log_.counts().written; }
 
  private:
@@ -75,10 +75,10 @@ class arrow_file {
   [[nodiscard]] auto make_room(std::size_t bytes) -> bool;
 
   options how_;
-  file_series files_;               // this and the next ones: of the writing thread
+  file_series files_;               // this and the next members: used by the writing thread
   std::vector<captured_key> keys_;  // columns of all rows so far
   std::vector<captured_key> keys_of_file_;
-  bool is_ended_ = false;  // a new file is wanted
+  bool is_ended_ = false;  // a new file is needed
   reopening reopening_;
   append_log<arrow_file> log_;
 };

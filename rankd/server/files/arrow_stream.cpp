@@ -1,4 +1,4 @@
-// rankd/server/files/arrow_stream.cpp: buffers of columns, and the messages that say where they lie.
+// rankd/server/files/arrow_stream.cpp: buffers of columns, and the messages with their offsets.
 #include <rankd/server/files/arrow_stream.hpp>
 
 #include <arrow_generated.h>
@@ -27,7 +27,7 @@ auto message_of(FlatBufferBuilder& out, format::MessageHeader kind, Offset<void>
     -> std::string {
   out.Finish(
       format::CreateMessage(out, format::MetadataVersion::V5, kind, header, static_cast<std::int64_t>(body.size())));
-  std::string text(arrow_end);  // the mark of a message, and its length, which is none here
+  std::string text(arrow_end);  // the mark of a message, and its length, which is zero here
   text.append(reinterpret_cast<const char*>(out.GetBufferPointer()), out.GetSize());
   pad(text);
   const auto size = static_cast<std::uint32_t>(text.size() - arrow_end.size());
@@ -44,7 +44,7 @@ enum class nulls : std::uint8_t { none, some };
 auto field_of(FlatBufferBuilder& out, const std::string& name, format::Type type, Offset<void> of,
               const std::vector<field>& children = {}, nulls has = nulls::some) -> field {
   const auto text = out.CreateString(name);
-  const auto all = out.CreateVector(children);  // readers want the list, also where it is empty
+  const auto all = out.CreateVector(children);  // readers need the list, even if it is empty
   return format::CreateField(out, text, has == nulls::some, type, of, 0, all);
 }
 
@@ -60,7 +60,7 @@ auto float_field(FlatBufferBuilder& out, const std::string& name, format::Precis
   return field_of(out, name, format::Type::FloatingPoint, format::CreateFloatingPoint(out, precision).Union(), {}, has);
 }
 
-/// Of one value.
+/// The field of one value.
 auto item_field(FlatBufferBuilder& out, const captured_key& key) -> field {
   const std::string item = "item";
   switch (key.holds) {
@@ -97,7 +97,7 @@ class bit_buffer {
   std::size_t set_ = 0;
 };
 
-/// Where values of different length end, from 0 on.
+/// The end offsets of values of different length, from 0 on.
 class offset_buffer {
  public:
   void add(std::size_t length) {
@@ -119,7 +119,7 @@ class batch_body {
   /// A column, or a level of one, with its bitmap.
   void begin(const bit_buffer& present) {
     nodes_.emplace_back(static_cast<std::int64_t>(present.size()), static_cast<std::int64_t>(present.clear()));
-    add(present.clear() == 0 ? std::string_view() : present.bytes());  // none is needed where nothing is null
+    add(present.clear() == 0 ? std::string_view() : present.bytes());  // not needed if no value is null
   }
   void begin(std::size_t size) {
     nodes_.emplace_back(static_cast<std::int64_t>(size), 0);
@@ -146,7 +146,7 @@ class batch_body {
 
 using row_sets = std::span<const captured_copy>;
 
-/// A column of `text_of(set)`, which is null where there is none.
+/// Adds a column of `text_of(set)`, which is null if it has no value.
 template <typename Fn>
 void add_texts(batch_body& out, row_sets sets, Fn text_of) {
   bit_buffer present;
@@ -163,7 +163,7 @@ void add_texts(batch_body& out, row_sets sets, Fn text_of) {
   out.add(all);
 }
 
-/// The same of a text that is none where it is empty.
+/// The same for a text that is absent if it is empty.
 void add_texts(batch_body& out, row_sets sets, std::string captured_copy::* text) {
   add_texts(out, sets, [text](const captured_copy& each) {
     const std::string& of = each.*text;
@@ -182,7 +182,7 @@ void add_integers(batch_body& out, const bit_buffer& present, row_sets sets, Fn 
   out.add(all);
 }
 
-/// Text is bytes, too.
+/// A column of bytes accepts text, too.
 auto takes(const captured_key& into, const captured_key& from) -> bool {
   if (into.holds == captured_key::type::bytes && from.holds == captured_key::type::text) return true;
   return into.holds == from.holds && into.dimensions == from.dimensions;
@@ -240,7 +240,7 @@ class item_values {
   std::string values_;
 };
 
-/// A list for each set, null where it has no such column.
+/// Adds a list for each set, null if the set has no such column.
 void add_lists(batch_body& out, const captured_key& key, row_sets sets) {
   bit_buffer present;
   offset_buffer ends;

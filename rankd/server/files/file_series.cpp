@@ -1,4 +1,4 @@
-// rankd/server/files/file_series.cpp: names and sizes of files that follow each other.
+// rankd/server/files/file_series.cpp: names and sizes of consecutive files.
 #include <rankd/server/files/file_series.hpp>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ auto file_series::create(options of) -> braid::checked<file_series> {
   return made;
 }
 
-/// A name that nothing has: another process may write to the same folder, or the clock may have gone back.
+/// Chooses an unused name: another process may write to the same folder, or the clock may have gone back.
 auto file_series::open_next(std::string_view last) -> bool {
   constexpr int tries = 1000;
   for (int i = 0; i < tries; ++i) {

@@ -1,4 +1,4 @@
-// rankd/server/files/line_file.cpp: lines on their way to a file.
+// rankd/server/files/line_file.cpp: writes lines to a file.
 #include <rankd/server/files/line_file.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -14,7 +14,7 @@
 namespace rankd {
 namespace {
 
-/// As many whole lines as fit, and one at least.
+/// Returns as many whole lines as fit, at least one.
 auto lines_within(std::string_view text, std::uint64_t room) -> std::string_view {
   if (text.size() <= room) return text;
   const std::size_t end = room == 0 ? std::string_view::npos : text.rfind('\n', room - 1);
@@ -79,7 +79,7 @@ auto line_file::next_attempt() const -> std::optional<std::chrono::steady_clock:
 void line_file::write(const batch& lines, append_then then) {
   const auto is_due = [this] { return reopening_.is_pending() && std::chrono::steady_clock::now() >= next_try_; };
   const bool anew = then == append_then::reopen;
-  // Lines that have come since belong into the new file.
+  // Lines that have come since then belong into the new file.
   if (!anew && is_due()) open_anew(reopening::attempt::repeated);
   write_lines(lines);
   if (anew) open_anew(reopening::attempt::asked);
@@ -89,7 +89,7 @@ void line_file::write(const batch& lines, append_then then) {
   next_try_ = std::chrono::steady_clock::now() + retry;
 }
 
-/// Of a series that has no line in its file, the file stays, if it still has its name.
+/// If a series has no line in its file, the file stays, if it still has its name.
 void line_file::open_anew(reopening::attempt kind) {
   errno = 0;
   bool is_open = true;
@@ -109,7 +109,7 @@ void line_file::write_lines(std::string_view text) {
       part = lines_within(text, series_->room());
       if (series_->size() != 0 && part.size() > series_->room()) {
         errno = 0;
-        const bool is_next = series_->open_next();  // else it goes on with the file that it has
+        const bool is_next = series_->open_next();  // otherwise it continues with the current file
         const std::error_code why = is_next ? std::error_code() : std::error_code(errno, std::generic_category());
         reopening_.note(why, reopening::attempt::repeated);
         if (is_next) continue;
@@ -120,8 +120,8 @@ void line_file::write_lines(std::string_view text) {
   }
 }
 
-/// What the system does not take is lost, up to the end of its line. Of a series the part of that line is cut off
-/// again, since what is behind it would be no line either; false where it stays.
+/// Lines that the system does not write are lost, including the rest of a partial line. In a series, the partial line
+/// is cut off again, because the text after it would not be a line either; returns false if it stays.
 auto line_file::write_whole(std::string_view lines) -> bool {
   const std::size_t taken = series_ ? series_->append(lines) : write_bytes(file_.number(), lines);
   const auto lost = static_cast<std::uint64_t>(std::ranges::count(lines.substr(taken), '\n'));

@@ -1,5 +1,4 @@
-// rankd/server/files/line_file.hpp: a file that grows by lines, or a series of such files, written by a thread of its
-// own.
+// rankd/server/files/line_file.hpp: a file that grows by lines, or a series of such files, with its own writing thread.
 #pragma once
 
 #include <rankd/server/files/append_log.hpp>
@@ -19,15 +18,15 @@
 
 namespace rankd {
 
-/// Takes lines from loops, which must not wait for a disk. A disk that is too slow, or full, costs lines, which are
-/// counted; what was taken is written before the object is gone.
+/// Accepts lines from loops, which must not wait for a disk. If a disk is too slow, or full, lines are lost, and
+/// counted; accepted lines are written before the object is destroyed.
 /// Threads: any.
 class line_file {
  public:
   /// How many bytes may wait to be written.
   static constexpr std::size_t max_waiting = std::size_t{16} << 20U;
 
-  /// Appends to `path`, which is made where it is missing, for its owner and group only.
+  /// Appends to `path`, which is made if it is missing, for its owner and group only.
   /// Errors: unwritable_file, no_runtime.
   static auto open(const std::filesystem::path& path) -> braid::checked<std::unique_ptr<line_file>>;
   /// Writes to the files of a series, from a new one on. Errors: unwritable_file, no_runtime.
@@ -39,14 +38,14 @@ class line_file {
   line_file(const line_file&) = delete;
   auto operator=(const line_file&) -> line_file& = delete;
 
-  /// Takes one line, without its line feed. Blocks: never for long.
+  /// Queues one line, without its line feed. Blocks: never for long.
   void add(std::string_view line);
 
   /// How long the writer waits before it tries once more to reopen a file.
   static constexpr std::chrono::milliseconds default_retry{1000};
 
-  /// Opens the path anew before the next lines, for log rotation by rename; a series goes on with a new file. If that
-  /// fails, lines go on into the file that was there before, and the writer tries again after `retry`.
+  /// Reopens the path before the next lines, for log rotation by rename; a series continues with a new file. If that
+  /// fails, lines go into the previous file, and the writer tries again after `retry`.
   void reopen(std::chrono::milliseconds retry = default_retry);
 
   /// Whether the last reopening has succeeded.
@@ -55,7 +54,7 @@ class line_file {
 
   /// How many lines were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t { return log_.counts().lost; }
-  /// How many lines the system has taken.
+  /// How many lines the system has accepted.
   [[nodiscard]] auto written() const -> std::uint64_t { return log_.counts().written; }
 
  private:
@@ -71,10 +70,10 @@ class line_file {
   [[nodiscard]] auto write_whole(std::string_view lines) -> bool;
   void open_anew(reopening::attempt kind);
 
-  std::filesystem::path path_;  // empty for standard error, and of a series
-  braid::descriptor file_;      // of the writing thread, as the series, which has its place
+  std::filesystem::path path_;  // empty for standard error, and for a series
+  braid::descriptor file_;      // used by the writing thread, as is the series, which replaces it
   std::optional<file_series> series_;
-  std::chrono::steady_clock::time_point next_try_;   // of the writing thread, while a reopening is pending
+  std::chrono::steady_clock::time_point next_try_;   // used by the writing thread, while a reopening is pending
   std::chrono::milliseconds retry_ = default_retry;  // under the mutex of the log
   reopening reopening_;
   append_log<line_file> log_{*this, {.thread = "lines"}};

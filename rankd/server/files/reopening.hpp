@@ -9,13 +9,13 @@
 
 namespace rankd {
 
-/// The outcome of reopening a file for log rotation. Until it succeeds, lines go on into the file that was moved away.
+/// The outcome of reopening a file for log rotation. Until it succeeds, lines go into the file that was moved away.
 /// Threads: any.
 class reopening {
  public:
   /// Receives why a reopening failed, or no error once one has succeeded after that.
   using listener = std::function<void(std::error_code)>;
-  /// Whether it was asked for, or the writer tries once more.
+  /// Whether the reopening was requested, or the writer tries again.
   enum class attempt : std::uint8_t { asked, repeated };
 
   /// Calls `to` on the thread that writes. A failed repetition is counted, and not reported again.
@@ -36,7 +36,7 @@ class reopening {
     if (report) report(why);
   }
 
-  /// Returns true while lines still go into the file that was there before.
+  /// Returns true while lines still go into the previous file.
   [[nodiscard]] auto is_pending() const -> bool {
     const std::scoped_lock lock(mutex_);
     return is_pending_;

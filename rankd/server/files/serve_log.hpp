@@ -17,10 +17,10 @@ namespace rankd {
 /// How much is logged; each level includes those before it.
 enum class log_level : std::uint8_t { off, error, warning, info, debug };
 
-/// The level of that name. Errors: nothing for another text.
+/// Returns the level of that name; nothing for another text.
 [[nodiscard]] auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>;
 
-/// Events, one a line: `{"time","level","event",…}`. Threads: any. Lifetime: the file outlives it.
+/// Logs events, one a line: `{"time","level","event",…}`. Threads: any. Lifetime: the file outlives it.
 class serve_log {
  public:
   struct field {
@@ -45,7 +45,7 @@ class serve_log {
   log_level max_level_ = log_level::off;
 };
 
-/// `2026-01-31T23:59:59.123456Z`
+/// Returns `2026-01-31T23:59:59.123456Z`.
 [[nodiscard]] auto utc_text(std::chrono::system_clock::time_point time) -> std::string;
 
 }  // namespace rankd
