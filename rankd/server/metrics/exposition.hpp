@@ -1,4 +1,4 @@
-// rankd/server/metrics/exposition.hpp: figures as text that Prometheus reads.
+// rankd/server/metrics/exposition.hpp: metrics as text for Prometheus.
 #pragma once
 
 #include <braid/trace/metric.hpp>
@@ -25,14 +25,14 @@ class exposition {
   };
 
   void family(std::string_view name, kind type, std::string_view help);
-  /// `suffix` is `_bucket`, `_sum` or `_count` in a histogram, and nothing elsewhere.
+  /// `suffix` is `_bucket`, `_sum` or `_count` in a histogram, and empty elsewhere.
   void sample(std::string_view suffix, std::span<const label> labels, double value);
   void sample(std::string_view suffix, std::initializer_list<label> labels, double value) {
     sample(suffix, std::span(labels.begin(), labels.size()), value);
   }
   void sample(std::initializer_list<label> labels, double value) { sample({}, labels, value); }
 
-  /// Families of braid, none of which is there yet.
+  /// Adds families of braid, which must not be there yet.
   void add(std::span<const braid::metric> all) { text_ += braid::metrics_text(all); }
 
   /// All families so far.

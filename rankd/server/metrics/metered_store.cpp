@@ -1,4 +1,4 @@
-// rankd/server/metrics/metered_store.cpp: one object for each batch, which reports how it ended.
+// rankd/server/metrics/metered_store.cpp: one object for each batch, which reports how the batch ended.
 #include <rankd/server/metrics/metered_store.hpp>
 
 #include <exception>
@@ -13,7 +13,7 @@ void endpoint_metrics::add(const endpoint_metrics& other) noexcept {
   in_flight += other.in_flight;
 }
 
-/// A batch that is under way. One that is destroyed without an end was given up, or what it waited for threw.
+/// A running batch. If it is destroyed before its end, it was abandoned, or what it waited for threw.
 class metered_store::asking {
  public:
   explicit asking(metered_store& of) noexcept : of_(&of) { of_->in_flight_.fetch_add(1, braid::relaxed); }

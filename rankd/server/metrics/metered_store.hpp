@@ -1,4 +1,4 @@
-// rankd/server/metrics/metered_store.hpp: a store that counts what is asked of it.
+// rankd/server/metrics/metered_store.hpp: a store that counts its reads.
 #pragma once
 
 #include <rankd/server/metrics/time_histogram.hpp>
@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-/// What became of the batches that were asked of an endpoint.
+/// The results of the batches that were sent to an endpoint.
 struct endpoint_metrics {
   part_histogram times;      ///< of batches that were answered, errors included
   std::uint64_t errors = 0;  ///< answers that were errors
@@ -23,9 +23,9 @@ struct endpoint_metrics {
   void add(const endpoint_metrics& other) noexcept;
 };
 
-/// Passes on what it is asked. Each loop of a server has one of its own for each endpoint, so that loops share no
-/// figures. Threads: as the store behind it; `metrics` from any. Lifetime: that of the store behind it.
-/// Cost: two reads of a clock, a lock that no other request wants, and a frame, for each batch.
+/// Forwards reads. Each loop of a server has its own one for each endpoint, so that loops share no counters. Threads:
+/// as the store behind it; `metrics` from any. Lifetime: that of the store behind it.
+/// Cost: two reads of a clock, an uncontended lock, and a frame, for each batch.
 class metered_store final : public store_layer {
  public:
   explicit metered_store(store& behind) noexcept : store_layer(behind) {}
@@ -40,7 +40,7 @@ class metered_store final : public store_layer {
       -> braid::task<store_result<store_answer>>;
 
   mutable std::mutex mutex_;
-  endpoint_metrics seen_;                    // under the mutex, without those in flight
+  endpoint_metrics seen_;                    // under the mutex, without batches in flight
   braid::atomic<std::size_t> in_flight_{0};  // written by the asking tasks
 };
 

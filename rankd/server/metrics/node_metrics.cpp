@@ -1,4 +1,4 @@
-// rankd/server/metrics/node_metrics.cpp: the figures of single nodes, which come and go with their plans.
+// rankd/server/metrics/node_metrics.cpp: the metrics of single nodes, which come and go with their plans.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <rankd/server/detail/write_histogram.hpp>
@@ -12,7 +12,7 @@ namespace {
 using detail::write_histogram;
 using kind = exposition::kind;
 
-/// No node can be called that.
+/// No node can have this name.
 constexpr std::string_view other_nodes = "(others)";
 
 /// Whether most of its time is I/O.
@@ -43,7 +43,7 @@ void serve_metrics::node_counts::add(const node_counts& other) noexcept {
   work.add(other.work);
 }
 
-/// The counts of a version begin with what nodes of the same names had before.
+/// The counts of a version begin with those that nodes of the same names had before.
 auto serve_metrics::made_for(const bound_plan& plan, const plan_nodes_seen* before) -> plan_nodes_seen {
   plan_nodes_seen made{.digest = plan.digest, .names = {}, .places = {}, .counts = {}};
   made.places.resize(plan.nodes.size());

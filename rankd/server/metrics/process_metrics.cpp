@@ -1,4 +1,4 @@
-// rankd/server/metrics/process_metrics.cpp: what the system says of this process.
+// rankd/server/metrics/process_metrics.cpp: the system's metrics of this process.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <chrono>
@@ -18,7 +18,7 @@ auto seconds_of(const ::timeval& time) -> double {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-/// Bytes of memory that are in use, and those of addresses.
+/// The memory in use and the address space, in bytes.
 struct memory_sizes {
   double resident = 0;
   double addresses = 0;
@@ -41,7 +41,7 @@ auto open_descriptors() -> double {
   return count - 1;  // without the descriptor that reads the folder
 }
 
-/// When this process was young enough.
+/// When this process started, approximately.
 const double process_start = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 
 }  // namespace

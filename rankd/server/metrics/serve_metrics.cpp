@@ -1,4 +1,4 @@
-// rankd/server/metrics/serve_metrics.cpp: counting, adding up, writing down.
+// rankd/server/metrics/serve_metrics.cpp: counts, adds up and writes metrics.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <rankd/server/detail/write_histogram.hpp>

@@ -1,4 +1,4 @@
-// rankd/server/metrics/serve_metrics.hpp: what a server has answered, counted.
+// rankd/server/metrics/serve_metrics.hpp: counts the answers of a server.
 #pragma once
 
 #include <rankd/engine/ranking.hpp>
@@ -27,37 +27,38 @@ namespace rankd {
 /// The counts of one loop. Threads: any. Cost: an uncontended lock for each call.
 class serve_metrics {
  public:
-  /// An answer of any kind.
+  /// Counts an answer of any kind.
   void count_answer(endpoint which, braid::http_status status);
-  /// The end of a request to rank, or of a call with a batch: its answer, 0 for none, how long it took from its head
-  /// on, and the requests at the gate now.
+  /// Counts the end of a request to rank, or of a call with a batch: its status, 0 if it was not answered, its time
+  /// since its head, and the requests at the gate now.
   void count_end(endpoint which, braid::http_status status, braid::duration took, const admission_counts& now,
                  std::size_t unread);
-  /// The requests that came by one call.
+  /// Counts the requests in one call.
   void count_batch(std::size_t requests);
-  /// The end of a request that came as far as its plan; `code` is `ok`, or why there are no candidates. The names of
-  /// plans are those of a server's plans, so that there are not too many.
+  /// Counts the end of a request that reached its plan; `code` is `ok`, or why there are no candidates. Only names of a
+  /// server's plans are used, so that there are not too many.
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
-  /// The arms that a run was in by its unit. Those that its request names are left out: they say nothing about units.
+  /// Counts the arms that a run was in by its unit. Arms that its request names are left out: they say nothing about
+  /// units.
   void count_arms(const plan_experiments& running, std::span<const chosen_arm> arms);
-  /// What stood in for nodes and plans that had failed.
+  /// Counts the fallbacks that were used for failed nodes and plans.
   void count_degraded(std::string_view plan, std::span<const degradation> all);
-  /// What a run has met in stores that was none of its kind.
+  /// Counts the malformed values that a run has found in stores.
   void count_malformed(std::string_view plan, std::uint64_t ids, std::uint64_t values);
-  /// One that was refused because its plan has enough of them.
+  /// Counts a request that was refused because its plan has reached its limit.
   void count_refusal(std::string_view plan, std::string_view code);
-  /// What the nodes of a plan did for a request. Requests that end on a version which does not serve any more are left
-  /// out, so that no node stays that is gone.
+  /// Counts what the nodes of a plan did for a request. Requests that end on a version that no longer serves are left
+  /// out, so that no removed node stays.
   void count_nodes(const bound_plan& plan, std::span<const node_sample> nodes, const plan_source& serving);
-  /// The requests at the gate now; `unread` connections wait to be read from again.
+  /// Notes the requests at the gate now; `unread` connections wait to be read from again.
   void note_gate(const admission_counts& now, std::size_t unread);
 
   /// Writes the sums of all loops.
   static void write(exposition& out, std::span<serve_metrics* const> loops);
-  /// Writes the sums for the nodes of these plans, and forgets those of others.
+  /// Writes the sums for the nodes of these plans, and forgets other plans.
   static void write_nodes(exposition& out, std::span<serve_metrics* const> loops, std::span<const known_plan> serving);
 
-  /// So many nodes of a plan are reported one by one, the first ones of its order; the others as one.
+  /// This many nodes of a plan are reported one by one, the first ones in its order; the others are reported as one.
   static constexpr std::size_t max_listed_nodes = 256;
 
  private:
@@ -72,10 +73,10 @@ class serve_metrics {
     void add(const node_sample& one) noexcept;
     void add(const node_counts& other) noexcept;
   };
-  /// Of one version of a plan.
+  /// The counts of one version of a plan.
   struct plan_nodes_seen {
     std::string digest;
-    std::map<std::string, std::size_t, std::less<>> names;  // where each node stands in `counts`
+    std::map<std::string, std::size_t, std::less<>> names;  // the index of each node in `counts`
     std::vector<std::size_t> places;                        // the same, by number of the node
     std::vector<node_counts> counts;
   };
@@ -106,7 +107,7 @@ class serve_metrics {
   std::size_t unread_ = 0;  // connections
 };
 
-/// Figures of this process, by the names that Prometheus has for them.
+/// Writes metrics of this process, by the names that Prometheus has for them.
 void write_process_metrics(exposition& out);
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/metrics/time_histogram.hpp: times, by how many are at most so long.
+// rankd/server/metrics/time_histogram.hpp: counts times by upper bounds.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -17,12 +17,12 @@ struct request_bounds {
                                       0.05,   0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
 };
 
-/// The classes of parts of a request, of which there are many: few.
+/// The classes of parts of a request: few, because there are many parts.
 struct part_bounds {
   static constexpr std::array seconds{0.00001, 0.0001, 0.001, 0.01, 0.1, 1.0};
 };
 
-/// One more class is for all that is longer than the last bound. Threads: one at a time.
+/// One more class counts all times that exceed the last bound. Threads: one at a time.
 template <typename Bounds>
 class histogram_of {
  public:
@@ -40,7 +40,7 @@ class histogram_of {
     seconds_ += other.seconds_;
   }
 
-  /// How many are at most as long as `bounds[at]`; `at == bounds.size()` for all.
+  /// How many times are at most `bounds[at]`; `at == bounds.size()` for all.
   [[nodiscard]] auto up_to(std::size_t at) const noexcept -> std::uint64_t {
     std::uint64_t all = 0;
     for (std::size_t each = 0; each <= at; ++each) all += counts_[each];
