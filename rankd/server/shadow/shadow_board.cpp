@@ -1,4 +1,4 @@
-// rankd/server/shadow/shadow_board.cpp: verdicts counted, the worst of them kept, and both written.
+// rankd/server/shadow/shadow_board.cpp: counts verdicts, keeps the worst of them, and writes both.
 #include <rankd/server/shadow/shadow_board.hpp>
 
 #include <rankd/server/detail/write_histogram.hpp>
@@ -21,7 +21,7 @@ using kind = exposition::kind;
 
 using ordered = nlohmann::ordered_json;
 
-/// FNV-1a, and its bits mixed as SplitMix64 does: the high bits of FNV alone depend little on the last characters.
+/// FNV-1a, with its bits mixed as in SplitMix64: the high bits of plain FNV depend little on the last characters.
 auto hash_of(std::string_view text) noexcept -> std::uint64_t {
   std::uint64_t hash = 0xCBF29CE484222325U;
   for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001B3U;
@@ -32,8 +32,7 @@ auto hash_of(std::string_view text) noexcept -> std::uint64_t {
 
 auto rank_of(const answer_verdict& verdict) { return std::tuple(verdict.rbo, verdict.overlap); }
 
-/// Whether the candidate ran out of time. Its thread is of the idle class, so that says nothing about the
-/// plan.
+/// Whether the candidate ran out of time. Its thread is in the idle class, so that says nothing about the plan.
 auto is_starved(const shadow_run& run) -> bool {
   constexpr std::array<std::string_view, 3> codes{"deadline_exceeded", "time_budget_exceeded", "node_timeout"};
   return run.verdict.change == answer_change::error && std::ranges::find(codes, run.other_code) != codes.end();

@@ -19,7 +19,7 @@ auto shadow_boards::find(std::string_view plan) const -> std::shared_ptr<shadow_
 }
 
 auto shadow_boards::replace(const std::vector<shadow_settings>& next) -> bool {
-  const auto before = all();  // kept until the lock is free again: boards are not freed under it
+  const auto before = all();  // kept until the lock is released, because boards must not be freed under it
   if (std::ranges::equal(*before, next, {}, [](const auto& each) { return each->settings(); })) return false;
   auto made = std::make_shared<list>();
   for (const shadow_settings& each : next) {
@@ -28,7 +28,7 @@ auto shadow_boards::replace(const std::vector<shadow_settings>& next) -> bool {
     });
     made->push_back(same != before->end() ? *same : std::make_shared<shadow_board>(each));
   }
-  for (std::size_t at = 0; at < next.size(); ++at) (*made)[at]->change(next[at]);  // what could fail has not
+  for (std::size_t at = 0; at < next.size(); ++at) (*made)[at]->change(next[at]);  // nothing can fail from here on
   const std::scoped_lock lock(lock_);
   count_.store(made->size(), braid::relaxed);
   now_ = std::move(made);

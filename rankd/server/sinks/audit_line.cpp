@@ -1,4 +1,4 @@
-// rankd/server/sinks/audit_line.cpp: requests written so that they can be asked again.
+// rankd/server/sinks/audit_line.cpp: writes requests so that they can be sent again.
 #include <rankd/server/sinks/audit_line.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -41,7 +41,7 @@ void append_list(std::string& out, std::string_view name, const Items& items, Ap
   append_json_list(out, items, append);
 }
 
-/// Writes the fields of a request, and remembers which of them are hidden.
+/// Writes the fields of a request, and records which of them are hidden.
 class request_writer {
  public:
   request_writer(const rank_request& request, const registries& declared, const redaction& hidden)
@@ -75,7 +75,7 @@ class request_writer {
     return false;
   }
 
-  /// What `context` gave, and the times that the clock gave in its place: a replay of the line gives them.
+  /// The values from `context`, and the times that the clock set in its place: a replay of the line sends them.
   auto with_times() -> std::vector<std::size_t> {
     std::vector<std::size_t> out = request_->in_context;
     for (std::size_t at = 0; at < declared_->params().size(); ++at) {

@@ -1,5 +1,5 @@
-// rankd/server/sinks/audit_line.hpp: the audit of requests: each with its answer's status, and with what it takes to
-// ask again.
+// rankd/server/sinks/audit_line.hpp: the audit of requests: each with the status of its answer, and everything needed
+// to send it again.
 #pragma once
 
 #include <rankd/engine/requests/request.hpp>
@@ -22,14 +22,14 @@
 
 namespace rankd {
 
-/// Names whose values an audit does not have: params, and fields of requests and of the audit. Immutable. Threads: any.
+/// Names whose values an audit leaves out: params, and fields of requests and of the audit. Immutable. Threads: any.
 class redaction {
  public:
   redaction() = default;  ///< hides nothing
 
   /// Names are params, or user_id, request_id, engine_request_id, trace_id, client, context, param_overrides,
   /// output_keys, explain, experiments, cursor, capture.
-  /// Errors: unknown_name, one for each that is none of these; pointers lead into rankd.toml.
+  /// Errors: unknown_name, one for each other name; pointers lead into rankd.toml.
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
 
   [[nodiscard]] auto hides(std::string_view name) const -> bool;
@@ -41,44 +41,44 @@ class redaction {
   std::vector<std::string> names_;  // a few
 };
 
-/// A request that can be asked again, as far as nothing is redacted.
+/// A request that can be sent again, as far as nothing is redacted.
 struct audited_request {
-  std::string json;                   ///< the object to send; empty where the request could not be read
-  std::vector<std::string> redacted;  ///< names whose values it had, and that `json` has not
-  std::string engine_request_id;      ///< distinguishes its bytes from those of others
-  std::size_t candidates = 0;         ///< rows of its own, which `json` has not
+  std::string json;                   ///< the object to send; empty if the request could not be read
+  std::vector<std::string> redacted;  ///< names whose values the request has and `json` does not
+  std::string engine_request_id;      ///< distinguishes its bytes from those of other requests
+  std::size_t candidates = 0;         ///< rows of the request, which are not in `json`
   bool has_candidates = false;
 };
 
-/// As the client has asked, before budgets and default deadlines.
+/// Returns the request as the client sent it, before budgets and default deadlines.
 [[nodiscard]] auto audited(const rank_request& request, const registries& declared, const redaction& hidden)
     -> audited_request;
 
-/// One request to rank and what came of it.
+/// One request to rank and its result.
 struct request_record {
   std::chrono::system_clock::time_point time;
-  braid::time_point begun{};                  ///< that moment by the loop's clock; not in the line
-  std::string request_id;                     ///< empty where it could not be read
-  std::optional<braid::trace_context> trace;  ///< the span of the request, where it is part of a trace
-  std::string client;                         ///< whose token it was, where there are tokens
-  std::optional<row_id> user_id;              ///< nothing where it could not be read
+  braid::time_point begun{};                  ///< the same moment by the loop's clock; not in the line
+  std::string request_id;                     ///< empty if it could not be read
+  std::optional<braid::trace_context> trace;  ///< the span of the request, if it is part of a trace
+  std::string client;                         ///< the owner of the token, if there are tokens
+  std::optional<row_id> user_id;              ///< nothing if it could not be read
   std::string plan;
   std::string plan_digest;
-  braid::http_status status{};      ///< 0 where the client was not answered
-  std::string code = "unanswered";  ///< `ok`, or that of the error
+  braid::http_status status{};      ///< 0 if the client was not answered
+  std::string code = "unanswered";  ///< `ok`, or the code of the error
   braid::duration took{};
   std::size_t candidates = 0;
   audited_request asked{};
-  std::string experiments{};     ///< the members of the line that say in which arms it was, or empty
-  std::string degraded{};        ///< the member that says what stood in for what had failed, or empty
-  bool is_degraded = false;      ///< something stood in; the line has `degraded`
+  std::string experiments{};     ///< the members of the line about its arms, or empty
+  std::string degraded{};        ///< the member about fallbacks that were used, or empty
+  bool is_degraded = false;      ///< a fallback was used; the line has `degraded`
   bool is_known = false;         ///< its client may ask this server; not in the line
   bool may_force = false;        ///< the client may name arms of experiments; not in the line
   bool may_send_events = false;  ///< the client may send events; not in the line
-  bool is_shed = false;          ///< refused because too many were there; not in the line
+  bool is_shed = false;          ///< refused because there were too many; not in the line
 };
 
-/// The record as one line of JSON; what is empty is left out.
+/// Returns the record as one line of JSON; empty members are left out.
 [[nodiscard]] auto audit_line(const request_record& record, const redaction& hidden = {}) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/sinks/audit_sink.cpp: the audit: a line for each request to rank, from which it can be asked again.
+// rankd/server/sinks/audit_sink.cpp: the audit: a line for each request to rank, from which it can be sent again.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/server/files/line_file.hpp>

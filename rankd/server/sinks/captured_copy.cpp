@@ -1,4 +1,4 @@
-// rankd/server/sinks/captured_copy.cpp: values of active rows, one behind the other.
+// rankd/server/sinks/captured_copy.cpp: copies the values of active rows one after the other.
 #include <rankd/server/sinks/captured_copy.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -9,7 +9,7 @@
 namespace rankd {
 namespace {
 
-/// Appends `value_of(row)` for each row as the bytes that lie in memory.
+/// Appends `value_of(row)` for each row as its bytes in memory.
 template <typename Fn>
 void append_values(std::string& out, const row_set& rows, Fn value_of) {
   rows.for_each_row([&](std::uint32_t row) {
@@ -19,7 +19,7 @@ void append_values(std::string& out, const row_set& rows, Fn value_of) {
 }
 
 auto text_at(const column& from, const string_values& texts, std::uint32_t row) -> std::string_view {
-  return from.is_null(row) ? std::string_view() : texts[row];  // what lies under a null has no text
+  return from.is_null(row) ? std::string_view() : texts[row];  // the text of a null is empty
 }
 
 void append_texts(captured_column& out, const column& from, const row_set& rows) {
@@ -42,7 +42,7 @@ void append_vectors(captured_column& out, const column& from, const row_set& row
   rows.for_each_row([&](std::uint32_t row) {
     const std::size_t end = out.values.size() + size;
     out.values += text_at(from, vectors, row).substr(0, size);
-    out.values.resize(end);  // zeros under a null
+    out.values.resize(end);  // zeros for a null
   });
 }
 
@@ -73,7 +73,7 @@ auto column_of(std::uint32_t key_id, std::string_view name, const column& from, 
 }  // namespace
 
 auto captured_copy::bytes() const -> std::size_t {
-  constexpr std::size_t about_each_column = 64;  // its place in lists of rows, and what rounds it up
+  constexpr std::size_t about_each_column = 64;  // its place in lists of rows, and padding
   std::size_t sum = sizeof(captured_copy) + plan.size() + plan_digest.size() + node.size() + source.size();
   if (request_id) sum += request_id->size();
   for (const captured_column& each : columns)

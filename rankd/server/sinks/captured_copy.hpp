@@ -1,4 +1,4 @@
-// rankd/server/sinks/captured_copy.hpp: captured rows out of the memory of their request, as columns of bytes.
+// rankd/server/sinks/captured_copy.hpp: captured rows, copied out of the memory of their request as columns of bytes.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
@@ -28,12 +28,12 @@ struct captured_key {
 /// The values of one column, null or not.
 struct captured_column {
   captured_key key;
-  std::string values;  ///< 8 bytes of a number, 1 of a bool, 4 for each number of a vector, or the text's own
+  std::string values;  ///< 8 bytes for a number, 1 for a bool, 4 for each number of a vector, or the text itself
   std::vector<std::uint32_t> ends;  ///< of each text, in `values`
   std::vector<bool> present;        ///< empty: all
 };
 
-/// What `capture_line` says of rows that were captured.
+/// The contents of a `capture_line`.
 struct captured_copy {
   std::chrono::milliseconds time{0};  ///< since 1970
   std::optional<std::string> request_id;
@@ -41,7 +41,7 @@ struct captured_copy {
   std::string plan_digest;
   std::string node;
   std::string side;
-  std::string source;  ///< this and the texts below may be empty, which is none
+  std::string source;  ///< this and the texts below may be empty, which means absent
   std::string state;
   std::string code;
   std::string used;
@@ -49,13 +49,13 @@ struct captured_copy {
   bool has_rows = false;
   std::size_t rows = 0;
   std::uint64_t cut = 0;
-  std::vector<captured_column> columns;  ///< ascending by key id; none without rows
+  std::vector<captured_column> columns;  ///< ascending by key id; empty without rows
 
-  /// About as many as a file takes for it.
+  /// Its approximate size in a file.
   [[nodiscard]] auto bytes() const -> std::size_t;
 };
 
-/// Text that is not UTF-8 makes its column one of bytes.
+/// If a text is not UTF-8, its column has type bytes.
 [[nodiscard]] auto copy_of(const line_origin& from, const captured_rows& what) -> captured_copy;
 
 }  // namespace rankd

@@ -15,15 +15,15 @@ namespace rankd {
 struct line_origin {
   const request_record& record;
   std::chrono::milliseconds time{0};  ///< since 1970: when it came
-  std::string_view plan;              ///< whose rows they are
-  std::string_view digest;            ///< of that
+  std::string_view plan;              ///< the plan that produced the rows
+  std::string_view digest;            ///< of that plan
   const redaction& hidden;
 };
 
-/// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"node":…,"side":…,"state":…,"rows":{…},"cut":0}`
+/// Returns `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"node":…,"side":…,"state":…,"rows":{…},"cut":0}`.
 [[nodiscard]] auto capture_line(const line_origin& from, const captured_rows& rows) -> std::string;
 
-/// The candidates of an answer, in order, with what it shows of them:
+/// Returns the candidates of an answer, in order, with the values it shows:
 /// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"user_id":…,"experiments":{…},"rows":{…},"request":{…}}`.
 /// Requires an answer without an error.
 [[nodiscard]] auto exposure_line(const line_origin& from, const ranking& shown) -> std::string;

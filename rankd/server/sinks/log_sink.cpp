@@ -14,7 +14,8 @@ namespace {
 
 constexpr auto time_between_summaries = std::chrono::seconds(1);
 
-/// Returns an id for a line of a terminal: a question mark stands for what does not print, and a long id is cut.
+/// Returns an id for a line of a terminal: a question mark replaces each character that is not printable, and a long id
+/// is cut.
 auto printable_id(std::string_view id) -> std::string {
   constexpr std::size_t longest = 80;
   std::string out(id.substr(0, longest));
@@ -22,7 +23,7 @@ auto printable_id(std::string_view id) -> std::string {
   return out;
 }
 
-/// Asks for a trace of what led to it.
+/// Requests a trace of the time before it.
 void save_trace(const request_record& record) {
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(record.took).count();
   braid::trace::save("request " + printable_id(record.request_id) + " of plan " + record.plan + " took " +
@@ -63,7 +64,7 @@ class log_sink final : public request_sink {
               {"code", record.code}});
   }
 
-  /// Refusals of a full server come by thousands: a line for each would cost as much as what they save.
+  /// A full server refuses thousands of requests: a line for each would cost as much as the refusals save.
   void report_refusals(braid::time_point now) {
     if (unreported_refusals_ == 0 || now < next_summary_) return;
     next_summary_ = now + time_between_summaries;

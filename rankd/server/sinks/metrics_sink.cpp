@@ -1,4 +1,4 @@
-// rankd/server/sinks/metrics_sink.cpp: requests that have ended, counted.
+// rankd/server/sinks/metrics_sink.cpp: counts requests that have ended.
 #include <rankd/server/detail/served_request.hpp>
 
 namespace rankd::detail {

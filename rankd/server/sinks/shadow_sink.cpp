@@ -1,4 +1,4 @@
-// rankd/server/sinks/shadow_sink.cpp: candidates that run beside the plans that are served, after their answers.
+// rankd/server/sinks/shadow_sink.cpp: runs candidates as shadows of the served plans, after their answers.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/engine/explain/answer_comparison.hpp>
@@ -20,8 +20,8 @@ auto answer_code(const ranking& answer) -> std::string { return answer.error ? a
 
 auto answer_size(const ranking& answer) -> std::size_t { return answer.error ? 0 : answer.rows.size(); }
 
-/// As a request of its own to the candidate: with its budget and its deadline, on another thread, and with connections
-/// to stores that no served request waits for.
+/// Runs the request as a separate request to the candidate: with its budget and its deadline, on another thread, and
+/// with connections to stores that no served request waits for.
 auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, const bound_plan& plan,
                             const ranking& served) -> braid::task<void> {
   shadow_board& board = *ask.board;
@@ -32,7 +32,7 @@ auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, c
   if (!request) co_return board.count(shadow_verdict::unavailable);
   request->explain = explain_mode::off;
   request->explain_ids.clear();
-  request->captures.clear();  // they name nodes of the plan that is served
+  request->captures.clear();  // they name nodes of the served plan
   if (!fit_to_plan(*request, *candidate->bound, declared).empty()) co_return board.count(shadow_verdict::unavailable);
   const plan_budget& budget = candidate->bound->budget;
   if (!request->deadline) request->deadline = budget.default_deadline.value_or(shared.options.default_deadline);
@@ -53,21 +53,21 @@ auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, c
   board.add(std::move(run), plan.digest, candidate->bound->digest);
 }
 
-/// The answer that was served is freed where it was made: its memory goes back under a lock that requests want, and
-/// this thread may be held up under it.
+/// The served answer is freed on the thread that made it: freeing takes a lock that requests need, and this thread may
+/// be preempted while it holds it.
 auto run_shadow(endpoint_context& context, std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served,
                 in_flight_shares::pass place) -> braid::task<void> {
   const in_flight_shares::pass held = std::move(place);
   co_await compare_with_candidate(*context.shared, *ask, *plan, served);
   static_cast<void>(
-      braid::post(*context.loop, [gone = std::move(served)] {}));  // a loop that has stopped wants no lock
+      braid::post(*context.loop, [gone = std::move(served)] {}));  // a loop that has stopped needs no lock
 }
 
 class shadow_sink final : public request_sink {
  public:
   explicit shadow_sink(endpoint_context& context) noexcept : context_(&context) {}
 
-  /// Later pages belong to the ranking that gave the first one, so no candidate runs for them.
+  /// Later pages belong to the ranking of the first one, so no candidate runs for them.
   void prepare(served_request& request, rank_request& asked, std::string_view text, std::string_view head_id) override {
     auto board = context_->shared->shadows.find(request.record.plan);
     if (board == nullptr || asked.cursor || !board->wants(asked.request_id)) return;
@@ -76,14 +76,14 @@ class shadow_sink final : public request_sink {
     request.shadow->text = text;
     request.shadow->head_id = head_id;
     request.shadow->time = asked.time;
-    // The answer is compared, so none of it may come from the cache.
+    // The answer is compared, so no part of it may come from the cache.
     if (request.stores.list == nullptr) request.stores = context_->ranker->stores_of_request();
   }
 
-  /// Whatever comes of the candidate: the request has its answer.
+  /// Whatever the candidate does, the request has its answer.
   void receive(served_request& request) override {
     if (request.shadow == nullptr || request.ranked == nullptr) return;
-    const std::shared_ptr<shadow_board> board = request.shadow->board;  // a reload may have let go of it
+    const std::shared_ptr<shadow_board> board = request.shadow->board;  // a reload may have dropped it
     serve_shared& shared = *context_->shared;
     if (request.others_wait || shared.stopping.load(braid::relaxed)) return board->count(shadow_verdict::skipped);
     auto place = shared.of_shadows.try_enter(board->plan(), board->max_runs());
@@ -99,8 +99,8 @@ class shadow_sink final : public request_sink {
 
 }  // namespace
 
-/// The system gives the thread processors that nothing else wants, and takes them back at once, so requests that are
-/// served do not wait for candidates. Merged, so that there is one thread and no other has its class.
+/// The system gives the thread only idle processors, and takes them back at once, so that served requests do not wait
+/// for candidates. The runtime is merged, so that there is one thread and no other has its class.
 auto make_shadow_engine(const serve_shared& shared) -> braid::checked<std::unique_ptr<shadow_engine>> {
   auto out = std::make_unique<shadow_engine>();
   out->stores.all = shared.context.stores;
@@ -118,13 +118,13 @@ auto make_shadow_engine(const serve_shared& shared) -> braid::checked<std::uniqu
   engine_options how = shared.options.engine;
   how.metrics = node_metrics::none;
   how.captures = plan_captures::ignored;
-  how.cache.bytes = 0;  // what candidates give is compared
+  how.cache.bytes = 0;  // the answers of candidates are compared
   out->ranker.emplace(*out->runs_on, *shared.context.declared, out->stores.all, how);
   return out;
 }
 
 void add_shadow_sink(endpoint_context& context, request_sinks& to) {
-  to.push_back(std::make_unique<shadow_sink>(context));  // a reload may put a candidate beside any plan
+  to.push_back(std::make_unique<shadow_sink>(context));  // a reload may add a candidate to any plan
 }
 
 }  // namespace rankd::detail

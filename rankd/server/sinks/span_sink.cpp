@@ -23,13 +23,13 @@ auto system_time_of(braid::time_point then, const request_record& record) -> std
   return record.time + std::chrono::duration_cast<std::chrono::system_clock::duration>(then - record.begun);
 }
 
-/// Returns true for a request whose spans go to the collector. Strangers set flags as well: they must not fill the
-/// queue, nor the collector.
+/// Returns true for a request whose spans are sent to the collector. Strangers set flags as well, but must not fill the
+/// queue or the collector.
 auto is_exported(const request_record& record) noexcept -> bool {
   return record.is_known && record.trace && record.trace->is_sampled;
 }
 
-/// Adds the spans of the nodes that ran: those of the plan, or of its substitute.
+/// Adds the spans of the nodes that ran, in the plan or in its substitute.
 void add_node_spans(const served_request& request, std::vector<otlp_span>& out) {
   const request_record& record = request.record;
   const ranking& ranked = *request.ranked;
@@ -55,8 +55,8 @@ void add_node_spans(const served_request& request, std::vector<otlp_span>& out) 
   }
 }
 
-/// Returns the span of the request itself. What the audit must not have is not in a span either. That of a request of a
-/// batch has only its plan and what came of it: the call has the rest.
+/// Returns the span of the request itself. Values that the audit must not have are not in a span either. The span of a
+/// request of a batch has only its plan and its result: the span of the call has the rest.
 auto request_span(const served_request& request, const redaction& hidden) -> otlp_span {
   const request_record& record = request.record;
   const std::optional<endpoint> which = request.which;

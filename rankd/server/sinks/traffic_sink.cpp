@@ -1,4 +1,4 @@
-// rankd/server/sinks/traffic_sink.cpp: requests that are ranked, for the file of recorded traffic.
+// rankd/server/sinks/traffic_sink.cpp: writes ranked requests to the file of recorded traffic.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/server/detail/traffic_ask.hpp>
@@ -87,11 +87,11 @@ class traffic_sink final : public request_sink {
   }
 
  private:
-  /// Leaves out what must not be recorded. A request that had none of it is recorded as it came.
+  /// Leaves out what must not be recorded. A request without such values is recorded as it came.
   void redact(recorded_ask& out, const rank_request& asked, const bound_plan& plan) const {
     audited_request shown = audited(asked, *plan.declared, *hidden_);
     out.redacted = std::move(shown.redacted);
-    // Answers have these, whatever the request says.
+    // Answers contain these, whatever the request says.
     if (hidden_->hides("engine_request_id")) out.redacted.emplace_back("engine_request_id");
     const bool is_known = std::ranges::find(out.redacted, "experiments") != out.redacted.end();
     if (hidden_->hides("experiments") && plan.experiments != nullptr && !is_known)
