@@ -1,4 +1,4 @@
-// rankd/server/plan_changes.cpp: a library's operations, with a line in the log for each.
+// rankd/server/plan_changes.cpp: the operations of a library, each with a line in the log.
 #include <rankd/server/plan_changes.hpp>
 
 #include <optional>
@@ -74,7 +74,7 @@ auto plan_changes::refuse(std::string_view event, braid::diagnostics problems) -
   return std::unexpected(std::move(problems));
 }
 
-/// Registries first: the others name what these declare.
+/// Reads the registries first, because the others name what these declare.
 auto plan_changes::reload_plans() -> braid::checked<reload_report> {
   registry_change change{.next = of_->current()->declared(), .until_restart = {}};
   if (read_registries_) {

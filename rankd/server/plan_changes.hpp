@@ -1,4 +1,4 @@
-// rankd/server/plan_changes.hpp: changes of the plans that are served, counted and logged.
+// rankd/server/plan_changes.hpp: counts and logs changes of the served plans.
 #pragma once
 
 #include <rankd/engine/plans/plan_library.hpp>
@@ -21,13 +21,13 @@
 
 namespace rankd {
 
-/// How often the plans were read anew.
+/// How often the plans were reloaded.
 struct reload_counts {
   std::uint64_t done = 0;
-  std::uint64_t refused = 0;  ///< something was wrong with one of them, and the earlier ones go on
+  std::uint64_t refused = 0;  ///< something was wrong with one of them, and the earlier ones continue to serve
 };
 
-/// A line in the log for each diagnostic about each plan that a reload has left out, and for each warning.
+/// Logs a line for each diagnostic about each plan that a reload has left out, and for each warning.
 void log_findings(const serve_log& log, const reload_report& report);
 
 /// The operations of a library that an operator of the server may call; each is noted in the log. Threads: any.
@@ -37,30 +37,30 @@ class plan_changes {
   plan_changes(plan_library& of, std::filesystem::path folder, serve_log log)
       : of_(&of), folder_(std::move(folder)), log_(log) {}
 
-  /// What else is read anew when the plans are: it says what is wrong, or gives what puts the new in place, which is
-  /// called once the plans are right, too. It is called by the threads that reload, one at a time.
+  /// Reloads something else together with the plans: reports what is wrong, or returns a function that publishes the
+  /// new state, which is called once the plans are right, too. The threads that reload call it, one at a time.
   using reload_step = std::function<braid::checked<std::function<void()>>()>;
   void reload_with(reload_step step);
 
-  /// Where reloads get the budgets of the plans; without it these stay as they are. Called as the step is.
+  /// Sets how reloads get the budgets of the plans; without it the budgets do not change. Called as the step is.
   void budgets_by(std::function<braid::checked<plan_budgets>()> read);
 
-  /// The same of the experiments, of these registries.
+  /// The same for the experiments, with these registries.
   void experiments_by(std::function<braid::checked<experiment_set>(const registries&)> read);
 
-  /// Takes the plans that run beside others: gives what puts them in place once the plans are right, and says whether
-  /// they are others than before. Called as the step is.
+  /// Prepares plans that run as shadows: returns a function that publishes them once the plans are right, and returns
+  /// whether they have changed. Called as the step is.
   using shadow_step = std::function<braid::checked<std::function<bool()>>(std::vector<shadow_settings>)>;
-  /// Where reloads get these, and what takes them; without it they stay as they are.
+  /// Sets how reloads get the shadows, and what publishes them; without it they do not change.
   void shadows_by(std::function<braid::checked<std::vector<shadow_settings>>()> read, shadow_step take);
 
-  /// Where reloads get the registries, with which all plans are then bound again; it is given those of now.
+  /// Sets how reloads get the registries, to which all plans are then bound again; it receives the current ones.
   void registries_by(std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read);
 
-  /// What is done after each reload that took other registries, by a request or by a signal. Called as the step is.
+  /// Sets what is called after each reload with other registries, by a request or by a signal. Called as the step is.
   void after_registries(std::function<void()> done);
 
-  /// Those of `plan_library`. Where anything is wrong nothing changes, plans that the library leaves out excepted.
+  /// The operations of `plan_library`. If anything is wrong, nothing changes, except plans that the library leaves out.
   /// Blocks: on the disk, for `reload`.
   auto reload() -> braid::checked<reload_report>;
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
@@ -80,7 +80,7 @@ class plan_changes {
   plan_library* of_;
   std::filesystem::path folder_;
   serve_log log_;
-  std::mutex reloading_;  // held by one reload from its begin to its end
+  std::mutex reloading_;  // held by one reload from start to end
   // under it:
   reload_step step_;
   std::function<braid::checked<plan_budgets>()> read_budgets_;

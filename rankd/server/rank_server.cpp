@@ -1,4 +1,4 @@
-// rankd/server/rank_server.cpp: the loops of a server, their start and their end.
+// rankd/server/rank_server.cpp: starts and ends the loops of a server.
 #include <rankd/server/rank_server.hpp>
 
 #include <rankd/server/detail/shard.hpp>
@@ -20,11 +20,11 @@ struct rank_server::parts {
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::size_t serving = 0;   // loops that have not come to their end
+  std::size_t serving = 0;   // loops that have not ended
   bool reports_end = false;  // the starter of the server is notified
 
-  std::mutex renewing;  // held while loops are asked for contexts, and get new ones
-  bool ending = false;  // under it: the loops go away
+  std::mutex renewing;  // held while loops make and get new contexts
+  bool ending = false;  // the loops are being destroyed; under `renewing`
 
   auto listen() -> braid::result<void>;
   void shard_ended();
@@ -49,7 +49,7 @@ auto shares_of(const serve_options& options, std::size_t index) -> detail::shard
           .cache_entries = share(options.engine.cache.entries, options.loops, index)};
 }
 
-/// The page runs plans for any user: other machines may have it only where clients have tokens.
+/// The page runs plans for any user: other machines may use it only if clients have tokens.
 auto page_is_private(const serve_options& how) -> bool {
   if (how.tokens || !how.listen.is_ip()) return true;
   const std::string host = how.listen.host();
@@ -97,14 +97,14 @@ void rank_server::parts::shard_ended() {
   changed.notify_all();
 }
 
-/// Loops share a port by an option that lets any other server of this user share it, too. So it is asked for first
-/// without: a port that is taken is an error.
+/// Loops share a port by an option that lets any other server of this user share it, too. So the port is first opened
+/// without that option: a port in use is an error.
 auto rank_server::parts::listen() -> braid::result<void> {
   using detail::port_use;
   braid::socket_address at = shared.options.listen;
   const port_use port = shared.shards.size() > 1 ? port_use::shared : port_use::alone;
-  // No other process listens at a port that the shards will share. One that the system chooses stays taken until they
-  // do.
+  // Checks that no other process listens at a port that the shards will share. A port that the system chooses stays
+  // taken until they listen.
   braid::result<braid::stream_listener> probe;
   if (port == port_use::shared) {
     probe = braid::stream_listener::listen(*shared.shards.front()->context().loop, at, {.reuse_port = at.port() == 0});
@@ -170,7 +170,7 @@ rank_server::~rank_server() {
     const std::scoped_lock lock(parts_->renewing);
     parts_->ending = true;
   }
-  parts_->stop_shadows();  // early: their thread gets little time where much runs
+  parts_->stop_shadows();  // early, because their thread gets little time on a busy machine
   for (const auto& each : parts_->shared.shards) each->stop_runtime();
   if (const auto* candidates = parts_->shared.candidates())
     static_cast<void>(candidates->runs_on->shutdown(braid::shutdown_mode::drain));
@@ -208,7 +208,7 @@ auto rank_server::renew_shadows(std::vector<shadow_settings> next) -> braid::che
   return std::function<bool()>([all = parts_.get(), next = std::move(next), engine] {
     const std::scoped_lock alone(all->renewing);
     if (all->ending) return false;
-    // First: a request that finds a board asks for the engine.
+    // First, because a request that finds a board uses the engine.
     if (*engine != nullptr && all->shared.candidates() == nullptr) all->shared.run_candidates_on(std::move(*engine));
     return all->shared.shadows.replace(next);
   });

@@ -1,4 +1,4 @@
-// rankd/server/shard.cpp: the course of one loop of a server, from its start to its end, and its routes.
+// rankd/server/shard.cpp: runs one loop of a server, from its start to its end, and its routes.
 #include <rankd/server/detail/shard.hpp>
 
 #include <rankd/engine/detail/thrown_message.hpp>
@@ -24,7 +24,7 @@ auto server_options_of(const serve_options& options, shard_shares shares) -> bra
   return out;
 }
 
-/// Code and sentence of a request that comes to no handler.
+/// The code and message for a request that no handler accepts.
 struct refusal_message {
   std::string code;
   std::string message;
@@ -43,7 +43,7 @@ auto message_of(const braid::http_server::refusal& refusal, const braid::http_li
   }
 }
 
-/// The functions, the innermost first, in one field.
+/// Logs the functions, the innermost first, in one field.
 void log_stall(const serve_log& log, const braid::runtime::stall& what) {
   std::string stack;
   for (const std::string& each : what.functions) (stack += stack.empty() ? "" : " < ") += each;
@@ -120,7 +120,7 @@ auto shard::make_tls() -> braid::result<std::optional<braid::tls_context>> {
 }
 
 void shard::renew(shard_credentials next) {
-  // A loop that takes no posts has stopped already.
+  // A loop that accepts no posts has stopped already.
   static_cast<void>(braid::post(*context_.loop, [this, next = std::move(next)]() mutable {
     context_.tokens = std::move(next.tokens);
     if (context_.server && next.tls) context_.server->replace_tls(std::move(*next.tls));
@@ -128,7 +128,7 @@ void shard::renew(shard_credentials next) {
 }
 
 auto shard::serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void> {
-  // Also where the loop is stopped meanwhile.
+  // Called also if the loop is stopped meanwhile.
   struct end_call {
     shard* of;
     std::function<void()> fn;
@@ -147,7 +147,7 @@ void shard::begin_stop(braid::duration grace) {
   const auto stop = [](braid::http_server& server, braid::duration within) -> braid::task<void> {
     co_await server.stop(within);
   };
-  // A loop that takes no posts has stopped already.
+  // A loop that accepts no posts has stopped already.
   static_cast<void>(braid::post(*context_.loop, [this, grace, stop] {
     if (context_.server) context_.loop->spawn(stop(*context_.server, grace));
   }));
@@ -161,7 +161,7 @@ auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid:
   return {.type = std::string(json_type), .body = std::move(answer.body)};
 }
 
-/// Browsers add no token by themselves, so a server with tokens asks no further.
+/// Browsers add no token by themselves, so a server with tokens needs no further check.
 auto shard::admits(braid::http_exchange& x) -> bool {
   if (context_.tokens) return true;
   auto refusal = hosts_.refusal_of(x.request());
@@ -188,7 +188,7 @@ void shard::add_route(const route& added) {
     refuse_other_methods(added);
 }
 
-/// The router answers other methods by itself, and knows nothing of tokens.
+/// The router answers other methods by itself, without checking tokens.
 void shard::refuse_other_methods(const route& only) {
   braid::http_router::method_set allowed;
   allowed.add(only.method);

@@ -1,4 +1,4 @@
-// rankd/server/store_scrubber.cpp: the course of a scrub over several stores, and its pace.
+// rankd/server/store_scrubber.cpp: scrubs several stores in turn, and sets the pace.
 #include <rankd/server/store_scrubber.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -33,7 +33,7 @@ auto store_scrubber::step() -> scrub_step {
   const std::size_t at = next_;
   store& read = *targets_[at].reads;
   const scrub_step done = read.scrub(step_bytes);
-  // Without a byte there is nothing to read, or nothing any more: the next store.
+  // If no byte was read, there is nothing to read, or nothing more: the next store is next.
   if (done.ends_round || done.bytes == 0) next_ = (at + 1) % targets_.size();
 
   const std::string damage = read.damage();

@@ -29,14 +29,14 @@ struct scrub_pace {
 struct scrub_counts {
   std::string endpoint_id;
   std::uint64_t bytes = 0;
-  std::uint64_t rounds = 0;  ///< complete ones
+  std::uint64_t rounds = 0;  ///< complete rounds
   bool is_damaged = false;
 };
 
-/// A background scrub, as ZFS and Btrfs have it: a thread that reads all stores one after another, compares what it
-/// reads with the checksums, and begins anew. Damage is logged once (`store_corrupt`); the store itself answers no
-/// batch from then on. Stores that keep no files here are passed over. Threads: `counts` from any; all else from one at
-/// a time. Lifetime: the stores and the log outlive it.
+/// A background scrub, as in ZFS and Btrfs: a thread that reads all stores one after another, compares the bytes with
+/// the checksums, and begins again. Damage is logged once (`store_corrupt`); the store itself answers no batch from
+/// then on. Stores without local files are skipped. Threads: `counts` from any; all else from one at a time. Lifetime:
+/// the stores and the log outlive it.
 class store_scrubber {
  public:
   struct target {
@@ -44,7 +44,7 @@ class store_scrubber {
     store* reads = nullptr;
   };
 
-  /// How much is read at a time.
+  /// The number of bytes that are read at a time.
   static constexpr std::uint64_t step_bytes = std::uint64_t{1} << 20U;
 
   store_scrubber(std::vector<target> targets, serve_log log);
@@ -56,11 +56,11 @@ class store_scrubber {
   /// Starts the thread, which calls `step` from now on. Errors: no_runtime.
   auto start(scrub_pace pace) -> braid::checked<void>;
 
-  /// Reads one piece of one store; `ends_round` where that was the last piece of the last store.
+  /// Reads one piece of one store; sets `ends_round` if that was the last piece of the last store.
   /// Blocks: on the disk.
   auto step() -> scrub_step;
 
-  /// One for each store that was named.
+  /// One for each named store.
   [[nodiscard]] auto counts() const -> std::vector<scrub_counts>;
 
  private:
@@ -68,11 +68,11 @@ class store_scrubber {
 
   std::vector<target> targets_;
   serve_log log_;
-  std::size_t next_ = 0;  // of the targets; of the thread that steps
+  std::size_t next_ = 0;  // of the targets; used by the thread that steps
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<scrub_counts> counts_;  // under the mutex, as is what follows
+  std::vector<scrub_counts> counts_;  // this and the next members: under the mutex
   bool ending_ = false;
   std::optional<braid::thread> thread_;
 };
