@@ -1,5 +1,4 @@
-// rankd/server/studio/compiler_process.cpp: questions to a child process over its standard input, answers from its
-// output.
+// rankd/server/studio/compiler_process.cpp: sends questions to a child process and reads its answers.
 #include <rankd/server/studio/compiler_process.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -53,7 +52,7 @@ compiler_process::compiler_process(settings how) : how_(std::move(how)) {}
 compiler_process::~compiler_process() {
   if (on_ == nullptr) return;
   on_->run(end());
-  static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));  // what `close` has posted refers to this
+  static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));  // what `close` has posted refers to this object
 }
 
 auto compiler_process::end() -> braid::task<void> {
@@ -74,7 +73,7 @@ auto compiler_process::is_closed() const -> bool {
 void compiler_process::close() {
   const std::scoped_lock lock(closing_);
   is_closed_ = true;
-  // A question that waits for the process ends by that.
+  // This ends a question that waits for the process.
   if (on_ != nullptr) static_cast<void>(on_->post(kill()));
 }
 
@@ -83,7 +82,7 @@ void compiler_process::begin_anew() {
   is_outdated_ = true;
 }
 
-/// Whether the process is to end, once for each time that this was said.
+/// Whether the process must end; true once after `begin_anew`.
 auto compiler_process::was_outdated() -> bool {
   const std::scoped_lock lock(closing_);
   return std::exchange(is_outdated_, false);
@@ -108,7 +107,7 @@ auto compiler_process::ask(std::string question, const std::function<bool(const 
   return on_->run(ask_here(question, fits));
 }
 
-/// A process that was there before may have been killed meanwhile: then another one is asked.
+/// A process that already existed may have been killed meanwhile: then a new one is asked.
 auto compiler_process::ask_here(const std::string& question, const std::function<bool(const std::string&)>& fits)
     -> braid::task<braid::checked<std::string>> {
   for (;;) {

@@ -1,4 +1,4 @@
-// rankd/server/studio/draft_plans.cpp: questions about sources, and drafts that are bound like plans.
+// rankd/server/studio/draft_plans.cpp: asks the compiler about sources, and binds drafts like plans.
 #include <rankd/server/studio/draft_plans.hpp>
 
 #include <rankd/engine/plans/plan_graph.hpp>
@@ -17,7 +17,7 @@ using ordered = nlohmann::ordered_json;
 
 auto dumped(const ordered& what) -> std::string { return what.dump(-1, ' ', false, ordered::error_handler_t::replace); }
 
-/// The object that answers a question.
+/// Returns the object that answers a question.
 auto answer_of(compiler_process& compiler, std::uint64_t number, ordered question) -> braid::checked<ordered> {
   question["number"] = number;
   ordered answer;
@@ -26,7 +26,7 @@ auto answer_of(compiler_process& compiler, std::uint64_t number, ordered questio
     const auto repeated = answer.find("number");
     return answer.is_object() && repeated != answer.end() && *repeated == number;
   };
-  // Readers of lines may take more characters than the line feed for the end of one, so all is ASCII.
+  // Readers of lines may treat other characters than the line feed as the end of one, so the line is all ASCII.
   const auto line = compiler.ask(question.dump(-1, ' ', true, ordered::error_handler_t::replace), fits);
   if (!line) return std::unexpected(line.error());
   answer.erase("number");
@@ -36,7 +36,7 @@ auto answer_of(compiler_process& compiler, std::uint64_t number, ordered questio
   return refused(error->value("code", "compiler_failed"), error->value("message", "the compiler printed no reason"));
 }
 
-/// What the engine says of an artifact that the compiler has made. It has no place in the source.
+/// The engine's diagnostics about an artifact of the compiler. They have no place in the source.
 auto json_of(const braid::diagnostics& problems) -> ordered {
   ordered out = ordered::array();
   for (const braid::diagnostic& each : problems)
@@ -48,7 +48,7 @@ auto json_of(const braid::diagnostics& problems) -> ordered {
   return out;
 }
 
-/// An artifact as a plan; null, and why in place of `problems`, where the engine refuses it.
+/// Binds an artifact as a plan; returns null, and replaces `problems` by the reasons, if the engine refuses it.
 auto bound(const std::string& artifact, const std::string& name, const decltype(draft_plans::settings::bind)& bind,
            ordered& problems) -> plan_handle {
   auto made = bind(artifact, name);
@@ -143,7 +143,7 @@ auto draft_plans::browser_compiler() const -> std::shared_ptr<const std::string>
   return script_;
 }
 
-/// A question that was asked later may have its answer already, and what is outdated is dropped.
+/// A later question may have its answer already, and an outdated draft is dropped.
 void draft_plans::keep(const std::string& plan, std::uint64_t number, plan_handle made) {
   const std::scoped_lock lock(mutex_);
   if (number <= forgotten_) return;

@@ -1,4 +1,4 @@
-// rankd/server/studio/draft_plans.hpp: sources of plans, compiled and tried before they are saved.
+// rankd/server/studio/draft_plans.hpp: sources of plans that are compiled and tried before they are saved.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -18,17 +18,17 @@
 
 namespace rankd {
 
-/// Another value for the option that `[from, to)` of a text gives, in UTF-16 units.
+/// Another value for the option that `[from, to)` of a text sets, in UTF-16 units.
 struct option_change {
   std::string text;
   std::size_t from = 0;
   std::size_t to = 0;
-  std::string kind;  ///< how it is written, as the compiler says of each option
+  std::string kind;  ///< its notation, as the compiler reports it for each option
   std::string value;
 };
 
-/// The sources of a project's plans, by way of its compiler, and of each plan the draft that was compiled last. A draft
-/// is bound as the plan of its name, with that plan's budget; it lies in memory, and no request can name it.
+/// The sources of a project's plans, accessed through its compiler, and the last compiled draft of each plan. A draft
+/// is bound as the plan with its name, with that plan's budget; it stays in memory, and no request can name it.
 /// Threads: any. Lifetime: what `bind` uses outlives it.
 class draft_plans {
  public:
@@ -36,47 +36,49 @@ class draft_plans {
 
   struct settings {
     compiler_process::settings compiler = {};
-    /// Binds an artifact that was made of the source of a plan, to the registries of now; the second text is its name.
+    /// Binds an artifact that was compiled from the source of a plan, to the current registries; the second text is its
+    /// name.
     std::function<braid::checked<bound_plan>(const std::string&, const std::string&)> bind;
   };
 
   explicit draft_plans(settings how) : how_(std::move(how)), compiler_(how_.compiler) {}
 
-  /// `{file, text, digest}`. Blocks: as the next ones, until the compiler has answered. Errors: as the next ones, those
-  /// of `compiler_process::ask` and of the compiler, such as no_source.
+  /// Returns `{file, text, digest}`. Blocks: as the next functions, until the compiler has answered. Errors: as the
+  /// next functions, those of `compiler_process::ask` and of the compiler, such as no_source.
   auto source(const std::string& plan) -> braid::checked<std::string>;
   /// Compiles a text in place of the source: `{file, diagnostics, options, plan}`, where `plan` is the graph, or null.
-  /// Each diagnostic has a place in the text, or null; `options` says where the text gives options of nodes.
+  /// Each diagnostic has a place in the text, or null; `options` lists the places at which the text sets options of
+  /// nodes.
   auto compile(const std::string& plan, const std::string& text) -> braid::checked<std::string>;
-  /// The same of an artifact that a compiler elsewhere has made of such a text: `{diagnostics, plan}`.
+  /// Does the same for an artifact that a compiler elsewhere has made from such a text: `{diagnostics, plan}`.
   auto take(const std::string& plan, const std::string& artifact) -> braid::checked<std::string>;
-  /// What a compiler elsewhere reads to compile the plan; that compiler is `browser_compiler` from then on.
+  /// Returns what a compiler elsewhere reads to compile the plan; that compiler is `browser_compiler` from then on.
   auto project(const std::string& plan) -> braid::checked<std::string>;
   /// The compiler as a script for a worker of a browser; null until `project` was answered.
   [[nodiscard]] auto browser_compiler() const -> std::shared_ptr<const std::string>;
-  /// Writes the text as the source, and the artifact where it compiles: `{file, digest, diagnostics}`. Errors also:
-  /// source_changed where the source has another digest than that.
+  /// Writes the text as the source, and the artifact if it compiles: `{file, digest, diagnostics}`. Errors also:
+  /// source_changed if the source has another digest than `digest`.
   auto save(const std::string& plan, const std::string& text, const std::string& digest) -> braid::checked<std::string>;
-  /// What may stand at an offset of the text, in UTF-16 units: `{start, entries}`.
+  /// Returns the possible texts at an offset of the text, in UTF-16 units: `{start, entries}`.
   auto complete(const std::string& plan, const std::string& text, std::size_t offset) -> braid::checked<std::string>;
 
-  /// The characters of a text that give an option another value: `{from, to, insert}`. Errors also: not_an_option,
-  /// bad_value.
+  /// Returns the characters of a text that set an option to another value: `{from, to, insert}`. Errors also:
+  /// not_an_option, bad_value.
   auto change_option(const std::string& plan, const option_change& how) -> braid::checked<std::string>;
 
-  /// For the end of the server: what is asked, and will be, is refused.
+  /// Refuses pending and future questions. Called at shutdown.
   void close() { compiler_.close(); }
 
-  /// Drops all drafts, and asks a new compiler from now on: what it and they were made by is outdated.
+  /// Drops all drafts, and asks a new compiler from now on, because the current one and the drafts are outdated.
   void forget();
 
-  /// The draft that `compile` made last; null where there is none, or its text was wrong.
+  /// Returns the draft that `compile` made last; null if there is no draft, or its text was wrong.
   [[nodiscard]] auto find(std::string_view plan) const -> plan_handle;
 
  private:
   struct draft {
     std::uint64_t number = 0;  // of its question
-    plan_handle plan;          // null where its text was wrong
+    plan_handle plan;          // null if its text was wrong
   };
 
   auto next_number() -> std::uint64_t;
@@ -88,7 +90,7 @@ class draft_plans {
   std::uint64_t asked_ = 0;                           // under it: the number of the last question
   std::uint64_t forgotten_ = 0;                       // under it: drafts up to this one are outdated
   std::map<std::string, draft, std::less<>> drafts_;  // under it
-  std::shared_ptr<const std::string> script_;         // under it; of the compiler that is asked now
+  std::shared_ptr<const std::string> script_;         // under it; from the current compiler
 };
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/studio/plan_source.hpp: where a server finds the plan that a request names.
+// rankd/server/studio/plan_source.hpp: finds the plan that a request names.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -15,16 +15,16 @@
 
 namespace rankd {
 
-/// A plan that is known by its name, and can be run or not.
+/// A plan with a known name, which may be unable to run.
 struct known_plan {
   std::string name;
-  std::shared_ptr<const bound_plan> bound;  ///< null where it cannot be run
-  /// Why that is; with a plan that can be run, why its newest artifact was left out, which `list` alone shows.
+  std::shared_ptr<const bound_plan> bound;  ///< null if it cannot run
+  /// Why it cannot run; for a plan that can, why its newest artifact was left out, which only `list` reports.
   braid::diagnostics problems;
 };
 
-/// Plans by name. Threads: any, at any time. A plan that was given out lives for as long as it is held; what a
-/// request was begun with it ends with.
+/// Plans by name. Threads: any, at any time. A returned plan lives for as long as it is held; a request ends with the
+/// plan with which it began.
 class plan_source {
  public:
   plan_source() = default;
@@ -32,18 +32,18 @@ class plan_source {
   auto operator=(const plan_source&) -> plan_source& = delete;
   virtual ~plan_source() = default;
 
-  /// The plan of that name as it is now; nothing where there is none. Cost: on the way of each request.
+  /// Returns the current plan with that name; nothing if there is no such plan. Cost: called for each request.
   [[nodiscard]] virtual auto find(std::string_view name) const -> std::optional<known_plan> = 0;
-  /// A version of a plan that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
+  /// Returns a version of a plan that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
   [[nodiscard]] virtual auto find(std::string_view name, std::uint64_t version) const
       -> braid::checked<plan_handle> = 0;
   /// All plans, in the order of their names.
   [[nodiscard]] virtual auto list() const -> std::vector<known_plan> = 0;
-  /// By which requests are read that no plan runs for; null: by those of the server.
+  /// Returns the registries used to parse requests that no plan serves; null: the server's registries.
   [[nodiscard]] virtual auto declared() const -> std::shared_ptr<const registries> { return nullptr; }
 };
 
-/// Plans that stay as they are: each has one version, whose number is 1.
+/// Plans that never change: each has one version, whose number is 1.
 class fixed_plans final : public plan_source {
  public:
   explicit fixed_plans(std::vector<known_plan> plans);

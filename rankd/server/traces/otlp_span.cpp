@@ -1,4 +1,4 @@
-// rankd/server/traces/otlp_span.cpp: spans as OTLP's JSON.
+// rankd/server/traces/otlp_span.cpp: writes spans as OTLP's JSON.
 #include <rankd/server/traces/otlp_span.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -41,7 +41,7 @@ void append_attributes(std::string& out, const std::vector<std::pair<std::string
   append_json_list(out, all, [](std::string& to, const auto& each) { append_attribute(to, each.first, each.second); });
 }
 
-/// The digits of a span as `traceparent` has them.
+/// The digits of a span as in `traceparent`.
 auto span_digits(braid::trace_context of, std::uint64_t span) -> std::string {
   of.span_id = span;
   return of.traceparent().substr(36, 16);

@@ -1,4 +1,4 @@
-// rankd/server/traces/otlp_span.hpp: what a request did, as OpenTelemetry has it: spans, and OTLP's JSON of them.
+// rankd/server/traces/otlp_span.hpp: the spans of a request, as in OpenTelemetry, and their OTLP JSON.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -26,11 +26,11 @@ struct otlp_span {
   std::chrono::system_clock::time_point begin{};
   braid::duration took{};
   std::vector<std::pair<std::string_view, value>> attributes = {};  ///< names are literals
-  std::string error = {};  ///< why it failed; empty: it did not, as far as that is the server's fault
+  std::string error = {};  ///< why it failed; empty: it did not, or not through a fault of the server
 };
 
-/// An ExportTraceServiceRequest as OTLP over HTTP wants it in JSON: numbers of traces and spans in hexadecimal digits,
-/// times as strings of nanoseconds.
+/// Returns an ExportTraceServiceRequest in the JSON of OTLP over HTTP: numbers of traces and spans in hexadecimal
+/// digits, times as strings of nanoseconds.
 /// Source: OpenTelemetry Protocol 1.x, "JSON Protobuf Encoding"; opentelemetry/proto/trace/v1/trace.proto.
 [[nodiscard]] auto otlp_json(std::span<const otlp_span> spans) -> std::string;
 

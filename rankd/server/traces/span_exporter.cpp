@@ -1,4 +1,4 @@
-// rankd/server/traces/span_exporter.cpp: batches of spans, and what a collector answers to them.
+// rankd/server/traces/span_exporter.cpp: sends batches of spans, and handles the answers of a collector.
 #include <rankd/server/traces/span_exporter.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr auto max_retry_after = std::chrono::seconds(30);  // whatever the collector asks for
 
-/// What may be tried again. Source: OpenTelemetry Protocol, "OTLP/HTTP Response", retryable codes.
+/// Whether the call may be retried. Source: OpenTelemetry Protocol, "OTLP/HTTP Response", retryable codes.
 auto is_temporary(braid::http_status status) -> bool {
   using braid::http_status;
   return status == http_status::too_many_requests || status == http_status::bad_gateway ||
@@ -36,12 +36,12 @@ auto is_taken(const braid::result<braid::http_client::answer>& answer) -> bool {
   return answer && static_cast<int>(answer->status) / 100 == 2;
 }
 
-/// The largest answer of a collector in bytes. Answers have a number and a sentence.
+/// The largest answer of a collector in bytes. Answers contain a number and a sentence.
 constexpr std::uint64_t max_answer = std::uint64_t{64} << 10U;
 
-/// `partialSuccess.rejectedSpans` of an answer, which is a string or a number; 0 where it says nothing of that kind.
+/// Returns `partialSuccess.rejectedSpans` of an answer, which is a string or a number; 0 if it is absent.
 auto rejected_in(const std::string& body, std::size_t sent) -> std::size_t {
-  // What nests deeper is nothing that this reads, and a collector may send anything.
+  // Deeper values are never read here, and a collector may send anything.
   constexpr int max_depth = 4;
   const auto is_kept = [](int depth, nlohmann::json::parse_event_t /*event*/, nlohmann::json& /*value*/) {
     return depth <= max_depth;
@@ -58,7 +58,7 @@ auto rejected_in(const std::string& body, std::size_t sent) -> std::size_t {
   return std::min(number, sent);
 }
 
-/// Seconds that the collector asks to wait for; zero where it does not say.
+/// The seconds that the collector asks to wait for; zero if it does not say.
 auto asked_pause(const braid::result<braid::http_client::answer>& answer) -> braid::duration {
   if (!answer) return {};
   const auto field = answer->field("Retry-After");
@@ -68,13 +68,13 @@ auto asked_pause(const braid::result<braid::http_client::answer>& answer) -> bra
                                      max_retry_after);
 }
 
-/// As the log may have it: a query often is a key.
+/// Returns the URL for the log: the query often is a key.
 auto without_query(std::string_view url) -> std::string { return std::string(url.substr(0, url.find('?'))); }
 
 }  // namespace
 
-/// Questions for names, each on a thread of its own that holds all it touches. The system may take longer to answer
-/// than the exporter lives, and cannot be stopped: its caller can.
+/// Lookups of names, each on its own thread, which owns all it uses. The system may take longer to answer than the
+/// exporter lives, and cannot be stopped: its caller can.
 class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
  public:
   using answer = braid::result<braid::socket_address::list>;
@@ -83,7 +83,7 @@ class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
   explicit lookups(function ask) : ask_(std::move(ask)) {}
 
   /// Blocks: until the system answers, or `give_up`. Errors: errc::closed after that; those of the function;
-  /// std::system_error where there is no thread.
+  /// std::system_error if no thread can be created.
   auto find(const std::string& host) -> answer {
     const auto found = std::make_shared<std::optional<answer>>();
     std::thread([self = shared_from_this(), found, host] { self->answer_to(host, *found); }).detach();
@@ -93,7 +93,7 @@ class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
     return **found;
   }
 
-  /// Those that wait get no answer, nor do later ones.
+  /// Waiting and later calls of `find` get no answer.
   void give_up() {
     const std::scoped_lock lock(mutex_);
     given_up_ = true;
@@ -114,7 +114,7 @@ class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
   }
 
   const function ask_;
-  std::mutex mutex_;  // around what follows, and answers
+  std::mutex mutex_;  // guards the members below, and the answers
   std::condition_variable changed_;
   bool given_up_ = false;
 };
@@ -154,7 +154,7 @@ span_exporter::~span_exporter() {
 }
 
 auto span_exporter::samples(const braid::trace_context& first) const noexcept -> bool {
-  constexpr double all = 0x1p53;  // a double has all whole numbers up to there
+  constexpr double all = 0x1p53;  // a double represents all integers up to this
   return static_cast<double>(first.trace_id[1] >> 11U) < options_.share * all;
 }
 
@@ -178,7 +178,7 @@ auto span_exporter::is_ending() const -> bool {
   return ending_;
 }
 
-/// Those that came first, in whole requests.
+/// Returns the oldest spans, in whole requests.
 auto span_exporter::take_batch() -> spans {
   std::vector<spans> taken;
   {
@@ -201,7 +201,7 @@ void span_exporter::settle(std::size_t taken, std::size_t refused) {
   counts_.failed += refused;
 }
 
-/// Waits between batches that are not full, so that those of an idle server are few.
+/// Waits between batches that are not full, so that an idle server sends few of them.
 auto span_exporter::work() -> braid::task<void> {
   braid::resolver names(on_->io(), on_->blocking(),
                         {.lookup = [of = lookups_](const std::string& host) { return of->find(host); }});
@@ -210,7 +210,7 @@ auto span_exporter::work() -> braid::task<void> {
                                         .connect_timeout = options_.timeout,
                                         .names = &names});
   for (;;) {
-    const bool is_last = is_ending();  // before the batch: what comes later is not waited for
+    const bool is_last = is_ending();  // read before the batch: later spans are not waited for
     const spans batch = take_batch();
     if (batch.empty() && is_last) co_return;
     if (!batch.empty()) {
@@ -245,7 +245,7 @@ auto span_exporter::deliver(braid::http_client& client, const spans& batch) -> b
   }
 }
 
-/// Not longer than until the exporter ends.
+/// Waits no longer than until the exporter ends.
 auto span_exporter::pause(braid::duration span) -> braid::task<void> {
   const braid::time_point end = on_->io().now() + span;
   while (on_->io().now() < end && !is_ending())

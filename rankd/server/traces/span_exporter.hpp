@@ -1,4 +1,4 @@
-// rankd/server/traces/span_exporter.hpp: sends spans to a collector, by OTLP over HTTP, beside the loops that serve.
+// rankd/server/traces/span_exporter.hpp: sends spans to a collector, by OTLP over HTTP, on its own thread.
 #pragma once
 
 #include <rankd/server/traces/otlp_span.hpp>
@@ -25,46 +25,47 @@
 namespace rankd {
 
 struct span_export_options {
-  std::string url;             ///< of the collector; without a path `/v1/traces` is meant
+  std::string url;             ///< of the collector; without a path: `/v1/traces`
   double share = 1;            ///< of the traces that begin here
-  std::size_t queue = 16'384;  ///< spans that wait; of more, those of whole requests are dropped
-  std::size_t batch = 512;     ///< spans in one call, or those of one request
-  braid::duration interval = std::chrono::milliseconds(200);  ///< between two looks at the queue
+  std::size_t queue = 16'384;  ///< spans that wait; when it is full, the spans of whole requests are dropped
+  std::size_t batch = 512;     ///< spans in one call, or the spans of one request
+  braid::duration interval = std::chrono::milliseconds(200);  ///< between two checks of the queue
   braid::duration timeout = std::chrono::seconds(5);          ///< of a call
   unsigned attempts = 4;                                      ///< to deliver a batch
-  braid::duration retry_after = std::chrono::seconds(1);  ///< before the second one; twice as long before each further
-  braid::duration last_words = std::chrono::seconds(2);   ///< for what waits when the exporter ends
-  /// Gives the addresses of the collector's name, on a thread of its own, which may outlive the exporter.
+  /// before the second attempt; doubled before each further one
+  braid::duration retry_after = std::chrono::seconds(1);
+  braid::duration last_words = std::chrono::seconds(2);  ///< time for the waiting spans when the exporter ends
+  /// Returns the addresses of the collector's name, on its own thread, which may outlive the exporter.
   std::function<braid::result<braid::socket_address::list>(const std::string&)> lookup = &braid::detail::lookup_host;
 };
 
-/// What became of spans. A span is in one of these numbers.
+/// The fate of spans. Each span is in one of these numbers.
 struct span_counts {
   std::uint64_t exported = 0;
   std::uint64_t dropped = 0;  ///< because the queue was full
-  std::uint64_t failed = 0;   ///< the collector did not take them
-  std::uint64_t queued = 0;   ///< or being sent
+  std::uint64_t failed = 0;   ///< the collector did not accept them
+  std::uint64_t queued = 0;   ///< waiting or being sent
 };
 
-/// The URL that is called for that of an option. Errors: errc::bad_url for what is none.
+/// Returns the URL to call for the URL in an option. Errors: errc::bad_url for an invalid URL.
 [[nodiscard]] auto collector_url(std::string_view text) -> braid::result<std::string>;
 
-/// A queue, and a thread that empties it into a collector. One that is slow, dead or refuses delays no request: the
-/// queue fills up, and what does not fit is dropped and counted. Failures are logged (`collector_failed`), once until a
-/// batch is taken again. Threads: any. Lifetime: the log outlives it.
+/// A queue, and a thread that empties it into a collector. A collector that is slow, dead or refuses delays no request:
+/// the queue fills up, and spans that do not fit are dropped and counted. Failures are logged (`collector_failed`),
+/// once until a batch is accepted again. Threads: any. Lifetime: the log outlives it.
 class span_exporter {
  public:
   /// Errors: no_runtime; bad_url.
   static auto start(span_export_options options, serve_log log) -> braid::checked<std::unique_ptr<span_exporter>>;
-  /// Sends what waits, for `last_words` at most. A lookup that is under way then is left behind.
+  /// Sends the waiting spans, for `last_words` at most. A lookup that still runs then is abandoned.
   ~span_exporter();
   span_exporter(const span_exporter&) = delete;
   auto operator=(const span_exporter&) -> span_exporter& = delete;
 
-  /// Whether a trace that begins here is among those that are exported: by its number, so that all servers with the
-  /// same share decide alike. Cost: a comparison.
+  /// Whether a trace that begins here is exported: decided by its number, so that all servers with the same share
+  /// decide alike. Cost: a comparison.
   [[nodiscard]] auto samples(const braid::trace_context& first) const noexcept -> bool;
-  /// Takes the spans of one request, or drops all of them. Blocks: for an uncontended lock.
+  /// Queues the spans of one request, or drops all of them. Blocks: for an uncontended lock.
   void add(std::vector<otlp_span> of_request);
 
   [[nodiscard]] auto counts() const -> span_counts;
@@ -86,9 +87,9 @@ class span_exporter {
   const span_export_options options_;
   const serve_log log_;
   const std::shared_ptr<lookups> lookups_;
-  bool is_reported_ = false;  // that the collector fails; of the loop
+  bool is_reported_ = false;  // a failure of the collector is logged; used by the loop
 
-  mutable std::mutex mutex_;  // around what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::deque<spans> waiting_;
   span_counts counts_;
   bool ending_ = false;
