@@ -1,4 +1,4 @@
-// rankd/server/traffic/http_load.cpp: requests over HTTP, by the library's own client.
+// rankd/server/traffic/http_load.cpp: sends requests over HTTP with the library's own client.
 #include <rankd/server/traffic/http_load.hpp>
 
 #include <rankd/engine/engine.hpp>

@@ -1,5 +1,5 @@
-// rankd/server/traffic/open_http_load.cpp: requests over HTTP, each at its time, whether those before were answered or
-// not.
+// rankd/server/traffic/open_http_load.cpp: sends requests over HTTP, each at its time, whether earlier ones were
+// answered or not.
 #include <rankd/server/traffic/http_load.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -38,11 +38,11 @@ struct arrival {
 
 struct heard {
   braid::http_status status{};
-  bool has_retry_after = false;  // to come again
-  bool stays = false;            // the connection
+  bool has_retry_after = false;  // the answer says when to retry
+  bool stays = false;            // the connection stays open
 };
 
-/// A connection that is made when it is wanted, and anew after an error.
+/// A connection that is made when it is needed, and again after an error.
 class line {
  public:
   line(braid::loop& on, const braid::socket_address& to) : on_(&on), to_(to) {}
@@ -81,7 +81,7 @@ class line {
     }
   }
 
-  /// Sets `whole` to the size of the answer. Our servers say how long their answers are.
+  /// Sets `whole` to the size of the answer. Our servers send the length of their answers.
   auto take_head(std::size_t& whole) const -> heard {
     const braid::http_response_head& head = parser_.head();
     whole = parser_.size() + head.body.length;
@@ -98,7 +98,7 @@ class line {
   std::array<std::byte, 8192> room_;
 };
 
-/// All on one loop.
+/// Runs everything on one loop.
 class open_load {
  public:
   open_load(braid::loop& on, const braid::socket_address& to, const std::vector<std::string>& texts,
@@ -114,9 +114,9 @@ class open_load {
       co_await std::move(all);
     };
     braid::task<void> whole = braid::with_scope(std::ref(start));
-    // The last one may be sent so late, and then has so long for its answer.
+    // The last request may be sent this late, and then has this long for its answer.
     auto limited = braid::with_deadline(ends_at_ + 2 * how_->patience, std::move(whole));
-    static_cast<void>(co_await std::move(limited));  // what is not answered by then has failed
+    static_cast<void>(co_await std::move(limited));  // requests without an answer by then have failed
     while (const std::optional<arrival> left = due_.try_receive()) seen_->unsent += left->due >= counts_from_ ? 1 : 0;
   }
 
@@ -181,7 +181,7 @@ class open_load {
   braid::channel<arrival> due_;
 };
 
-/// The requests as they go over the wire.
+/// The bytes of the requests on the wire.
 auto texts_of(const http_load_address& at, const braid::http_url& url, std::span<const std::string> requests)
     -> std::vector<std::string> {
   std::string head = "POST /v1/rank HTTP/1.1\r\nHost: " + url.host + "\r\nContent-Type: application/json\r\n";

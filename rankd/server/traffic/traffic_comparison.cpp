@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_comparison.cpp: recorded requests, each run by two plans.
+// rankd/server/traffic/traffic_comparison.cpp: runs recorded requests with two plans.
 #include <rankd/server/traffic/traffic_comparison.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::size_t requests_of_runner = 128;                    // that wait together
 constexpr std::size_t max_waiting_bytes = std::size_t{64} << 20U;  // of them
-constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);     // the record says which ones were too old
+constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);     // the record says which cursors were too old
 
-/// The plan and its substitute without limits of time: a comparison takes the time that it takes.
+/// The plan and its substitute without limits of time: a comparison may take any time.
 auto without_limits(const bound_plan& plan) -> std::shared_ptr<const bound_plan> {
   bound_plan copy = plan;
   copy.budget = {.rows = plan.budget.rows, .bytes = plan.budget.bytes};
@@ -42,7 +42,7 @@ auto summary_of(const ranking& answer) -> compared_answer {
   return {.code = answer.error ? answer.error->code : "ok", .candidates = answer.error ? 0 : answer.rows.size()};
 }
 
-/// Whether reads of one project mean the same in the other, where endpoints are numbers.
+/// Whether reads of one project mean the same in the other, because endpoints are numbers in them.
 auto have_same_endpoints(const registries& recorded, const registries& ours) -> bool {
   return recorded.id_type() == ours.id_type() &&
          std::ranges::equal(recorded.endpoints(), ours.endpoints(), [](const auto& one, const auto& other) {
@@ -53,13 +53,13 @@ auto have_same_endpoints(const registries& recorded, const registries& ours) -> 
 
 }  // namespace
 
-/// A thread with what it runs plans on. The engine is used by the last tasks of the runtime.
+/// A thread with what it needs to run plans. The last tasks of the runtime use the engine.
 struct traffic_comparison::runner {
   std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;
 };
 
-/// A request as it was recorded.
+/// A recorded request.
 struct traffic_comparison::question {
   std::uint64_t place = 0;
   std::uint64_t number = 0;
@@ -72,7 +72,7 @@ struct traffic_comparison::question {
   std::string reads;
 };
 
-/// What came of it.
+/// The result of a question.
 struct traffic_comparison::outcome {
   std::string unusable;
   std::string missing;
@@ -189,7 +189,7 @@ auto traffic_comparison::take_request(std::string_view content) -> braid::checke
   return {};
 }
 
-/// The next requests are read while these run.
+/// Runs these requests while the next ones are read.
 void traffic_comparison::run_waiting() {
   collect();
   running_ = std::exchange(waiting_, {});
@@ -278,7 +278,7 @@ auto traffic_comparison::compare(runner& on, const question& of, outcome& out) -
   out.after = summary_of(after);
 }
 
-/// Each plan reads the record from its beginning: what is there several times was another answer each time.
+/// Each plan reads the record from its beginning: repeated reads in it had different answers.
 auto traffic_comparison::answer(runner& on, std::shared_ptr<const bound_plan> plan, rank_request request,
                                 const question& of, outcome& out) -> braid::task<ranking> {
   const auto reads = replayed_reads::parse(of.reads, *how_.declared, how_.live);
@@ -299,8 +299,8 @@ auto traffic_comparison::answer(runner& on, std::shared_ptr<const bound_plan> pl
   co_return result;
 }
 
-/// Both answers again, and then with what became of the ids that moved. The keys stay those that the request asks for:
-/// with others the plans would read what the record does not hold.
+/// Computes both answers again, with what became of the ids that moved. The keys stay those that the request asks for:
+/// with others the plans would read values that are not in the record.
 auto traffic_comparison::explain(runner& on, kept& of) -> braid::task<void> {
   auto request =
       parse_request(of.asked.text, *how_.declared, {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});

@@ -1,5 +1,4 @@
-// rankd/server/traffic/traffic_comparison.hpp: two plans run for recorded requests, and their answers held against each
-// other.
+// rankd/server/traffic/traffic_comparison.hpp: runs two plans for recorded requests, and compares their answers.
 #pragma once
 
 #include <rankd/engine/explain/answer_comparison.hpp>
@@ -28,39 +27,39 @@
 
 namespace rankd {
 
-/// One answer of a request that was compared.
+/// One of the two answers to a compared request.
 struct compared_answer {
-  std::string code = {};  ///< `ok`, or that of the error
+  std::string code = {};  ///< `ok`, or the code of the error
   std::size_t candidates = 0;
 };
 
 /// A request whose answers differ.
 struct changed_request {
-  std::uint64_t place = 0;   ///< among all requests that were taken, from 0
-  std::uint64_t number = 0;  ///< of its record
-  std::string record;        ///< the name of that
+  std::uint64_t place = 0;   ///< among all requests that were read, from 0
+  std::uint64_t number = 0;  ///< in its record
+  std::string record;        ///< the name of the record
   std::string request_id;
   answer_verdict verdict;
   compared_answer before;
   compared_answer after;
   std::size_t moved = 0;             ///< ids that moved, in all
-  std::vector<moved_id> moves = {};  ///< of these those that are explained
+  std::vector<moved_id> moves = {};  ///< the explained ones among these
 };
 
-/// What was seen of all requests.
+/// The differences over all requests.
 struct traffic_differences {
-  std::uint64_t requests = 0;                             ///< to the plan in question
+  std::uint64_t requests = 0;                             ///< to the plan that is compared
   std::uint64_t others = 0;                               ///< to other plans
-  std::uint64_t redacted = 0;                             ///< that the record holds in part
-  std::uint64_t unusable = 0;                             ///< that cannot be read
-  std::uint64_t not_recorded = 0;                         ///< for which a plan reads what the record does not hold
-  std::string first_not_recorded = {};                    ///< what that was
-  std::uint64_t live_batches = 0;                         ///< that live stores were asked
-  std::array<std::uint64_t, answer_changes> by_change{};  ///< of the others
-  std::uint64_t answered = 0;                             ///< of these, by both plans: an error has no overlap
-  double overlap = 0;                                     ///< the sum over all that were answered by both
-  double rbo = 0;                                         ///< the same
-  std::vector<changed_request> changed = {};              ///< the most changed ones, first by `rbo`
+  std::uint64_t redacted = 0;                             ///< only partly recorded
+  std::uint64_t unusable = 0;                             ///< cannot be read
+  std::uint64_t not_recorded = 0;                         ///< a plan reads what is not in the record
+  std::string first_not_recorded = {};                    ///< the first such read
+  std::uint64_t live_batches = 0;                         ///< sent to live stores
+  std::array<std::uint64_t, answer_changes> by_change{};  ///< for the other requests
+  std::uint64_t answered = 0;                 ///< of these, those that both plans answered: an error has no overlap
+  double overlap = 0;                         ///< the sum over all requests that both answered
+  double rbo = 0;                             ///< the same
+  std::vector<changed_request> changed = {};  ///< the most changed requests, first by `rbo`
 
   [[nodiscard]] auto count(answer_change change) const noexcept -> std::uint64_t {
     return by_change[static_cast<std::size_t>(change)];
@@ -69,17 +68,17 @@ struct traffic_differences {
   [[nodiscard]] auto different() const noexcept -> std::uint64_t { return compared() - count(answer_change::equal); }
 };
 
-/// Takes the frames of recorded traffic in their order, and runs two plans for the requests to one plan, from what
-/// these read. No deadline counts, and no time limit of a node: the answers depend on the requests alone. Several
-/// threads run requests; what comes of it does not depend on how many. Threads: one at a time.
+/// Reads the frames of recorded traffic in their order, and runs two plans for the requests to one plan, with the
+/// recorded reads. No deadline counts, and no time limit of a node: the answers depend only on the requests. Several
+/// threads run requests; the result does not depend on their number. Threads: one at a time.
 class traffic_comparison {
  public:
   struct settings {
     const registries* declared = nullptr;
     std::shared_ptr<const bound_plan> before;
     std::shared_ptr<const bound_plan> after;
-    std::string recorded_plan;     ///< whose requests are run
-    store_list live = nullptr;     ///< asked for what the record does not hold; null: nothing is
+    std::string recorded_plan;     ///< the plan whose requests are run
+    store_list live = nullptr;     ///< stores for reads that are not in the record; null: there are none
     std::size_t depth = 10;        ///< of `overlap_at`
     std::size_t max_changed = 20;  ///< requests that are listed and explained
     unsigned workers = 0;          ///< threads; 0: as many as the machine grants
@@ -94,14 +93,14 @@ class traffic_comparison {
   /// Begins another record. Its project frame comes next.
   void begin(std::string record);
 
-  /// Errors: not_traffic for a frame that cannot be read, or before that of the project; other_endpoints for a record
-  /// of a project with others than ours; those of `recorded_world::make`.
+  /// Errors: not_traffic for a frame that cannot be read, or comes before that of the project; other_endpoints for a
+  /// record of a project with other endpoints than ours; those of `recorded_world::make`.
   auto take(const traffic_reader::frame& frame) -> braid::checked<void>;
 
-  /// Runs what is left, and explains the most changed requests. To be called once, at the end.
+  /// Runs the remaining requests, and explains the most changed ones. Call it once, at the end.
   auto finish() -> traffic_differences;
 
-  /// The plans of the records, by how many requests each has.
+  /// The plans of the records, with the number of requests of each.
   [[nodiscard]] auto plans() const noexcept -> const std::map<std::string, std::uint64_t, std::less<>>& {
     return plans_;
   }
@@ -136,18 +135,18 @@ class traffic_comparison {
   std::map<std::uint32_t, std::string> names_;  // of the plans of this record, by number
   std::uint64_t next_number_ = 0;               // of this record
   std::uint64_t taken_ = 0;                     // of this record
-  std::uint64_t lost_ = 0;                      // by earlier records
+  std::uint64_t lost_ = 0;                      // in earlier records
   std::uint64_t next_place_ = 0;
   std::map<std::string, std::uint64_t, std::less<>> plans_;
   std::vector<question> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::vector<question> running_;
-  std::vector<outcome> outcomes_;          // of these
-  braid::atomic<std::size_t> begun_{0};    // of these; written by the loops of the runners
+  std::vector<outcome> outcomes_;          // of these questions
+  braid::atomic<std::size_t> begun_{0};    // questions that were begun; written by the loops of the runners
   std::vector<braid::future<void>> ends_;  // of the runners
   std::vector<kept> kept_;                 // the most changed requests, in order
   traffic_differences found_;
-  std::vector<std::unique_ptr<runner>> runners_;  // goes first: what they run uses all of the above
+  std::vector<std::unique_ptr<runner>> runners_;  // destroyed first: what they run uses all of the above
 };
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_file.cpp: frames written and read.
+// rankd/server/traffic/traffic_file.cpp: writes and reads frames.
 #include <rankd/server/traffic/traffic_file.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -212,7 +212,8 @@ auto traffic_reader::read(source from) -> braid::checked<traffic_reader> {
   return made;
 }
 
-/// Whether there are so many bytes. Takes no more memory than there is in the file, whatever a frame says of itself.
+/// Reads this many bytes; returns false if there are fewer. Allocates no more memory than the file has bytes, whatever
+/// a frame says.
 auto traffic_reader::fill(std::size_t bytes) -> bool {
   while (bytes_.size() < bytes) {
     const std::size_t before = bytes_.size();

@@ -19,13 +19,13 @@ namespace rankd {
 
 // A file begins with `traffic_head`; its number is the version of all that follows. A frame is the length of its
 // content and the CRC-32C of its kind and content, 4 bytes each, the lowest first; its kind, one byte; its content, as
-// packed_writer writes it. A frame that a crash has cut off is the last one, and is left out.
+// packed_writer writes it. A frame that a crash has cut off is the last one, and is ignored.
 
 inline constexpr std::string_view traffic_head = "rankd traffic 1\n";
 inline constexpr std::size_t frame_head = 9;
 inline constexpr std::size_t max_frame = std::size_t{64} << 20U;
 
-/// Numbers of a format: they keep their meaning. Readers pass over kinds that they do not know.
+/// Numbers of a format: they keep their meaning. Readers skip unknown kinds.
 enum class frame_kind : std::uint8_t { project = 1, plan = 2, request = 3 };
 
 /// A file of a project, or a model.
@@ -34,65 +34,65 @@ struct recorded_text {
   std::string text;
 };
 
-/// What all plans were bound to.
+/// The project to which all plans were bound.
 struct recorded_project {
   std::string version;  ///< of the program that recorded
   std::string environment;
   std::vector<recorded_text> registry;  ///< files of the folder of registries
   std::vector<recorded_text> digests;   ///< of the registries, by their names
-  std::chrono::seconds cursor_age{0};   ///< of the pages of plans; 0: plans give none
+  std::chrono::seconds cursor_age{0};   ///< of the pages of plans; 0: plans have no pages
 };
 
-/// One version of a plan, with all that it was made from.
+/// One version of a plan, with everything that it was made from.
 struct recorded_plan {
-  std::uint32_t number = 0;  ///< of the file, from 1 on
+  std::uint32_t number = 0;  ///< in the file, from 1 on
   std::string name;
   std::string digest;
   std::string artifact;
   std::vector<recorded_text> models;
   std::optional<std::uint64_t> max_rows;         ///< of its budget
   std::optional<std::uint64_t> max_bytes;        ///< the same
-  std::string experiments;                       ///< experiments.toml; empty: none runs for the plan
+  std::string experiments;                       ///< experiments.toml; empty: no experiment runs for the plan
   std::chrono::seconds experiments_at{0};        ///< since 1970: when they were looked up
-  std::optional<std::uint32_t> substitute = {};  ///< the plan that stands in for it
+  std::optional<std::uint32_t> substitute = {};  ///< its substitute
 };
 
-/// One request that was ranked. Lifetime: that of what its texts point to.
+/// One request that was ranked. Lifetime: that of the bytes its texts point to.
 struct recorded_request {
-  std::uint64_t number = 0;  ///< from 0 on, those included that were lost
+  std::uint64_t number = 0;  ///< from 0 on, including lost requests
   std::uint32_t plan = 0;    ///< a number of `recorded_plan`
   std::chrono::milliseconds time{0};
-  std::string_view head_id;  ///< X-Request-Id, or that and its place in a batch; empty where it came without
+  std::string_view head_id;  ///< X-Request-Id, or that and its place in a batch; empty if it came without
   std::string_view request_id;
-  std::string_view text;                        ///< the bytes of the request; of a redacted one what may be shown
-  std::string_view code;                        ///< `ok`, or that of the error
-  bool is_timed = false;                        ///< the answer says that time ran out
-  std::vector<std::string_view> redacted = {};  ///< names; where there are any, reads and answer are empty
-  std::string_view reads;                       ///< as `read_recorder` gives them
+  std::string_view text;  ///< the bytes of the request; the part that may be shown if it is redacted
+  std::string_view code;  ///< `ok`, or the code of the error
+  bool is_timed = false;  ///< the answer says that time ran out
+  std::vector<std::string_view> redacted = {};  ///< names; if there are any, reads and answer are empty
+  std::string_view reads;                       ///< as `read_recorder` returns them
   std::string_view answer;                      ///< one line of JSON, without an explanation
 };
 
-/// Frames without a checksum, which `seal_frame` adds. The number and the plan of a request are set by
-/// `number_request`.
+/// Return frames without a checksum, which `seal_frame` adds. `number_request` sets the number and the plan of a
+/// request.
 [[nodiscard]] auto frame_of(const recorded_project& project) -> std::string;
 [[nodiscard]] auto frame_of(const recorded_plan& plan) -> std::string;
 [[nodiscard]] auto frame_of(const recorded_request& request) -> std::string;
-/// The same in the place of what `out` has.
+/// The same, replacing the contents of `out`.
 void write_frame(std::string& out, const recorded_request& request);
 void number_request(std::span<char> frame, std::uint64_t number, std::uint32_t plan) noexcept;
 void seal_frame(std::span<char> frame) noexcept;
 
-/// The content of a frame; nothing for bytes that are none of its kind.
+/// Return the content of a frame; nothing for bytes of another kind.
 [[nodiscard]] auto read_project(std::string_view content) -> std::optional<recorded_project>;
 [[nodiscard]] auto read_plan(std::string_view content) -> std::optional<recorded_plan>;
 [[nodiscard]] auto read_request(std::string_view content) -> std::optional<recorded_request>;
 
-/// Reads the frames of a file, one after the other, up to its end or to what is no whole frame.
+/// Reads the frames of a file, one after the other, up to its end or to the first damaged or partial frame.
 class traffic_reader {
  public:
   struct frame {
     frame_kind kind{};
-    std::string_view content;  ///< until the next one is read
+    std::string_view content;  ///< valid until the next frame is read
   };
   /// How a file ends.
   enum class end : std::uint8_t {
@@ -100,18 +100,18 @@ class traffic_reader {
     torn,     ///< within a frame: the program was killed, or still writes
     damaged,  ///< at a frame whose checksum is wrong
   };
-  /// Fills bytes, from the first on, and gives how many; 0 at the end.
+  /// Fills bytes, from the first on, and returns their number; 0 at the end.
   using source = std::function<std::size_t(std::span<char> into)>;
 
   /// Errors: unreadable_file; not_traffic for a file of another kind or version.
   static auto open(const std::filesystem::path& file) -> braid::checked<traffic_reader>;
-  /// The same of other bytes. Errors: not_traffic.
+  /// The same for other bytes. Errors: not_traffic.
   static auto read(source from) -> braid::checked<traffic_reader>;
 
-  /// Nothing at the end. Blocks: on the disk.
+  /// Returns nothing at the end. Blocks: on the disk.
   auto next() -> std::optional<frame>;
 
-  /// How the file ends. Requires that `next` has given nothing.
+  /// How the file ends. Requires that `next` has returned nothing.
   [[nodiscard]] auto how_it_ends() const noexcept -> end { return end_; }
   /// The bytes of the head and of the frames that were read.
   [[nodiscard]] auto position() const noexcept -> std::uint64_t { return position_; }
@@ -126,7 +126,7 @@ class traffic_reader {
   end end_ = end::whole;
 };
 
-/// What is no file of recorded traffic, or a broken one.
+/// Returns the error for a file that is not recorded traffic, or is broken.
 auto not_traffic(std::string message) -> std::unexpected<braid::diagnostics>;
 
 }  // namespace rankd

@@ -1,5 +1,4 @@
-// rankd/server/traffic/traffic_findings.hpp: files of recorded traffic given to a comparison of two plans, and what it
-// finds.
+// rankd/server/traffic/traffic_findings.hpp: compares two plans on files of recorded traffic, and reports what differs.
 #pragma once
 
 #include <rankd/engine/explain/moved_ids.hpp>
@@ -24,36 +23,36 @@ struct read_record {
   std::uint64_t position = 0;
 };
 
-/// What came of a comparison of two plans on recorded traffic.
+/// The result of a comparison of two plans on recorded traffic.
 struct traffic_findings {
-  std::string plan;  ///< whose requests were run
+  std::string plan;  ///< the plan whose requests were run
   std::size_t depth = 0;
   std::vector<read_record> records;
   std::uint64_t lost = 0;  ///< requests, when they were recorded
   traffic_differences found;
 };
 
-/// The files among these places, and the NAME.rec of the folders among them, in the order of their names.
-/// Errors: no_records for a folder that holds none.
+/// Returns the files among these places, and the NAME.rec of the folders among them, in the order of their names.
+/// Errors: no_records for a folder without records.
 auto list_records(const std::vector<std::filesystem::path>& places)
     -> braid::checked<std::vector<std::filesystem::path>>;
 
-/// Called with the bytes that were read, and those of all files. False: the comparison is given up.
+/// Called with the bytes that were read, and those of all files. If it returns false, the comparison stops.
 using traffic_progress = std::function<bool(std::uint64_t done, std::uint64_t all)>;
 
 /// Runs both plans for the requests in these files. Blocks: as long as it runs. Errors: those of `traffic_reader::open`
-/// and `traffic_comparison`; unknown_plan where no recorded request is for the plan in question; comparison_stopped
-/// where `progress` says so.
+/// and `traffic_comparison`; unknown_plan if no recorded request is for the plan that is compared; comparison_stopped
+/// if `progress` returns false.
 auto compare_on_records(const std::vector<std::filesystem::path>& files, traffic_comparison::settings how,
                         const traffic_progress& progress) -> braid::checked<traffic_findings>;
 
 /// Returns a mean over the requests that both plans have answered, or 0 if there is none.
 [[nodiscard]] auto mean_of(double sum, const traffic_differences& of) -> double;
 
-/// One object on one line, without a line feed: the member `traffic` of `rankd diff A B --traffic REC --json`.
+/// Returns one object on one line, without a line feed: the member `traffic` of `rankd diff A B --traffic REC --json`.
 [[nodiscard]] auto to_json(const traffic_findings& of) -> std::string;
 
-/// An array of `{id, was, is, node, why}`.
+/// Returns an array of `{id, was, is, node, why}`.
 [[nodiscard]] auto to_json(const std::vector<moved_id>& moves) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_replay.hpp: runs recorded requests again, on nothing but what was recorded.
+// rankd/server/traffic/traffic_replay.hpp: runs recorded requests again, using only what was recorded.
 #pragma once
 
 #include <rankd/engine/engine.hpp>
@@ -21,33 +21,33 @@
 
 namespace rankd {
 
-/// What came of running a request again.
+/// The result of running a request again.
 enum class replay_result : std::uint8_t {
   equal,      ///< the same bytes
   different,  ///< other bytes
-  missing,    ///< other bytes, and something was read that the record does not hold; or not run, for lack of that
+  missing,    ///< other bytes, and a read was not in the record; or not run, because of that
   timed,      ///< not run: time had run out, and a replay has other times
   redacted,   ///< not run: part of the request is not recorded
   unusable,   ///< not run: the record has no such plan, or the request cannot be read
 };
 
 struct replayed_request {
-  std::uint64_t number = 0;  ///< of the record, from 0 on
+  std::uint64_t number = 0;  ///< in the record, from 0 on
   std::string request_id;
   std::string plan;
   replay_result result = replay_result::unusable;
-  std::string recorded;  ///< the answer then, and now; empty where the request was not run
+  std::string recorded;  ///< the answer then, and now; empty if the request was not run
   std::string replayed;
   std::string why;  ///< a sentence for `missing`, `timed`, `redacted` and `unusable`
 };
 
-/// Takes the frames of a file in their order, and runs its requests one by one. An answer is compared with the recorded
-/// one byte for byte, but for signatures of cursors: the key is no part of the record.
+/// Reads the frames of a file in their order, and runs its requests one by one. An answer is compared with the recorded
+/// one byte for byte, except for signatures of cursors: the key is not part of the record.
 /// Threads: one at a time.
 class traffic_replay {
  public:
   struct settings {
-    std::vector<std::filesystem::path> plans;  ///< files of plans that take the place of the recorded ones
+    std::vector<std::filesystem::path> plans;  ///< files of plans that replace the recorded ones
     std::string request_id;                    ///< runs that request only; empty: all
     unsigned workers = 0;                      ///< 0: as many as the machine grants
   };
@@ -55,16 +55,16 @@ class traffic_replay {
   explicit traffic_replay(settings how) : how_(std::move(how)) {}
   ~traffic_replay();
 
-  /// Gives what came of a request that was to be run. A plan that looks through a file of vectors, or whose substitute
-  /// does, cannot be run: its requests are `missing`.
-  /// Errors: not_traffic for a frame that cannot be read, or before that of the project; the other ones of
+  /// Returns the result for a request that should be run. A plan that searches a file of vectors, or whose substitute
+  /// does, cannot run: its requests are `missing`.
+  /// Errors: not_traffic for a frame that cannot be read, or comes before that of the project; the other ones of
   /// `recorded_world`; no_runtime.
   auto take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>>;
 
-  /// The plans among those of the settings that no recorded request runs, by their names.
+  /// The names of the plans in the settings that no recorded request runs.
   [[nodiscard]] auto unused_plans() const -> std::vector<std::string>;
 
-  /// How many requests the record has lost, as the numbers of those that were taken show it.
+  /// How many requests the record has lost, as far as the numbers of the others show it.
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return next_number_ - std::min(taken_, next_number_); }
 
  private:

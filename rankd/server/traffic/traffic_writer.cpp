@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_writer.cpp: frames on their way to a file.
+// rankd/server/traffic/traffic_writer.cpp: writes frames to a file.
 #include <rankd/server/traffic/traffic_writer.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -19,7 +19,7 @@ namespace rankd {
 namespace {
 
 constexpr int for_its_owner = 0600;
-constexpr std::size_t bytes_at_once = std::size_t{256} << 10U;  // fewer wait for the next ones
+constexpr std::size_t bytes_at_once = std::size_t{256} << 10U;  // fewer bytes wait for the next frames
 constexpr std::chrono::milliseconds max_rest{50};
 constexpr std::size_t max_kept_memory = std::size_t{1} << 20U;
 constexpr std::chrono::minutes retry_of_plans{1};
@@ -69,7 +69,7 @@ auto traffic_writer::start(const recorded_project& project) -> braid::checked<vo
 
 traffic_writer::~traffic_writer() = default;
 
-/// Every n-th where the share is 1/n: no chance, so that the cost is even.
+/// Records every n-th request if the share is 1/n: not at random, so that the cost is even.
 auto traffic_writer::wants_next() noexcept -> bool {
   if (is_full_.load(braid::relaxed)) return false;
   if (options_.share >= 1) return true;
@@ -77,7 +77,7 @@ auto traffic_writer::wants_next() noexcept -> bool {
   return std::floor((before + 1) * options_.share) > std::floor(before * options_.share);
 }
 
-/// Under the mutex. A plan at the address of one that is gone is another one.
+/// Under the mutex. A plan at the address of a destroyed one is another plan.
 auto traffic_writer::number_of(const plan_handle& plan) -> std::uint32_t {
   known_plan_number& known = numbers_[plan.get()];
   if (known.number != 0 && !known.plan.expired()) return known.number;
@@ -116,7 +116,7 @@ void traffic_writer::batch::clear() {
   if (bytes.capacity() > max_kept_memory) bytes = std::string();
 }
 
-/// Frames that follow each other go to the system as one, as long as their plans are there.
+/// Writes consecutive frames with one call, as long as their plans are written.
 void traffic_writer::write(batch& taken, append_then /*then*/) {
   std::size_t begin = 0;  // of the frames that are ready
   std::size_t end = 0;
@@ -153,7 +153,7 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
   flush();
 }
 
-/// Writes a plan that the file does not have yet. Gives why it cannot, or could not a short time ago.
+/// Writes a plan that the file does not have yet. Returns why it cannot, or could not a short time ago.
 auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss> {
   const auto [at, is_new] = images_.try_emplace(number);
   image& state = at->second;
@@ -167,7 +167,7 @@ auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> 
   return why;
 }
 
-/// Before it the one that stands in for it.
+/// Writes the plan's substitute first.
 auto traffic_writer::write_plan(const plan_handle& plan, std::uint32_t number, image& state)
     -> std::optional<traffic_loss> {
   const auto report = [&](const braid::diagnostics& problems) {
@@ -203,7 +203,7 @@ auto traffic_writer::write_plan(const plan_handle& plan, std::uint32_t number, i
   return std::nullopt;
 }
 
-/// Writes behind the last whole frame, and gives how many bytes the system has taken.
+/// Writes after the last whole frame, and returns how many bytes the system has written.
 auto traffic_writer::write_bytes(std::string_view bytes) -> std::size_t {
   std::size_t done = 0;
   while (done < bytes.size() && !is_broken_) {

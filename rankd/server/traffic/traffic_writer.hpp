@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_writer.hpp: records the traffic of a server in a file, by a thread of its own.
+// rankd/server/traffic/traffic_writer.hpp: records the traffic of a server in a file, on its own thread.
 #pragma once
 
 #include <rankd/engine/plans/plan_set.hpp>
@@ -30,7 +30,7 @@ enum class traffic_loss : std::uint8_t {
   queue,  ///< too much waits for the disk
   write,  ///< the system refused to write, or the request is too large for a frame
   limit,  ///< the file is as large as it may be
-  plan,   ///< the files of its plan are not any more what it was made from
+  plan,   ///< the files of its plan have changed since it was made
 };
 inline constexpr std::array<std::string_view, 4> traffic_loss_names{"queue", "write", "limit", "plan"};
 
@@ -46,17 +46,17 @@ struct traffic_options {
   double share = 1;                                   ///< of the requests, evenly spread
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  ///< of the file
   std::size_t max_waiting = std::size_t{64} << 20U;   ///< bytes that wait to be written
-  /// Gives a plan with all that it was made from, but for the numbers. Called by the writing thread.
+  /// Returns a plan with everything that it was made from, without the numbers. Called by the writing thread.
   std::function<braid::checked<recorded_plan>(const bound_plan&)> image_of = {};
-  /// Called by the writing thread for a plan that `image_of` has no image of, or one that is too large, once for each.
+  /// Called by the writing thread, once for each plan that `image_of` returns no image of, or too large a one.
   std::function<void(const bound_plan&, const braid::diagnostics&)> on_no_image = {};
   const braid::clock_source* clock = &braid::steady_time();  ///< read by the writing thread
 };
 
-/// Takes frames from loops, which must not wait for a disk. What is lost is counted, and the numbers of the requests in
-/// the file show it. A plan is written when the first request to it is; one that cannot be is tried again a minute
-/// later, so that its files are not read for each request. What was taken is written before the object is
-/// gone; a program that is killed loses what it took in the last tenth of a second, and perhaps leaves part of a frame.
+/// Accepts frames from loops, which must not wait for a disk. Lost frames are counted, and the numbers of the requests
+/// in the file show them. A plan is written before its first request; if that fails, it is tried again a minute later,
+/// so that its files are not read for each request. Accepted frames are written before the object is destroyed; a
+/// program that is killed loses the frames of the last tenth of a second, and perhaps leaves part of a frame.
 /// Threads: any.
 class traffic_writer {
  public:
@@ -71,11 +71,11 @@ class traffic_writer {
   traffic_writer(const traffic_writer&) = delete;
   auto operator=(const traffic_writer&) -> traffic_writer& = delete;
 
-  /// Whether the next request is among those to record: none is once one was too much for the size of the file.
+  /// Whether the next request is to be recorded: never after a request was too large for the size of the file.
   [[nodiscard]] auto wants_next() noexcept -> bool;
-  /// Takes the frame of a request of that plan, and sets its numbers. Blocks: never for long.
+  /// Queues the frame of a request to that plan, and sets its numbers. Blocks: never for long.
   void add(const plan_handle& plan, std::string_view frame);
-  /// A request that was to be recorded and that no frame holds.
+  /// Counts a request that should be recorded and is in no frame.
   void lose(traffic_loss why);
 
   [[nodiscard]] auto counts() const -> traffic_counts { return log_.counts(); }
@@ -88,7 +88,7 @@ class traffic_writer {
     std::uint32_t number = 0;  // of the plan
     std::size_t size = 0;      // of the frame
   };
-  /// Frames one after the other, and what they are.
+  /// Frames one after the other, and their plans and sizes.
   struct batch {
     std::string bytes;
     std::vector<item> items;
@@ -101,11 +101,11 @@ class traffic_writer {
     std::weak_ptr<const bound_plan> plan;
     std::uint32_t number = 0;
   };
-  /// What became of writing a plan.
+  /// The state of writing a plan.
   struct image {
     bool is_written = false;
-    bool is_reported = false;   // that there is none
-    traffic_loss why{};         // it is not written, as of the last try
+    bool is_reported = false;   // a missing image was reported
+    traffic_loss why{};         // why the last try did not write it
     braid::time_point again{};  // when the next try is
   };
 
@@ -119,14 +119,14 @@ class traffic_writer {
   void count(std::uint64_t recorded, std::uint64_t lost, traffic_loss why);
 
   traffic_options options_;
-  braid::descriptor file_;                 // this and the next ones: of the writing thread
+  braid::descriptor file_;                 // this and the next members: used by the writing thread
   std::uint64_t size_ = 0;                 // of the head and the whole frames
   std::map<std::uint32_t, image> images_;  // by number of the plan
-  bool is_broken_ = false;                 // part of a frame stands at the end and does not go away
+  bool is_broken_ = false;                 // part of a frame is at the end and cannot be removed
 
   braid::atomic<bool> is_full_{false};                      // the file; written by the writing thread
   braid::atomic<std::uint64_t> seen_{0};                    // requests, recorded or not; written by the loops
-  std::map<const bound_plan*, known_plan_number> numbers_;  // this and the next ones: under the mutex of the log
+  std::map<const bound_plan*, known_plan_number> numbers_;  // this and the next members: under the mutex of the log
   std::uint32_t last_plan_ = 0;
   std::uint64_t next_request_ = 0;
   append_log<traffic_writer> log_;
