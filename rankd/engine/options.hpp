@@ -18,7 +18,7 @@ enum class run_order : std::uint8_t {
   one_by_one,    ///< one, on the loop, in the order of the plan: to measure the gain of the other order
 };
 
-/// What rankings report about the nodes of their plan, in addition to what a request wants explained.
+/// Whether rankings report about all nodes of their plan, in addition to what a request wants explained.
 enum class node_metrics : std::uint8_t { none, collected };
 
 /// Whether rankings contain the rows that nodes of their plans capture.

@@ -11,7 +11,7 @@
 
 namespace rankd {
 
-/// What the rows in the cache of a node depend on.
+/// The inputs on which the rows in the cache of a node depend.
 struct cache_inputs {
   std::string node_id;
   bool reads_user = false;                 ///< the user of the request

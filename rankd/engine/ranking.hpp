@@ -41,7 +41,7 @@ struct degradation {
   [[nodiscard]] auto operator==(const degradation&) const -> bool = default;
 };
 
-/// What one node did for a request, as a server counts it.
+/// A server's measurements of one node in one request.
 struct node_sample {
   node_state state = node_state::skipped;
   std::uint64_t rows_out = 0;

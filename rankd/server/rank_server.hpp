@@ -38,7 +38,7 @@ struct shadow_stores {
   std::vector<store*> all;                  ///< one for each of registries::endpoints, as in serve_context::stores
 };
 
-/// What a server serves, and what it logs to.
+/// The parts that a server serves, and the files it writes to.
 struct serve_context {
   const registries* declared = nullptr;
   std::vector<store*> stores;                 ///< one for each of registries::endpoints, null if no store is open

@@ -25,7 +25,7 @@ struct scrub_pace {
   braid::duration between_rounds = std::chrono::seconds(60);  ///< from the end of a pass over the store to the next
 };
 
-/// What has been read of one store.
+/// How much of one store has been read.
 struct scrub_counts {
   std::string endpoint_id;
   std::uint64_t bytes = 0;

@@ -23,7 +23,7 @@
 namespace rankd {
 namespace {
 
-/// What all clients share.
+/// The state that all clients share.
 struct shared_load {
   const make_load_target& target;
   std::span<const std::string> requests;

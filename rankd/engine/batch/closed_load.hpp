@@ -33,7 +33,7 @@ struct closed_load_options {
   engine_options engine = {};
 };
 
-/// What a client got for one request.
+/// The result of one request of a client.
 struct load_answer {
   std::size_t bytes = 0;
   std::optional<std::string> failure = {};  ///< the error in the answer, or why there is no answer

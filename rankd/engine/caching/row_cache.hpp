@@ -44,7 +44,7 @@ struct kept_rows {
   braid::time_point made;                   ///< when the first of their reads began
 };
 
-/// What a cache holds and has done. Counts start with its engine.
+/// The contents of a cache, and counts since the start of its engine.
 struct cache_counts {
   std::uint64_t hits = 0;    ///< rows that were young enough
   std::uint64_t stale = 0;   ///< rows that were older, and used while new ones were made

@@ -25,7 +25,7 @@ inline constexpr std::size_t answer_changes = 5;
 /// Returns equal, values, order, candidates or error.
 [[nodiscard]] auto to_string(answer_change change) noexcept -> std::string_view;
 
-/// What two answers to one request have in common.
+/// How similar two answers to one request are.
 struct answer_verdict {
   answer_change change = answer_change::equal;
   double overlap = 1;  ///< `overlap_at`; 0 if only one of them is an error

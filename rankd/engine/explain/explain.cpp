@@ -43,8 +43,8 @@ auto state_of_failed(const braid::graph_failure& failure, node_state known) -> n
   return failure.why == cause::node_failed ? node_state::failed : known;
 }
 
-/// The times of a node as the engine knows them at the moment of the answer. Of a node that is still running on a
-/// worker, only the start is read.
+/// The times of a node as the engine knows them at the moment of the answer. While a node is running on a worker, only
+/// its start is read.
 struct stamps {
   some_time ready;
   some_time started;

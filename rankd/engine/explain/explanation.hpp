@@ -59,7 +59,7 @@ struct option_report {
   value_source from = value_source::standard;
 };
 
-/// What one node of a plan did for one request. Times count from the admission of the request; an event that had not
+/// A report on one node of a plan in one request. Times count from the admission of the request; an event that had not
 /// happened has no time.
 struct node_report {
   std::string node_id;
@@ -135,7 +135,7 @@ struct id_merge {
   std::size_t rows = 0;
 };
 
-/// What became of an id.
+/// The fate of an id.
 struct id_fate {
   row_id id;
   std::vector<std::size_t> positions;    ///< among the candidates, from 1

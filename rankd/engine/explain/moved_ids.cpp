@@ -135,7 +135,7 @@ auto moves_between(const ranking& before, const ranking& after, std::size_t& all
   return out;
 }
 
-/// What one plan did with an id at a node.
+/// The effect of a node of one plan on an id.
 struct move_explainer::event {
   bool gave = false;
   const id_drop* drop = nullptr;

@@ -35,7 +35,7 @@ struct bound_option {
 struct bound_node {
   std::string node_id;
   std::string op_name;
-  std::string place;  ///< where its author wrote it, as path:line:column, or empty
+  std::string place;  ///< the place in the author's files, as path:line:column, or empty
   std::shared_ptr<const bound_op> op;
   std::vector<node_index> sources;  ///< whose rows it takes, in order
   row_change change = row_change::dense_source;

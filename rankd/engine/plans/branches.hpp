@@ -26,7 +26,7 @@ struct plan_route {
   static constexpr node_index none = ~node_index{0};
 
   plan_needs needs;            ///< what these requests must carry
-  std::vector<bool> bypassed;  ///< by number: it does not run; empty where all run
+  std::vector<bool> bypassed;  ///< by number: it does not run; empty if all run
   /// by number: its rows come from a cache, so it takes none; empty if there are no such nodes
   std::vector<bool> cached;
   /// by number: the input whose rows a choice passes on, `none` for other nodes; or empty

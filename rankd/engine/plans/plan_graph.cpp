@@ -98,7 +98,8 @@ auto json_of(const graph_request& request) -> ordered {
   return out;
 }
 
-/// What a request can set: a param that requests may not set has its default, whatever the request says.
+/// Lists the fields that a request can set: a param that requests may not set has its default, whatever the request
+/// says.
 auto request_of(const plan& loaded, const plan_needs& needs, const registries& declared) -> graph_request {
   graph_request out{.user = needs.user,
                     .id_type = declared.id_type(),

@@ -23,7 +23,7 @@
 
 namespace rankd {
 
-/// What a load does if a plan is wrong.
+/// The effect of a wrong plan on a load.
 enum class bad_plans : std::uint8_t {
   refuse_all,  ///< nothing changes
   leave_out,   ///< the others change, and its previous version continues to serve
@@ -39,7 +39,7 @@ struct plan_library_options {
   std::filesystem::path root = {};  ///< of the project: paths of files of vectors are relative to it
 };
 
-/// What a reload has changed, by the names of plans.
+/// The changes of a reload, by the names of plans.
 struct reload_report {
   std::vector<std::string> added;
   std::vector<std::string> changed;  ///< they have a new version; a pinned one continues to serve
@@ -137,7 +137,7 @@ class plan_library {
   };
   using version_histories = std::map<std::string, version_history, std::less<>>;
 
-  /// What the plans of one reload are bound with.
+  /// The inputs for binding the plans of one reload.
   struct bind_rules {
     const plan_budgets& budgets;
     const experiment_set& experiments;

@@ -25,7 +25,7 @@ struct admission_options {
   braid::duration max_wait = std::chrono::milliseconds(50);
 };
 
-/// What a gate has done so far, and the requests that run and wait now.
+/// The counts of a gate so far, and the requests that run and wait now.
 struct admission_counts {
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;  ///< there was no room to wait

@@ -39,7 +39,7 @@ struct shard_shares {
   std::size_t cache_entries = 1;
 };
 
-/// What the endpoints of one loop work with. Threads: the loop's own, except for `metrics` and what is `shared`.
+/// The state that the endpoints of one loop use. Threads: the loop's own, except for `metrics` and what is `shared`.
 struct endpoint_context {
   endpoint_context(serve_shared& all, shard_shares limits);
   endpoint_context(const endpoint_context&) = delete;

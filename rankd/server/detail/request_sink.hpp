@@ -25,8 +25,8 @@ class request_sink {
   /// `head_id` the id that its head gave it.
   virtual void prepare(served_request& /*request*/, rank_request& /*asked*/, std::string_view /*text*/,
                        std::string_view /*head_id*/) {}
-  /// Called once for each request that has ended, even if it was refused or its client has gone. What it throws is
-  /// logged, and the other sinks receive the request nevertheless.
+  /// Called once for each request that has ended, even if it was refused or its client has gone. Exceptions are logged,
+  /// and the other sinks receive the request nevertheless.
   virtual void receive(served_request& request) = 0;
   /// Called when the loop has served its last request.
   virtual void stop() {}

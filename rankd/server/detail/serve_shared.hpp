@@ -26,7 +26,7 @@ struct shadow_engine {
   std::unique_ptr<braid::runtime> runs_on;
 };
 
-/// What the loops of a server share. Threads: any, unless a member says otherwise.
+/// The state that the loops of a server share. Threads: any, unless a member says otherwise.
 struct serve_shared {
   /// Returns the engine of candidates; null before the first candidate.
   [[nodiscard]] auto candidates() const noexcept -> shadow_engine* {

@@ -70,7 +70,7 @@ auto read_batch(endpoint_context& context, served_request call) -> braid::task<v
 
 }  // namespace
 
-/// As in `answer_rank`, the part that does not depend on the body needs no coroutine.
+/// Like `answer_rank`, handles the part that does not depend on the body without a coroutine.
 auto answer_batch(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   served_request call(context, endpoint::batch, x);
   if (!call.check_head() || call.is_refused_unread()) return {};

@@ -68,7 +68,7 @@ auto described(const known_plan& plan) -> std::string {
   return out + "}\n";
 }
 
-/// What the page can ask for in addition to plans, metrics and runs.
+/// Lists what the page can ask for in addition to plans, metrics and runs.
 auto offers_to(const endpoint_context& context, const token_client& client) -> std::vector<std::string> {
   std::vector<std::string> out;
   const bool may_see = client.may_see_shadows || context.tokens == nullptr;

@@ -56,7 +56,7 @@ auto unwritable(const fs::path& path, int why) -> std::unexpected<braid::diagnos
   return refused("unwritable_file", "cannot be written: " + std::generic_category().message(why), {}, path);
 }
 
-/// What a scan of the lines of a file has found.
+/// The result of scanning the lines of a file.
 struct line_scan {
   std::size_t good = 0;     // bytes before the end of the last whole line
   std::size_t damaged = 0;  // lines before that end that are not whole

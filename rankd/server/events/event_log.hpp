@@ -51,7 +51,7 @@ struct event_log_options {
   serve_log log = {};
 };
 
-/// What became of the events of one call.
+/// The fate of the events of one call.
 struct event_outcome {
   enum class result_kind : std::uint8_t {
     written,  ///< they are on the disk
@@ -105,7 +105,7 @@ class event_log {
     braid::promise<event_outcome> done;
     event_outcome outcome;
   };
-  /// What one sync makes durable.
+  /// The events that one sync makes durable.
   struct batch {
     std::string bytes;
     std::vector<std::string> ids;

@@ -6,13 +6,13 @@
 
 namespace rankd {
 
-/// What a browser may do with the page (Content Security Policy): load its own files, including the scripts of workers
+/// The policy of the page (Content Security Policy): a browser may load its own files, including the scripts of workers
 /// that `layout` and `compiler` name, and send requests to its own server.
 inline constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types layout compiler";
 
-/// What the worker that compiles plans may do: run WebAssembly, in which plans run, and reach nothing at all.
+/// The policy of the worker that compiles plans: it may run WebAssembly, in which plans run, and reach nothing at all.
 inline constexpr std::string_view compiler_policy =
     "default-src 'none'; script-src 'wasm-unsafe-eval'; require-trusted-types-for 'script'; trusted-types 'none'";
 
