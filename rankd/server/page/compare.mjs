@@ -1,4 +1,4 @@
-// compare.mjs: what two plans answer, side by side: to the request of the form, and to recorded traffic.
+// compare.mjs: shows the answers of two plans side by side: to the request in the form, and to recorded traffic.
 import { make, nothingYet, number, row, table } from './dom.mjs';
 import { answersRows, answersText, moveName, percent, requestLine, trafficText } from './comparison.mjs';
 
@@ -23,7 +23,7 @@ function moveRow(page, { id, before, after, move, node, why }) {
     nodeCell(page, node), why], move);
 }
 
-/** Elements that show what `POST …/diff/answers` has said. `page` has `nodeNamed(name)`. */
+/** Elements that show the answer of `POST …/diff/answers`. `page` has `nodeNamed(name)`. */
 export function answersReport(page, found) {
   const rows = answersRows(found);
   const list = rows.slice(0, maxRows).map((each) => moveRow(page, each));
@@ -34,7 +34,7 @@ export function answersReport(page, found) {
   ];
 }
 
-/** The same of `GET …/diff/traffic`. */
+/** The same for `GET …/diff/traffic`. */
 export function trafficReport(page, found) {
   const requests = found.changed.map((request, at) => {
     const moves = request.moves.map((move) => moveRow(page, { ...move, before: move.was, after: move.is, move: moveName(move) }));
@@ -48,8 +48,8 @@ export function trafficReport(page, found) {
 }
 
 /**
- * A comparison on recorded traffic while it runs: a bar, and a button that ends it. `element` is to be shown;
- * `run(path, lines)` gives the findings, or null where a person has ended it. `lines` is `askLines` of the page.
+ * A running comparison on recorded traffic: a bar, and a button that ends it. `element` is to be shown; `run(path,
+ * lines)` returns the findings, or null if a person has ended it. `lines` is `askLines` of the page.
  */
 export class TrafficRun {
   constructor(say) {

@@ -1,4 +1,5 @@
-// comparison.mjs: what two plans answer, without a browser: sentences and rows of what the server has compared.
+// comparison.mjs: compares the answers of two plans, without a browser: sentences and rows from the server's
+// comparisons.
 import { compare } from './model.mjs';
 
 const changes = {
@@ -16,7 +17,7 @@ function sideText(side) {
   return side.code === 'ok' ? String(side.answer?.candidates.length ?? side.candidates) : side.code;
 }
 
-/** One answer held against the other, in sentences. */
+/** Compares one answer with the other, in sentences. */
 export function answersText(found) {
   const lines = [`${changes[found.change]}: overlap@${found.depth} ${fixed(found.overlap)}, rank-biased overlap ` +
     `${fixed(found.rbo)}, candidates ${sideText(found.before)} → ${sideText(found.after)}.`];
@@ -27,8 +28,8 @@ export function answersText(found) {
 }
 
 /**
- * The ids of both answers as `compare` gives them, each with `why` and `node`, where the server says why it moved; `node`
- * is null where no node is at fault. First those that have a reason, in the order of the server.
+ * The ids of both answers as `compare` returns them, each with `why` and `node`, if the server says why it moved;
+ * `node` is null if no node is at fault. Ids with a reason come first, in the order of the server.
  */
 export function answersRows(found) {
   const reasons = new Map(found.moves.map((move) => [String(move.id), move]));
@@ -42,7 +43,7 @@ export function answersRows(found) {
   return [...moved, ...all.filter(({ id }) => !reasons.has(id))];
 }
 
-/** What all recorded requests say, in sentences. */
+/** The findings on all recorded requests, in sentences. */
 export function trafficText(found) {
   const kinds = ['error', 'candidates', 'order', 'values'].filter((kind) => found.different[kind] > 0)
     .map((kind) => `${found.different[kind]} ${kind}`);
@@ -67,7 +68,7 @@ export function requestLine(request) {
     sideText(request.after);
 }
 
-/** How a move is shown in a table of ids: the name that `compare` has for it. */
+/** The name of a move in a table of ids, as in `compare`. */
 export function moveName({ was, is }) {
   if (was === null) return 'new';
   if (is === null) return 'gone';
@@ -78,7 +79,10 @@ export function moveName({ was, is }) {
 /** The share of a comparison that is done, for people. */
 export const percent = ({ done, all }) => (all === 0 ? '0 %' : `${Math.floor((done / all) * 100)} %`);
 
-/** Lines out of pieces of text: `add(piece)` gives those that are whole now. What is left at the end is no line. */
+/**
+ * Splits pieces of text into lines: `add(piece)` returns the lines that are whole now. The rest at the end is not a
+ * line.
+ */
 export class LineReader {
   constructor() {
     this.rest = '';

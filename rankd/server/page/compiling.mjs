@@ -1,4 +1,5 @@
-// compiling.mjs: compiles texts of plans in a worker of the browser, and by the server's compiler until that is ready.
+// compiling.mjs: compiles texts of plans in a worker of the browser, and with the server's compiler until that is
+// ready.
 
 const maxWaitMs = 60_000; // for an answer of the worker; one that takes longer is ended
 const maxFailures = 3; // then the server compiles from then on
@@ -13,7 +14,7 @@ function placed(diagnostics, places) {
   });
 }
 
-/** The policy of the page lets scripts be loaded by this name and that of the layout alone. */
+/** The policy of the page lets scripts be loaded only by this name and that of the layout. */
 function workerUrl() {
   const url = new URL('./compiler.js', import.meta.url).href;
   if (!globalThis.trustedTypes) return url;
@@ -21,7 +22,7 @@ function workerUrl() {
 }
 
 /**
- * `ask(path, body)` asks the server, `make()` starts a worker, which tests replace. A worker has the files of a project
+ * `ask(path, body)` asks the server, `make()` starts a worker; tests replace both. A worker has the files of a project
  * as they were when `prepare` read them.
  */
 export class Compiling {
@@ -31,13 +32,13 @@ export class Compiling {
     this.make = make ?? (() => new Worker(url ??= workerUrl()));
   }
 
-  /** `{file, diagnostics, options, plan, isLocal}` of a text; `plan` is null where it is wrong. */
+  /** Returns `{file, diagnostics, options, plan, isLocal}` for a text; `plan` is null if it is wrong. */
   async compile(plan, text) {
     const path = `v1/plans/${encodeURIComponent(plan)}/draft`;
     const made = this.isReady && this.plan === plan ? await this.here(text) : null;
     if (made) {
       const { file, diagnostics, options, artifact, places } = made;
-      // The server keeps no draft of a text that is wrong, so it has to know of that, too.
+      // The server keeps no draft of a wrong text, so it must know about that, too.
       const bound = await this.ask(path, JSON.stringify({ artifact: artifact ?? '' }));
       if (artifact === null) return { file, diagnostics, options, plan: null, isLocal: true };
       if (bound.plan !== null) return { file, diagnostics: [], options, plan: bound.plan, isLocal: true };
@@ -50,7 +51,7 @@ export class Compiling {
     return { ...answer, isLocal: false };
   }
 
-  /** What the worker makes of a text; null where it fails. */
+  /** Returns the worker's result for a text; null if it fails. */
   async here(text) {
     try {
       return await this.send({ file: this.file, text });
@@ -66,7 +67,7 @@ export class Compiling {
     this.isReady = false;
   }
 
-  /** Gives the worker what the project has now. */
+  /** Sends the current files of the project to the worker. */
   async prepare(plan) {
     if (this.failures >= maxFailures || this.preparing === plan) return;
     this.preparing = plan;

@@ -1,4 +1,4 @@
-// dom.mjs: elements made of text. Text of the server is only ever text.
+// dom.mjs: makes elements from text. Text from the server is only ever inserted as text.
 
 export const byId = (id) => document.getElementById(id);
 

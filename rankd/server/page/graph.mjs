@@ -1,4 +1,4 @@
-// graph.mjs: a plan on a canvas: boxes and edges that are in sight are drawn, and nothing else is.
+// graph.mjs: draws a plan on a canvas: only the boxes and edges that are in sight.
 import { cut, formulaOf, timeText } from './model.mjs';
 
 export const box = { width: 240, height: 84 };
@@ -10,8 +10,8 @@ const markColours = { added: 'good', removed: 'critical' };
 const colours = ['page', 'panel', 'line', 'text', 'muted', 'accent', 'critical', 'good', 'warn', 'node', 'edge', 'band'];
 
 /**
- * Shows a graph with its layout, and over it a run, the fate of an id, or marks; null for none. `onSelect(at)` is called
- * when a person chooses a node. Cost: of a frame, the nodes in sight and one test for each edge.
+ * Shows a graph with its layout, and over it a run, the fate of an id, or marks; null for an absent one. `onSelect(at)`
+ * is called when a person chooses a node. Cost: for each frame, the nodes in sight and one test for each edge.
  */
 export class GraphView {
   constructor(canvas, onSelect) {
@@ -40,7 +40,7 @@ export class GraphView {
     this.paint();
   }
 
-  /** `stays`: what is in sight does not move, as while a plan is edited. */
+  /** `stays`: keeps what is in sight, as while a plan is edited. */
   show(graph, places, stays = false) {
     Object.assign(this, { graph, places, run: null, fate: null, marks: null, selected: -1 });
     this.bounds = places.lines.map((line) => {
@@ -52,7 +52,7 @@ export class GraphView {
     else this.start();
   }
 
-  /** The sources, large enough to be read; of a small plan all of it. */
+  /** Shows the sources, large enough to be read; shows all of a small plan. */
   start() {
     this.fit();
     if (!this.graph || this.view.scale >= readable) return;
@@ -167,7 +167,7 @@ export class GraphView {
     event.preventDefault();
   }
 
-  /** Paints at the next frame, once however often it is asked. */
+  /** Paints at the next frame, once however often it is called. */
   draw() {
     if (this.waits) return;
     this.waits = true;
@@ -206,7 +206,7 @@ export class GraphView {
     return found;
   }
 
-  /** Boxes without words: those that nothing is special about are drawn together. */
+  /** Draws boxes without words: boxes without marks are drawn together. */
   paintFar(seen) {
     const { pen, colour } = this;
     const isPlain = (at) => !this.fate && at !== this.selected && this.look(at).colour === colour.line;
@@ -285,7 +285,7 @@ export class GraphView {
     pen.fill();
   }
 
-  /** What is special about a node: its colour, the width of its border, and words, since colour alone says nothing. */
+  /** The marks of a node: its colour, the width of its border, and words, because colour is not enough. */
   look(at) {
     const run = this.run?.[at];
     if (this.marks?.has(at)) {
@@ -326,7 +326,7 @@ export class GraphView {
     pen.globalAlpha = 1;
   }
 
-  /** The letters of names are 7.83 wide and others 6.62, in the common monospaced fonts. */
+  /** Letters of names are 7.83 wide and others 6.62, in the common monospaced fonts. */
   paintText(node, place, run, look) {
     const { pen, colour } = this;
     const left = place.x + 12;
@@ -355,7 +355,7 @@ function runLine(run) {
   return `${run.rowsIn} → ${run.rowsOut} rows  ${run.waits ? 'I/O ' : ''}${timeText(run.took)}`;
 }
 
-/** The position of the last of ascending values that is at most `value`; -1 where none is. */
+/** The position of the last of ascending values that is at most `value`; -1 if there is no such value. */
 function lastAtMost(values, value) {
   let [low, high] = [0, values.length];
   while (low < high) {

@@ -1,10 +1,10 @@
 // layout.mjs: layered drawing of a directed acyclic graph (Sugiyama): layers by longest path, order by barycentres,
 // places by isotonic regression. No part of it depends on a browser, on time or on chance.
 
-/** Space between boxes of a layer, between layers, and the width that an edge takes where it crosses a layer. */
+/** Space between boxes of a layer, between layers, and the width of an edge that crosses a layer. */
 export const gap = { x: 28, y: 40, edge: 14 };
 
-/** The layer of each node: one more than the highest of its sources. Throws where there is a cycle. */
+/** The layer of each node: one more than the highest layer of its sources. Throws if there is a cycle. */
 export function layersOf(count, edges) {
   const out = lists(count, edges, 'from', 'to');
   const missing = new Int32Array(count);
@@ -29,8 +29,8 @@ function lists(count, edges, key, value) {
 }
 
 /**
- * Replaces edges over several layers by chains of bends. Where there would be more than `limit` bends, which a plan of
- * thousands of nodes with far references has, the longest edges stay as they are and are drawn in one piece.
+ * Replaces edges over several layers by chains of bends. If there would be more than `limit` bends, as in a plan of
+ * thousands of nodes with far references, the longest edges stay as they are and are drawn in one piece.
  */
 function withBends(nodes, edges, layer, limit) {
   const items = nodes.map((node, at) => ({ width: node.width, layer: layer[at], node: at, up: [], down: [] }));
@@ -194,7 +194,7 @@ function wish(item, turn, x, now) {
 }
 
 /**
- * Places boxes `{width, height}` and edges `{from, to}`, both ends positions in `nodes`, every edge downward. Gives
+ * Places boxes `{width, height}` and edges `{from, to}`, both ends positions in `nodes`, every edge downward. Returns
  * `{boxes: [{x, y, layer}], lines: [[{x, y}, …]], rows: [[node, …]], width, height}`; `x` and `y` are the upper left
  * corner. The same graph has the same places, to the byte. Cost: O((V + E) log V) for each sweep.
  */

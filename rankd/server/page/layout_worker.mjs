@@ -1,4 +1,4 @@
-// layout_worker.mjs: the layout of large plans, on a thread of its own, so that the page answers meanwhile.
+// layout_worker.mjs: lays out large plans on its own thread, so that the page stays responsive.
 import { layout } from './layout.mjs';
 
 self.addEventListener('message', ({ data: { number, nodes, edges } }) => {

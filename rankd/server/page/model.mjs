@@ -1,14 +1,12 @@
-// model.mjs: what the page knows, without a browser: plans as graphs, requests, explanations, answers side by side.
+// model.mjs: the data of the page, without a browser: plans as graphs, requests, explanations, answers side by side.
 
-/**
- * JSON whose whole numbers of 16 digits and more become strings: ids have 64 bits, and numbers of a browser 53.
- */
+/** Parses JSON and turns integers of 16 digits and more into strings: ids have 64 bits, and numbers of a browser 53. */
 export function parseExact(text) {
   const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
   return JSON.parse(text.replace(token, (found) => (/^-?\d{16,}$/.test(found) ? `"${found}"` : found)));
 }
 
-/** A plan as `?form=full` gives it, with positions for names: `{nodes, edges, at}`; `from` and `to` of edges. */
+/** A plan as `?form=full` returns it, with positions for names: `{nodes, edges, at}`; `from` and `to` of edges. */
 export function graphOf(plan) {
   const at = new Map(plan.nodes.map((node, index) => [node.node, index]));
   const edges = [];
@@ -51,8 +49,8 @@ export function cut(text, size) {
 }
 
 /**
- * Ids as a person types them, as JSON: whole numbers between commas or spaces, or strings between commas where ids are
- * such. Throws what is none, or too many.
+ * Converts ids as a person types them to JSON: integers between commas or spaces, or strings between commas if ids are
+ * strings. Throws if one is not an id, or there are too many.
  */
 export function idsOf(text, type = 'int') {
   const isText = type === 'string';
@@ -64,12 +62,12 @@ export function idsOf(text, type = 'int') {
   return once.map((word) => idText(word, type));
 }
 
-/** An id as JSON; one that is a number goes as it was typed, so that it loses no digits. */
+/** An id as JSON; a number stays as it was typed, so that it loses no digits. */
 export function idText(id, type = 'int') {
   return type === 'string' ? JSON.stringify(id) : id;
 }
 
-/** The text of a param as JSON. Numbers go as they were typed, so that none loses digits. */
+/** The text of a param as JSON. Numbers stay as they were typed, so that they lose no digits. */
 export function literalOf(type, text, name) {
   if (type === 'string') return JSON.stringify(text);
   const word = text.trim();
@@ -80,8 +78,8 @@ export function literalOf(type, text, name) {
 }
 
 /**
- * The body of a request. `form` has texts: `user`, `params` (by name, empty for none), `candidates` (JSON), `deadline`,
- * `ids`. Throws the first text that is no value.
+ * The body of a request. `form` has texts: `user`, `params` (by name, empty if absent), `candidates` (JSON),
+ * `deadline`, `ids`. Throws at the first text that is not a value.
  */
 export function requestText(plan, form) {
   const members = [['plan', JSON.stringify(plan.plan)]];
@@ -113,9 +111,9 @@ function objectText(members) {
 }
 
 /**
- * What a run says of each node of a graph, by position: `{state, rowsIn, rowsOut, queue, took, waits, critical}`; null
- * where it says nothing. `critical` is the position on the critical path from 1 on, and 0 beside it. Times are in
- * microseconds.
+ * The run of each node of a graph, by position: `{state, rowsIn, rowsOut, queue, took, waits, critical}`; null if the
+ * run has no report on it. `critical` is the position on the critical path from 1 on, and 0 for other nodes. Times are
+ * in microseconds.
  */
 export function runOf(graph, explain) {
   const found = graph.nodes.map(() => null);
@@ -140,7 +138,7 @@ export function runOf(graph, explain) {
   return found;
 }
 
-/** Nodes by the time that they took, the slowest first; those without a time are left out. */
+/** Nodes by their run times, the slowest first; nodes without a time are left out. */
 export function slowest(graph, run) {
   return run
     .map((node, at) => ({ at, node: graph.nodes[at].node, ...node }))
@@ -161,8 +159,8 @@ export const reasons = {
 };
 
 /**
- * The fate of one id in a graph: `{made, dropped, way, text}`. `made` are the nodes that gave rows with it, `dropped`
- * maps nodes to drops, `way` are the nodes that such rows can have gone through.
+ * The fate of one id in a graph: `{made, dropped, way, text}`. `made` are the nodes that produced rows with it,
+ * `dropped` maps nodes to drops, `way` are the nodes that such rows can have passed through.
  */
 export function fateOf(graph, run, fate) {
   const made = new Set(fate.produced_by.map((name) => graph.at.get(name)).filter((at) => at !== undefined));
@@ -181,7 +179,7 @@ export function fateOf(graph, run, fate) {
   return { made, dropped, way, text: fateText(fate) };
 }
 
-/** A choice has the rows of one input alone, and what did not run has none. */
+/** A choice has only the rows of one input, and a node that did not run has no rows. */
 function passes(node, from) {
   if (!node || node.state === 'bypassed' || node.state === 'skipped') return false;
   return node.chosen === '' || node.chosen === from.node;
@@ -217,8 +215,8 @@ export function valueText(value) {
 }
 
 /**
- * Two answers side by side, by id: `{id, before, after, move}` with positions from 1, 0 where an answer has not the id.
- * First the ids of the second answer in its order, then those that only the first one has. `move` is `same`, `up`,
+ * Two answers side by side, by id: `{id, before, after, move}` with positions from 1, 0 if an answer does not have the
+ * id. First the ids of the second answer in its order, then ids that only the first one has. `move` is `same`, `up`,
  * `down`, `new` or `gone`.
  */
 export function compare(before, after) {
@@ -243,7 +241,7 @@ function moveOf(was, now) {
   return now < was ? 'up' : 'down';
 }
 
-/** Nodes that two plans do not have alike: `{node, change}`, added, removed or changed, in the order of the second. */
+/** Nodes that differ between two plans: `{node, change}`, added, removed or changed, in the order of the second. */
 export function nodeChanges(before, after) {
   const shape = (node) => JSON.stringify([node.op, node.inputs, node.refs ?? {}, node.params]);
   const old = new Map(before.nodes.map((node) => [node.node, shape(node)]));
@@ -257,9 +255,9 @@ export function nodeChanges(before, after) {
 }
 
 /**
- * What a comparison by the server (`/v1/plans/NAME/diff`) says of the nodes of two graphs. `left` and `right`: by
- * position the words for what is not alike. `partner`: for each node of the first graph the one of the second that it
- * became, and `back` the other way round; -1 for none.
+ * The server's comparison (`/v1/plans/NAME/diff`) for the nodes of two graphs. `left` and `right`: by position, the
+ * words for the differences. `partner`: for each node of the first graph the node of the second that it became, and
+ * `back` the other way round; -1 if there is no such node.
  */
 export function sidesOf(diff, before, after) {
   const of = (kind) => diff.changes.filter((each) => each.kind === kind).map((each) => each.node);

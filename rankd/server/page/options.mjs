@@ -1,7 +1,7 @@
-// options.mjs: the options of the node that is chosen, as fields: a change of one changes the text in the tab Source.
+// options.mjs: the options of the chosen node, as fields: changing one changes the text in the tab Source.
 import { byId, make, nothingYet } from './dom.mjs';
 
-/** The words of a field that offers a few; null where a value is written. */
+/** The choices of a field that offers a few; null if a value is typed. */
 function wordsOf({ kind, choices }) {
   return { choice: choices, truth: ['true', 'false'] }[kind] ?? null;
 }
@@ -22,7 +22,7 @@ export class Options {
     this.page = page;
   }
 
-  /** What is shown of the chosen node; what is being written in a field stays. */
+  /** Shows the options of the chosen node; keeps text that is being typed into a field. */
   show() {
     const place = byId('node-options');
     if (!place) return;

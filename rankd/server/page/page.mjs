@@ -1,4 +1,4 @@
-// page.mjs: the page of plans: asks the server, and puts what it says into the document.
+// page.mjs: the page of plans: asks the server, and shows its answers in the document.
 import { byId, make, nothingYet, number, pairs, row, table } from './dom.mjs';
 import { moveWords } from './compare.mjs';
 import { GraphView } from './graph.mjs';
@@ -37,7 +37,7 @@ const source = new Source({
 });
 const options = new Options({ attempt, source, openSource, goTo, nameInText: () => versions.nameInDraft(state.selected) });
 
-/** Runs what a person started; what is wrong is said beside the form. */
+/** Runs an action of a person; errors are shown next to the form. */
 async function attempt(work) {
   byId('problem').textContent = '';
   try {
@@ -96,14 +96,14 @@ async function saved(name) {
   await openPlan(name);
 }
 
-/** A draft compiles: where it differs from what is served both are shown. */
+/** A draft compiles: if it differs from the served plan, both are shown. */
 async function draftMade(plan, isChanged) {
   if (plan.plan !== state.plan?.plan) return;
   if (isChanged || versions.marks) await versions.compareDraft(plan);
   else versions.draft = plan;
 }
 
-/** Where a node was written: a button, where its file is the source that can be edited. */
+/** The place in the author's files: a button if its file is the source that can be edited. */
 function placeCell(text) {
   const place = placeOf(text);
   if (!place || !state.offers.includes('drafts')) return text;
@@ -208,7 +208,7 @@ function showRun({ body, answer, failed }) {
   openTab('fate');
 }
 
-/** The run again with one more id to explain: the answer is that of the run, unless data has changed meanwhile. */
+/** Repeats the run with one more id to explain: the answer is that of the run, unless data has changed meanwhile. */
 async function explainId(id) {
   if (!state.fates.has(id)) {
     const json = idText(id, state.plan.request.id_type);
@@ -390,7 +390,7 @@ function describe(at) {
   return words.join(', ');
 }
 
-/** The graph as a list, for those who see no canvas; sources come before their users. */
+/** The graph as a list, for people who see no canvas; sources come before their users. */
 function showNodes(text = '') {
   const order = view.places.rows.flat().filter((at) => describe(at).includes(text));
   const items = order.slice(0, maxListed).map((at) => {
@@ -444,7 +444,7 @@ function showNode() {
   return showNodeInText();
 }
 
-/** What is different of the node in the second graph, and its options as the text has them now. */
+/** Shows the differences of the node in the second graph, and its options as they are in the text now. */
 function showNodeInText() {
   if (state.selected < 0) return;
   const changes = versions.about(state.selected);

@@ -1,4 +1,4 @@
-// placing.mjs: where the layout of a plan is made: at once where it is small, by a worker where it would hold up the page.
+// placing.mjs: computes the layout of a plan: at once if it is small, in a worker if it would block the page.
 import { box } from './graph.mjs';
 import { layout } from './layout.mjs';
 
@@ -8,7 +8,7 @@ let policy = null; // a name can be taken once
 let asked = 0;
 const waiting = new Map(); // by number
 
-/** The policy of the page lets scripts be loaded by this name alone, and this is the only one. */
+/** The policy of the page lets scripts be loaded only by this name, and this is the only one. */
 function workerUrl() {
   const url = new URL('./layout_worker.mjs', import.meta.url).href;
   if (!globalThis.trustedTypes) return url;
@@ -29,7 +29,7 @@ function start() {
   });
 }
 
-/** The places of a graph, as `layout` gives them. */
+/** The places of a graph, as `layout` returns them. */
 export async function placesOf(graph) {
   const nodes = graph.nodes.map(() => box);
   if (nodes.length <= maxAtOnce) return layout(nodes, graph.edges);

@@ -1,14 +1,14 @@
-// server.mjs: asks the server that the page came from. Throws what it says is wrong.
+// server.mjs: sends requests to the server of the page. Throws the errors that it reports.
 import { LineReader } from './comparison.mjs';
 import { parseExact } from './model.mjs';
 
-/** What the server says is wrong, with all diagnostics. */
+/** The server's error, with all diagnostics. */
 function errorOf(data) {
   const all = data.diagnostics?.map((each) => each.message) ?? [data.error.message];
   return Object.assign(new Error(all.join('\n')), { data, code: data.error.code });
 }
 
-/** `token` is sent where it is not empty; `onRefused()` is called where the server wants another one. */
+/** `token` is sent if it is not empty; `onRefused()` is called if the server requires another one. */
 export class Server {
   constructor(onRefused) {
     Object.assign(this, { token: '', onRefused });
@@ -28,7 +28,7 @@ export class Server {
     return answer;
   }
 
-  /** Parsed JSON, or text; with a body it is a POST. */
+  /** Returns parsed JSON, or text; with a body it is a POST. */
   async ask(path, body) {
     const answer = await this.send(path, { body });
     const text = await answer.text();
@@ -41,7 +41,7 @@ export class Server {
     return text;
   }
 
-  /** Of what is answered line by line each line; an error may be one of them. `signal` ends it. */
+  /** Calls `onLine` for each line of an answer; throws if a line is an error. `signal` ends it. */
   async askLines(path, signal, onLine) {
     const answer = await this.send(path, { signal });
     if (!answer.ok) throw errorOf(parseExact(await answer.text()));

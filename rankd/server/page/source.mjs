@@ -1,4 +1,4 @@
-// source.mjs: the source of the plan that is open, as text that is edited: the graph follows, and what is wrong is marked.
+// source.mjs: the source of the open plan, as text to edit: the graph follows, and errors are marked.
 import { Compiling } from './compiling.mjs';
 import { byId, make, nothingYet } from './dom.mjs';
 import { diagnosticLine, offsetOf, piecesOf, rangeOf } from './source_text.mjs';
@@ -31,7 +31,9 @@ export class Source {
     return this.plan !== '' && this.plan === this.page.planName();
   }
 
-  /** What the text gives a node, by its name; null where the text does not compile, or is not compiled yet. */
+  /**
+   * The options that the text sets for a node, by its name; null if the text does not compile, or is not compiled yet.
+   */
   optionsOf(node) {
     return this.options === null ? null : this.options.filter((each) => each.node === node);
   }
@@ -52,18 +54,18 @@ export class Source {
     await this.compile();
   }
 
-  /** Puts a text in place of another one, so that it can be undone as what is typed; in the tab that is open. */
+  /** Replaces a text so that it can be undone like typing; in the open tab. */
   replace(from, to, insert) {
     this.area.focus({ preventScroll: true });
     this.area.setSelectionRange(from, to);
-    // The only way to write so that a browser keeps what Ctrl+Z leads back to.
+    // The only way to write after which Ctrl+Z still works in a browser.
     if (!document.execCommand(insert === '' ? 'delete' : 'insertText', false, insert)) {
       this.area.setRangeText(insert, from, to, 'end');
       this.changed();
     }
   }
 
-  /** Keeps the text of the plan that is open, if it is not saved, until that plan is opened again. */
+  /** Keeps the text of the open plan, if it is not saved, until that plan is opened again. */
   leave() {
     if (!this.isChanged) return;
     const { file, digest, lineEnd, kept, area } = this;
@@ -71,7 +73,7 @@ export class Source {
     this.page.say(`${file} has changes that are not saved: they come back with its plan`);
   }
 
-  /** Shows the source of a plan. Text of another plan that is not saved is kept, and comes back with that plan. */
+  /** Shows the source of a plan. Unsaved text of another plan is kept, and comes back with that plan. */
   async open(plan) {
     if (this.plan === plan) {
       await this.compile(); // the graph of another plan may have been shown meanwhile
@@ -144,7 +146,7 @@ export class Source {
     this.timer = setTimeout(() => this.page.attempt(() => this.compile()), pauseMs);
   }
 
-  /** Compiles the text as it is now; what was typed meanwhile comes next. */
+  /** Compiles the current text; text that is typed meanwhile comes next. */
   async compile() {
     clearTimeout(this.timer);
     if (this.isAsking) {
@@ -173,7 +175,7 @@ export class Source {
     }
   }
 
-  /** One at a time: the next one needs the digest that this one gives. */
+  /** One at a time: the next save needs the digest that this one returns. */
   async save() {
     if (this.isSaving) return;
     this.isSaving = true;
@@ -204,7 +206,7 @@ export class Source {
     await this.open(plan);
   }
 
-  /** Behind the text lies the same text with marks; both scroll together. */
+  /** The same text with marks is behind the text; both scroll together. */
   paint() {
     const text = this.area.value;
     const ranges = this.diagnostics.map((each) => rangeOf(text, each, this.file)).filter((range) => range !== null);
@@ -233,7 +235,7 @@ export class Source {
     this.area.scrollTop = (lines - 4) * parseFloat(getComputedStyle(this.area).lineHeight);
   }
 
-  /** Whether a place lies in this file; then the caret goes there. */
+  /** Whether a place is in this file; if so, moves the caret there. */
   goTo(place) {
     if (!this.area || place.file !== this.file) return false;
     const from = offsetOf(this.area.value, place.line, place.column);

@@ -1,6 +1,6 @@
-// source_text.mjs: the source of a plan as text, without a browser: places, words, and pieces with what is wrong in them.
+// source_text.mjs: the source of a plan as text, without a browser: places, words, and pieces with their errors.
 
-/** Where a line and a column stand in a text, both from 1; beyond its end, the end. */
+/** The offset of a line and a column in a text, both from 1; beyond its end, the end. */
 export function offsetOf(text, line, column) {
   let start = 0;
   for (let at = 1; at < line; at += 1) {
@@ -12,14 +12,14 @@ export function offsetOf(text, line, column) {
   return Math.min(start + column - 1, end < 0 ? text.length : end);
 }
 
-/** The characters `[from, to)` that a diagnostic is about; null where it has no place in this file. */
+/** The characters `[from, to)` that a diagnostic is about; null if it has no place in this file. */
 export function rangeOf(text, { place }, file) {
   if (!place || place.file !== file) return null;
   const from = offsetOf(text, place.line, place.column);
   return { from, to: Math.max(offsetOf(text, place.endLine, place.endColumn), Math.min(from + 1, text.length)) };
 }
 
-/** The text in pieces `{text, isWrong}`, so that each character of a range is in a wrong one. */
+/** The text in pieces `{text, isWrong}`, so that each character of a range is in a wrong piece. */
 export function piecesOf(text, ranges) {
   const cuts = [...new Set([0, text.length, ...ranges.flatMap(({ from, to }) => [from, to])])].sort((a, b) => a - b);
   return cuts.slice(1).map((end, at) => ({

@@ -1,5 +1,5 @@
-// versions.mjs: the plan that is open beside another plan, or another version of it: their graphs, with marks where they
-// differ, and their answers.
+// versions.mjs: the open plan next to another plan, or another version of it: their graphs, with marks at the
+// differences, and their answers.
 import { TrafficRun, answersReport, trafficReport } from './compare.mjs';
 import { byId, make, nothingYet, pairs, row, table } from './dom.mjs';
 import { GraphView } from './graph.mjs';
@@ -9,9 +9,9 @@ import { placesOf } from './placing.mjs';
 const maxListed = 500; // changes
 
 /**
- * The second graph and the list of what differs. `page` has `ask(path, body)`, `askLines(path, signal, onLine)`,
- * `attempt(work)`, `say(text)`, `offers(name)`, `requestBody()`, `view`, the first graph, and `select(at)`, which chooses
- * a node of it.
+ * The second graph and the list of differences. `page` has `ask(path, body)`, `askLines(path, signal, onLine)`,
+ * `attempt(work)`, `say(text)`, `offers(name)`, `requestBody()`, `view`, the first graph, and `select(at)`, which
+ * chooses a node of it.
  */
 export class Versions {
   constructor(page) {
@@ -20,7 +20,7 @@ export class Versions {
     this.found = null;
   }
 
-  /** Begins anew with a plan of all of these. */
+  /** Begins again with a plan from this list. */
   open(plan, graph, plans) {
     this.run?.stop();
     Object.assign(this, { plan, graph, found: null, listed: '', run: null, draft: null, versions: [] });
@@ -49,12 +49,14 @@ export class Versions {
     this.showVersions([]);
   }
 
-  /** The marks of the first graph; null where it stands alone. */
+  /** The marks of the first graph; null if it is the only one. */
   get marks() {
     return this.found?.left ?? null;
   }
 
-  /** What the server keeps of the chosen plan; asked for when the tab is opened, because few look. */
+  /**
+   * The versions that the server keeps of the chosen plan; requested when the tab is opened, because few people look.
+   */
   async listVersions() {
     await this.listTraffic();
     if (this.listed === this.name.value) return;
@@ -74,7 +76,7 @@ export class Versions {
     if ([...this.version.options].some((each) => each.value === chosen)) this.version.value = chosen;
   }
 
-  /** The records that both plans can run; where the server has some. */
+  /** Lists the records that both plans can run, if the server has some. */
   async listTraffic() {
     if (!this.page.offers('traffic') || !this.traffic.hidden) return;
     const { records } = await this.page.ask('v1/traffic');
@@ -125,7 +127,7 @@ export class Versions {
     }
   }
 
-  /** What brings a node of either plan into sight; null where none has the name. */
+  /** A function that brings a node of either plan into sight; null if no node has the name. */
   nodeNamed(name) {
     const other = this.found ? this.otherGraph.at.get(name) : undefined;
     if (other !== undefined) return () => this.chooseOther(other);
@@ -150,7 +152,7 @@ export class Versions {
       throw new Error('the text in the tab Source does not compile, or is not open');
   }
 
-  /** The draft of the open plan beside it. */
+  /** Shows the draft of the open plan next to the plan. */
   async compareDraft(after) {
     this.draft = after;
     this.name.value = this.plan.plan;
@@ -173,7 +175,7 @@ export class Versions {
     this.show(name, after, places, stays);
   }
 
-  /** `stays`: both graphs are seen where they were. */
+  /** `stays`: both graphs keep their positions. */
   show(name, after, places, stays) {
     const { diff, left, right } = this.found;
     byId('other-side').hidden = false;
@@ -185,7 +187,7 @@ export class Versions {
     this.other.marks = right;
     Object.assign(this.page.view, { fate: null, marks: left });
     this.page.view.draw();
-    // Each has half of the room now.
+    // Each graph has half of the room now.
     for (const each of stays ? [] : [this.page.view, this.other]) {
       each.resize();
       each.fit();
@@ -194,7 +196,7 @@ export class Versions {
     this.page.say(diff.equal ? 'The plans do the same' : `${diff.changes.length} changes`);
   }
 
-  /** What differs, for those who see no canvas, and to go to the nodes. */
+  /** The differences, for people who see no canvas, and with links to the nodes. */
   report() {
     const { diff } = this.found;
     if (diff.equal) return [make('p', {}, 'The plans do the same.')];
@@ -235,7 +237,7 @@ export class Versions {
     if (this.found) this.other.select(this.found.partner[at]);
   }
 
-  /** What a node of the first graph is called in the draft; null where the draft that is shown has no such node. */
+  /** The name of a node of the first graph in the draft; null if the shown draft has no such node. */
   nameInDraft(at) {
     const { node } = this.graph.nodes[at];
     if (!this.found || this.version.value !== 'draft') return node;
@@ -243,7 +245,7 @@ export class Versions {
     return partner < 0 ? null : this.otherGraph.nodes[partner].node;
   }
 
-  /** What is to be said of a node of the first graph: its changes. */
+  /** The changes of a node of the first graph. */
   about(at) {
     if (!this.found) return [];
     const { diff, partner } = this.found;
