@@ -345,7 +345,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   const auto code = find_failure(fallback.on, first.error->code, plan_failure_codes());
   if (!code) co_return first;
 
-  again.arms.clear();      // what they have set is in the params
+  again.arms.clear();      // their values are in the params
   again.captures.clear();  // they are nodes of the plan that has failed
   if (again.deadline) {
     const auto used = std::chrono::floor<milliseconds>(around.where().now() - begun);

@@ -63,7 +63,7 @@ struct ranking {
   std::uint64_t malformed_ids = 0;               ///< ids in the store that were malformed and were skipped
   std::uint64_t malformed_values = 0;            ///< features in the store that did not have their type
   braid::duration total{};                       ///< from when the engine accepted the request to when this was ready
-  std::span<const node_sample> nodes;            ///< by number; empty unless `engine_options::metrics` wants them
+  std::span<const node_sample> nodes;            ///< by number; empty unless `engine_options::metrics` asks for them
   std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; present with errors, too
   std::vector<captured_rows> captured = {};      ///< rows that the request asks for; present with errors, too
   std::vector<captured_rows> captured_by_plan = {};          ///< set if `engine_options::captures` asks for them

@@ -1,4 +1,4 @@
-# arrow.cmake: arrow.fbs made into a header of functions that write and read messages, for files/arrow_stream.cpp and for tests.
+# arrow.cmake: compiles arrow.fbs into a header that writes and reads messages, for files/arrow_stream.cpp and tests.
 find_program(FLATC flatc REQUIRED)
 find_path(FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
 set(ARROW_HEADERS ${CMAKE_CURRENT_BINARY_DIR}/arrow)

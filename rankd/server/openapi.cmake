@@ -1,5 +1,5 @@
-# openapi.cmake: docs/openapi.json made into a C++ source, so that the program gives the same text. As bytes: a string
-# literal may have 65536.
+# openapi.cmake: converts docs/openapi.json to a C++ source, so that the program serves the same text. It consists of
+# bytes, because a string literal may have only 65536.
 set(OPENAPI_CPP ${CMAKE_CURRENT_BINARY_DIR}/openapi.cpp)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/openapi.json)
 file(READ ${PROJECT_SOURCE_DIR}/docs/openapi.json openapi_text HEX)

@@ -1,4 +1,4 @@
-# page.cmake: the files of rankd/server/page made into a C++ source, so that the program needs no files beside it.
+# page.cmake: converts the files of rankd/server/page to a C++ source, so that the program needs no other files.
 set(PAGE_CPP ${CMAKE_CURRENT_BINARY_DIR}/page_files.cpp)
 set(page_entries "")
 foreach(file "=page.html=text/html" /page.css=page.css=text/css /page.mjs=page.mjs=text/javascript

@@ -27,8 +27,8 @@ struct serve_options {
   /// A loop or a worker that does not return for this long is logged once, as `stalled`; zero: the value of
   /// BRAID_STALL.
   braid::duration stall_limit = braid::duration::zero();
-  /// A request that takes this long writes a file of the last seconds, if BRAID_TRACE=FILE,last=8s keeps them; zero: no
-  /// request does.
+  /// A request that takes this long requests a file of the last seconds, if BRAID_TRACE=FILE,last=8s keeps them; zero:
+  /// no request does.
   braid::duration trace_slow = braid::duration::zero();
   /// Returns the answer of `/v1/trace`, on a thread that may block.
   std::function<braid::result<std::string>(braid::duration)> last_seconds = &braid::trace::last;

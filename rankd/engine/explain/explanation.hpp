@@ -125,7 +125,7 @@ struct id_drop {
   std::size_t position = 0;  ///< of the first such row among the input rows, from 1; 0 if it has no meaning
   row_set input;
   std::uint32_t row = 0;                 ///< of the first such row, in the input
-  std::vector<const key_entry*> fields;  ///< the values of it that plans may show
+  std::vector<const key_entry*> fields;  ///< columns of that row that plans may show
 };
 
 /// Rows of one id that a merging node takes from one of its inputs.
@@ -160,7 +160,7 @@ struct explanation {
   braid::duration answering{};  ///< from the end of the path to the answer being ready
   std::vector<path_step> critical_path;
   std::vector<node_report> nodes;     ///< in the order in which they can run
-  std::vector<id_fate> ids;           ///< that the request asks about, in its order
+  std::vector<id_fate> ids;           ///< ids that the request asks about, in its order
   std::vector<arm_report> arms = {};  ///< of the experiments of its plan
   std::vector<fragment_report> fragments = {};
   std::optional<read_counts> reads = {};  ///< of its stores; nothing if these answer at once

@@ -22,8 +22,9 @@ struct moved_id {
   row_id id;
   std::optional<std::size_t> was;  ///< its first position in the first answer, from 1; nothing: it is absent
   std::optional<std::size_t> is;   ///< the same in the second answer
-  std::string node;  ///< at which its ways through both plans part, in the second one if it is there; or empty
-  std::string why;   ///< one sentence without a full stop; empty before `explain_moves`
+  /// the node at which its ways through both plans part, in the second plan if it is there; or empty
+  std::string node;
+  std::string why;  ///< one sentence without a full stop; empty before `explain_moves`
 };
 
 /// Returns the ids that are in only one of two answers, then those that changed their order: all except a longest

@@ -37,7 +37,7 @@ struct bound_node {
   std::string op_name;
   std::string place;  ///< the place in the author's files, as path:line:column, or empty
   std::shared_ptr<const bound_op> op;
-  std::vector<node_index> sources;  ///< whose rows it takes, in order
+  std::vector<node_index> sources;  ///< nodes whose rows it takes, in order
   row_change change = row_change::dense_source;
   std::optional<node_index> fused_with;  ///< the node that it does its work together with
   std::vector<bound_option> options = {};
@@ -45,7 +45,7 @@ struct bound_node {
   braid::duration timeout = braid::duration::max();  ///< it fails if it has not ended by then; max: no limit
   std::int64_t retries = 0;                          ///< how often it is run again if the store fails temporarily
   braid::duration hedge{};             ///< after this time its reads are sent a second time; zero: they are not
-  extra_use extras = extra_use::read;  ///< what uses the column that the operator adds by itself
+  extra_use extras = extra_use::read;  ///< how the column is used that the operator adds by itself
   std::uint32_t extra_key = 0;         ///< the key of this column
 };
 

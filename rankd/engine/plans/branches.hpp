@@ -25,7 +25,7 @@ namespace rankd {
 struct plan_route {
   static constexpr node_index none = ~node_index{0};
 
-  plan_needs needs;            ///< what these requests must carry
+  plan_needs needs;            ///< parts that these requests must have
   std::vector<bool> bypassed;  ///< by number: it does not run; empty if all run
   /// by number: its rows come from a cache, so it takes none; empty if there are no such nodes
   std::vector<bool> cached;

@@ -23,7 +23,7 @@ struct bound_cache {
   node_cache how;
   std::string digest;                         ///< of plan, registries and node: the keys of its rows begin with it
   bool reads_user = false;                    ///< a node of the part reads the user
-  std::vector<std::size_t> params;            ///< that the part reads: positions in registries::params
+  std::vector<std::size_t> params;            ///< params that the part reads: positions in registries::params
   std::shared_ptr<const plan_branches> part;  ///< the routes of this part
 };
 

@@ -38,7 +38,7 @@ struct graph_node {
   bool is_output = false;
 };
 
-/// A param that the plan reads; a request may give it a value.
+/// A param that the plan reads; a request may set its value.
 struct graph_param {
   const param_entry* declared = nullptr;
   std::optional<param_range> range;  ///< of values that options of nodes accept, if it sets any

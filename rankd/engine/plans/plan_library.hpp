@@ -48,7 +48,7 @@ struct reload_report {
   std::vector<std::string> pinned_only;         ///< no longer in the folder; they serve until they are unpinned
   std::vector<left_out_plan> left_out;          ///< only with `bad_plans::leave_out`
   braid::diagnostics warnings;                  ///< about plans that were added or changed
-  bool registries_changed = false;              ///< so that all plans were bound again
+  bool registries_changed = false;              ///< all plans were bound again because of it
   bool shadows_changed = false;                 ///< other plans run as shadows, or for other requests
   std::vector<std::string> until_restart = {};  ///< sentences: changes of the registries that were left out
 };

@@ -58,7 +58,7 @@ inline constexpr std::size_t max_explained_ids = 100;
 struct asked_page {
   std::uint64_t begin = 0;             ///< the number of rows before it
   std::chrono::milliseconds first{0};  ///< since 1970: when the first page of this ranking was requested
-  std::string identity = {};           ///< what its pages have in common: see `ranking_identity`
+  std::string identity = {};           ///< a digest of what its pages have in common: see `ranking_identity`
 };
 
 struct rank_request {

@@ -62,7 +62,7 @@ class concurrency_limit {
   double limit_;
   double sum_ = 0;           // of the slowdowns in this window
   std::size_t seen_ = 0;     // requests in this window
-  std::size_t busiest_ = 0;  // the most that were under way in this window
+  std::size_t busiest_ = 0;  // the maximum number of requests under way in this window
 };
 
 }  // namespace rankd

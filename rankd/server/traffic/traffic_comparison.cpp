@@ -19,8 +19,8 @@
 namespace rankd {
 namespace {
 
-constexpr std::size_t requests_of_runner = 128;                    // that wait together
-constexpr std::size_t max_waiting_bytes = std::size_t{64} << 20U;  // of them
+constexpr std::size_t requests_of_runner = 128;                    // requests that wait together
+constexpr std::size_t max_waiting_bytes = std::size_t{64} << 20U;  // in these requests
 constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);     // the record says which cursors were too old
 
 /// The plan and its substitute without limits of time: a comparison may take any time.
