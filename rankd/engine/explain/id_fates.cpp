@@ -166,7 +166,7 @@ class tracer {
       if (given.id(row) == fate_.id) return fate_.produced_by.push_back(node.node_id);
   }
 
-  /// Adds the rows with the id that a source has in addition to these, which a node does not take.
+  /// Adds a drop for the rows with the id that a source has in addition to these, which a node does not take.
   void leave(const bound_node& node, node_index source, const std::vector<std::uint32_t>& kept) {
     const sighting& seen = seen_->in(source, fate_.id);
     if (seen.rows <= kept.size()) return;
