@@ -1,4 +1,4 @@
-// rankd/cli/atomic_file.cpp: writes beside the place of a file, under a lock, and renames.
+// rankd/cli/atomic_file.cpp: writes a locked part file next to the target file, and renames it.
 #include <rankd/cli/atomic_file.hpp>
 
 #include <rankd/registry/write_file.hpp>
@@ -26,7 +26,7 @@ auto owned(int descriptor) -> braid::result<braid::descriptor> {
   return braid::descriptor(descriptor);
 }
 
-/// Returns what is known of a regular file at `place`; nothing if there is none.
+/// Returns the status of the regular file at `place`; nothing if there is no such file.
 auto file_at(const fs::path& place) -> std::optional<status> {
   status found{};
   if (::lstat(place.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;

@@ -11,11 +11,10 @@
 
 namespace rankd {
 
-/// Where a command writes what it makes. A regular file is written beside its place, as a part, and gets its name at
-/// the end, so that a failure leaves what was there before; a device or a pipe is written as it is. A part is no more
-/// readable than the file that it replaces. As long as it is open no other process opens it; the lock goes with the
-/// process, however that ends.
-/// Threads: one. Blocks: on the disk.
+/// The destination of a command's output. A regular file is written as a part file next to it, which gets its name at
+/// the end, so that a failure leaves the earlier contents; a device or a pipe is written directly. A part file is no
+/// more readable than the file that it replaces. While it is open, no other process opens it; the lock ends with the
+/// process, however that ends. Threads: one. Blocks: on the disk.
 class atomic_file {
  public:
   static constexpr std::string_view default_suffix = ".unfinished";
@@ -67,7 +66,7 @@ class atomic_file {
   bool keeps_part_ = false;
 };
 
-/// Returns whether an open file is the one that has the name: it may have been renamed, replaced or deleted since.
+/// Returns whether an open file still has the name: it may have been renamed, replaced or deleted since.
 auto has_name(const braid::descriptor& file, const std::filesystem::path& name) -> bool;
 
 }  // namespace rankd

@@ -31,7 +31,7 @@ using json = nlohmann::json;
 /// An artifact that a message carries or names.
 struct given_artifact {
   std::string text;
-  std::string source;               ///< what diagnostics name; empty for one that the message carries
+  std::string source;               ///< the name in diagnostics; empty for a text that the message carries
   std::optional<std::string> name;  ///< the stem of its file, which the plan must have as its name
 };
 

@@ -23,8 +23,8 @@ class check_session {
   static constexpr std::size_t max_id = 100;  ///< bytes of the id of a message
 
   /// Returns the answer to one message: an object on one line, without a line feed. It repeats the `id` of the message.
-  /// What is wrong with the message itself is the member `error` of the answer. Blocks: on the disk, for a project and
-  /// for files that the message names. Cost: bounded by the limits of artifacts.
+  /// The member `error` of the answer reports errors of the message itself. Blocks: on the disk, for a project and for
+  /// files that the message names. Cost: bounded by the limits of artifacts.
   auto answer(std::string_view message) -> std::string;
 
   /// Returns the answer to a message that is longer than `max_bytes`.
@@ -42,7 +42,7 @@ class check_session {
   auto check_tests(object_reader& message, braid::diagnostics& problems) -> braid::checked<std::string>;
   auto compare(object_reader& message, braid::diagnostics& problems) -> braid::checked<std::string>;
 
-  std::optional<opened> in_;  // empty before the first project, and after one that is wrong
+  std::optional<opened> in_;  // empty before the first project, and after an invalid one
 };
 
 }  // namespace rankd

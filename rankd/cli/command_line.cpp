@@ -49,7 +49,7 @@ using rankd::detail::add_node_timeout;
 using rankd::detail::add_project;
 using rankd::detail::max_ms;
 
-/// What the chosen subcommand will do, once the whole line has been read.
+/// The work of the chosen subcommand, which runs once the whole command line is parsed.
 using action = std::function<exit_status()>;
 
 template <typename Options>
@@ -419,8 +419,8 @@ auto command_names(const CLI::App& app) -> std::vector<std::string_view> {
   return names;
 }
 
-/// What could have been meant by a word that is no command of `app`: a command of nearly that name, the option of a
-/// command, or one of its commands.
+/// Suggests a replacement for a word that is not a command of `app`: a command with a similar name, the option of a
+/// command, or all commands.
 auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
   if (word.starts_with('-')) return {};
   const std::vector<std::string_view> names = command_names(app);
@@ -433,8 +433,8 @@ auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
   return "; the commands of `" + app.get_name() + "` are " + all;
 }
 
-/// What is wrong with the command line, which may hold text from other sources. Where a command is missing,
-/// what stands in its place is reported.
+/// Describes the error in the command line, which may contain text from other sources. If a command is missing, the
+/// word in its place is reported.
 auto diagnostic_of(const CLI::App* app, const CLI::Error& error) -> std::string {
   std::string what = error.what();
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {

@@ -24,7 +24,7 @@ struct workspace {
   registries declared;
   experiment_set experiments;
 
-  /// Opens the project in `folder`; with an empty path, the one that the current folder belongs to.
+  /// Opens the project in `folder`; with an empty path, the project of the current folder.
   /// Errors: no_project; every diagnostic about the project, its registries, its libraries of operators, which it
   /// loads, and its experiments.
   static auto open(const std::filesystem::path& folder) -> braid::checked<workspace>;
@@ -46,7 +46,7 @@ auto parse_store_url(std::string_view url) -> braid::checked<std::filesystem::pa
 /// Errors: those of both.
 auto store_folder(const std::filesystem::path& project, std::string_view url) -> braid::checked<std::filesystem::path>;
 
-/// The stores of a workspace, one for each endpoint; null where an endpoint is none.
+/// The stores of a workspace, one for each endpoint; null if an endpoint is not a store.
 struct open_stores {
   std::vector<std::unique_ptr<store>> owned;
 
@@ -58,7 +58,7 @@ struct open_stores {
 auto open_all_stores(const workspace& in, server_messages words = server_messages::shown)
     -> braid::checked<open_stores>;
 
-/// Returns whether the plan, or one that may answer in its place, names the endpoint.
+/// Returns whether the plan, or a plan that may answer in its place, names the endpoint.
 auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool;
 
 /// Opens the stores that these plans, and those that stand in for them, read; the others are null. So a plan that reads

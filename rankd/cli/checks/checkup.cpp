@@ -88,7 +88,7 @@ auto check_project(const fs::path& folder, checkup& into) -> std::optional<works
 
 namespace {
 
-/// What serve would refuse; nothing where the project has no such file.
+/// Checks the file of counters, as serve does. Adds nothing if the project has no such file.
 void check_counters(const workspace& in, checkup& into) {
   std::error_code error;
   if (!fs::exists(in.where.registry / counters_file, error)) return;
@@ -98,7 +98,7 @@ void check_counters(const workspace& in, checkup& into) {
           counted(rules->types().size(), "event type") + ", " + counted(rules->counters().size(), "counter"));
 }
 
-/// Nothing where the project has no such file.
+/// Checks the experiments. Adds nothing if the project has no such file.
 void check_experiments(const workspace& in, const std::vector<artifact>& artifacts, checkup& into) {
   if (in.experiments.digest().empty()) return;
   std::vector<std::string> names;

@@ -24,10 +24,10 @@ struct finding {
   std::string area;
   health how = health::ok;
   std::string found;   ///< one sentence, without its full stop
-  std::string advice;  ///< what to do; empty where all is fine
+  std::string advice;  ///< what to do; empty if all is fine
 };
 
-/// What has been found so far.
+/// The findings so far.
 class checkup {
  public:
   void ok(std::string_view area, std::string found) { add(area, health::ok, std::move(found), {}); }
@@ -37,7 +37,8 @@ class checkup {
   void fail(std::string_view area, std::string found, std::string advice) {
     add(area, health::fail, std::move(found), std::move(advice));
   }
-  /// The first diagnostics as failures or warnings, and how many more there are; `advice` where they have no hint.
+  /// Adds the first diagnostics as failures or warnings, and the number of the others; `advice` replaces a missing
+  /// hint.
   void fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
     add(area, health::fail, problems, advice);
   }
@@ -57,7 +58,8 @@ class checkup {
   std::vector<finding> findings_;
 };
 
-/// Project and registries; nothing where what follows cannot be looked at. An empty folder: as `workspace::open`.
+/// Checks the project and its registries. Returns nothing if the later checks are impossible. An empty folder means the
+/// same as for `workspace::open`.
 auto check_project(const std::filesystem::path& folder, checkup& into) -> std::optional<workspace>;
 
 /// counters.toml, if there is one, every artifact, and the index.
@@ -66,13 +68,13 @@ void check_plans(const workspace& in, checkup& into);
 /// Every endpoint: an embedded store is opened and read, a server is greeted. Blocks: at most some seconds for each.
 void check_stores(const workspace& in, checkup& into);
 
-/// What this process may use, what the kernel offers, and the clock. `root` replaces `/`.
+/// Checks the limits of this process, the features of the kernel, and the clock. `root` replaces `/`.
 void check_system(const std::filesystem::path& root, checkup& into);
 
 /// A line for each finding, with its advice below.
 auto to_text(const checkup& all) -> std::string;
 
-/// As one JSON object.
+/// Returns the findings as one JSON object.
 auto to_json(const checkup& all) -> std::string;
 
 }  // namespace rankd

@@ -13,7 +13,7 @@ namespace rankd {
 
 struct data_check_options {
   std::span<const std::filesystem::path> files = {};  ///< that records are loaded from; empty: they lie in a store
-  std::span<const std::string> endpoints = {};        ///< whose nodes count; empty: those of every endpoint
+  std::span<const std::string> endpoints = {};        ///< whose nodes count; empty: all endpoints
 };
 
 /// The columns that the plans of a project read, but for those that counters.toml has the server write. Plans that are

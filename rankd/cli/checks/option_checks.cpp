@@ -31,7 +31,7 @@ auto starts_with_zero(std::string_view text) -> bool {
   return text.size() > 1 && text.front() == '0';
 }
 
-/// As few digits as identify it.
+/// Returns the shortest text that identifies the value.
 auto spelled(double value) -> std::string {
   char room[32];
   return {room, std::to_chars(std::begin(room), std::end(room), value, std::chars_format::fixed).ptr};

@@ -66,7 +66,7 @@ auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::u
   return std::pair(*count, read);
 }
 
-/// What plans read and the store does not have, or has misspelled.
+/// Reports keys that plans read and that the store lacks or misspells.
 void check_columns(const endpoint_entry& endpoint, const workspace& in, const embedded_store& opened, checkup& into) {
   constexpr std::size_t enough = 100'000;
   const std::array endpoints{endpoint.endpoint_id};
@@ -109,7 +109,7 @@ void check_embedded(const endpoint_entry& endpoint, const workspace& in, checkup
     into.warn(area, "the project's data has changed since the store was filled", "rankd load takes over what is new");
 }
 
-/// What a server says of itself.
+/// The description that a server sends of itself.
 struct greeting {
   std::error_code failure;
   std::string refusal;  ///< the text of an error reply, or of a refused connection; or empty

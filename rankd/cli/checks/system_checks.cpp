@@ -30,7 +30,7 @@ auto text_in(const fs::path& file) -> std::string {
   return std::move(text).str();
 }
 
-/// The number with which a text begins; nothing where it begins with none, as `max` does.
+/// Returns the number at the beginning of a text; nothing if there is no number, as in `max`.
 auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t value = 0;
@@ -75,7 +75,7 @@ auto cgroup_folders(const fs::path& root) -> std::vector<fs::path> {
   return folders;
 }
 
-/// What the cgroup that leaves least still grants.
+/// Returns the memory left in the tightest cgroup.
 auto cgroup_memory_left(const fs::path& root) -> std::optional<std::uint64_t> {
   std::optional<std::uint64_t> smallest;
   for (const fs::path& folder : cgroup_folders(root)) {
@@ -124,7 +124,7 @@ void check_kernel(const fs::path& root, checkup& into) {
     into.ok("kernel", found);
 }
 
-/// What one reading costs: the shortest of some, so that a pause in between does not count.
+/// Returns the cost of one reading: the shortest of several, so that a pause in between does not count.
 auto cost_of_clock() -> braid::duration {
   braid::duration shortest = std::chrono::seconds(1);
   for (int tries = 0; tries < 50; ++tries) {

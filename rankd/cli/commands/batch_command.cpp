@@ -131,7 +131,7 @@ auto plans_digest(const workspace& in) -> std::string {
   return sha256_hex(all);
 }
 
-/// What changes when a file is written again, even in the same size.
+/// Returns values that change when a file is rewritten, even with the same size.
 auto identity_of(const fs::path& file) -> nlohmann::json {
   struct ::stat status{};
   if (::stat(file.c_str(), &status) != 0) return {};
@@ -255,7 +255,7 @@ class batch_job {
   batch_runner* runner_;
   batch_output* answers_;
   std::deque<line_position> ends_;  ///< behind each piece that was submitted and not written
-  std::uint64_t end_ = 0;           ///< of the part, where it is known
+  std::uint64_t end_ = 0;           ///< of the part, if it is known
   bool at_end_ = false;
 };
 

@@ -235,7 +235,7 @@ void print_json(const bench_options& options, const std::vector<measured_rate>& 
 }
 
 auto plot_of(const bench_options& options, const std::vector<measured>& all) -> load_plot {
-  constexpr double min_value = 0.001;  // where nothing was answered: a logarithmic scale has no zero
+  constexpr double min_value = 0.001;  // if nothing was answered: a logarithmic scale has no zero
   load_plot plot{.title = "plan " + options.plan, .names = {}, .points = {}};
   for (const named_part& part : parts) plot.names.emplace_back(part.name);
   for (const measured& each : all) {

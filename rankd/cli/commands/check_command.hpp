@@ -11,7 +11,7 @@ class App;
 
 namespace rankd {
 
-/// Adds the subcommand; when it is given, `chosen` becomes what it does.
+/// Adds the subcommand; if it is given, its work is stored in `chosen`.
 void add_check(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -56,7 +56,7 @@ struct batch_shard {
   unsigned count = 1;
 };
 
-/// Plans whose answers depend on how long something takes, because something stands in for what is late.
+/// Whether plans may run whose answers depend on time, because a fallback replaces late results.
 enum class time_fallbacks : std::uint8_t { refused, allowed };
 
 struct batch_command_options : project_options {
@@ -68,7 +68,7 @@ struct batch_command_options : project_options {
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants
   time_fallbacks fallbacks = time_fallbacks::refused;
-  std::uint64_t cache_mib = 0;  ///< of rows that nodes keep, in each thread; 0: none are kept
+  std::uint64_t cache_mib = 0;  ///< for rows that nodes keep, in each thread; 0: no cache
 };
 
 struct bench_options : project_options {
@@ -80,8 +80,8 @@ struct bench_options : project_options {
   unsigned workers = 1;  ///< for each loop
   run_order order = run_order::side_by_side;
   output_form form = output_form::people;
-  std::filesystem::path plot;  ///< an SVG to write; empty: none
-  std::string http;            ///< of a server that is asked instead of this process; empty: none
+  std::filesystem::path plot;  ///< an SVG to write; empty: no plot
+  std::string http;            ///< of a server that is asked instead of this process; empty: this process
   std::vector<double> rates;   ///< requests a second that the server is sent, instead of as many as it answers
   unsigned connections = 512;  ///< for these
 };
@@ -97,26 +97,26 @@ struct serve_command_options : project_options {
   bad_plans on_bad_plan = bad_plans::refuse_all;  ///< when it starts, and when plans are loaded again
   std::filesystem::path log;                      ///< empty: standard error
   log_level level = log_level::info;
-  std::filesystem::path audit;                      ///< empty: none
-  std::filesystem::path captures;                   ///< a folder for rows that plans capture; empty: none
+  std::filesystem::path audit;     ///< empty: no audit log
+  std::filesystem::path captures;  ///< a folder for rows that plans capture; empty: they are not written
   capture_form captures_in = capture_form::ndjson;  ///< of the files in that folder
-  std::filesystem::path exposures;                  ///< the same of what answers show
-  std::filesystem::path events;                     ///< the same of events that clients send; empty: none may
-  std::chrono::seconds event_window{3600};          ///< in which an id of these counts once
-  std::uint64_t counters_mib = 256;                 ///< of counters that lie over embedded stores
-  std::uint64_t segment_mib = 64;                   ///< of one file of these, and of events
-  std::string collector;                            ///< where spans of requests go; empty: nowhere
-  double span_share = 1;                            ///< of the traces that begin here
-  std::filesystem::path record;                     ///< of traffic; empty: none
-  double record_share = 1;                          ///< of the requests
-  std::uint64_t record_max_mib = 1024;              ///< of that file
-  std::optional<std::uint64_t> cache_mib;           ///< in place of what rankd.toml says
-  std::chrono::milliseconds grace{10'000};          ///< for what was received, once it stops
-  std::uint64_t scrub_mib_per_second = 16;          ///< how fast embedded stores are read again; 0: never
-  std::chrono::milliseconds stall_limit{0};         ///< of the watchdog; 0: what BRAID_STALL says
-  std::chrono::milliseconds trace_slow{0};          ///< requests that ask for a file of the last seconds; 0: none
-  std::chrono::milliseconds announcement{0};        ///< between saying that it stops and taking no more connections
-  std::string page_token = {};                      ///< of the only client, in a studio; empty: none is
+  std::filesystem::path exposures;                  ///< the same for the rows that answers show
+  std::filesystem::path events;               ///< the same for events that clients send; empty: events are refused
+  std::chrono::seconds event_window{3600};    ///< in which an id of these counts once
+  std::uint64_t counters_mib = 256;           ///< of counters over embedded stores
+  std::uint64_t segment_mib = 64;             ///< of one file of these, and of events
+  std::string collector;                      ///< receives the spans of requests; empty: spans are not sent
+  double span_share = 1;                      ///< of the traces that begin here
+  std::filesystem::path record;               ///< of traffic; empty: traffic is not recorded
+  double record_share = 1;                    ///< of the requests
+  std::uint64_t record_max_mib = 1024;        ///< of that file
+  std::optional<std::uint64_t> cache_mib;     ///< in place of what rankd.toml says
+  std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops
+  std::uint64_t scrub_mib_per_second = 16;    ///< how fast embedded stores are read again; 0: never
+  std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: what BRAID_STALL says
+  std::chrono::milliseconds trace_slow{0};    ///< requests as slow as this ask for a file of the last seconds; 0: off
+  std::chrono::milliseconds announcement{0};  ///< between saying that it stops and taking no more connections
+  std::string page_token = {};                ///< of the only client, in a studio; empty: no studio
   std::vector<std::filesystem::path> traffic = {};  ///< recorded, for the page; empty: that in the project's folder
   std::string compiler = {};  ///< of plans that the page edits; empty: dslc of the project or of PATH, if it is there
 };
@@ -156,7 +156,7 @@ struct plans_options : list_options {
 struct diff_options : list_options {
   std::string before;  ///< a plan by name or by file
   std::string after;
-  std::vector<std::filesystem::path> traffic;  ///< recorded; empty: the plans alone are compared
+  std::vector<std::filesystem::path> traffic;  ///< recorded; empty: only the plans are compared
   std::string recorded_plan;                   ///< whose requests are run; empty: the plan called as the first one
   bool is_live = false;                        ///< the stores are asked for what the record does not hold
   std::size_t depth = 10;                      ///< of the overlap
@@ -169,11 +169,11 @@ struct eval_options : list_options {
   std::filesystem::path judgements;  ///< a request and the relevance of ids on each line
   quality_options quality;
   bootstrap_options bootstrap;
-  std::string diversity;  ///< the key whose values are compared; empty: none
+  std::string diversity;  ///< the key whose values are compared; empty: no diversity
   unsigned workers = 0;   ///< 0: as many as the machine grants
 };
 
-/// What `rankd registry` shows of a registry.
+/// The part of a registry that `rankd registry` shows.
 enum class registry_view : std::uint8_t { entries, digests };
 
 struct registry_options : list_options {
@@ -187,7 +187,7 @@ struct simulate_options : list_options {
 
 struct ops_options : list_options {
   bool toml = false;  ///< everything that the bindings of authors are made from
-  bool own = false;   ///< those of the project's libraries alone
+  bool own = false;   ///< only the operators of the project's libraries
 };
 
 struct init_options {
@@ -196,8 +196,9 @@ struct init_options {
   demo_size size;
 };
 
-/// Each prints its result to standard output, and progress and readable errors to standard error.
-/// Whether the ids of the project are texts; false where there is no project that can be read.
+// Each command prints its result to standard output, and progress and readable errors to standard error.
+
+/// Returns whether the ids of the project are texts; false if no project can be read.
 auto has_text_ids(const project_options& options) -> bool;
 
 auto rank_command(const rank_options& options) -> exit_status;
@@ -208,16 +209,16 @@ auto load_command(const load_command_options& options) -> exit_status;
 auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const plans_options& options) -> exit_status;
-/// Gives `failed` where the plans differ, or their answers where there is traffic, and `wrong_usage` for all errors, as
+/// Returns `failed` if the plans differ, or their answers if there is traffic, and `wrong_usage` for all errors, as
 /// diff(1) does.
 auto diff_command(const diff_options& options) -> exit_status;
-/// Adds the subcommand; when it is given, `chosen` becomes what it does.
+/// Adds the subcommand; if it is given, its work is stored in `chosen`.
 void add_diff(CLI::App& app, std::function<exit_status()>& chosen);
 auto eval_command(const eval_options& options) -> exit_status;
 auto ops_command(const ops_options& options) -> exit_status;
 auto registry_command(const registry_options& options) -> exit_status;
 auto experiment_check_command(const list_options& options) -> exit_status;
-/// Gives `failed` where a split is not as expected.
+/// Returns `failed` if a split is not as expected.
 auto experiment_simulate_command(const simulate_options& options) -> exit_status;
 auto doctor_command(const list_options& options) -> exit_status;
 auto init_command(const init_options& options) -> exit_status;

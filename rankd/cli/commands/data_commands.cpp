@@ -47,7 +47,7 @@ auto files_of(const std::vector<fs::path>& data) -> braid::checked<std::vector<f
   return files;
 }
 
-/// What to load: what the command line leaves open, the project says.
+/// Returns the files to load: those of the command line, or else of the project's data folder.
 auto data_of(const load_command_options& options) -> braid::checked<std::vector<fs::path>> {
   std::vector<fs::path> data = options.data;
   if (data.empty()) {
@@ -67,7 +67,7 @@ struct done_load {
   column_check::counts counts;
 };
 
-/// What a project says of the data that is loaded; nothing outside of one.
+/// The project's checks of the data that is loaded; it checks nothing outside of a project.
 class project_rules {
  public:
   project_rules(const fs::path& project, const std::vector<fs::path>& files) {
@@ -83,7 +83,8 @@ class project_rules {
     return [this](std::string_view key, const record_view& record) { check_->columns().see(key, record); };
   }
 
-  /// What plans will not find. After an interrupted load only a part of the records was seen.
+  /// Returns warnings about values that plans will not find. After an interrupted load only some of the records were
+  /// seen.
   [[nodiscard]] auto warnings(const load_report& done) -> braid::diagnostics {
     if (!check_) return {};
     braid::diagnostics out = check_->columns().malformed_values();
@@ -100,7 +101,7 @@ class project_rules {
     return out;
   }
 
-  /// What makes a strict load fail; null for one that is not.
+  /// Returns the function whose diagnostics make a strict load fail; null for a load that is not strict.
   auto refusal(bool is_strict) -> std::function<braid::diagnostics()> {
     if (!is_strict || !check_) return nullptr;
     return [this] { return warnings({}); };

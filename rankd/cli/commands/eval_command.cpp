@@ -41,7 +41,7 @@ struct judged_request {
   judgements judged;
 };
 
-/// What one plan has answered.
+/// The answers of one plan.
 struct plan_result {
   std::string plan;
   std::string digest;
@@ -85,7 +85,7 @@ auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics&
   return out;
 }
 
-/// The plans of the command line stand in for the one that a request names.
+/// Parses a line of judgements. The plans of the command line replace the one in the request.
 auto read_judged(std::string_view text, std::uint64_t number, const std::string& file, const registries& declared)
     -> braid::checked<judged_request> {
   const auto document = parse_json(text, file, number);
@@ -191,7 +191,7 @@ auto run_plan(const bound_plan& plan, const std::vector<judged_request>& all, co
   return out;
 }
 
-/// The values of a metric where it is defined.
+/// Returns the values of a metric for the requests that have one.
 auto defined(const plan_result& of, std::size_t metric) -> std::vector<double> {
   std::vector<double> out;
   for (const quality& each : of.qualities)
@@ -199,7 +199,7 @@ auto defined(const plan_result& of, std::size_t metric) -> std::vector<double> {
   return out;
 }
 
-/// By request, where both are defined: the second less the first.
+/// Returns the difference (second minus first) for each request that has both values.
 auto differences(const plan_result& first, const plan_result& second, std::size_t metric) -> std::vector<double> {
   std::vector<double> out;
   for (std::size_t at = 0; at < first.qualities.size(); ++at)
@@ -232,7 +232,7 @@ struct evaluation {
   std::vector<plan_result> plans;
   std::vector<estimates> means;     ///< of each plan
   std::vector<coverage> covered;    ///< by each plan
-  std::optional<estimates> paired;  ///< where there are two
+  std::optional<estimates> paired;  ///< if there are two plans
   std::size_t requests = 0;
 };
 

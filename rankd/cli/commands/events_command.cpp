@@ -48,8 +48,8 @@ auto exposure_files(const fs::path& folder) -> std::vector<fs::path> {
   return out;
 }
 
-/// Calls `see(text, value)` for each line that is JSON; gives the number of those that are none, or not what `see`
-/// takes.
+/// Calls `see(text, value)` for each line that is a JSON object. Returns the number of other lines and of those that
+/// `see` refuses.
 template <typename See>
 auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checked<std::uint64_t> {
   std::uint64_t broken = 0;
@@ -76,7 +76,7 @@ auto text_of(const json& value) -> std::string {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Whether a line is as the log wrote it. Those that something else wrote need no checksum.
+/// Returns whether a line is as the log wrote it. Lines from other writers need no checksum.
 auto is_intact(std::string_view text, const json& line) -> bool {
   return !line.contains("crc32c") || checked_event_line(text).has_value();
 }
@@ -163,7 +163,7 @@ class joiner {
     return true;
   }
 
-  /// The rows of an answer: equally long columns, `id` among them; null for a line that has none.
+  /// Returns the rows of an answer: equally long columns, `id` among them; null for a line without rows.
   static auto rows_of(const json& line) -> const json* {
     const auto rows = line.find("rows");
     if (rows == line.end() || !rows->is_object() || !rows->contains("id") || !(*rows)["id"].is_array()) return nullptr;

@@ -28,7 +28,7 @@ struct join_counts {
   std::uint64_t rows = 0;
   std::uint64_t events = 0;   ///< each once
   std::uint64_t matched = 0;  ///< of these, those that belong to a row
-  std::uint64_t broken = 0;   ///< lines that were none, or whose checksum is wrong, and were passed over
+  std::uint64_t broken = 0;   ///< skipped lines: no such record, or a wrong checksum
 };
 
 /// Writes a line of CSV for each row that an answer has shown: the request, its position, its columns, and how many
@@ -38,7 +38,7 @@ auto join_events(const join_options& options, atomic_file& out) -> braid::checke
 
 auto join_command(const join_options& options) -> exit_status;
 
-/// Adds `events`; when it is given, `chosen` becomes what it does.
+/// Adds `events`; if it is given, its work is stored in `chosen`.
 void add_events(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -38,7 +38,7 @@ auto plans_of(const experiment_set& all) -> std::set<std::string> {
   return out;
 }
 
-/// What is wrong with experiments beside their file, and what is most likely a mistake.
+/// Errors of experiments that are outside of their file, and probable mistakes.
 struct findings {
   braid::diagnostics problems;
   braid::diagnostics warnings;

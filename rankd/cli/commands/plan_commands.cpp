@@ -113,7 +113,7 @@ auto is_always_there(const param_shape& param) -> bool {
   return param.need == presence::required && param.when.param.empty();
 }
 
-/// "1", or "0-1" where it may be left out.
+/// "1", or "0-1" if it may be left out.
 auto inputs_text(const op_shape& shape) -> std::string {
   const std::string most = std::to_string(shape.inputs);
   return shape.optional_inputs == 0 ? most : std::to_string(shape.inputs - shape.optional_inputs) + "-" + most;
@@ -217,8 +217,8 @@ auto plans_command(const plans_options& options) -> exit_status {
 
 namespace {
 
-/// Those of the project that is named, or that lies here; none where there is no project. A project whose registries or
-/// plans are wrong has operators all the same.
+/// Returns the operators of the named project, or of the project in the current folder; nothing if there is no project.
+/// A project with invalid registries or plans still has operators.
 auto ops_of_project(const std::filesystem::path& named) -> braid::checked<std::vector<const op_entry*>> {
   const auto root = named.empty() ? project::find(std::filesystem::current_path()) : named;
   std::vector<const op_entry*> out;

@@ -53,7 +53,7 @@ auto text_of(const std::string& request) -> braid::checked<std::string> {
   return text;
 }
 
-/// What the answer has of a key for a row.
+/// Returns the text of a row's value.
 auto cell(const column& values, std::uint32_t row) -> std::string {
   if (values.is_null(row)) return std::string(nothing);
   if (const auto* text = values.strings(); text != nullptr && text->dimensions != 0)
@@ -84,7 +84,7 @@ void print_rows(const row_set& rows, const std::vector<const key_entry*>& keys, 
   print(table.to_text());
 }
 
-/// What a line says of captured rows before them.
+/// Returns the line that precedes captured rows.
 auto capture_title(const captured_rows& what) -> std::string {
   std::string out = what.node + (what.side == capture_side::in ? " takes of " + what.source : " gives");
   if (!what.fused_with.empty()) return out + ": nothing to show, it is one with " + what.fused_with;
@@ -100,7 +100,7 @@ void print_captures(const ranking& answer) {
   }
 }
 
-/// For people: times always, the rest where it was asked for.
+/// Prints for people: always the times, the rest if it was requested.
 void print_explanation(const explanation& what, explain_mode asked) {
   print("\n" + nodes_text(what));
   if (asked == explain_mode::off) return;

@@ -149,7 +149,7 @@ auto default_of(const param_entry& param) -> std::string {
   return param.required ? "required" : value_cell(param.default_value);
 }
 
-/// Of a param of the context, that it comes from there.
+/// Adds that a param of the context comes from there.
 auto all_uses_of(const key_entry& key) -> std::string { return use_of(key); }
 auto all_uses_of(const param_entry& param) -> std::string {
   return param.source == param_source::context ? use_of(param) + ", context" : use_of(param);
@@ -218,7 +218,7 @@ auto table_of(std::span<const endpoint_entry> endpoints) -> text_table {
   return table;
 }
 
-// Experiments are declared beside the others: plans do not depend on them.
+// Experiments are declared separately: plans do not depend on them.
 
 auto experiments_json(const workspace& in) -> ordered {
   ordered rows = ordered::array();
@@ -259,7 +259,7 @@ auto shows_experiments(const workspace& in, std::string_view wanted) -> bool {
   return wanted == "experiments" || (wanted.empty() && !in.experiments.digest().empty());
 }
 
-/// Of all registries: their names and SHA-256.
+/// Returns the names and SHA-256 of all registries.
 auto digests_of(const workspace& in, std::string_view wanted) -> std::vector<registry_digest> {
   std::vector<registry_digest> out;
   for (const registry_digest& each : in.declared.digests())

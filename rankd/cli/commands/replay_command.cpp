@@ -39,7 +39,7 @@ constexpr std::size_t max_value = 60;     // of a line for people
 
 auto name_of(replay_result result) -> std::string_view { return result_names[static_cast<std::size_t>(result)]; }
 
-/// The first place where two answers differ.
+/// The first difference between two answers.
 struct difference {
   std::string pointer;
   std::string was;
@@ -71,7 +71,7 @@ auto first_difference(const json& was, const json& is, const std::string& pointe
   return difference{pointer, shown(&was), shown(&is)};
 }
 
-/// Of answers that are no JSON, or the same in another spelling, the whole.
+/// Returns the whole answers if they are not JSON, or only spelled differently.
 auto difference_of(const replayed_request& request) -> difference {
   const auto was = parse_json(request.recorded, "recorded");
   const auto is = parse_json(request.replayed, "replayed");
@@ -117,7 +117,7 @@ auto json_of(const replayed_request& request, bool with_answers) -> json {
   return out;
 }
 
-/// What came of all requests of a file.
+/// The results of all requests of a file.
 class tally {
  public:
   explicit tally(const replay_options& options) : options_(&options) {}

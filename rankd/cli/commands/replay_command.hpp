@@ -23,10 +23,10 @@ struct replay_options {
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
 
-/// Gives `failed` where an answer is another one, or a request cannot be run for what the record lacks.
+/// Returns `failed` if an answer differs, or if a request cannot be run because the record lacks something.
 auto replay_command(const replay_options& options) -> exit_status;
 
-/// Adds the subcommand; when it is given, `chosen` becomes what it does.
+/// Adds the subcommand; if it is given, its work is stored in `chosen`.
 void add_replay(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -110,7 +110,7 @@ struct outputs {
   }
 };
 
-/// Nothing where no file is named.
+/// Reads the tokens. Returns nothing if no file is named.
 auto read_tokens(const std::filesystem::path& file) -> braid::checked<std::optional<token_list>> {
   if (file.empty()) return std::nullopt;
   auto read = token_list::read(file);
@@ -125,7 +125,7 @@ auto renew(rank_server& server, const std::filesystem::path& token_file) -> brai
   return server.renew(std::move(*tokens));
 }
 
-/// Null where no traffic is to be recorded. Lifetime: the workspace outlives it, and the file of the log.
+/// Returns null if traffic is not recorded. Lifetime: the workspace and the file of the log outlive it.
 auto open_traffic(const serve_command_options& options, const workspace& in, const serve_log& log)
     -> braid::checked<std::unique_ptr<traffic_writer>> {
   if (options.record.empty()) return nullptr;
@@ -142,7 +142,7 @@ auto open_traffic(const serve_command_options& options, const workspace& in, con
        .on_no_image = report_plan});
 }
 
-/// What takes events; without a log where there is no folder for one.
+/// Receives events. It has no log if no folder for events is named.
 struct event_takers {
   event_rules rules;
   std::unique_ptr<counter_writer> counters;
@@ -202,7 +202,7 @@ void remove_record(const serve_command_options& options) {
   if (!options.record.empty()) std::filesystem::remove(options.record, ignored);
 }
 
-/// The embedded stores among those of a workspace, by the ids of their endpoints.
+/// Returns the embedded stores of a workspace with the ids of their endpoints.
 auto scrubbed_of(const workspace& in, const open_stores& stores) -> std::vector<store_scrubber::target> {
   std::vector<store_scrubber::target> found;
   for (std::size_t at = 0; at < stores.owned.size(); ++at)
@@ -212,8 +212,8 @@ auto scrubbed_of(const workspace& in, const open_stores& stores) -> std::vector<
   return found;
 }
 
-/// Stores for candidates: connections of their own to each Redis, so that no served request waits behind them. An
-/// embedded store has none, and is opened once.
+/// Opens stores for candidates: they have separate connections to each Redis, so that no served request waits behind
+/// them. An embedded store has no connections, and is opened once.
 auto open_shadow_stores(const workspace& in, const open_stores& served) -> braid::checked<shadow_stores> {
   shadow_stores out;
   for (std::size_t at = 0; at < served.owned.size(); ++at) {
@@ -227,7 +227,7 @@ auto open_shadow_stores(const workspace& in, const open_stores& served) -> braid
   return out;
 }
 
-/// What a project states about plans that it does not have.
+/// Reports settings of a project for plans that it does not have.
 auto strangers_in(const workspace& in, const reload_report& loaded) -> braid::diagnostics {
   std::vector<std::string> plans = loaded.added;
   for (const left_out_plan& each : loaded.left_out) plans.push_back(each.name);
@@ -240,7 +240,7 @@ auto strangers_in(const workspace& in, const reload_report& loaded) -> braid::di
 /// Whether requests are recorded, with the registries of the start.
 enum class recording : std::uint8_t { off, on };
 
-/// Those of the project as they are on disk now.
+/// Reads the registries of the project as they are on disk now.
 auto read_registries(const project& where, recording recorded, const std::shared_ptr<const registries>& now)
     -> braid::checked<registry_change> {
   auto read = registries::load(where.registry, where.environment);
@@ -261,7 +261,7 @@ auto read_shadows(const std::filesystem::path& root) -> braid::checked<std::vect
   return std::move(now->shadows);
 }
 
-/// What reloads take from the project. Lifetime: the workspace outlives the changes.
+/// Sets what reloads read from the project. Lifetime: the workspace outlives the changes.
 void read_anew(plan_changes& changes, const workspace& in, recording recorded) {
   changes.budgets_by([root = in.where.root]() -> braid::checked<plan_budgets> {
     auto now = project::load(root);
@@ -294,27 +294,27 @@ auto server_options_of(const serve_command_options& options) -> braid::checked<s
   return server_options;
 }
 
-/// Of rankd.toml; the command line has the last word.
+/// Applies the settings of rankd.toml; the command line overrides them.
 void take_settings(const project& where, const serve_command_options& options, engine_options& into) {
   into.cursors = make_page_cursors(where.cursors);
   into.cache = {.bytes = options.cache_mib.value_or(where.cache.mib) << 20U, .entries = where.cache.entries};
 }
 
-/// Null where spans go nowhere.
+/// Returns null if spans are not sent.
 auto open_exporter(const serve_command_options& options, const serve_log& log)
     -> braid::checked<std::unique_ptr<span_exporter>> {
   if (options.collector.empty()) return nullptr;
   return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
 }
 
-/// Nothing where there is no studio: what others have asked is not for every client.
+/// Returns nothing unless this is a studio: not every client may see the requests of others.
 auto traffic_places_of(const serve_command_options& options, const workspace& in)
     -> std::vector<std::filesystem::path> {
   if (options.page_token.empty()) return {};
   return options.traffic.empty() ? std::vector<std::filesystem::path>{in.where.root} : options.traffic;
 }
 
-/// Null where there is no studio.
+/// Returns null unless this is a studio.
 auto drafts_of(const serve_command_options& options, const workspace& in, plan_library& library)
     -> std::unique_ptr<draft_plans> {
   return options.page_token.empty() ? nullptr : open_drafts(in.where.root, library, options.compiler);
@@ -334,7 +334,7 @@ class service {
  public:
   explicit service(const serve_command_options& options) noexcept : options_(&options) {}
 
-  /// Opens everything. Errors: those of the first part that cannot be opened.
+  /// Opens everything. Errors: those of the first part that fails to open.
   auto open() -> braid::checked<void> {
     constexpr std::array steps{&service::open_project, &service::load_plans,   &service::open_project_stores,
                                &service::open_outputs, &service::start_events, &service::connect_reloads};
@@ -385,7 +385,7 @@ class service {
     return {};
   }
 
-  /// Opens what lines go to, and what checks stores and sends spans beside requests.
+  /// Opens the logs, and what checks stores and sends spans in the background.
   auto open_outputs() -> braid::checked<void> {
     auto files = outputs::open(*options_);
     if (!files) return std::unexpected(std::move(files.error()));

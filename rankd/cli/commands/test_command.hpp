@@ -19,10 +19,10 @@ struct test_options : project_options {
   output_form form = output_form::people;
 };
 
-/// Runs the tests of plans and prints what came of them. Gives `failed` where a test fails, or where nothing is tested.
+/// Runs the tests of plans and prints their results. Returns `failed` if a test fails, or if there are no tests.
 auto test_command(const test_options& options) -> exit_status;
 
-/// Adds the subcommand; when it is given, `chosen` becomes what it does.
+/// Adds the subcommand; if it is given, its work is stored in `chosen`.
 void add_test(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -104,7 +104,7 @@ auto vectors_show_command(const vectors_show_options& options) -> exit_status {
 
 namespace {
 
-/// What a search of all queries has come to.
+/// The totals over the searches of all queries.
 struct search_totals {
   std::vector<std::chrono::steady_clock::duration> times;
   std::uint64_t looked_at = 0;

@@ -18,8 +18,8 @@ namespace rankd {
 struct vectors_build_options {
   std::vector<std::filesystem::path> data;  ///< files of NDJSON
   std::filesystem::path out;
-  std::int64_t dimensions = 0;  ///< 0: those of the first vector
-  std::int64_t lists = 0;       ///< 0: none
+  std::int64_t dimensions = 0;  ///< 0: as many as the first vector has
+  std::int64_t lists = 0;       ///< 0: no lists
   std::int64_t seed = 1;
 };
 
@@ -47,7 +47,7 @@ struct vectors_search_options {
 /// this thread.
 auto vectors_search_command(const vectors_search_options& options) -> exit_status;
 
-/// Adds the subcommand; when it is given, `chosen` becomes what it does.
+/// Adds the subcommand; if it is given, its work is stored in `chosen`.
 void add_vectors(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -11,7 +11,7 @@ class App;
 
 namespace rankd::detail {
 
-/// Adds `serve`; when it is given, `chosen` becomes what it does.
+/// Adds `serve`; if it is given, its work is stored in `chosen`.
 void add_serve(CLI::App& app, std::function<exit_status()>& chosen);
 
 /// The same of `studio`.

@@ -9,7 +9,7 @@
 
 namespace rankd {
 
-/// Adds `experiment check` and `experiment simulate`; the one that is given becomes what is `chosen`.
+/// Adds `experiment check` and `experiment simulate`; the work of the given one is stored in `chosen`.
 void add_experiment(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -51,7 +51,8 @@ auto deviation_of(std::uint64_t count, double share, std::uint64_t total) -> dou
   return (static_cast<double>(count) - static_cast<double>(total) * share) / std::sqrt(variance);
 }
 
-/// An experiment that is counted: by bucket of its layer the number of the arm, the last for none.
+/// An experiment that is counted. `arm_of` holds the number of the arm by bucket of the layer; the last number means no
+/// arm.
 struct counted_experiment {
   const experiment_entry* entry = nullptr;
   std::vector<std::uint32_t> arm_of;

@@ -11,7 +11,7 @@
 
 namespace rankd {
 
-/// Counts beside what was expected of them, by Pearson's test.
+/// The comparison of counts with expected counts, by Pearson's test.
 struct split_test {
   double chi_squared = 0;
   std::size_t degrees = 0;       ///< of freedom
@@ -49,7 +49,7 @@ struct split_overlap {
   std::string second;
   double expected_share = 0;  ///< of units that are in both
   std::uint64_t units = 0;
-  split_test test;  ///< of the arms of one against those of the other
+  split_test test;  ///< of the arms of one against the arms of the other
 };
 
 struct split_report {

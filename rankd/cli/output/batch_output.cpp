@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// What an interruption may cost at most, in bytes of answers.
+/// The most that an interruption may cost, in bytes of answers.
 constexpr std::uint64_t save_every = std::uint64_t{8} << 20U;
 constexpr std::string_view part_suffix = ".part";
 

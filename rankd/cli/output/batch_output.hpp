@@ -1,4 +1,4 @@
-// rankd/cli/output/batch_output.hpp: where the answers of a batch go, and how far they are known to have come.
+// rankd/cli/output/batch_output.hpp: the destination of a batch's answers, and its known progress.
 #pragma once
 
 #include <rankd/cli/atomic_file.hpp>
@@ -24,16 +24,16 @@ struct batch_progress {
   std::uint64_t failed = 0;    ///< errors among these
 };
 
-/// What to do where an earlier batch into the same file did not end.
+/// What to do if an earlier batch into the same file did not finish.
 enum class unfinished : std::uint8_t {
   refuse,
-  resume,   ///< go on where it was known to be
+  resume,   ///< continue at the last known position
   restart,  ///< forget it
 };
 
-/// A file of answers. It is written as OUT.part, and gets its name when it is complete. Beside it lies OUT.part.state,
-/// which says how much of it is on the disk, and for what: an interrupted batch goes on from there only where nothing
-/// that the answers depend on has changed.
+/// A file of answers. It is written as OUT.part, and gets its name when it is complete. OUT.part.state, next to it,
+/// records how much of it is on the disk, and for what: an interrupted batch continues from there only if nothing that
+/// the answers depend on has changed.
 /// Threads: one. Blocks: on the disk.
 class batch_output {
  public:
@@ -46,7 +46,7 @@ class batch_output {
   /// Writes to standard output, which cannot be resumed. Errors: output_unwritable.
   static auto standard_output() -> braid::checked<batch_output>;
 
-  /// Where to begin: not at 0 where an earlier batch is continued.
+  /// Returns where to begin: not at 0 if an earlier batch is continued.
   [[nodiscard]] auto progress() const noexcept -> const batch_progress& { return progress_; }
 
   /// Appends lines, and from time to time makes sure that they are on the disk. `now` is how far the batch has come

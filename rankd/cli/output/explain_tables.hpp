@@ -7,7 +7,7 @@
 
 namespace rankd {
 
-/// What each node did: a table, and the total.
+/// Returns a table of what each node did, and the total.
 auto nodes_text(const explanation& what) -> std::string;
 
 /// The critical path with its share of the total, and what became of each id that was asked about.

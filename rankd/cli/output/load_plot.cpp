@@ -30,7 +30,7 @@ auto number(double value) -> std::string {
   return text.data();
 }
 
-/// As people read it: 1.2M, 34k, 560, 7.5.
+/// Returns a number for people: 1.2M, 34k, 560, 7.5.
 auto short_text(double value) -> std::string {
   std::array<char, 32> text{};
   const auto print = [&text](const char* format, double shown) {

@@ -7,7 +7,7 @@
 
 namespace rankd {
 
-/// What one number of clients got.
+/// The results for one number of clients.
 struct load_point {
   unsigned clients = 0;
   double per_second = 0;

@@ -29,7 +29,7 @@ auto own_fields(const graph_node& node) -> std::vector<node_field> {
   return own;
 }
 
-/// What a picture says of a node, line by line.
+/// Returns the lines of a node's label in a picture.
 auto label_lines(const graph_node& node) -> std::vector<std::string> {
   std::vector<std::string> lines{node.id, node.op + ": " + std::string(node.doc)};
   for (const node_field& field : own_fields(node)) lines.push_back(field.name + ": " + field.text);

@@ -10,8 +10,8 @@ namespace rankd {
 /// For a terminal. Text of the plan's author is escaped, as by `printable`.
 [[nodiscard]] auto graph_tables(const plan_graph& graph) -> std::string;
 
-/// A digraph in the language of Graphviz, and a flowchart in that of Mermaid. Outputs have a second border; an edge
-/// that a param makes is dashed and has its name.
+/// Returns a digraph in the language of Graphviz, or a flowchart in that of Mermaid. Outputs have a second border; an
+/// edge that a param makes is dashed and has its name.
 [[nodiscard]] auto graph_dot(const plan_graph& graph) -> std::string;
 [[nodiscard]] auto graph_mermaid(const plan_graph& graph) -> std::string;
 

@@ -17,7 +17,8 @@ auto printable(std::string_view text) -> std::string;
 /// The lines of `diagnostics::to_text`, each part of them printable.
 auto printable(const braid::diagnostics& problems) -> std::string;
 
-/// Columns that printable text takes on a terminal: two for wide characters, none for marks that join the one before.
+/// Returns the columns that printable text occupies on a terminal: two for wide characters, zero for marks that join
+/// the preceding character.
 auto width_of(std::string_view text) -> std::size_t;
 
 }  // namespace rankd

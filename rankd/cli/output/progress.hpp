@@ -1,4 +1,4 @@
-// rankd/cli/output/progress.hpp: a bar on standard error for work that takes a while, where a terminal shows it.
+// rankd/cli/output/progress.hpp: a bar on standard error for long work, if standard error is a terminal.
 #pragma once
 
 #include <rankd/cli/projects/demo.hpp>
@@ -11,9 +11,8 @@
 
 namespace rankd {
 
-/// `label [#####.....] 50 %`, drawn anew at most ten times a second, removed when it is destroyed. Nothing is drawn
-/// where standard error is no terminal.
-/// Threads: one.
+/// `label [#####.....] 50 %`, redrawn at most ten times a second, removed when it is destroyed. Nothing is drawn if
+/// standard error is not a terminal. Threads: one.
 class progress_bar {
  public:
   enum class output : std::uint8_t { automatic, forced };

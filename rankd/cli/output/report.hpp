@@ -20,13 +20,13 @@ auto report(const braid::diagnostics& problems, output_form form = output_form::
 /// "1 record", "2 records".
 auto counted(std::uint64_t count, std::string_view noun) -> std::string;
 
-/// What a table shows for a value that is absent.
+/// The text that a table shows for an absent value.
 inline constexpr std::string_view nothing = "-";
 
 /// A number by a format of printf for one double. Zero has no sign.
 auto printed(const char* format, double value) -> std::string;
 
-/// "a, b, c"; `none` where there are none.
+/// Returns "a, b, c"; `none` if there are no items.
 auto joined(std::span<const std::string> items, std::string_view none = {}) -> std::string;
 
 /// "yes" or "no".

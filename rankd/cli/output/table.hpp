@@ -18,7 +18,7 @@ class text_table {
 
   explicit text_table(std::vector<head> columns) : columns_(std::move(columns)) {}
 
-  /// Requires one cell for each column. What would not show as itself is escaped, as by `printable`.
+  /// Requires one cell for each column. Characters that would not show as themselves are escaped, as by `printable`.
   void add(std::vector<std::string> cells);
 
   /// A line for the titles, a rule, and one for each row.

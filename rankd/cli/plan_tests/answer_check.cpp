@@ -27,7 +27,7 @@ auto ids_of(const ranking& answer) -> ids_type {
   return out;
 }
 
-/// Those of `wanted` that `there` has less often, each once.
+/// Returns the ids of `wanted` that `there` has less often, each once.
 auto lacking(const ids_type& wanted, const ids_type& there) -> ids_type {
   ids_type out;
   for (const row_id& id : wanted)
@@ -90,7 +90,7 @@ auto answer_checker::column_of(std::uint32_t key_id) const -> std::optional<colu
   return answer_.rows.table().find(key_id);
 }
 
-/// As answers show it; the id is no column.
+/// Returns a value as answers show it; the id is not a column.
 auto answer_checker::value_text(std::uint32_t key_id, std::size_t position) const -> std::string {
   if (key_id == registries::id_key) return to_text(ids_[position]);
   const auto values = column_of(key_id);

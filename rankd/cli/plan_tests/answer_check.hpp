@@ -22,7 +22,7 @@ struct mismatch {
   std::vector<row_id> got;
   std::optional<std::size_t> position;  ///< of the first row that is not as expected, from 1
   std::vector<row_id> missing;          ///< ids that are expected and not there, each once
-  std::vector<std::string> fates;       ///< for `missing`: a sentence on where each was lost, once that is known
+  std::vector<std::string> fates;       ///< for `missing`: a sentence on the node that lost each id, once that is known
 };
 
 /// All expectations that are not met, in their order. Requires an answer to the request of the test.

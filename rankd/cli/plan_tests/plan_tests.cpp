@@ -30,7 +30,7 @@ using json = nlohmann::json;
 
 constexpr std::int64_t schema_version = 1;
 
-/// A part of the document, and where it stands.
+/// A part of the document, and its position.
 struct located {
   const json* value;
   std::string pointer;
@@ -43,7 +43,7 @@ auto items_of(const json* list, const std::string& pointer) -> std::vector<locat
   return out;
 }
 
-/// "plans/feed.test.ts:12:5" of a span, or empty where it is none.
+/// Returns a span as "plans/feed.test.ts:12:5"; empty if it is not a span.
 auto place_text(const json& span, const std::vector<std::string>& files) -> std::string {
   const auto number = [&](const char* field) -> std::optional<std::uint64_t> {
     const auto found = span.is_object() ? span.find(field) : span.end();

@@ -20,7 +20,7 @@
 
 namespace rankd {
 
-/// What is expected of the ids of an answer.
+/// The rule that the ids of an answer must satisfy.
 enum class id_rule : std::uint8_t {
   exactly,    ///< these, in this order
   first,      ///< these before all others, in this order
@@ -48,7 +48,7 @@ struct spread_expectation {
   std::optional<std::uint64_t> window;  ///< nothing: all rows
 };
 
-/// A predicate that holds for all rows, or for none.
+/// A predicate that holds for all rows, or for no row.
 struct row_expectation {
   bool holds = true;
   pred_program test;
@@ -69,9 +69,9 @@ struct error_expectation {
   std::string node;  ///< that fails; empty: any
 };
 
-/// What failed and was stood in for.
+/// The failures that a fallback replaced.
 struct degraded_expectation {
-  std::vector<std::string> names;  ///< of nodes in the order of the plan, before them perhaps the plan's own; or none
+  std::vector<std::string> names;  ///< of nodes in plan order, perhaps after the plan's own; may be empty
 };
 
 struct expectation {
@@ -97,8 +97,9 @@ struct endpoint_fault {
 /// One test: a store, a request, and what is expected of the answer.
 struct plan_test {
   std::string name;
-  std::string place;                 ///< as in expectations
-  std::vector<test_record> records;  ///< with those that all tests of the file share, where the test has no other
+  std::string place;  ///< as in expectations
+  /// with the records that all tests of the file share, except keys that the test has
+  std::vector<test_record> records;
   std::vector<endpoint_fault> faults;
   rank_request request;
   std::vector<expectation> expected;  ///< at least one
@@ -118,7 +119,7 @@ inline constexpr std::size_t max_test_expectations = 1'000;  ///< of one test
 /// Errors: those of read_json_file and parse_plan_tests, and name_mismatch.
 auto load_plan_tests(const std::filesystem::path& file, const registries& declared) -> braid::checked<plan_tests>;
 
-/// The same from memory. Diagnostics end with the place in the author's file, where that is known.
+/// Parses the same from memory. Diagnostics end with the place in the author's file, if that is known.
 /// Errors: every diagnostic at once: those of `parse_json`, `object_reader`, `parse_request`, `parse_pred`,
 /// `compile_pred` and of records; unsupported_schema, registry_changed, unknown_key, unreadable_key, unknown_endpoint,
 /// duplicate_key, duplicate_value, no_tests, no_expectations, too_many_tests, too_many_expectations, plan_mismatch.

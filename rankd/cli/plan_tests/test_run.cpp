@@ -113,7 +113,7 @@ class test_runner::state {
   std::unique_ptr<braid::runtime> runtime_;  // destroyed first: its last tasks use all of the above
 };
 
-/// The folder of a store with the records of a test, which may be that of a test before it.
+/// Returns the folder of a store with the records of a test, possibly one made for an earlier test.
 auto test_runner::state::loaded(const plan_test& test) -> braid::checked<fs::path> {
   std::string lines;
   for (const test_record& each : test.records) lines += each.line + "\n";

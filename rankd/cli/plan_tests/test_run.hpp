@@ -19,7 +19,7 @@ struct test_outcome {
   std::string plan;
   std::string test;
   std::string place;               ///< of the test, or empty
-  std::vector<mismatch> failures;  ///< none: it passed
+  std::vector<mismatch> failures;  ///< empty: it passed
 };
 
 /// Keeps the stores of records that tests share, in a folder of its own below the temporary folder of the system, which
@@ -34,9 +34,9 @@ class test_runner {
   auto operator=(test_runner&&) -> test_runner& = delete;
   ~test_runner();
 
-  /// Runs one test, and again with an explanation where ids are missing. A request that the plan does not take fails,
-  /// as it would in a server.
-  /// Blocks: until the answer is there. Errors: those of load_store and open_store.
+  /// Runs one test, and again with an explanation if ids are missing. A request that the plan refuses fails, as it
+  /// would in a server. Blocks: until the answer is there.
+  /// Errors: those of load_store and open_store.
   auto run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome>;
 
  private:

@@ -124,7 +124,7 @@ class demo_writer {
 
 auto demo_writer::begin(std::string_view name) -> file_writer {
   const fs::path file = folder_ / name;
-  std::error_code ignored;  // where a folder cannot be made, the file cannot be written
+  std::error_code ignored;  // if the folder cannot be made, the file cannot be written
   fs::create_directories(file.parent_path(), ignored);
   return file_writer(file);
 }
@@ -233,7 +233,7 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
                          folder);
 }
 
-/// Writes into a folder that is there. What lies beside the mark as long as it is unfinished belongs to the demo.
+/// Writes into an existing folder. As long as the mark is unfinished, the other files in its folder belong to the demo.
 auto write_into(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
   if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
   auto mark = atomic_file::create(folder / mark_file);

@@ -18,8 +18,8 @@ struct demo_progress {
   std::uint64_t lines_total = 0;  ///< of all data files
 };
 
-/// What a project begins with: the made-up network, an example of a plan on rows of the request, or a made-up shop
-/// whose ids are texts.
+/// The initial contents of a project: the made-up network, an example of a plan on rows of the request, or a made-up
+/// shop whose ids are texts.
 enum class project_kind : std::uint8_t { demo, empty, shop };
 
 struct demo_options {
@@ -34,10 +34,11 @@ struct demo_report {
 };
 
 /// Writes rankd.toml, README.md, registries, plans, settings for npm and editors, and the data of a demo into `folder`,
-/// which is made if need be: the same bytes for the same options. What a failure leaves unfinished is deleted again;
-/// what a killed process has left is begun anew. Until all is there, the folder holds rankd.toml.unfinished in place of
-/// rankd.toml, and is no project. Blocks: on the disk. Errors: demo_exists (such a project is there already),
-/// folder_not_empty, demo_busy (another process is writing one there), demo_write_failed.
+/// which is created if necessary: the same bytes for the same options. A failure deletes unfinished files; after a
+/// killed process, the demo is written from the beginning. Until it is complete, the folder holds rankd.toml.unfinished
+/// in place of rankd.toml, and is no project. Blocks: on the disk.
+/// Errors: demo_exists (such a project is there already), folder_not_empty, demo_busy (another process is writing one
+/// there), demo_write_failed.
 auto write_demo_project(const std::filesystem::path& folder, const demo_options& options)
     -> braid::checked<demo_report>;
 

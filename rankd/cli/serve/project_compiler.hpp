@@ -10,12 +10,12 @@
 
 namespace rankd {
 
-/// The program dslc: that of the project's own packages, or else the first in a list of folders with colons between, as
-/// the variable PATH has it; empty where there is none.
+/// Returns the program dslc: that of the project's own packages, or else the first in a list of folders separated by
+/// colons, like the variable PATH; empty if there is no dslc.
 [[nodiscard]] auto find_compiler(const std::filesystem::path& root, const std::string& path) -> std::string;
 
-/// Drafts for the plans of a project, bound as the library would bind them then. Null where no compiler is there, which
-/// standard error then says. Lifetime: the library outlives it.
+/// Opens drafts for the plans of a project, bound as the library would bind them then. Returns null if there is no
+/// compiler, and says so on standard error. Lifetime: the library outlives it.
 [[nodiscard]] auto open_drafts(const std::filesystem::path& root, plan_library& library, const std::string& compiler)
     -> std::unique_ptr<draft_plans>;
 

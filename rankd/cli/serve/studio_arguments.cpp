@@ -37,7 +37,7 @@ auto check_loopback(const std::string& text) -> std::string {
   return "studio listens on this machine alone (127.0.0.1 or [::1]): reach it from elsewhere by `ssh -L`";
 }
 
-/// Every error of a plan is shown on the page, so one that is wrong does not keep the others from it.
+/// Runs the studio. The page shows every error of a plan, so an invalid plan does not affect the others.
 auto run_studio(serve_command_options options) -> exit_status {
   options.page_token = made_token();
   auto tokens = token_list::parse("studio [force, shadow, edit] " + options.page_token, "studio");
