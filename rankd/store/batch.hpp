@@ -1,4 +1,4 @@
-// rankd/store/batch.hpp: what operators ask of a store, many keys at once, and what it answers.
+// rankd/store/batch.hpp: questions of operators to a store, many keys at once, and its answers.
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
@@ -37,7 +37,7 @@ struct id_batch {
 /// and nothing else. Each id has one spelling, by which stores compare members: `07` and `-0` are no ids.
 auto parse_element(std::string_view text) noexcept -> std::optional<std::int64_t>;
 
-/// Returns the id that a text of a request spells: the same, or with zeros in front.
+/// Returns the id that a text of a request spells, which may begin with zeros.
 auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t>;
 
 /// Parses an id of the given type; nothing if the text is not such an id.

@@ -1,4 +1,4 @@
-// rankd/store/batch_read.cpp: copying what keys hold.
+// rankd/store/batch_read.cpp: copies the values of keys.
 #include <rankd/store/batch_read.hpp>
 
 #include <rankd/store/detail/key_speller.hpp>
@@ -10,7 +10,8 @@
 namespace rankd {
 namespace {
 
-/// The record of a key, or nothing. An empty record counts as absent, whatever its kind: other stores cannot hold one.
+/// Returns the record of a key, or nothing. An empty record counts as absent, whatever its kind: other stores cannot
+/// hold one.
 auto find_filled(const embedded_store::snapshot& from, std::string_view key)
     -> braid::result<std::optional<record_view>> {
   auto record = from.find(key);
@@ -20,7 +21,7 @@ auto find_filled(const embedded_store::snapshot& from, std::string_view key)
 
 auto is_list(record_kind kind) -> bool { return kind == record_kind::id_list || kind == record_kind::text_list; }
 
-/// The hash that a key holds, or nothing; a list is an error.
+/// Returns the hash that a key holds, or nothing; a list is an error.
 auto find_hash(const embedded_store::snapshot& from, std::string_view key)
     -> braid::result<std::optional<record_view>> {
   auto record = find_filled(from, key);

@@ -24,7 +24,7 @@ constexpr std::uint64_t blocks_at_once = 16;  // one read of 1 MiB
 
 auto blocks_of(std::uint64_t bytes) -> std::uint64_t { return bytes / block_bytes + (bytes % block_bytes != 0); }
 
-/// Fills `into` from the file. Errors: the system's; io_error where the file ends before.
+/// Fills `into` from the file. Errors: the system's; io_error if the file ends before.
 auto read_fully(const braid::descriptor& file, std::span<std::byte> into, std::uint64_t from) -> braid::result<void> {
   while (!into.empty()) {
     const ::ssize_t got = ::pread(file.number(), into.data(), into.size(), static_cast<::off_t>(from));
@@ -37,14 +37,14 @@ auto read_fully(const braid::descriptor& file, std::span<std::byte> into, std::u
   return {};
 }
 
-/// Where reading ended, and why.
+/// The block at which reading ended, and the reason.
 struct read_failure {
   std::uint64_t block = 0;
   std::error_code why;
 };
 
-/// Calls `each(block, checksum)` for `count` blocks of a file of `bytes` bytes, as long as it returns true. Not mapped:
-/// a block that the disk cannot give is an error here, and would be a SIGBUS there.
+/// Calls `each(block, checksum)` for `count` blocks of a file of `bytes` bytes, as long as it returns true. The file is
+/// not mapped: a block that the disk cannot read is an error here, and would be a SIGBUS there.
 template <typename Each>
 auto read_blocks(const braid::descriptor& file, std::uint64_t bytes, std::uint64_t first, std::uint64_t count,
                  Each&& each) -> std::optional<read_failure> {
@@ -54,7 +54,7 @@ auto read_blocks(const braid::descriptor& file, std::uint64_t bytes, std::uint64
     const std::uint64_t from = first * block_bytes;
     std::span<std::byte> piece(room.get(), std::min(std::min(end - first, blocks_at_once) * block_bytes, bytes - from));
     if (auto done = read_fully(file, piece, from); !done) {
-      // Which of them it was: all but one may be fine.
+      // Finds the unreadable block: all others may be fine.
       if (piece.size() <= block_bytes) return read_failure{first, done.error()};
       piece = piece.first(block_bytes);
       if (done = read_fully(file, piece, from); !done) return read_failure{first, done.error()};
@@ -91,7 +91,7 @@ auto block_checksums::read(const std::filesystem::path& from, std::uint64_t byte
   struct ::stat found{};
   if (!file || ::fstat(file.number(), &found) != 0) return braid::fail(braid::last_system_error());
   block_checksums kept(bytes);
-  // The size first: a manifest that lies must not make us ask for any amount of memory.
+  // The size is checked first: a wrong manifest must not make us allocate any amount of memory.
   if (static_cast<std::uint64_t>(found.st_size) != blocks_of(bytes) * sizeof(std::uint32_t))
     return braid::fail(store_errc::corrupt);
   kept.sums_.resize(blocks_of(bytes));

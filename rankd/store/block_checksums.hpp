@@ -18,16 +18,17 @@ struct block_damage {
   std::uint64_t block = 0;  ///< counted from 0
   std::uint64_t first_byte = 0;
   std::uint64_t last_byte = 0;
-  std::error_code unreadable;  ///< why the system gave no bytes; no error: they have another checksum
+  /// the system's error if the bytes cannot be read; no error: they have another checksum
+  std::error_code unreadable;
 
   /// "block 17 (bytes 1114112 to 1179647) has another checksum than when it was written"
   [[nodiscard]] auto to_string() const -> std::string;
 };
 
-/// What one piece of a scrub has read.
+/// The progress of one step of a scrub.
 struct scrub_step {
   std::uint64_t bytes = 0;
-  bool ends_round = false;  ///< all has been read since the pass began
+  bool ends_round = false;  ///< everything was read since the pass began
 };
 
 /// CRC-32C of each block of a file. A single flipped bit, any two, any three, and any burst of up to 32 bits within a
@@ -37,26 +38,26 @@ class block_checksums {
  public:
   static constexpr std::size_t block_bytes = std::size_t{64} << 10U;
 
-  /// Those of the first `bytes` bytes of a file.
-  /// Blocks: reads all of them, at about 5 GiB/s where they are in memory. Errors: the system's; io_error where the
-  /// file is shorter.
+  /// Returns the checksums of the first `bytes` bytes of a file.
+  /// Blocks: reads all of them, at about 5 GiB/s if they are in memory. Errors: the system's; io_error if the file is
+  /// shorter.
   static auto take(const braid::descriptor& file, std::uint64_t bytes) -> braid::result<block_checksums>;
 
-  /// Those that `write` wrote for a data file of that size.
-  /// Errors: the system's; store_errc::corrupt where the file has another size, or another checksum than `digest`.
+  /// Reads the checksums that `write` wrote for a data file of that size.
+  /// Errors: the system's; store_errc::corrupt if the file has another size, or another checksum than `digest`.
   static auto read(const std::filesystem::path& from, std::uint64_t bytes, std::uint32_t digest)
       -> braid::result<block_checksums>;
 
   /// Blocks: until the disk has them.
   [[nodiscard]] auto write(const std::filesystem::path& to) const -> braid::result<void>;
 
-  /// The checksum of the checksums.
+  /// Returns the checksum of the checksums.
   [[nodiscard]] auto digest() const noexcept -> std::uint32_t;
   [[nodiscard]] auto blocks() const noexcept -> std::uint64_t { return sums_.size(); }
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_; }
 
-  /// The first of `count` blocks from `first` on whose bytes in `file` are others; nothing where all are as they were.
-  /// Requires that there are so many. Blocks: reads them.
+  /// Returns the first of `count` blocks from `first` on whose bytes in `file` have changed; nothing if all are
+  /// unchanged. Requires that these blocks exist. Blocks: reads them.
   [[nodiscard]] auto find_damage(const braid::descriptor& file, std::uint64_t first, std::uint64_t count) const
       -> std::optional<block_damage>;
   [[nodiscard]] auto find_damage(const braid::descriptor& file) const -> std::optional<block_damage> {

@@ -1,4 +1,4 @@
-// rankd/store/counted_hashes.cpp: shards of hashes, and what they take of memory.
+// rankd/store/counted_hashes.cpp: shards of hashes, and the memory that they use.
 #include <rankd/store/counted_hashes.hpp>
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t hash_overhead = 128;  // a node of the map, its bucket and the parts of what it holds
+constexpr std::size_t hash_overhead = 128;  // a node of the map, its bucket and its parts
 constexpr std::size_t field_overhead = 64;  // two strings
 
 auto bytes_of(const std::string& key, const counted_hash& hash) -> std::size_t {
@@ -41,7 +41,7 @@ void counted_hash::set(std::string_view name, std::string value) {
     return;
   }
   const auto place = at - fields.begin();
-  // Hashes are many, have few fields and seldom get one: room for twice as many would be most of the memory.
+  // There are many hashes, with few fields that rarely grow: room for twice as many would be most of the memory.
   if (fields.size() == fields.capacity()) fields.reserve(fields.size() + 1);
   fields.emplace(fields.begin() + place, std::string(name), std::move(value));
 }

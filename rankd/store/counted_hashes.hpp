@@ -1,4 +1,4 @@
-// rankd/store/counted_hashes.hpp: hashes in memory that events are counted in, each with the time at which it ends.
+// rankd/store/counted_hashes.hpp: hashes in memory with counts of events, each with the time at which it ends.
 #pragma once
 
 #include <rankd/store/record.hpp>
@@ -22,7 +22,7 @@
 
 namespace rankd {
 
-/// What Redis would hold under a key: values are texts, as there.
+/// A hash as Redis would hold it: its values are texts.
 struct counted_hash {
   std::chrono::milliseconds ends{0};                        ///< since 1970; zero: it stays
   std::vector<std::pair<std::string, std::string>> fields;  ///< by name, ascending
@@ -34,14 +34,14 @@ struct counted_hash {
 };
 
 /// The counters of one endpoint. A hash that has ended is absent for readers at once, and its memory is free after the
-/// next sweep. The keys are spread over shards, each with a mutex that is held for the work on one hash, and by a sweep
-/// for those of a shard; nothing under it waits for a disk.
+/// next sweep. The keys are spread over shards, each with a mutex. The mutex is held for the work on one hash, and by a
+/// sweep for all hashes of a shard; nothing under it waits for a disk.
 /// Threads: any number may read; one at a time changes.
 class counted_hashes {
  public:
   using clock = std::function<std::chrono::milliseconds()>;
 
-  /// `now` is asked by readers; empty: the time of the system.
+  /// Readers call `now`; if it is empty, they use the time of the system.
   explicit counted_hashes(std::size_t max_bytes, clock now = {});
 
   enum class outcome : std::uint8_t {
@@ -50,22 +50,22 @@ class counted_hashes {
     full,     ///< the hash is not there yet, and there is no room for another one
   };
 
-  /// Lets `change` have the hash of a key, an empty one where there is none or it has ended at `now`. Where it gives
-  /// false, it has changed nothing.
+  /// Calls `change` with the hash of a key, or with an empty hash if it is absent or has ended at `now`. If `change`
+  /// returns false, it has changed nothing.
   auto update(const std::string& key, std::chrono::milliseconds now, const std::function<bool(counted_hash&)>& change)
       -> outcome;
-  /// Takes one from a snapshot.
+  /// Inserts a hash from a snapshot.
   void insert(std::string key, counted_hash hash);
-  /// Frees what has ended before `until`.
+  /// Frees the hashes that ended before `until`.
   void sweep(std::chrono::milliseconds until);
 
-  /// A field of a hash, copied into the arena.
+  /// Returns a field of a hash, copied into the arena.
   [[nodiscard]] auto field(const std::string& key, std::string_view name, braid::arena& arena) const
       -> std::optional<std::string_view>;
-  /// All fields of a hash by name, copied into the arena; empty where it is absent.
+  /// Returns all fields of a hash by name, copied into the arena; empty if it is absent.
   [[nodiscard]] auto fields(const std::string& key, braid::arena& arena) const -> std::span<const hash_field>;
 
-  /// Calls `see` for each hash, in no order. Threads: none may change meanwhile; others may read.
+  /// Calls `see` for each hash, in any order. Threads: no thread may change it meanwhile; others may read.
   void for_each(const std::function<void(const std::string&, const counted_hash&)>& see) const;
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_.load(braid::relaxed); }
@@ -75,13 +75,14 @@ class counted_hashes {
  private:
   struct shard {
     mutable std::mutex mutex;
-    std::unordered_map<std::string, counted_hash> hashes;  // under the mutex; read without it where none may change
+    // under the mutex; read without it if no thread may change it
+    std::unordered_map<std::string, counted_hash> hashes;
   };
   static constexpr std::size_t shard_count = 64;
 
   [[nodiscard]] auto shard_of(const std::string& key) const noexcept -> const shard&;
   [[nodiscard]] auto shard_of(const std::string& key) noexcept -> shard&;
-  /// Under the mutex of its shard. Null where there is none, or it has ended.
+  /// Returns null if the hash is absent or has ended. Requires the mutex of its shard.
   [[nodiscard]] auto find(const shard& in, const std::string& key) const -> const counted_hash*;
   void count(std::size_t hashes_before, std::size_t hashes, std::size_t bytes_before, std::size_t bytes) noexcept;
 

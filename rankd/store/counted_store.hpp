@@ -1,4 +1,4 @@
-// rankd/store/counted_store.hpp: a store whose hashes have the counters of events laid over them.
+// rankd/store/counted_store.hpp: a store whose hashes are overlaid with counters of events.
 #pragma once
 
 #include <rankd/store/counted_hashes.hpp>
@@ -9,8 +9,8 @@
 
 namespace rankd {
 
-/// Answers as the store behind it, but for hashes: a field that was counted hides the one of that name. Other kinds of
-/// values are those of the store behind it, which also says whether a key holds one.
+/// Answers as the store behind it, except for hashes: a counter hides the loaded field of that name. Other kinds of
+/// values come from the store behind it, which also decides whether a key holds one.
 /// Threads: as the store behind it. Cost: without counters a relaxed load for each batch; with some a lock for each
 /// key, or field of it.
 class counted_store final : public store_layer {

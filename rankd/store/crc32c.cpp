@@ -1,4 +1,4 @@
-// rankd/store/crc32c.cpp: CRC-32C by the processor's own instruction, and by tables where there is none.
+// rankd/store/crc32c.cpp: CRC-32C by the processor's own instruction, or by tables if it has no such instruction.
 #include <rankd/store/crc32c.hpp>
 
 #include <array>

@@ -8,7 +8,7 @@
 namespace rankd {
 namespace {
 
-/// Where the note lies: keys of records are UTF-8, and this is not.
+/// The key of the note: keys of records are UTF-8, and this is not.
 constexpr std::string_view note_key = "\xff";
 
 constexpr std::size_t map_unit = std::size_t{64} << 10U;  // a multiple of every page size
@@ -43,7 +43,7 @@ auto data_writer::reopen(const std::filesystem::path& file, std::size_t map_byte
   return writer;
 }
 
-/// Whether the file has all pages that it says it has: one that is missing would end the process at the first read.
+/// Whether the file has all the pages that it claims: a missing page would end the process at the first read.
 auto data_writer::is_whole() const -> bool {
   MDB_envinfo info{};
   MDB_stat shape{};

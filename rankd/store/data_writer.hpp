@@ -1,4 +1,4 @@
-// rankd/store/data_writer.hpp: writing the data file of one generation, before any reader reads it.
+// rankd/store/data_writer.hpp: writes the data file of one generation, before any reader opens it.
 #pragma once
 
 #include <rankd/store/record.hpp>
@@ -20,33 +20,34 @@ struct MDB_txn;
 
 namespace rankd {
 
-/// A file that takes records in any order. What was saved survives kill -9 and a loss of power, and is gone on with by
-/// opening the file again.
-/// Threads: one. Errors: store_errc::full where the map is too small, and what the system says.
+/// A file that accepts records in any order. Saved records survive kill -9 and a loss of power; opening the file again
+/// continues it.
+/// Threads: one. Errors: store_errc::full if the map is too small, and the system's.
 class data_writer {
  public:
-  /// Begins a new file. `map_bytes` is the most that it may grow to.
+  /// Creates a new file. It may grow to `map_bytes`.
   static auto create(const std::filesystem::path& file, std::size_t map_bytes) -> braid::result<data_writer>;
 
-  /// Opens a file that was begun and not finished, as it was when it was saved the last time.
-  /// Errors: also store_errc::corrupt where the file is no such thing.
+  /// Opens an unfinished file in the state of its last save.
+  /// Errors: also store_errc::corrupt if the file is not such a file.
   static auto reopen(const std::filesystem::path& file, std::size_t map_bytes) -> braid::result<data_writer>;
 
-  /// Stores a record, unless the key has one already: then that one is returned and nothing changes.
-  /// Requires a key of 1 to 511 bytes. Lifetime: of the returned view, until the next call.
+  /// Stores a record, unless the key already has one, which is then returned unchanged. Requires a key of 1 to 511
+  /// bytes. Lifetime: the returned view is valid until the next call.
   auto put(std::string_view key, std::span<const std::byte> record) -> braid::result<std::optional<record_view>>;
 
   /// Bytes put since the file was saved; they are kept in memory.
   [[nodiscard]] auto unsaved() const noexcept -> std::size_t { return unsaved_; }
 
-  /// Makes durable what was put, and a note with it.
+  /// Makes the stored records and a note durable.
   /// Blocks: on the disk.
   auto save(std::string_view note) -> braid::result<void>;
 
-  /// The note of the last save; empty where there is none.
+  /// Returns the note of the last save; empty if there is no note.
   auto note() -> braid::result<std::string>;
 
-  /// Makes everything durable, without the note, and closes the file; its size in bytes. Nothing may be put afterwards.
+  /// Makes everything durable, without the note, closes the file and returns its size in bytes. Nothing may be put
+  /// afterwards.
   /// Blocks: on the disk.
   auto finish() -> braid::result<std::uint64_t>;
 

@@ -39,7 +39,7 @@ void append_scores(std::string& out, const record_view& record) {
   }
 }
 
-/// What stands around the key and the value of a record.
+/// The text around the key and the value of a record.
 struct line_form {
   std::string_view head;
   std::string_view body;
@@ -58,8 +58,8 @@ auto form_of(record_kind kind) -> line_form {
   return {"{\"list\":", ",\"values\":[", "]}\n"};
 }
 
-/// What is no text, and can be read as a vector. The bytes of some vectors are text: written as such they are read back
-/// as the same bytes.
+/// Returns whether bytes are written as a vector: they are not text, and can be read as a vector. The bytes of some
+/// vectors are text: written as text, they are read back as the same bytes.
 auto is_dumped_vector(std::string_view bytes) -> bool {
   return !is_utf8(bytes) && vector_size(bytes) <= max_dimensions && is_vector(bytes, vector_size(bytes));
 }
@@ -77,7 +77,7 @@ void append_fields(std::string& out, const record_view& record) {
   }
 }
 
-/// Why no load would read what is written of this record, or nothing.
+/// Returns the reason why no load would read the line of this record, or nothing.
 auto obstacle(const store_entry& entry) -> std::optional<std::string_view> {
   constexpr std::string_view not_text = "holds text that is not UTF-8";
   const record_view& record = entry.record;

@@ -20,24 +20,23 @@ struct dump_progress {
 
 struct dump_options {
   std::string_view prefix = {};                                  ///< only keys that begin with it
-  std::filesystem::path output = {};                             ///< what the sink writes to, for diagnostics
+  std::filesystem::path output = {};                             ///< destination of the sink, for diagnostics
   std::function<void(const dump_progress&)> progress = nullptr;  ///< for each piece that is written, and at the end
 };
 
-/// Takes whole lines, one piece after another.
+/// Receives whole lines, one piece after another.
 using dump_sink = std::function<braid::result<void>(std::string_view lines)>;
 
 /// Writes a line for each record of the store in `folder`, keys bytewise ascending: the same bytes for the same
-/// records, and a load of them makes the same records. Gives the number of lines.
-/// Blocks: on the disk, and in `sink`; a load may go on meanwhile and is not seen.
-/// Errors: those of `embedded_store::open`; output_unwritable with what `sink` says and `output` as its source;
+/// records, and a load of them makes the same records. Returns the number of lines.
+/// Blocks: on the disk, and in `sink`. The dump does not see a load that runs meanwhile.
+/// Errors: those of `embedded_store::open`; output_unwritable with the error of `sink` and `output` as its source;
 /// not_loadable for a record that no load would read: text that is not UTF-8, a field without a name, a line of more
 /// than 16 MiB.
 auto dump_store(const std::filesystem::path& folder, const dump_options& options, const dump_sink& sink)
     -> braid::checked<std::uint64_t>;
 
-/// Appends a record as a line of JSON with its line feed. Text that is not UTF-8 becomes what `append_json_string`
-/// makes of it.
+/// Appends a record as a line of JSON with its line feed. `append_json_string` replaces text that is not UTF-8.
 void append_record(std::string& out, std::string_view key, const record_view& record);
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/store/embedded.cpp: verifying and mapping a store's file, and looking things up in it.
+// rankd/store/embedded.cpp: verifies and maps a store's file, and looks up keys in it.
 #include <rankd/store/embedded.hpp>
 
 #include <rankd/store/detail/lmdb.hpp>
@@ -23,7 +23,7 @@ auto corrupt(const fs::path& folder, std::string_view message) -> std::unexpecte
   return std::unexpected(store_diagnostic("store_corrupt", folder, message, load_again_hint));
 }
 
-/// What is wrong with the data file by its size, or nothing.
+/// Returns a diagnostic if the size of the data file is wrong, or nothing.
 auto size_diagnostic(const fs::path& folder, std::uint64_t actual, std::uint64_t expected)
     -> std::optional<braid::diagnostics> {
   if (actual == expected) return std::nullopt;
@@ -41,7 +41,7 @@ auto cannot_map(const fs::path& folder, int status) -> std::unexpected<braid::di
   return corrupt(folder, "the data file is damaged: " + reason);
 }
 
-/// Whether two descriptors are of one file.
+/// Whether two descriptors refer to the same file.
 auto is_same_file(int one, int other) -> bool {
   struct ::stat first{};
   struct ::stat second{};
@@ -49,7 +49,7 @@ auto is_same_file(int one, int other) -> bool {
          first.st_ino == second.st_ino;
 }
 
-/// Compares a data file with its checksums, and gives these; nothing where the store has none.
+/// Compares a data file with its checksums, and returns them; nothing if the store has no checksums.
 auto verify(const fs::path& folder, const store_manifest& manifest, const braid::descriptor& data)
     -> braid::checked<std::optional<block_checksums>> {
   if (!manifest.checksums) return std::nullopt;
@@ -84,7 +84,7 @@ auto embedded_store::map(const fs::path& folder, store_manifest manifest) -> bra
   return embedded_store(std::move(environment), database, manifest);
 }
 
-/// Nothing where a load has removed the data file meanwhile.
+/// Returns nothing if a load has removed the data file meanwhile.
 auto embedded_store::open_once(const fs::path& folder, store_manifest manifest)
     -> braid::checked<std::optional<embedded_store>> {
   const fs::path file = data_file(folder, manifest.generation);
@@ -157,7 +157,7 @@ auto embedded_store::take_snapshot() const -> braid::result<snapshot> {
 }
 
 auto embedded_store::snapshot::find(std::string_view key) const -> braid::result<std::optional<record_view>> {
-  if (key.empty() || key.size() > lmdb::max_key) return std::nullopt;  // no load takes such a key
+  if (key.empty() || key.size() > lmdb::max_key) return std::nullopt;  // no load accepts such a key
   MDB_val name = lmdb::value_of(key);
   MDB_val value{};
   const int status = ::mdb_get(transaction_.get(), database_, &name, &value);

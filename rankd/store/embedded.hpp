@@ -27,20 +27,19 @@ struct store_entry {
   record_view record;
 };
 
-/// One load of a store, as it was when this was opened. The file under it never changes: a later load makes another
-/// file, which is seen by opening the store again.
+/// A load of a store, as it was when this was opened. The file under it never changes: a later load makes another file,
+/// which is seen by opening the store again.
 /// Threads: any number may take snapshots at once. Lifetime: must outlive its snapshots.
 class embedded_store {
  public:
   class snapshot;
   class cursor;
 
-  /// Opens the store in `folder`. Every block of its file is compared with the checksum that the load took, before
-  /// LMDB sees any of it: LMDB follows what a page says, also out of the file. The size comes first: a page missing at
-  /// the end would end the process by SIGBUS at the first read. A store of format 1 has no checksums, and is opened
-  /// without.
-  /// Blocks: reads the whole file, about 0.2 s a GiB where it is in memory. No lock is taken, a load may go on
-  /// meanwhile.
+  /// Opens the store in `folder`. Every block of its file is compared with the checksum that the load took, before LMDB
+  /// sees any of it: LMDB follows the pointers in a page, even out of the file. The size is checked first: a page
+  /// missing at the end would end the process by SIGBUS at the first read. A store of format 1 has no checksums, and is
+  /// opened without them.
+  /// Blocks: reads the whole file, about 0.2 s a GiB if it is in memory. No lock is taken, so a load may run meanwhile.
   /// Errors: those of read_manifest, store_truncated, store_corrupt with the first block that is damaged.
   static auto open(const std::filesystem::path& folder) -> braid::checked<embedded_store>;
 
@@ -50,12 +49,12 @@ class embedded_store {
   [[nodiscard]] auto manifest() const noexcept -> const store_manifest& { return manifest_; }
 
   /// Reads the next blocks of the file again, `max_bytes` bytes or one block, and compares them with their checksums;
-  /// begins anew at the end. Nothing to do without checksums, and once there is damage.
+  /// starts over at the end. Does nothing without checksums, and once there is damage.
   /// Threads: one at a time; others may read meanwhile. Blocks: on the disk.
   auto scrub(std::uint64_t max_bytes) -> scrub_step;
 
-  /// The damage that `scrub` has found; nothing as long as there is none. No more snapshots are given then.
-  /// Threads: any.
+  /// Returns the damage that `scrub` has found; nothing if it has found no damage. Once there is damage, no more
+  /// snapshots are taken. Threads: any.
   [[nodiscard]] auto damage() const -> std::optional<block_damage>;
 
  private:
@@ -90,14 +89,14 @@ class embedded_store {
 /// Threads: one at a time; may move between threads. Lifetime: views are valid as long as the store is open.
 class embedded_store::snapshot {
  public:
-  /// The record of a key, or nothing. Cost: below 1 us for a page in memory.
+  /// Returns the record of a key, or nothing. Cost: below 1 us for a page in memory.
   [[nodiscard]] auto find(std::string_view key) const -> braid::result<std::optional<record_view>>;
 
   /// Walks over all keys that are not less than `first`, bytewise ascending. Lifetime: the snapshot must outlive the
   /// cursor.
   [[nodiscard]] auto walk(std::string_view first = {}) const -> braid::result<cursor>;
 
-  /// How many keys there are.
+  /// Returns the number of keys.
   [[nodiscard]] auto count() const -> braid::result<std::uint64_t>;
 
  private:
@@ -114,7 +113,7 @@ class embedded_store::snapshot {
 
 class embedded_store::cursor {
  public:
-  /// The next entry, or nothing at the end.
+  /// Returns the next entry, or nothing at the end.
   auto next() -> braid::result<std::optional<store_entry>>;
 
  private:
@@ -126,7 +125,7 @@ class embedded_store::cursor {
   cursor(MDB_cursor* handle, std::string_view first) : handle_(handle), first_(first) {}
 
   std::unique_ptr<MDB_cursor, close_cursor> handle_;
-  std::string first_;  ///< where to begin; empty once begun, or to begin at the very first
+  std::string first_;  ///< the first key; empty once begun, or to begin at the very first
 };
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/store/error.cpp: the sentences behind the codes of a store.
+// rankd/store/error.cpp: the messages for the error codes of a store.
 #include <rankd/store/error.hpp>
 
 #include <string>

@@ -1,4 +1,4 @@
-// rankd/store/error.hpp: why a store that is open may still refuse to answer, and what it says then.
+// rankd/store/error.hpp: the errors of a store that is open.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace rankd {
 
-/// The refusals of a store; those of the operating system keep their own codes.
+/// The refusals of a store; errors of the operating system keep their own codes.
 enum class store_errc : std::uint8_t {
   wrong_type = 1,  ///< a list was asked of a hash, or a field of a list
   corrupt,         ///< the file holds something that is not a record
@@ -18,7 +18,7 @@ enum class store_errc : std::uint8_t {
 /// The category of `store_errc`; its messages are sentences.
 auto store_category() noexcept -> const std::error_category&;
 
-/// Lets a `store_errc` stand wherever a std::error_code is wanted.
+/// Converts a `store_errc` implicitly to a std::error_code.
 auto make_error_code(store_errc code) noexcept -> std::error_code;
 
 }  // namespace rankd
@@ -28,14 +28,15 @@ struct std::is_error_code_enum<rankd::store_errc> : std::true_type {};
 
 namespace rankd {
 
-/// Why a batch has no answer: a code, and what the server has said itself, if anything. It can be taken for the code.
+/// The reason why a batch has no answer: a code, and the server's own message, if it sent one. It can be used as the
+/// code.
 class store_error : public std::error_code {
  public:
   using std::error_code::error_code;
-  store_error(std::error_code why, std::string_view server_text = {}) noexcept  // implicit, as a code is one
+  store_error(std::error_code why, std::string_view server_text = {}) noexcept  // implicit, as a code is an error
       : std::error_code(why), server_text_(server_text) {}
 
-  /// As it came. Lifetime: of the arena of the batch.
+  /// Returns the message as it was received. Lifetime: of the arena of the batch.
   [[nodiscard]] auto server_text() const noexcept -> std::string_view { return server_text_; }
 
  private:

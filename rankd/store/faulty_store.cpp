@@ -1,4 +1,4 @@
-// rankd/store/faulty_store.cpp: batches held against the planted faults.
+// rankd/store/faulty_store.cpp: compares batches with the planted faults.
 #include <rankd/store/faulty_store.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ auto refusal(const planted_fault& fault) -> std::unexpected<store_error> {
   return std::unexpected(store_error(std::error_code(static_cast<int>(fault.code) + 1, planted_faults())));
 }
 
-/// Whether a question reads a key that begins with `prefix`. A model call reads none.
+/// Whether a question reads a key that begins with `prefix`. A model call reads no keys.
 auto reads_key(const store_question& question, std::string_view prefix) -> bool {
   return std::visit(
       [&]<typename Question>(const Question& of) {

@@ -12,18 +12,18 @@
 
 namespace rankd {
 
-/// The codes that a planted fault may have: those by which requests learn that a store has failed.
+/// The codes that a planted fault may have: those that report the failure of a store to requests.
 inline constexpr std::array<std::string_view, 5> fault_codes{"store_timeout", "store_unreachable", "store_overloaded",
                                                              "store_corrupt", "store_error"};
 
-/// Every batch that asks for a key which begins with `key_prefix` fails.
+/// A fault that makes every batch fail that asks for a key with the prefix `key_prefix`.
 struct planted_fault {
   std::string key_prefix;  ///< empty: any batch
   std::size_t code = 0;    ///< a position in `fault_codes`
 };
 
-/// Passes on what it is asked, but for batches with a planted fault, which fail at once and ask nothing.
-/// Threads: as the store behind it. Lifetime: that of the store behind it.
+/// Passes questions on, except batches with a planted fault, which fail at once without a question to the store.
+/// Threads: as the store behind it. Lifetime: the store behind it must outlive it.
 class faulty_store final : public store_layer {
  public:
   faulty_store(store& behind, std::string endpoint_id, std::vector<planted_fault> faults)
@@ -31,7 +31,7 @@ class faulty_store final : public store_layer {
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
-  /// Returns false, so that plans share the reads of a store under test as they share those of a server.
+  /// Returns false, so that plans share the reads of a store under test, as they share the reads of a server.
   [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return false; }
 
  private:

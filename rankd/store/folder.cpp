@@ -26,18 +26,19 @@ constexpr std::string_view magic = "rankd-store ";
 constexpr std::string_view unfinished_name = "rankd-store.new";  // of replace_file
 constexpr std::size_t max_manifest = 256;
 
-/// Of a pipe, which has no place in a store, no thread waits for the other end.
+/// Opens a file without waiting: if the path is a pipe, which does not belong in a store, no thread waits for its other
+/// end.
 auto open_to_read(const fs::path& path, int more = 0) -> braid::descriptor {
   return braid::descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | more));
 }
 
-/// Of any generation: its data, or their checksums.
+/// Returns whether a name is that of a data file, or of its checksums, of any generation.
 auto is_data_file(std::string_view name) -> bool {
   return name.starts_with("data-") && (name.ends_with(".mdb") || name.ends_with(".sums"));
 }
 
-/// Whether a folder without a manifest holds nothing but what an interrupted first load leaves. A manifest that is
-/// there now belongs to a load that has ended since.
+/// Returns whether a folder without a manifest holds only the leftovers of an interrupted first load. A manifest that
+/// is there now belongs to a load that has ended since.
 auto only_leftovers(const fs::path& folder) -> bool {
   std::error_code error;
   for (auto item = fs::directory_iterator(folder, error); !error && item != fs::directory_iterator();
@@ -60,7 +61,7 @@ auto without_manifest(const fs::path& folder) -> braid::diagnostics {
                           "name a folder that rankd load has written, or one that does not exist yet");
 }
 
-/// Takes a decimal number and the character after it off the front of `text`.
+/// Removes a decimal number and the character after it from the front of `text`, and returns the number.
 auto take_number(std::string_view& text, char terminator) -> std::optional<std::uint64_t> {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -70,7 +71,7 @@ auto take_number(std::string_view& text, char terminator) -> std::optional<std::
   return value;
 }
 
-/// Takes the same off, as far as it is a checksum.
+/// Does the same for a number that is a checksum.
 auto take_checksum(std::string_view& text, char terminator) -> std::optional<std::uint32_t> {
   const auto number = take_number(text, terminator);
   if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
@@ -79,7 +80,8 @@ auto take_checksum(std::string_view& text, char terminator) -> std::optional<std
 
 auto checksum_of(std::string_view text) -> std::uint32_t { return crc32c(std::as_bytes(std::span(text))); }
 
-/// What a manifest says behind its first line; `whole` ends with it, and with the checksum of what is before that.
+/// Parses a manifest after its first line. `whole` ends with that text, and with the checksum of everything before the
+/// checksum.
 auto parse_entries(std::string_view whole, std::string_view text, std::uint64_t version)
     -> std::optional<store_manifest> {
   const bool has_checksums = version > 1;

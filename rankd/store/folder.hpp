@@ -12,7 +12,7 @@
 
 namespace rankd {
 
-/// What a store's folder says of itself. Each load writes a data file of its own, `data-<generation>.mdb`, that never
+/// The manifest of a store's folder. Each load writes a data file of its own, `data-<generation>.mdb`, that never
 /// changes again; replacing the manifest is the one step that makes it the store.
 struct store_manifest {
   static constexpr std::uint32_t format = 2;
@@ -20,7 +20,7 @@ struct store_manifest {
 
   std::uint64_t generation = 0;
   std::uint64_t data_bytes = 0;  ///< size of the data file; a file of another size is never mapped
-  /// The digest of the data file's block checksums; nothing in a store of format 1, which has none.
+  /// The digest of the data file's block checksums; nothing in a store of format 1, which has no checksums.
   std::optional<std::uint32_t> checksums = std::nullopt;
 
   auto operator==(const store_manifest&) const -> bool = default;
@@ -31,13 +31,13 @@ struct store_manifest {
 /// store_newer (a later format), store_corrupt, store_unreadable.
 auto read_manifest(const std::filesystem::path& folder) -> braid::checked<store_manifest>;
 
-/// Takes the checksums of the finished data file of a generation, and writes them beside it; the manifest that names
-/// both. Requires the lock.
+/// Computes the checksums of the finished data file of a generation and writes them next to it. Returns the manifest
+/// that names both. Requires the lock.
 /// Blocks: reads the file, and until the disk has the checksums.
 auto seal_generation(const std::filesystem::path& folder, std::uint64_t generation) -> braid::result<store_manifest>;
 
-/// Replaces the manifest of `folder`: after a crash at any point the old one or the new one is there, and its data
-/// file is complete. Requires the lock.
+/// Replaces the manifest of `folder`. After a crash at any point, the folder has the old or the new manifest, and the
+/// data file of that one is complete. Requires the lock.
 /// Blocks: until the disk has it.
 auto write_manifest(const std::filesystem::path& folder, store_manifest manifest) -> braid::result<void>;
 
@@ -48,7 +48,7 @@ auto checksums_file(const std::filesystem::path& folder, std::uint64_t generatio
 /// it.
 void remove_other_generations(const std::filesystem::path& folder, std::uint64_t keep);
 
-/// What to do about a store that is damaged.
+/// The hint for a damaged store.
 inline constexpr std::string_view load_again_hint = "delete the folder and load the data again";
 
 /// One diagnostic about a store, with the folder as its source.

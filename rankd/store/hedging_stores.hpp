@@ -1,4 +1,4 @@
-// rankd/store/hedging_stores.hpp: the stores of a node whose reads are asked a second time.
+// rankd/store/hedging_stores.hpp: the stores of a node whose reads are sent a second time.
 #pragma once
 
 #include <rankd/store/store.hpp>
@@ -11,8 +11,8 @@
 
 namespace rankd {
 
-/// Passes on what a node asks, marked as a `read_hedge` of so long. `shared_reads` does what the mark says; a store
-/// that answers at once does not look at it. Threads and lifetime: those of the stores behind it.
+/// Passes on the questions of a node, marked with a `read_hedge` of the given delay. `shared_reads` acts on the mark; a
+/// store that answers at once ignores it. Threads and lifetime: as the stores behind it.
 class hedging_stores {
  public:
   hedging_stores(std::span<store* const> behind, braid::duration after);
@@ -20,7 +20,7 @@ class hedging_stores {
   hedging_stores(const hedging_stores&) = delete;
   auto operator=(const hedging_stores&) -> hedging_stores& = delete;
 
-  /// In the order of those behind; null where there is none.
+  /// Returns the stores in the order of the stores behind them; null if there is no store behind.
   [[nodiscard]] auto list() const noexcept -> std::span<store* const> { return pointers_; }
 
  private:

@@ -1,4 +1,4 @@
-// rankd/store/line_reader.cpp: cutting what was read into lines, and getting more.
+// rankd/store/line_reader.cpp: splits a buffer into lines, and refills it.
 #include <rankd/store/line_reader.hpp>
 
 #include <rankd/registry/file.hpp>

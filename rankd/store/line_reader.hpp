@@ -1,4 +1,4 @@
-// rankd/store/line_reader.hpp: the lines of a file one after another, as simdjson wants to be given them.
+// rankd/store/line_reader.hpp: the lines of a file one after another, in the form that simdjson needs.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -13,15 +13,15 @@
 
 namespace rankd {
 
-/// A line without its end, the first one of a file without a byte_order_mark. `text` is followed by
+/// A line without its line end; the first line of a file without its byte_order_mark. `text` is followed by
 /// line_reader::padding readable bytes.
 struct text_line {
-  std::string_view text;  ///< empty where the line is longer than line_reader::longest
+  std::string_view text;  ///< empty if the line is longer than line_reader::longest
   std::uint64_t number = 0;
   bool too_long = false;
 };
 
-/// A place between two lines of a file.
+/// A position between two lines of a file.
 struct line_position {
   std::uint64_t bytes = 0;  ///< before it
   std::uint64_t lines = 0;  ///< before it
@@ -29,9 +29,9 @@ struct line_position {
   auto operator==(const line_position&) const -> bool = default;
 };
 
-/// The first place between two lines of a regular file that lies at `bytes` or behind it; the end of the file where
-/// there is none. Lines begin at 0 and behind each line feed.
-/// Blocks: on the disk, for all that lies before. Errors: the system's.
+/// Returns the first position between two lines of a regular file that is at `bytes` or after it; the end of the file
+/// if there is no such position. Lines begin at 0 and after each line feed.
+/// Blocks: on the disk, for everything before. Errors: the system's.
 auto find_line(const std::filesystem::path& file, std::uint64_t bytes) -> braid::result<line_position>;
 
 /// Reads a file in large pieces; memory is bounded by the longest line.
@@ -41,24 +41,24 @@ class line_reader {
   static constexpr std::size_t max_bytes = std::size_t{16} << 20U;
   static constexpr std::size_t padding = 64;
 
-  /// Begins at `start`, which is the beginning or a place between two lines.
+  /// Begins at `start`, which is the beginning or a position between two lines.
   static auto open(const std::filesystem::path& file, line_position start = {}) -> braid::result<line_reader>;
-  /// Reads what standard input gives.
+  /// Reads standard input.
   static auto standard_input() -> braid::result<line_reader>;
 
   line_reader(line_reader&& other) noexcept;
   auto operator=(line_reader&&) -> line_reader& = delete;
   ~line_reader();
 
-  /// The next line, or nothing at the end. A line that is too long is passed over and reported once.
+  /// Returns the next line, or nothing at the end. A line that is too long is skipped and reported once.
   /// Blocks: on the disk.
   auto next() -> braid::result<std::optional<text_line>>;
 
-  /// Bytes of the file that lie before the next line.
+  /// Returns the number of bytes of the file before the next line.
   [[nodiscard]] auto bytes_done() const noexcept -> std::uint64_t { return done_.bytes; }
   [[nodiscard]] auto position() const noexcept -> line_position { return done_; }
 
-  /// Bytes of memory that it holds.
+  /// Returns the size of its buffer in bytes.
   [[nodiscard]] auto reserved() const noexcept -> std::size_t { return buffer_.size(); }
 
  private:

@@ -32,7 +32,7 @@ auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnosti
           .source = file.string()};
 }
 
-/// Whether a write failed because the disk is full. LMDB takes a write that comes short for a failing disk.
+/// Whether a write failed because the disk is full. LMDB reports a short write as a failing disk.
 auto is_full_disk(std::error_code error, const fs::path& folder) -> bool {
   constexpr std::uintmax_t little = std::uintmax_t{1} << 20U;
   if (error == std::errc::no_space_on_device || error == std::error_code(EDQUOT, std::system_category())) return true;
@@ -156,7 +156,7 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
   return {};
 }
 
-/// The file that an interrupted load of the same things has left, or else a new one.
+/// Opens the file that an interrupted load of the same data has left, or else a new one.
 auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> {
   const fs::path file = data_file(folder_, new_generation());
   const bool may_go_on = begun_ || !options_.refused;
@@ -180,12 +180,12 @@ auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> 
   return data_writer::create(file, map_bytes);
 }
 
-/// Diagnostics are not saved: what is made once there are some is for the next lines to be compared with only.
+/// Diagnostics are not saved: once there are some, records are stored only to compare the next lines with them.
 auto load_job::save(data_writer& writer) -> braid::result<void> {
   return writer.save(diagnostics_.empty() ? detail::to_text(at_) : std::string());
 }
 
-/// Bytes of all files up to the place that was reached.
+/// Returns the bytes of all files up to the current position.
 auto load_job::bytes_read() const -> std::uint64_t {
   const auto whole = file_bytes_.begin() + at_.file;
   return std::accumulate(file_bytes_.begin(), whole, at_.line.bytes);
@@ -237,7 +237,7 @@ auto load_job::read_line(data_writer& writer, const text_line& line, std::uint32
   return {};
 }
 
-/// A load that needs more room reads lines again, which are shown once all the same.
+/// A load that needs more room reads lines again, but each is shown only once.
 void load_job::show(const parsed_record& record) {
   if (!options_.seen) return;
   const record_view view = *record_view::parse(record.bytes);
@@ -282,7 +282,7 @@ void load_job::report(load_stage stage, std::uint64_t bytes_done) const {
   if (options_.progress) options_.progress({stage, bytes_done, bytes_total_});
 }
 
-/// Makes the folder, if need be, and becomes its only writer.
+/// Creates the folder, if necessary, and becomes its only writer.
 auto lock_folder(const fs::path& folder, lock_wait wait) -> braid::checked<folder_lock> {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -295,7 +295,7 @@ auto lock_folder(const fs::path& folder, lock_wait wait) -> braid::checked<folde
       store_diagnostic("store_write_failed", folder, "the folder cannot be written: " + lock.error().message(), {}));
 }
 
-/// The manifest of a store; nothing where there is no store yet.
+/// Returns the manifest of a store; nothing if there is no store yet.
 auto find_manifest(const fs::path& folder) -> braid::checked<std::optional<store_manifest>> {
   auto manifest = read_manifest(folder);
   if (manifest) return *manifest;

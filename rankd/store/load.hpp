@@ -1,4 +1,4 @@
-// rankd/store/load.hpp: filling an embedded store from NDJSON files, all at once or not at all.
+// rankd/store/load.hpp: fills an embedded store from NDJSON files, completely or not at all.
 #pragma once
 
 #include <rankd/store/folder.hpp>
@@ -17,10 +17,10 @@
 
 namespace rankd {
 
-/// What becomes of keys that the store has and the files do not name.
+/// The treatment of keys that are in the store and not in the files.
 enum class load_mode : std::uint8_t {
   merge,    ///< they stay; a key that the files name takes the value given there
-  replace,  ///< they go
+  replace,  ///< they are deleted
 };
 
 /// The steps of a load, in order.
@@ -28,11 +28,11 @@ enum class load_stage : std::uint8_t { reading, merging, syncing, switching, cle
 
 struct load_progress {
   load_stage stage = load_stage::reading;
-  std::uint64_t bytes_done = 0;  ///< of all files; goes back where the load needs more room, to the last save
+  std::uint64_t bytes_done = 0;  ///< of all files; returns to the last save if the load needs more room
   std::uint64_t bytes_total = 0;
 };
 
-/// What a load shows each record of its files to, once, with the key.
+/// A function that a load calls once for each record of its files, with the key.
 using record_viewer = std::function<void(std::string_view key, const record_view& record)>;
 
 struct load_options {
@@ -42,9 +42,9 @@ struct load_options {
   std::size_t save_bytes = std::size_t{32} << 20U;               ///< what an interruption may cost; kept in memory
   std::function<void(const load_progress&)> progress = nullptr;  ///< at each step, and for each MiB read
   vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
-  record_viewer seen = nullptr;                                  ///< not those that an interrupted load had read
-  /// Called once all records were seen: a load that it complains about changes nothing. Such a load sees all records:
-  /// it does not go on with an interrupted one.
+  record_viewer seen = nullptr;  ///< not called for records that an interrupted load had read
+  /// Called once all records were seen: if it returns diagnostics, the load changes nothing. Such a load sees all
+  /// records: it does not continue an interrupted one.
   std::function<braid::diagnostics()> refused = nullptr;
 };
 
@@ -55,13 +55,13 @@ struct load_report {
   std::uint64_t resumed_at = 0;  ///< bytes of the files that an earlier load, which was interrupted, had read
 };
 
-/// Diagnostics about data before a load stops reading.
+/// The number of diagnostics about data after which a load stops reading.
 inline constexpr std::size_t max_load_diagnostics = 100;
 
-/// Makes a new store out of `files` (and what `folder` holds, in merge mode) and puts it in place of the old one by
-/// one rename. Whatever happens before that, kill -9 included, leaves the old store as it was. Stores that are open
-/// go on showing what they showed. A load that was interrupted is gone on with by the next one, if files, mode and
-/// store are the same; otherwise what it had made is removed.
+/// Makes a new store from `files` (and from the contents of `folder`, in merge mode) and replaces the old one by one
+/// rename. Whatever happens before that, kill -9 included, leaves the old store unchanged. Open stores keep their
+/// contents. The next load continues an interrupted one, if files, mode and store are the same; otherwise it removes
+/// the unfinished file.
 /// Blocks: on the disk, until it has everything.
 /// Errors: diagnostics about lines (of record_parser, and duplicate_key), too_many_diagnostics, data_unreadable,
 /// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, disk_full,
@@ -69,8 +69,8 @@ inline constexpr std::size_t max_load_diagnostics = 100;
 auto load_store(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,
                 const load_options& options) -> braid::checked<load_report>;
 
-/// The first use of a store: loads all `*.ndjson` of `data_folder`, in order of their names, where `folder` holds no
-/// store yet. Nothing where it does. Of several processes that start at once, one loads and the others wait for it.
+/// Fills a store on its first use: loads all `*.ndjson` of `data_folder`, in order of their names, if `folder` holds no
+/// store yet, and returns nothing otherwise. If several processes start at once, one loads and the others wait for it.
 /// Errors: those of load_store, data_missing.
 auto load_if_missing(const std::filesystem::path& folder, const std::filesystem::path& data_folder,
                      const load_options& options) -> braid::checked<std::optional<load_report>>;

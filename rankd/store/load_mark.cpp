@@ -1,4 +1,4 @@
-// rankd/store/load_mark.cpp: marks as JSON, and what must be the same for a load to be gone on with.
+// rankd/store/load_mark.cpp: marks as JSON, and the conditions under which a load can be continued.
 #include <rankd/registry/digest.hpp>
 #include <rankd/store/detail/load_mark.hpp>
 
@@ -42,7 +42,7 @@ auto load_sources(std::span<const std::filesystem::path> files, load_mode mode,
   if (old) add(old->generation), add(old->data_bytes);
   for (const std::filesystem::path& file : files) {
     struct ::stat status{};
-    std::error_code ignored;  // a file that is not there is complained about elsewhere
+    std::error_code ignored;  // a missing file is reported elsewhere
     if (::stat(file.c_str(), &status) != 0) continue;
     all += '\n' + std::filesystem::absolute(file, ignored).string();
     add(status.st_dev), add(status.st_ino), add(status.st_size);

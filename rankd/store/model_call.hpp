@@ -1,4 +1,4 @@
-// rankd/store/model_call.hpp: what a server of models is asked about some rows, and its answer.
+// rankd/store/model_call.hpp: a question to a server of models about some rows, and its answer.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace rankd {
 
-/// How floats are sent: many servers take only the type that their model was saved with.
+/// The width in which floats are sent: many servers accept only the type that their model was saved with.
 enum class float_width : std::uint8_t { bits_64, bits_32 };
 
 /// A value of each row. Floats are finite.
@@ -20,7 +20,7 @@ struct model_input {
   std::variant<std::span<const double>, std::span<const std::int64_t>, std::span<const bool>, texts> values;
 };
 
-/// The answer to a model call: all rows' first score, then their second, and so on; NaN where the model gives none.
+/// The answer to a model call: all rows' first score, then their second, and so on; NaN if the model returns no score.
 struct score_batch {
   std::span<const double> values;
   std::size_t scores = 1;  ///< of each row
@@ -31,7 +31,7 @@ struct score_batch {
   }
 };
 
-/// The scores that are wanted of a model. Lifetime: what it refers to outlives the call.
+/// The scores that are requested from a model. Lifetime: everything that it refers to outlives the call.
 struct model_call {
   using answer = score_batch;
 
@@ -44,7 +44,7 @@ struct model_call {
       {};                  ///< the tensors of the answer, one for each score; empty: its only one
   std::size_t scores = 1;  ///< wanted of each row
   std::size_t rows = 0;
-  std::size_t rows_per_call = 1000;  ///< at most so many are sent at once
+  std::size_t rows_per_call = 1000;  ///< the most rows in one call
 };
 
 }  // namespace rankd

@@ -26,7 +26,7 @@ using json = nlohmann::json;
 void append_float(std::string& out, double value, float_width width) {
   if (width == float_width::bits_64) return append_json_number(out, value);
   char digits[32];
-  // The greatest finite value stands for those beyond it, which the model's own type does not have.
+  // The greatest finite value replaces values beyond it, which the model's own type does not have.
   constexpr double most = std::numeric_limits<float>::max();
   const auto rounded = static_cast<float>(std::fmin(std::fmax(value, -most), most));
   out.append(digits, std::to_chars(digits, digits + sizeof(digits), rounded).ptr);
@@ -62,7 +62,7 @@ void begin_tensor(std::string& out, std::string_view name, std::size_t rows, std
   out.append(type) += R"(","data":[)";
 }
 
-/// The largest number of values for each row that are read of a tensor of which one column is a score.
+/// The largest number of values for each row that are read from a tensor with one column of scores.
 constexpr std::size_t max_columns = 64;
 
 /// The largest number of dimensions in a shape, and of arrays around a value of `data`.
@@ -73,15 +73,15 @@ struct tensor_in_answer {
   std::optional<std::string> name;
   std::string datatype;
   std::vector<std::uint64_t> shape;
-  bool has_shape = false;  ///< `shape` is an array of whole numbers
+  bool has_shape = false;  ///< `shape` is an array of integers
   bool has_data = false;   ///< `data` is an array
   std::vector<double> values;
-  std::size_t count = 0;                   ///< of all values, also of those that were not kept
+  std::size_t count = 0;                   ///< of all values, including discarded ones
   std::optional<std::size_t> first_wrong;  ///< position of the first value that is no number
 };
 
 /// Reads an answer event by event, without a tree of its values: the call bounds its memory, whatever the server sends.
-/// Members that the protocol does not have are passed over.
+/// Members that are not in the protocol are skipped.
 class answer_reader final : public nlohmann::json_sax<json> {
  public:
   static constexpr std::size_t max_depth = 32;
@@ -93,7 +93,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   /// Puts `specials` in place of the numbers at their positions.
   void replace(std::span<const special_number> specials) { specials_ = specials; }
 
-  /// Returns what is wrong with the answer as a whole; empty if nothing is.
+  /// Returns a description of an error in the answer as a whole; empty if it is valid.
   [[nodiscard]] auto problem() const -> std::string {
     if (is_too_deep_) return "the answer nests deeper than " + std::to_string(max_depth) + " levels";
     if (is_broken_) return "the answer is not valid JSON";
@@ -111,7 +111,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   bool number_float(double value, const std::string& /*literal*/) override { return add_number(value); }
   bool number_unsigned(std::uint64_t value) override {
     if (next() != place::dimension || is_special()) return add_number(static_cast<double>(value));
-    // One more than a shape may have shows that it has too many.
+    // One more dimension than allowed shows that a shape has too many.
     if (now().shape.size() <= max_dimensions) now().shape.push_back(value);
     ++numbers_;
     return true;
@@ -190,7 +190,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   }
   [[nodiscard]] auto now() -> tensor_in_answer& { return count_ <= max_tensors_ ? tensors_.back() : beyond_; }
 
-  /// Takes a value that is not what its place needs, unless it is a number among others.
+  /// Adds a value. A value that does not fit its place is skipped, unless it is a number among others.
   auto add(std::optional<double> number) -> bool {
     switch (next()) {
       case place::outputs: has_outputs_ = false; break;
@@ -244,7 +244,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   bool is_too_deep_ = false;
 };
 
-/// Returns the number of scores that a tensor has for each row, from its shape; nothing if that is no shape of these
+/// Returns the number of scores that a tensor has for each row, from its shape; nothing if that is not a shape of these
 /// rows.
 auto width_of(const tensor_in_answer& tensor, std::size_t rows) -> std::optional<std::size_t> {
   constexpr std::uint64_t most = std::uint64_t{1} << 31U;
@@ -259,11 +259,11 @@ auto width_of(const tensor_in_answer& tensor, std::size_t rows) -> std::optional
   return static_cast<std::size_t>(width);
 }
 
-/// Which values of a tensor are scores.
+/// The values of a tensor that are scores.
 struct tensor_columns {
-  std::size_t first = 0;                   ///< the score that its first chosen column is
+  std::size_t first = 0;                   ///< the score in its first chosen column
   std::size_t count = 1;                   ///< of scores
-  std::optional<std::size_t> column = {};  ///< the only one that is chosen; otherwise the tensor has no other
+  std::optional<std::size_t> column = {};  ///< the only chosen column; otherwise all columns of the tensor are chosen
 };
 
 /// Returns true for a tensor of integers or texts, which are labels of classes. Ids and counts that are meant as scores
@@ -273,7 +273,7 @@ auto has_labels(const tensor_in_answer& tensor) -> bool {
   return type.starts_with("INT") || type.starts_with("UINT") || type == "BYTES";
 }
 
-/// Puts columns of a tensor where their scores are. Returns what is wrong with it, or nothing.
+/// Writes the columns of a tensor to the places of their scores. Returns a description of an error in it, or nothing.
 auto take_tensor(const tensor_in_answer& tensor, const model_call& what, row_range rows, const tensor_columns& chosen,
                  std::span<double> into) -> std::string {
   const std::string called = "the tensor " + (tensor.name ? quote_name(*tensor.name) : "of the answer");
@@ -307,7 +307,7 @@ auto take_tensor(const tensor_in_answer& tensor, const model_call& what, row_ran
   return {};
 }
 
-/// The name of a tensor, with the column that stands behind it in brackets: `probabilities[1]`.
+/// The name of a tensor, with a column in brackets after it: `probabilities[1]`.
 struct named_column {
   std::string_view name;
   std::optional<std::size_t> column = {};
@@ -379,8 +379,8 @@ auto inference_body(const model_call& what, row_range rows) -> std::string {
   return out + "}";
 }
 
-/// A number takes up to 25 characters, and may have a line of its own with its indent. The rest is for names, and for
-/// members that the protocol does not have.
+/// A number has up to 25 characters, and may have its own line with an indent. The rest is for names, and for members
+/// that are not in the protocol.
 auto max_answer_bytes(const model_call& what, row_range rows) -> std::size_t {
   constexpr std::size_t for_all = std::size_t{1} << 20U;
   constexpr std::size_t for_each = 64;
@@ -388,7 +388,7 @@ auto max_answer_bytes(const model_call& what, row_range rows) -> std::size_t {
 }
 
 auto read_scores(std::string_view body, const model_call& what, row_range rows, std::span<double> into) -> std::string {
-  constexpr std::size_t other_tensors = 64;  // a server may answer with more than it was asked for
+  constexpr std::size_t other_tensors = 64;  // a server may answer with more than was requested
   const bool is_single = what.outputs.empty();
   const std::size_t wanted = is_single ? what.scores : has_columns(what) ? max_columns : 1;
   answer_reader answer(rows.size() * wanted, what.outputs.size() + other_tensors);

@@ -67,7 +67,7 @@ auto code_of(const store_error& why) -> std::string_view {
   return is_of_system ? "model_unreachable" : "model_bad_answer";
 }
 
-/// Longer answers are parsed by a thread beside the loop: one of this length takes well under a millisecond.
+/// Longer answers are parsed by a separate thread: the loop parses this length in well under a millisecond.
 constexpr std::size_t max_bytes_on_loop = std::size_t{64} << 10U;
 
 /// An answer that is read to its end, or up to a bound.
@@ -94,14 +94,14 @@ auto fetch(braid::http_client& client, braid::http_client::call call, std::size_
   }
 }
 
-/// Whether a failure says that the server is ill, and not that the call was wrong or one too many.
+/// Whether a failure means that the server is ill, and not that the call was invalid or exceeded a limit.
 auto is_of_server(const store_error& why) -> bool {
   return why.category() == models() ? why.value() >= 500 : why != braid::errc::full;
 }
 
 }  // namespace
 
-/// What one loop calls with. Calls that are under way keep it.
+/// The connections and limits of one loop. Its calls keep it alive.
 class model_server::client {
  public:
   client(model_server& of, braid::loop& on)
@@ -125,7 +125,7 @@ class model_server::client {
   std::size_t in_flight_ = 0;
 };
 
-/// A call under way. One that is destroyed without an end was given up.
+/// A call in progress. A call that is destroyed before its end was abandoned.
 class model_server::calling {
  public:
   calling(client& by, braid::time_point now) : by_(&by) {
@@ -143,7 +143,7 @@ class model_server::calling {
     if (!has_ended_) by_->breaker_.gave_up(pass_);
   }
 
-  /// Why there may be no call now, if so.
+  /// Returns the reason why no call is allowed now, if so.
   [[nodiscard]] auto refused() const noexcept -> std::error_code { return refused_; }
 
   void ended(const store_result<void>& with, braid::time_point now) noexcept {
@@ -177,7 +177,7 @@ auto model_server::keep_client(model_server& owner, braid::loop& on) -> braid::t
   co_await never;
 }
 
-/// The client of a loop; null where it stops already.
+/// Returns the client of a loop; null if the loop is stopping already.
 auto model_server::client_of(braid::home& where) -> std::shared_ptr<client> {
   if (auto known = clients_.find(where)) return known;
   auto* const on = dynamic_cast<braid::loop*>(&where);

@@ -44,7 +44,7 @@ class model_server final : public store {
   /// Connects to no server yet. Requires a connection.
   explicit model_server(model_server_options options);
 
-  /// Rows beyond `rows_per_call` go in several calls at once. The error is that of the first of these that failed.
+  /// Sends rows beyond `rows_per_call` in several concurrent calls. The error is that of the first call that failed.
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
 
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
@@ -64,8 +64,9 @@ class model_server final : public store {
   detail::per_loop<std::shared_ptr<client>> clients_;
 };
 
-/// The options for an endpoint of kind http, completed by the variables RANKD_MODEL_TOKEN and RANKD_MODEL_AUTHORITIES,
-/// with the endpoint's id behind where they are for it alone: RANKD_MODEL_TOKEN_EP_0002.
+/// Returns the options for an endpoint of kind http, completed by the variables RANKD_MODEL_TOKEN and
+/// RANKD_MODEL_AUTHORITIES. If a variable is for this endpoint only, the endpoint's id follows its name:
+/// RANKD_MODEL_TOKEN_EP_0002.
 /// Blocks: on the file of authorities. Errors: bad_environment.
 auto model_server_options_of(const endpoint_entry& endpoint, server_messages words)
     -> braid::checked<model_server_options>;

@@ -13,7 +13,7 @@ namespace {
 
 using items = std::span<const stored_item>;
 
-/// Whether a record is what a read of that kind asks of.
+/// Whether a record has the kind that a read needs.
 auto suits(record_kind record, read_kind kind) -> bool {
   switch (kind) {
     case read_kind::list: return record == record_kind::id_list || record == record_kind::text_list;
@@ -35,7 +35,7 @@ struct stretch {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end - first; }
 };
 
-/// The stretch of a sorted set whose scores lie in a range.
+/// Returns the stretch of a sorted set whose scores are in a range.
 auto stretch_of(const record_view& set, const std::optional<score_range>& range) -> stretch {
   if (!range) return {0, set.count()};
   const auto positions = std::views::iota(std::size_t{0}, set.count());
@@ -46,7 +46,7 @@ auto stretch_of(const record_view& set, const std::optional<score_range>& range)
   return {begin, std::max(begin, static_cast<std::size_t>(end - positions.begin()))};
 }
 
-/// Passes over `offset` at the end where reading begins, and leaves at most `count`.
+/// Skips `offset` positions at the end where reading begins, and keeps at most `count`.
 auto cut(stretch all, const named_read& what) -> stretch {
   const std::size_t passed = std::min<std::size_t>(what.offset, all.size());
   const std::size_t taken = std::min<std::size_t>(what.count, all.size() - passed);
@@ -76,7 +76,7 @@ class named_reader {
   [[nodiscard]] auto malformed() const noexcept -> std::uint64_t { return malformed_; }
 
  private:
-  /// The ids of a stretch, in the order that is asked for.
+  /// Returns the ids of a stretch, in the requested order.
   auto ranked(const record_view& record, stretch of) -> std::span<stored_item> {
     const std::span<stored_item> out = arena_->uninitialized<stored_item>(of.size());
     std::size_t used = 0;
@@ -144,7 +144,7 @@ auto read_batch(const embedded_store::snapshot& from, const named_read& question
   named_reader reader(question, arena);
   for (std::size_t at = 0; at < out.size(); ++at) {
     const bool asks = question.kind != read_kind::members && question.kind != read_kind::scores;
-    if (!asks && question.members[at].empty()) continue;  // no member is asked for, and so no store is
+    if (!asks && question.members[at].empty()) continue;  // no member is requested, so the store is not read
     auto record = from.find(question.keys[at]);
     if (!record) return braid::fail(record.error());
     if (*record && (*record)->count() == 0) record = std::nullopt;  // other stores cannot hold such

@@ -1,4 +1,4 @@
-// rankd/store/named_read.hpp: a read of values whose keys have names of their own, many at once, and its answer.
+// rankd/store/named_read.hpp: a read of values under named keys, many at once, and its answer.
 #pragma once
 
 #include <rankd/store/read_hedge.hpp>
@@ -12,7 +12,7 @@
 
 namespace rankd {
 
-/// What is read of each key.
+/// The part of a key's value that is read.
 enum class read_kind : std::uint8_t {
   list,        ///< elements, from the first on
   sorted_set,  ///< members with their scores, by score
@@ -23,10 +23,10 @@ enum class read_kind : std::uint8_t {
   strings,     ///< the text of a string; a key with another kind of value counts as absent, as for MGET of Redis
 };
 
-/// What elements and members are read as, which decides which of them are malformed, and the order of a set.
+/// The form in which elements and members are read. It decides which of them are malformed, and the order of a set.
 enum class id_form : std::uint8_t {
-  integers,  ///< those of 64 bits
-  texts,     ///< those of `is_text_id`, in the order of their bytes
+  integers,  ///< 64-bit integers
+  texts,     ///< texts for which `is_text_id` is true, in the order of their bytes
 };
 
 enum class score_order : std::uint8_t { ascending, descending };
@@ -37,7 +37,7 @@ struct score_range {
   double max = std::numeric_limits<double>::infinity();
 };
 
-/// An element, a member, or what is known of one text that was asked for.
+/// An element, a member, or the result for one requested text.
 struct stored_item {
   bool is_there = false;
   std::int64_t id = 0;    ///< of an element or member that is read as an integer
@@ -45,26 +45,26 @@ struct stored_item {
   std::string_view text;  ///< of a field or string, or of an element or member that is read as a text
 };
 
-/// For each key, in order, what was found: the elements or members that are ids, nothing where the key is absent; or
-/// one item for each field or member that was asked for, and of strings one item for each key.
+/// For each key, in order, its values: the elements or members that are ids, empty if the key is absent; or one item
+/// for each requested field or member; for strings one item for each key.
 struct item_batch {
   std::span<const std::span<const stored_item>> of_key;
-  std::uint64_t malformed = 0;  ///< elements and members that are no ids and were left out
+  std::uint64_t malformed = 0;  ///< elements and members that are not ids and were left out
 };
 
-/// Reads values under keys that have names of their own. Keys have 1 to `max_key` bytes.
+/// Reads values under named keys. Keys have 1 to `max_key` bytes.
 struct named_read {
   using answer = item_batch;
   static constexpr std::size_t max_key = 511;
 
   read_kind kind = read_kind::list;
   std::span<const std::string_view> keys;
-  std::uint32_t offset = 0;  ///< of a list or sorted set: so many are passed over
-  std::uint32_t count = 0;   ///< of a list, set or sorted set: at most so many
+  std::uint32_t offset = 0;  ///< of a list or sorted set: elements to skip
+  std::uint32_t count = 0;   ///< of a list, set or sorted set: the most elements to read
   score_order order = score_order::ascending;
-  id_form ids = id_form::integers;                                  ///< of a list, set or sorted set
-  std::optional<score_range> range = {};                            ///< of a sorted set: those whose scores lie in it
-  std::span<const std::string_view> fields = {};                    ///< what `fields` reads of each key, at least one
+  id_form ids = id_form::integers;                ///< of a list, set or sorted set
+  std::optional<score_range> range = {};          ///< of a sorted set: only members with a score in it
+  std::span<const std::string_view> fields = {};  ///< what `fields` reads of each key, at least one
   std::span<const std::span<const std::string_view>> members = {};  ///< of `members` and `scores`: for each key
   read_hedge hedge = {};
 };

@@ -1,4 +1,4 @@
-// rankd/store/packed.hpp: numbers and texts one after the other as bytes, and a reader that no bytes can lead astray.
+// rankd/store/packed.hpp: numbers and texts packed into bytes, and a reader that is safe for any bytes.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace rankd {
 
-/// Appends values to a string. A number takes seven bits a byte, the lowest first (LEB128); a signed one is folded, so
-/// that small ones are short whatever their sign; a text follows its length.
+/// Appends values to a string. A number is stored in seven bits a byte, the lowest first (LEB128); a signed one is
+/// folded, so that small ones are short whatever their sign; a text follows its length.
 class packed_writer {
  public:
   explicit packed_writer(std::string& into) noexcept : into_(&into) {}
@@ -26,7 +26,7 @@ class packed_writer {
     into_->append(room.data(), put(room.data(), value));
   }
   void integer(std::int64_t value) { number(folded(value)); }
-  /// As `integer` for each, with the memory reserved before.
+  /// Appends each as `integer` does, with the memory reserved before.
   void integers(std::span<const std::int64_t> values) {
     const std::size_t before = into_->size();
     into_->resize_and_overwrite(before + values.size() * max_number, [&](char* bytes, std::size_t) {
@@ -35,7 +35,7 @@ class packed_writer {
       return static_cast<std::size_t>(at - bytes);
     });
   }
-  /// For each a number of 0 where there is none, or of 1 and the text; the same.
+  /// Appends for each the number 0 if it is absent, or the number 1 and the text; also with the memory reserved before.
   void optional_texts(std::span<const std::optional<std::string_view>> values) {
     std::size_t most = 0;
     for (const auto& each : values) most += 1 + (each ? max_number + each->size() : 0);
@@ -67,7 +67,7 @@ class packed_writer {
     const auto bits = static_cast<std::uint64_t>(value);
     return bits << 1U ^ (value < 0 ? ~std::uint64_t{0} : 0);
   }
-  /// Gives the end of what it writes.
+  /// Returns the end of the written bytes.
   static auto put(char* at, std::uint64_t value) noexcept -> char* {
     for (; value >= 0x80U; value >>= 7U) *at++ = static_cast<char>(value | 0x80U);
     *at++ = static_cast<char>(value);
@@ -77,8 +77,8 @@ class packed_writer {
   std::string* into_;
 };
 
-/// Reads them again. What is not there reads as zero or empty, and from then on the reader is not sound.
-/// Lifetime: texts are those of the bytes.
+/// Reads packed values. A missing value reads as zero or empty, and the reader is not sound from then on.
+/// Lifetime: texts refer to the bytes.
 class packed_reader {
  public:
   explicit packed_reader(std::string_view bytes) noexcept : rest_(bytes) {}
@@ -112,7 +112,7 @@ class packed_reader {
     rest_.remove_prefix(8);
     return std::bit_cast<double>(bits);
   }
-  /// How many things follow, each of a byte at least: never more than there are bytes.
+  /// Returns how many items follow, each of at least one byte: never more than there are bytes.
   auto count() noexcept -> std::size_t {
     const std::uint64_t value = number();
     if (value > rest_.size()) return fail();

@@ -35,29 +35,30 @@ struct list_read {
   using answer = id_batch;
 
   key_batch keys;
-  std::uint32_t first = 0;  ///< at most so many elements of each list
+  std::uint32_t first = 0;  ///< the most elements of each list
 };
 
-/// A question about keys that are ids behind a prefix.
+/// A question about keys that consist of a prefix and an id.
 template <typename Question>
 concept asks_ids = std::same_as<decltype(Question::keys), key_batch>;
 
-/// A question to a store. What it refers to must outlive the task that answers it; the question itself need not.
+/// A question to a store. The data that it refers to must outlive the task that answers it; the question itself need
+/// not.
 using store_question = std::variant<field_read, hash_read, list_read, named_read, model_call>;
 static_assert(std::is_trivially_copyable_v<store_question>, "stores copy questions often");
 
-/// The answer to a question, whose kind follows from that of the question.
+/// The answer to a question. The kind of the question determines its kind.
 using store_answer =
     std::variant<field_read::answer, hash_read::answer, list_read::answer, named_read::answer, model_call::answer>;
 
-/// Returns what a store has answered to one kind of question.
+/// Returns the answer of a store to one kind of question.
 template <typename Question>
 [[nodiscard]] auto answer_to(const store_result<store_answer>& answered) -> store_result<typename Question::answer> {
   if (!answered) return std::unexpected(answered.error());
   return std::get<typename Question::answer>(*answered);
 }
 
-/// Returns where a question says when it is sent a second time; null for a model call, which is sent once.
+/// Returns the member of a question that says when it is sent a second time; null for a model call, which is sent once.
 [[nodiscard]] inline auto hedge_of(store_question& question) noexcept -> read_hedge* {
   return std::visit(
       []<typename Question>(Question& of) -> read_hedge* {

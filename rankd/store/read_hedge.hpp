@@ -1,4 +1,4 @@
-// rankd/store/read_hedge.hpp: a read that is asked a second time where the first has no answer after a while.
+// rankd/store/read_hedge.hpp: a read that is sent a second time if the first has no answer after a while.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -9,17 +9,17 @@ namespace rankd {
 
 enum class read_attempt : std::uint8_t {
   first,
-  second,  ///< by a store that knows another way than that of the first
+  second,  ///< sent another way than the first, by a store that knows one
 };
 
-/// When a read is asked a second time, and which of the two this is.
+/// The delay before a read is sent a second time, and the number of the attempt.
 struct read_hedge {
-  braid::duration after{};  ///< so long after the first, unless there is an answer; zero: never
+  braid::duration after{};  ///< the delay after the first attempt, unless there is an answer; zero: never
   read_attempt attempt = read_attempt::first;
 };
 
-/// How many reads may be asked a second time: a tenth of those that are sent, and a few before that. So a store that is
-/// slow for all has a tenth more to do, and not twice as much. Threads: one.
+/// The number of reads that may be sent a second time: a tenth of all reads, and a few at the beginning. So a store
+/// that is slow for all reads has a tenth more to do, and not twice as much. Threads: one.
 class hedge_budget {
  public:
   static constexpr std::uint32_t reads_of_one = 10;

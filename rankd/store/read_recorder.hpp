@@ -1,4 +1,4 @@
-// rankd/store/read_recorder.hpp: what one request asks of its stores, written down together with the answers.
+// rankd/store/read_recorder.hpp: records the questions of one request to its stores, together with the answers.
 #pragma once
 
 #include <rankd/store/store.hpp>
@@ -13,18 +13,18 @@
 
 namespace rankd {
 
-/// Passes on the batches of one request, and remembers each with its answer, in the form that `replayed_reads` reads.
-/// A question that always has the same answer is kept once; one whose answers differ as often as it was asked, in that
-/// order. What is answered after `take` is not kept.
-/// Threads: one at a time, as the loop of the request. Lifetime: that of the stores behind it.
+/// Passes on the batches of one request, and records each with its answer, in the form that `replayed_reads` reads. A
+/// question that always has the same answer is kept once; a question whose answers differ is kept as often as it was
+/// asked, in that order. Answers after `take` are not kept.
+/// Threads: one at a time, as the loop of the request. Lifetime: the stores behind it must outlive it.
 class read_recorder {
  public:
-  /// More than this of one request is not kept.
+  /// The most bytes that are kept of one request.
   static constexpr std::size_t max_kept = std::size_t{32} << 20U;
 
-  /// About `usual_bytes` are expected.
+  /// Expects about `usual_bytes`.
   explicit read_recorder(const std::vector<store*>& behind, std::size_t usual_bytes = 0);
-  /// The same, of stores that it keeps.
+  /// Does the same for stores that it keeps.
   explicit read_recorder(store_list behind, std::size_t usual_bytes = 0) : read_recorder(*behind, usual_bytes) {
     kept_ = std::move(behind);
   }
@@ -32,14 +32,14 @@ class read_recorder {
   read_recorder(const read_recorder&) = delete;
   auto operator=(const read_recorder&) -> read_recorder& = delete;
 
-  /// The stores for the request, which keep the recorder.
+  /// Returns the stores for the request, which keep the recorder.
   [[nodiscard]] static auto stores_of(const std::shared_ptr<read_recorder>& by) -> store_list {
     return {by, &by->pointers_};
   }
 
-  /// What was read until now. Nothing is remembered from then on.
+  /// Returns the reads so far, and stops recording.
   auto take() -> std::string;
-  /// Whether more was read than is kept. Also after `take`.
+  /// Whether more was read than is kept. May also be called after `take`.
   [[nodiscard]] auto is_cut() const noexcept -> bool { return is_cut_; }
 
  private:
@@ -59,8 +59,8 @@ class read_recorder {
   void keep(std::size_t begin, std::size_t answer, std::uint64_t number);
   [[nodiscard]] auto in_order() -> std::string;
 
-  store_list kept_;                               // null where others keep the stores
-  std::vector<std::unique_ptr<client>> clients_;  // null where there is no store
+  store_list kept_;                               // null if others keep the stores
+  std::vector<std::unique_ptr<client>> clients_;  // null if there is no store
   std::vector<store*> pointers_;
   std::string bytes_;
   std::vector<piece> pieces_;    // the batches in `bytes_`, in the order of their answers

@@ -35,10 +35,10 @@ void append(std::string& buffer, const T& value) {
   buffer.append(raw, sizeof(T));
 }
 
-/// Of each member: where its text ends; then of each, in the order of their bytes, its position; then its score.
+/// The bytes of a member in three tables: the end of its text, its position in the order of bytes, and its score.
 constexpr std::uint64_t sorted_set_entry = 2 * sizeof(std::uint32_t) + sizeof(double);
 
-/// Bytes of the table that follows the header; 0 for a kind that does not exist.
+/// Returns the width of the entries in the table after the header; 0 for a kind that does not exist.
 constexpr auto entry_width(std::uint32_t kind) noexcept -> std::uint64_t {
   switch (static_cast<record_kind>(kind)) {
     case record_kind::hash: return 2 * sizeof(std::uint32_t);

@@ -1,4 +1,4 @@
-// rankd/store/record.hpp: how a hash, a list or a set lies in the embedded store, written once and read in place.
+// rankd/store/record.hpp: the form of a hash, list or set in the embedded store, written once and read in place.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace rankd {
 
-/// What a key holds. A string is one text. A list whose elements are all 64-bit integers is packed; any other keeps its
-/// elements as text.
+/// The kind of a key's value. A string is one text. A list whose elements are all 64-bit integers is packed; any other
+/// list keeps its elements as text.
 enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5, string = 6 };
 
 /// The place in the data that a record was loaded from.
@@ -30,7 +30,7 @@ struct hash_field {
   auto operator==(const hash_field&) const -> bool = default;
 };
 
-/// A member of a sorted set. Sets are sorted as Redis sorts them: by score, and by bytes where scores are equal.
+/// A member of a sorted set. Sets are sorted as in Redis: by score, and by bytes if scores are equal.
 struct scored_member {
   std::string_view text;
   double score = 0;
@@ -38,37 +38,38 @@ struct scored_member {
   auto operator==(const scored_member&) const -> bool = default;
 };
 
-/// A record read where it lies: nothing is copied, nothing outside of its bytes is ever touched, whatever they say.
-/// Lifetime: that of the bytes. Threads: any.
+/// A record that is read in place: nothing is copied, and no byte outside of the record is read, whatever the record
+/// contains.
+/// Lifetime: the bytes must outlive it. Threads: any.
 class record_view {
  public:
-  /// Empty where the bytes are no record.
+  /// Returns nothing if the bytes are not a record.
   static auto parse(std::span<const std::byte> bytes) noexcept -> std::optional<record_view>;
 
   [[nodiscard]] auto kind() const noexcept -> record_kind { return kind_; }
-  /// Fields of a hash, elements of a list, members of a set; 1 for a string.
+  /// Returns the number of fields of a hash, elements of a list, or members of a set; 1 for a string.
   [[nodiscard]] auto count() const noexcept -> std::size_t { return count_; }
   [[nodiscard]] auto origin() const noexcept -> record_origin { return origin_; }
   [[nodiscard]] auto bytes() const noexcept -> std::span<const std::byte> { return bytes_; }
 
-  /// The value of a field of a hash, or nothing. Cost: a binary search.
+  /// Returns the value of a field of a hash, or nothing. Cost: a binary search.
   [[nodiscard]] auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
-  /// A field of a hash by position; they are sorted by name. Requires index < count().
+  /// Returns a field of a hash by position; fields are sorted by name. Requires index < count().
   [[nodiscard]] auto field_at(std::size_t index) const noexcept -> hash_field {
     return {piece(2 * index), piece(2 * index + 1)};
   }
 
-  /// An element of a text list, or a member of a set or sorted set, by position: members of a set are sorted by bytes,
-  /// those of a sorted set by score. The text of a string at 0. Requires index < count().
+  /// Returns an element of a text list, or a member of a set or sorted set, by position: members of a set are sorted by
+  /// bytes, members of a sorted set by score. The text of a string is at 0. Requires index < count().
   [[nodiscard]] auto text_at(std::size_t index) const noexcept -> std::string_view { return piece(index); }
-  /// An element of an id list. Requires index < count().
+  /// Returns an element of an id list. Requires index < count().
   [[nodiscard]] auto id_at(std::size_t index) const noexcept -> std::int64_t;
-  /// The first elements of an id list, copied into `place`. Requires place.size() <= count().
+  /// Copies the first elements of an id list into `place`. Requires place.size() <= count().
   void copy_ids(std::span<std::int64_t> place) const noexcept;
 
-  /// The score of a member of a sorted set by position. Requires index < count().
+  /// Returns the score of a member of a sorted set by position. Requires index < count().
   [[nodiscard]] auto score_at(std::size_t index) const noexcept -> double;
-  /// The position of a member of a set or sorted set, or nothing. Cost: a binary search.
+  /// Returns the position of a member of a set or sorted set, or nothing. Cost: a binary search.
   [[nodiscard]] auto find_member(std::string_view member) const noexcept -> std::optional<std::size_t>;
 
  private:
@@ -83,18 +84,18 @@ class record_view {
   std::string_view text_;
 };
 
-/// Makes the bytes of records, in a buffer that it keeps.
-/// Threads: one. Lifetime: what a call returns is valid until the next one.
+/// Builds the bytes of records, in a buffer that it keeps.
+/// Threads: one. Lifetime: a result is valid until the next call.
 class record_builder {
  public:
-  /// Fields sorted by name, no name twice.
+  /// Requires fields sorted by name, without duplicates.
   auto hash(std::span<const hash_field> fields, record_origin origin) -> std::span<const std::byte>;
   auto id_list(std::span<const std::int64_t> ids, record_origin origin) -> std::span<const std::byte>;
   auto text_list(std::span<const std::string_view> elements, record_origin origin) -> std::span<const std::byte>;
-  /// Members in the order of a sorted set, without duplicates.
+  /// Requires members in the order of a sorted set, without duplicates.
   auto sorted_set(std::span<const scored_member> members, record_origin origin) -> std::span<const std::byte>;
   auto string(std::string_view text, record_origin origin) -> std::span<const std::byte>;
-  /// Members sorted by bytes, without duplicates.
+  /// Requires members sorted by bytes, without duplicates.
   auto set(std::span<const std::string_view> members, record_origin origin) -> std::span<const std::byte>;
 
  private:

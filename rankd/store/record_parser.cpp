@@ -1,4 +1,4 @@
-// rankd/store/record_parser.cpp: what a line may say, and every way in which it may be wrong.
+// rankd/store/record_parser.cpp: the syntax of a line, and all errors that it may contain.
 #include <rankd/store/record_parser.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -59,7 +59,7 @@ auto name_of(dom::element_type type) -> std::string_view {
 
 auto is_blank(std::string_view text) -> bool { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
 
-/// One kind of line: the member that names the key, and the one that holds the value.
+/// A kind of line: the member that names the key, and the member that holds the value.
 struct line_kind {
   std::string_view head;
   std::string_view body;
@@ -67,7 +67,7 @@ struct line_kind {
 constexpr std::array line_kinds{line_kind{"hash", "fields"}, line_kind{"list", "values"}, line_kind{"set", "members"},
                                 line_kind{"sorted_set", "scores"}, line_kind{"string", "value"}};
 
-/// The members of a line, each at most once: of each kind its head and its body.
+/// The members of a line, each at most once: head and body of each kind.
 struct members {
   std::array<std::optional<dom::element>, line_kinds.size()> heads;
   std::array<std::optional<dom::element>, line_kinds.size()> bodies;
@@ -80,7 +80,7 @@ struct members {
     return nullptr;
   }
 
-  /// The kinds whose head is there.
+  /// Returns the kinds whose head is present.
   [[nodiscard]] auto kinds() const -> std::vector<std::size_t> {
     std::vector<std::size_t> out;
     for (std::size_t kind = 0; kind < heads.size(); ++kind)
@@ -89,7 +89,7 @@ struct members {
   }
 };
 
-/// The key that a line names, if it is a text.
+/// Returns the key that a line names, if it is a text.
 auto key_of(dom::object object) -> std::string_view {
   for (const dom::key_value_pair member : object)
     if (std::ranges::find(line_kinds, member.key, &line_kind::head) != line_kinds.end() && member.value.is_string())
@@ -101,7 +101,7 @@ auto in_backquotes(std::string_view name) -> std::string { return "`" + std::str
 
 }  // namespace
 
-/// The parser's buffers, and what is known of the current line.
+/// The parser's buffers, and its state for the current line.
 class record_parser::machine {
  public:
   explicit machine(vector_lengths lengths) : lengths_(std::move(lengths)) {}
@@ -158,7 +158,7 @@ auto record_parser::machine::read_document(std::string_view text) -> std::option
   dom::element root;
   if (const auto error = detail::parse_json_line(parser_, text, widened_, root); error != simdjson::SUCCESS) {
     const auto [code, message] = refusal_of(error);
-    const bool has_column = error == simdjson::UTF8_ERROR;  // the others could be found only by a second parser
+    const bool has_column = error == simdjson::UTF8_ERROR;  // finding the others would need a second parser
     report(code, "",
            std::string(message) + (has_column ? " from column " + std::to_string(utf8_prefix(text) + 1) + " on" : ""));
     return std::nullopt;
@@ -250,7 +250,7 @@ auto record_parser::machine::read_hash(dom::element element) -> std::span<const 
   return builder_.hash(fields_, origin_);
 }
 
-/// The numbers of an array as the bytes of a vector.
+/// Reads the numbers of an array as the bytes of a vector.
 auto record_parser::machine::read_vector(dom::array numbers, std::string_view field) -> std::string_view {
   const std::string pointer = braid::json_pointer("/fields", field);
   std::string bytes;

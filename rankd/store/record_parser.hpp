@@ -1,4 +1,4 @@
-// rankd/store/record_parser.hpp: one line of NDJSON made into the bytes of one record.
+// rankd/store/record_parser.hpp: parses one line of NDJSON into the bytes of one record.
 #pragma once
 
 #include <rankd/store/line_reader.hpp>
@@ -21,25 +21,24 @@ struct parsed_record {
   std::span<const std::byte> bytes;
 };
 
-/// Understands `{"hash": key, "fields": {name: text, …}}`, `{"list": key, "values": [id or text, …]}`,
-/// `{"set": key, "members": [id or text, …]}`, `{"sorted_set": key, "scores": {member: number, …}}` and
-/// `{"string": key, "value": text}`.
-/// A list of integers only is packed; one with any text keeps text, and an integer in it becomes its decimal digits,
-/// as in every set.
-/// Threads: one. Lifetime: what a call returns is valid until the next one, and as long as the line.
+/// Parses `{"hash": key, "fields": {name: text, …}}`, `{"list": key, "values": [id or text, …]}`, `{"set": key,
+/// "members": [id or text, …]}`, `{"sorted_set": key, "scores": {member: number, …}}` and `{"string": key, "value":
+/// text}`. A list of only integers is packed; a list with any text keeps text, and an integer in it becomes its decimal
+/// digits, as in every set.
+/// Threads: one. Lifetime: a result is valid until the next call, and as long as the line.
 class record_parser {
  public:
-  /// Diagnostics about one line before the rest of it is left unread.
+  /// The number of diagnostics about one line after which the rest of it is not read.
   static constexpr std::size_t max_diagnostics = 16;
 
-  /// Vectors in fields of these names have these lengths.
+  /// Requires these lengths for vectors in fields of these names.
   explicit record_parser(vector_lengths lengths = {});
   record_parser(record_parser&&) = delete;
   auto operator=(record_parser&&) -> record_parser& = delete;
   ~record_parser();
 
-  /// Nothing for a blank line. A record that `append_record` makes a line of more than line_reader::longest bytes of is
-  /// refused: a dump of it would not be read.
+  /// Returns nothing for a blank line. A record is refused if its line by `append_record` has more than
+  /// line_reader::longest bytes: its dump could not be read.
   /// Errors: each begins with `line N`, and its pointer leads into that line.
   auto parse(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
 

@@ -1,4 +1,4 @@
-// rankd/store/redis_failure.cpp: errors of a connection and of a server, sorted by what one can do about them.
+// rankd/store/redis_failure.cpp: errors of a connection and of a server, grouped by their remedies.
 #include <rankd/store/detail/redis_failure.hpp>
 
 #include <rankd/registry/names.hpp>

@@ -1,4 +1,4 @@
-// rankd/store/redis_load.cpp: one pass over the files that checks, and one that sends.
+// rankd/store/redis_load.cpp: a first pass over the files that checks them, and a second pass that sends them.
 #include <rankd/store/redis_load.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -33,23 +33,23 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t progress_step = std::uint64_t{1} << 20U;
 constexpr auto patience = std::chrono::seconds(60);       ///< with a server that is writing to its disk, say
-constexpr auto first_patience = std::chrono::seconds(5);  ///< with one of which nothing is known yet
+constexpr auto first_patience = std::chrono::seconds(5);  ///< with a server that has not answered yet
 constexpr std::size_t max_words = 1'000;                  ///< maximum words of a command, so that commands stay short
 
 auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnostics {
   return make_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file);
 }
 
-/// The lines of several files as records, from a place on.
+/// The lines of several files as records, beginning at a position.
 class record_source {
  public:
   record_source(std::span<const fs::path> files, std::uint32_t file, line_position start, vector_lengths vectors = {})
       : files_(files), file_(file), line_(start), parser_(std::move(vectors)) {}
 
-  /// The next record; nothing behind the last file. After diagnostics about a line it may be called again.
+  /// Returns the next record; nothing after the last file. After diagnostics about a line it may be called again.
   auto next() -> braid::checked<std::optional<parsed_record>>;
 
-  /// Behind the last record.
+  /// Returns the position after the last record.
   [[nodiscard]] auto file() const noexcept -> std::uint32_t { return file_; }
   [[nodiscard]] auto line() const noexcept -> line_position { return line_; }
 
@@ -109,7 +109,7 @@ class data_check {
 
   auto run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void>;
   [[nodiscard]] auto total_bytes() const noexcept -> std::uint64_t { return total_; }
-  /// The bytes of the files up to a place.
+  /// Returns the bytes of the files up to a position.
   [[nodiscard]] auto bytes_before(std::uint32_t file, line_position line) const -> std::uint64_t {
     return (file == 0 ? 0 : ends_[file - 1]) + line.bytes;
   }
@@ -181,7 +181,7 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
   return {};
 }
 
-/// The command that puts elements of a record under a key.
+/// Returns the command that adds elements of a record to a key.
 auto command_of(record_kind kind) -> std::string_view {
   switch (kind) {
     case record_kind::hash: return "HSET";
@@ -218,7 +218,7 @@ void append_element(const record_view& view, std::size_t at, std::vector<std::st
 
 /// Adds the commands that create a value under a key that does not exist.
 void add_value(braid::redis_batch& batch, std::string_view key, const record_view& view) {
-  std::vector<std::string> digits;  // never reallocated: there is room for all of a command
+  std::vector<std::string> digits;  // never reallocated: it has room for a whole command
   digits.reserve(max_words);
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < view.count();) {
@@ -229,14 +229,14 @@ void add_value(braid::redis_batch& batch, std::string_view key, const record_vie
   }
 }
 
-/// Adds what gives a key the value of a record, and nothing else.
+/// Adds the commands that set a key to exactly the value of a record.
 void add_record(braid::redis_batch& batch, const parsed_record& record) {
   batch.add("DEL", record.key);
   add_value(batch, record.key, *record_view::parse(record.bytes));
 }
 
-/// The temporary key under which the value of a key is built in a cluster, in the same slot. Nothing if no such key
-/// exists, because a brace in the key would end the hash tag.
+/// Returns the temporary key under which the value of a key is built in a cluster, in the same slot. Returns nothing if
+/// no such key exists, because a brace in the key would end the hash tag.
 auto draft_of(std::string_view key) -> std::optional<std::string> {
   const std::string_view hashed = braid::detail::redis_hashed_part(key);
   if (hashed.contains('}')) return std::nullopt;
@@ -253,7 +253,7 @@ void add_record_alone(braid::redis_batch& batch, const parsed_record& record) {
   batch.add("RENAME", std::string_view(*draft), record.key);
 }
 
-/// Sends what was checked.
+/// Sends the checked records.
 class sender {
  public:
   sender(const redis_address& server, std::span<const fs::path> files, const redis_load_options& options,
@@ -288,10 +288,10 @@ class sender {
   std::span<const fs::path> files_;
   const redis_load_options* options_;
   const data_check* checked_;
-  detail::load_mark at_;  ///< behind the last record that was put into a batch
+  detail::load_mark at_;  ///< after the last record that was put into a batch
   braid::redis_batch batch_;
   bool is_last_ = false;    ///< the batch
-  bool has_begun_ = false;  ///< the server has said how far the load has come
+  bool has_begun_ = false;  ///< the server has reported the progress of the load
   load_report report_;
 };
 
@@ -325,7 +325,7 @@ auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<vo
   co_return {};
 }
 
-/// Puts records into a batch until it is large enough. False: there are no more.
+/// Puts records into a batch until it is large enough. Returns false if there are no more.
 auto sender::fill(record_source& source) -> braid::checked<bool> {
   batch_.clear();
   if (!server_->is_cluster()) batch_.add("MULTI");
@@ -361,7 +361,7 @@ auto sender::commit(sender& self, braid::redis_connection& redis) -> braid::task
   co_return self.first_error(done.items());
 }
 
-/// The values first, and then how far it has come: what is between is done again by the next load.
+/// Sends the values first, and then the progress: the next load repeats what is between.
 auto sender::commit(sender& self, braid::redis_cluster& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;
   if (!self.batch_.empty()) {
@@ -408,7 +408,7 @@ auto sender::send(sender& self, Redis& redis) -> braid::task<braid::checked<load
   co_return self.report_;
 }
 
-/// Whether a server is there is known soon; what is sent then may take its time.
+/// Resumes with a short timeout, because a server that is there answers soon, and then sends with a long one.
 template <typename Redis, typename Options>
 auto sender::run_with(sender& self, braid::loop& on, Options curious, Options patient)
     -> braid::task<braid::checked<load_report>> {

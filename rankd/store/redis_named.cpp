@@ -1,4 +1,4 @@
-// rankd/store/redis_named.cpp: words of commands, and what each kind of reply holds, in RESP2 and in RESP3.
+// rankd/store/redis_named.cpp: words of commands, and the contents of each kind of reply, in RESP2 and in RESP3.
 #include <rankd/store/detail/redis_named.hpp>
 
 #include <rankd/registry/json_text.hpp>
@@ -32,7 +32,7 @@ auto score_text(double bound) -> std::string {
   return out;
 }
 
-/// The words after the key in a command for a list or a sorted set.
+/// Returns the words after the key in a command for a list or a sorted set.
 auto rest_of_range(const named_read& what) -> std::vector<std::string> {
   const std::uint64_t last = std::uint64_t{what.offset} + what.count - 1;
   std::vector<std::string> rest{std::to_string(what.offset), std::to_string(last)};
@@ -64,7 +64,7 @@ auto command_name(read_kind kind) -> std::string_view {
 
 auto asks_about_members(read_kind kind) -> bool { return kind == read_kind::members || kind == read_kind::scores; }
 
-/// Commands that a key has.
+/// Returns the number of commands for a key.
 auto commands_for(const named_read& what, std::size_t key) -> std::size_t {
   if (!asks_about_members(what.kind)) return 1;
   return (what.members[key].size() + max_members_asked - 1) / max_members_asked;
@@ -83,7 +83,7 @@ void add_members(braid::redis_batch& batch, const named_read& what, std::size_t 
 
 using key_positions = std::vector<std::uint32_t>;
 
-/// The keys of each command for strings: consecutive keys, or the keys of one slot.
+/// Returns the keys of each command for strings: consecutive keys, or the keys of one slot.
 auto groups_of(const named_read& what, key_spread spread) -> std::vector<key_positions> {
   key_positions order(what.keys.size());
   std::iota(order.begin(), order.end(), std::uint32_t{0});
@@ -101,7 +101,7 @@ auto groups_of(const named_read& what, key_spread spread) -> std::vector<key_pos
   return out;
 }
 
-/// A score as RESP3 gives it, or RESP2.
+/// Reads a score in the form of RESP3 or RESP2.
 auto score_of(const resp_value& value) -> std::optional<double> {
   if (value.type() == resp_type::real) return value.real();
   if (value.type() != resp_type::bulk_string) return std::nullopt;
@@ -182,7 +182,7 @@ class reply_reader {
     return out.first(used);
   }
 
-  /// In RESP3 each member is a pair with its score; in RESP2 they come in turn.
+  /// In RESP3 each member is a pair with its score; in RESP2 members and scores alternate.
   [[nodiscard]] auto pairs_of(std::span<const resp_value> items) const -> std::optional<std::span<const scored_value>> {
     const bool are_pairs = !items.empty() && items.front().has_items();
     if (!are_pairs && items.size() % 2 != 0) return std::nullopt;
@@ -238,7 +238,7 @@ class reply_reader {
   std::uint64_t malformed_ = 0;
 };
 
-/// One item for each key, from the replies to each group of them.
+/// Returns one item for each key, from the replies to each group of keys.
 auto strings_of(const named_read& what, std::span<const resp_value> replies, braid::arena& arena,
                 const std::vector<key_positions>& groups) -> std::optional<item_batch> {
   const std::span<stored_item> items = arena.filled(what.keys.size(), stored_item());

@@ -1,4 +1,4 @@
-// rankd/store/redis_options.cpp: endpoints, URLs and variables made into options of a connection.
+// rankd/store/redis_options.cpp: converts endpoints, URLs and variables into options of a connection.
 #include <rankd/store/redis_options.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -43,7 +43,7 @@ constexpr std::uint32_t max_databases = 1'000'000;
 /// A list of ten million ids, the most that a source may ask for, must fit.
 constexpr std::uint32_t max_reply_bytes = 1U << 30U;
 
-/// The whole of a text as a number of at most `max_count`.
+/// Parses a whole text as a number of at most `max_count`.
 auto number_of(std::string_view text, std::uint32_t max_count) -> std::optional<std::uint32_t> {
   std::uint32_t value = 0;
   const char* const end = text.data() + text.size();
@@ -56,7 +56,7 @@ auto number_of(std::string_view text, std::uint32_t max_count) -> std::optional<
 
 enum class given : std::uint8_t { nothing, already };
 
-/// Fills in what is not given already.
+/// Adds settings from the environment that are not set already.
 auto add_environment(braid::redis_options& server, std::string_view endpoint_id, given login, given database)
     -> braid::checked<void> {
   if (login == given::nothing) {
@@ -84,7 +84,8 @@ auto text_of(const addrinfo& found) -> std::string {
   return address ? address->host() : std::string();
 }
 
-/// The address of a host. Of several, the first of IPv4, because a server listens there by default.
+/// Returns the address of a host. If it has several, the first IPv4 address is used, because a server listens there by
+/// default.
 auto address_of(const std::string& host) -> braid::checked<std::string> {
   if (braid::socket_address::ip(host, usual_port)) return host;
   addrinfo wanted{};
@@ -156,7 +157,7 @@ auto read_address(std::string_view text, redis_url& out) -> braid::checked<void>
   return {};
 }
 
-/// One place, or in a cluster several with commas between.
+/// Parses one place, or for a cluster several, separated by commas.
 auto read_addresses(std::string_view text, redis_url& out) -> braid::checked<void> {
   while (out.scheme->what == extent::cluster) {
     const std::size_t comma = text.find(',');
@@ -190,7 +191,7 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
 
 // Both
 
-/// The places with addresses; the name that they were given goes into `server_name`.
+/// Stores the places with their addresses; their given name goes into `server_name`.
 auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::options::node> addresses, extent what)
     -> braid::checked<void> {
   server.server_name = addresses.front().host;

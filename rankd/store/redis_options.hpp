@@ -1,4 +1,4 @@
-// rankd/store/redis_options.hpp: how to reach the Redis server that an endpoint or a URL names.
+// rankd/store/redis_options.hpp: options for the Redis server that an endpoint or a URL names.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -14,7 +14,7 @@
 
 namespace rankd {
 
-/// Where Redis is: one server, or a cluster that is found by some of its nodes.
+/// The address of Redis: one server, or a cluster that is found by some of its nodes.
 struct redis_address : braid::redis_options {
   redis_address() = default;
   redis_address(braid::redis_options server) : redis_options(std::move(server)) {}
@@ -23,25 +23,26 @@ struct redis_address : braid::redis_options {
   /// Requires a cluster.
   [[nodiscard]] auto as_cluster() const -> braid::redis_cluster::options;
 
-  std::vector<braid::redis_cluster::options::node> nodes;  ///< of a cluster, whose host and port then mean nothing
+  std::vector<braid::redis_cluster::options::node> nodes;  ///< of a cluster, whose host and port are unused then
   braid::redis_cluster::reads reads = braid::redis_cluster::reads::masters;
 };
 
-/// How to reach an endpoint whose resolver is static or a cluster, and how hard to use it: at most `max_inflight`
+/// Returns the address and the limits of an endpoint whose resolver is static or a cluster: at most `max_inflight`
 /// commands are in flight on each connection. The registry holds no secrets: user, password and number of the database
 /// come from the environment, RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE; with the suffix
-/// `_EP_0001` they apply to that endpoint alone. With TLS, the trusted authorities are those in the file that
+/// `_EP_0001` they apply only to that endpoint. With TLS, the trusted authorities are those in the file that
 /// RANKD_REDIS_AUTHORITIES names, or the system's; a server's certificate must be for the host as it is written, in a
-/// cluster for that of the first node. Blocks: on the name resolver, if a host is not an address. Errors: unknown_host,
-/// bad_environment.
+/// cluster for the host of the first node.
+/// Blocks: on the name resolver, if a host is not an address. Errors: unknown_host, bad_environment.
 auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_address>;
 
-/// The same for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and password; what it leaves open
-/// comes from the environment. `rediss://` is by TLS; `redis-cluster://` and `rediss-cluster://` name a cluster by some
-/// of its nodes, `host[:port],host[:port]…`, and no database. Errors: also bad_redis_url.
+/// Does the same for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and password; missing parts
+/// come from the environment. `rediss://` means TLS; `redis-cluster://` and `rediss-cluster://` name a cluster by some
+/// of its nodes, `host[:port],host[:port]…`, and no database.
+/// Errors: also bad_redis_url.
 auto redis_options_of(std::string_view url) -> braid::checked<redis_address>;
 
-/// Whether a text claims to be such a URL.
+/// Whether a text looks like such a URL.
 auto is_redis_url(std::string_view text) noexcept -> bool;
 
 /// Checks a URL without resolving its host. Errors: bad_redis_url.

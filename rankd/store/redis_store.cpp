@@ -1,4 +1,4 @@
-// rankd/store/redis_store.cpp: batches as pipelines, replies as batches, and the connections of each loop.
+// rankd/store/redis_store.cpp: sends batches as pipelines, reads replies, and keeps the connections of each loop.
 #include <rankd/store/redis_store.hpp>
 
 #include <rankd/store/detail/redis_failure.hpp>
@@ -30,7 +30,7 @@ using braid::redis_errc;
 using braid::resp_type;
 using braid::resp_value;
 
-/// The error of the whole batch for an error reply.
+/// Returns the error of the whole batch for an error reply.
 auto refusal(const resp_value& reply) -> std::unexpected<store_error> {
   const redis_errc code = braid::detail::redis_error_of(reply.text());
   const std::error_code why = code == redis_errc::wrong_type ? std::error_code(store_errc::wrong_type) : code;
@@ -43,7 +43,7 @@ auto without_errors(std::span<const resp_value> replies) -> store_result<std::sp
   return replies;
 }
 
-/// The elements of an aggregate, which are texts; nothing if an element is not a text.
+/// Returns the elements of an aggregate, which are texts; nothing if an element is not a text.
 auto texts_of(const resp_value& reply) -> std::optional<std::span<const resp_value>> {
   const std::span<const resp_value> items = reply.items();
   const auto is_text = [](const resp_value& each) { return each.type() == resp_type::bulk_string; };
@@ -51,7 +51,7 @@ auto texts_of(const resp_value& reply) -> std::optional<std::span<const resp_val
   return items;
 }
 
-/// Sorted by name, as the embedded store keeps them: a server gives them in any order.
+/// Sorts the fields by name, as in the embedded store: a server returns them in any order.
 auto fields_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const hash_field> {
   const auto out = arena.uninitialized<hash_field>(texts.size() / 2);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = {texts[2 * i].text(), texts[2 * i + 1].text()};
@@ -59,7 +59,7 @@ auto fields_of(std::span<const resp_value> texts, braid::arena& arena) -> std::s
   return out;
 }
 
-/// The ids among some texts.
+/// Returns the ids among some texts.
 auto ids_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const std::int64_t> {
   const auto out = arena.uninitialized<std::int64_t>(texts.size());
   std::size_t used = 0;
@@ -179,7 +179,7 @@ auto redis_store::keep_connections(redis_store& owner, braid::loop& on, read_att
   }
 }
 
-/// The connections of a loop; null if it is already stopping.
+/// Returns the connections of a loop; null if it is already stopping.
 auto redis_store::connections_of(braid::home& where, read_attempt attempt) -> connections {
   detail::per_loop<connections>& known = attempt == read_attempt::second ? seconds_ : loops_;
   if (const connections there = known.find(where); there != connections()) return there;
@@ -189,7 +189,8 @@ auto redis_store::connections_of(braid::home& where, read_attempt attempt) -> co
   return known.find(where);
 }
 
-/// The connections for the second attempt connect together with the first, so that no read has to wait for that.
+/// Opens the connections for the second attempt together with those for the first, so that no read has to wait for
+/// them.
 auto redis_store::connections_for(braid::home& where, read_hedge hedge) -> connections {
   const connections first = connections_of(where, read_attempt::first);
   if (hedge.after == braid::duration::zero()) return first;
@@ -197,13 +198,13 @@ auto redis_store::connections_for(braid::home& where, read_hedge hedge) -> conne
   return hedge.attempt == read_attempt::second ? second : first;
 }
 
-/// The second time ends when the first does, so that a read takes no longer than without it.
+/// Returns the time for an attempt. The second attempt ends when the first does, so that hedging makes no read longer.
 auto redis_store::time_for(read_hedge hedge) const noexcept -> braid::duration {
   if (hedge.attempt == read_attempt::first) return braid::redis_pool::default_timeout;
   return std::max<braid::duration>(options_.server.request_timeout - hedge.after, std::chrono::milliseconds(1));
 }
 
-/// With what a server has said when it refused the connection. The connections may have ended with their loop.
+/// Adds the server's message if it refused the connection. The connections may have ended with their loop.
 auto redis_store::failed(std::error_code why, const braid::home& where, read_hedge hedge, braid::arena& arena)
     -> std::unexpected<store_error> {
   const connections whom = (hedge.attempt == read_attempt::second ? seconds_ : loops_).find(where);

@@ -1,4 +1,4 @@
-// rankd/store/redis_store.hpp: Redis as a store, a server or a cluster, by connections for each event loop that asks.
+// rankd/store/redis_store.hpp: Redis as a store, a server or a cluster, with connections for each event loop.
 #pragma once
 
 #include <rankd/store/detail/per_loop.hpp>
@@ -21,20 +21,21 @@
 namespace rankd {
 
 struct redis_store_options {
-  std::string endpoint_id;      ///< for messages
-  redis_address server;         ///< `redis_options_of`
-  std::size_t connections = 1;  ///< of each loop to a server, at least one; a cluster has one to each of its nodes
+  std::string endpoint_id;  ///< for messages
+  redis_address server;     ///< `redis_options_of`
+  /// of each loop to a server, at least one; a cluster has one connection to each of its nodes
+  std::size_t connections = 1;
   server_messages words = server_messages::hidden;
 };
 
-/// Each batch is one pipeline, sent at once, for which its task waits. The first batch of a loop makes that loop's
-/// connections, which end with it. A read that may be sent a second time has separate connections for that, made with
-/// the first such read of a loop; in a cluster whose replicas answer reads, they lead to masters. A batch fails as a
-/// whole. A server that is down costs the time in which its connection is refused, and at most the timeouts of the
-/// options. No command is sent twice to a server. A cluster is asked again, until the timeout, if its keys have moved
-/// or a command has no reply. The answers equal those of the embedded store on the same data. Threads: any event loops
-/// at once; batches are awaited by tasks of `braid::loop`s. Lifetime: outlives these loops. Errors: those of
-/// `redis_connection`, with WRONGTYPE as store_errc::wrong_type.
+/// A store in Redis. Each batch is one pipeline, sent at once, for which its task waits. The first batch of a loop
+/// opens that loop's connections, which end with it. A read that may be sent a second time has separate connections for
+/// that, opened with the first such read of a loop; in a cluster whose replicas answer reads, they lead to masters. A
+/// batch fails as a whole. A server that is down costs the time in which its connection is refused, and at most the
+/// timeouts of the options. No command is sent twice to a server. A cluster is asked again, until the timeout, if its
+/// keys have moved or a command has no reply. The answers equal the answers of the embedded store on the same data.
+/// Threads: any event loops at once; batches are awaited by tasks of `braid::loop`s. Lifetime: outlives these loops.
+/// Errors: those of `redis_connection`, with WRONGTYPE as store_errc::wrong_type.
 class redis_store final : public store {
  public:
   /// Connects to no server yet. Requires a connection.

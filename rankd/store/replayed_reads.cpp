@@ -1,4 +1,4 @@
-// rankd/store/replayed_reads.cpp: reading what was recorded, and finding the answer to a question in it.
+// rankd/store/replayed_reads.cpp: reads a record, and finds the answer to a question in it.
 #include <rankd/store/replayed_reads.hpp>
 
 #include <rankd/store/detail/recorded_batch.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using detail::store_call;
 
-/// The value of an error is one more than the position of its batch; 0: what was not recorded.
+/// The value of an error is one more than the position of its batch; 0 means that the batch was not recorded.
 class replay_category final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "rankd.replay"; }
@@ -68,7 +68,7 @@ auto read_field(packed_reader& in) -> std::optional<std::string_view> {
   return in.text();
 }
 
-/// Passes over what was found under one key.
+/// Skips the value of one key.
 void pass_found(packed_reader& in, store_call call) {
   if (call == store_call::hget) {
     static_cast<void>(read_field(in));
@@ -86,14 +86,14 @@ void pass_found(packed_reader& in, store_call call) {
 
 using pass_one = void (*)(packed_reader&, store_call);
 
-/// Passes over one thing, and gives its bytes.
+/// Skips one item, and returns its bytes.
 auto piece_of(packed_reader& in, store_call call, pass_one pass) -> std::string_view {
   const std::string_view before = in.rest();
   pass(in, call);
   return before.substr(0, before.size() - in.rest().size());
 }
 
-/// The same for `count` of them.
+/// Does the same for `count` items.
 auto pieces_of(packed_reader& in, std::size_t count, store_call call, pass_one pass) -> std::string_view {
   const std::string_view before = in.rest();
   for (; count > 0 && in.is_sound(); --count) pass(in, call);
@@ -102,7 +102,7 @@ auto pieces_of(packed_reader& in, std::size_t count, store_call call, pass_one p
 
 /// The recorded answers from which an answer is read.
 struct recorded {
-  std::string_view found;  ///< under each key, one after the other
+  std::string_view found;  ///< values of all keys, one after the other
   std::size_t count = 0;   ///< of keys
   std::uint64_t malformed = 0;
 };
@@ -168,7 +168,7 @@ auto read_answer(const model_call& to, const recorded& from, braid::arena& arena
   return {.values = out, .scores = to.scores};
 }
 
-/// A key as a person writes it.
+/// Returns a key in the form that people write.
 auto spelled(std::string_view head, std::string_view key) -> std::string {
   packed_reader in(head);
   const auto call = static_cast<store_call>(in.number());
@@ -209,14 +209,14 @@ class replayed_reads::client final : public store {
     return from_->find(endpoint_, bytes);
   }
 
-  /// The live store that answers what the record does not hold; null if there is none.
+  /// Returns the live store that answers unrecorded questions; null if there is no live store.
   [[nodiscard]] auto asked_live() const noexcept -> store* {
     store* const live = from_->live_store(endpoint_);
     if (live != nullptr) ++from_->live_batches_;
     return live;
   }
 
-  /// The error for a batch that failed when it was recorded, or is not recorded.
+  /// Returns the error for a batch that failed when it was recorded, or is not recorded.
   [[nodiscard]] auto refusal(const batch* known) const -> std::unexpected<store_error> {
     const int value = known == nullptr ? 0 : static_cast<int>(known - from_->batches_.data()) + 1;
     return std::unexpected(store_error(std::error_code(value, replayed())));
@@ -269,7 +269,7 @@ auto replayed_reads::read_all() -> bool {
   return in.is_sound();
 }
 
-/// The first that is not used yet, or else the last.
+/// Returns the first matching batch that is not used yet, or else the last.
 auto replayed_reads::find(std::uint64_t endpoint, std::string_view question) -> const batch* {
   batch* known = nullptr;
   for (batch& each : batches_) {
@@ -324,7 +324,7 @@ auto replayed_reads::part_of_list(std::uint64_t endpoint, std::string_view head,
   return std::nullopt;
 }
 
-/// A batch that was not asked then, from the answers to others that read the same of each key.
+/// Assembles a batch that was not recorded from the answers to others that read the same part of each key.
 auto replayed_reads::assembled(std::uint64_t endpoint, std::string_view question) -> const batch* {
   if (by_key_.empty()) list_keys();
   packed_reader in(question);

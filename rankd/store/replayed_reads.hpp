@@ -1,4 +1,4 @@
-// rankd/store/replayed_reads.hpp: stores that answer from what a request has read before, and from nothing else.
+// rankd/store/replayed_reads.hpp: stores that answer only from the recorded reads of a request.
 #pragma once
 
 #include <rankd/store/store.hpp>
@@ -15,16 +15,16 @@
 
 namespace rankd {
 
-/// The reads that `read_recorder` has kept of one request, as stores. A recorded batch has its recorded answer; one
-/// that was asked twice, and answered differently, has its answers in the recorded order. Another batch of the same
-/// kind is assembled key by key from the recorded ones; its number of malformed elements is unknown, and counts as 0. A
-/// list that was read with more elements, or as a whole, also answers reads of fewer. A batch with a key that was not
-/// recorded goes to a live store, if there is one, and fails with `read_not_recorded` otherwise. Threads: one at a
-/// time. Lifetime: `declared` outlives it. Cost: in memory the bytes, and little more for each batch; about 100 bytes
-/// for each key of all batches once a batch is assembled.
+/// The reads that `read_recorder` has kept of one request, as stores. A recorded batch has its recorded answer; if it
+/// was asked several times with different answers, it has these in the recorded order. Another batch of the same kind
+/// is assembled key by key from the recorded ones; its number of malformed elements is unknown, and counts as 0. A list
+/// that was read with more elements, or as a whole, also answers reads of fewer. A batch with a key that was not
+/// recorded goes to a live store, if there is one, and fails with `read_not_recorded` otherwise.
+/// Threads: one at a time. Lifetime: `declared` outlives it. Cost: in memory the bytes, and little more for each batch;
+/// about 100 bytes for each key of all batches once a batch is assembled.
 class replayed_reads {
  public:
-  /// Null for bytes that are no reads. `live` has one store for each of registries::endpoints, or is null.
+  /// Returns null if the bytes are not reads. `live` has one store for each of registries::endpoints, or is null.
   [[nodiscard]] static auto parse(std::string bytes, const registries& declared, store_list live = nullptr)
       -> std::shared_ptr<replayed_reads>;
 
@@ -32,15 +32,15 @@ class replayed_reads {
   replayed_reads(const replayed_reads&) = delete;
   auto operator=(const replayed_reads&) -> replayed_reads& = delete;
 
-  /// The stores, which keep what they read from.
+  /// Returns the stores, which keep the reads alive.
   [[nodiscard]] static auto stores_of(const std::shared_ptr<replayed_reads>& from) -> store_list {
     return {from, &from->pointers_};
   }
 
-  /// The first requested key that is not recorded, with its endpoint; empty if there was none.
+  /// Returns the first requested key that is not recorded, with its endpoint; empty if there was no such key.
   [[nodiscard]] auto missing() const noexcept -> const std::string& { return missing_; }
   [[nodiscard]] auto batches() const noexcept -> std::size_t { return batches_.size(); }
-  /// How many batches live stores were asked.
+  /// Returns the number of batches that live stores were asked.
   [[nodiscard]] auto live_batches() const noexcept -> std::uint64_t { return live_batches_; }
 
  private:
@@ -53,7 +53,7 @@ class replayed_reads {
     std::string_view keys;  ///< one after the other
     bool is_answered = false;
     std::uint64_t malformed = 0;
-    std::string_view found;  ///< under each key, one after the other
+    std::string_view found;  ///< values of all keys, one after the other
     store_failure failure;
     bool is_used = false;
     std::string made;  ///< holds the data that `found` refers to, if it was assembled
@@ -62,7 +62,7 @@ class replayed_reads {
 
   /// The elements of a list that were read.
   struct list_part {
-    std::uint64_t first = 0;  ///< how many were asked for
+    std::uint64_t first = 0;  ///< the number of requested elements
     std::string_view found;
   };
 
@@ -78,9 +78,9 @@ class replayed_reads {
   std::string bytes_;
   const registries* declared_;
   std::vector<batch> batches_;
-  std::map<place, std::string_view> by_key_;       // what was found; filled when it is first needed
+  std::map<place, std::string_view> by_key_;       // values; filled when it is first needed
   std::map<place, std::vector<list_part>> lists_;  // by endpoint, prefix and key; filled with the one above
-  std::vector<std::unique_ptr<batch>> made_;       // batches that were put together
+  std::vector<std::unique_ptr<batch>> made_;       // assembled batches
   std::vector<std::unique_ptr<client>> clients_;   // null if an endpoint is a file of vectors
   std::vector<store*> pointers_;
   std::string missing_;

@@ -1,4 +1,4 @@
-// rankd/store/shared_reads.cpp: one task for each read that is under way, and the tasks that wait for it.
+// rankd/store/shared_reads.cpp: one task for each read in flight, and the tasks that wait for it.
 #include <rankd/store/shared_reads.hpp>
 
 #include <rankd/store/detail/recorded_batch.hpp>
@@ -21,7 +21,7 @@
 namespace rankd {
 namespace {
 
-/// Chunks of arenas as blocks of jobs: what is small comes from the thread's free lists.
+/// Chunks of arenas as blocks of jobs: small chunks come from the thread's free lists.
 class job_chunks final : public std::pmr::memory_resource {
   auto do_allocate(std::size_t size, std::size_t /*alignment*/) -> void* override {
     return braid::detail::allocate_job(size);
@@ -37,8 +37,8 @@ class job_chunks final : public std::pmr::memory_resource {
 job_chunks chunks;
 constexpr std::size_t first_chunk = 1024;
 
-// Copies of questions and answers. A question outlives the task that asked first, and an answer lies in the memory of
-// each task that asked, as if it had read itself: so what a node takes does not depend on which one came first.
+// Copies of questions and answers. A question outlives the task that asked first. An answer is copied into the memory
+// of each task that asked, as if it had read itself: so the memory of a node does not depend on which task came first.
 
 auto copy_of(std::span<const std::string_view> texts, braid::arena& memory) -> std::span<const std::string_view> {
   const auto out = memory.uninitialized<std::string_view>(texts.size());
@@ -119,7 +119,7 @@ auto copy_of(const store_answer& answer, braid::arena& memory) -> store_answer {
 
 }  // namespace
 
-/// A read that was begun, or has ended.
+/// A read that was started, or has ended.
 struct shared_reads::flight {
   explicit flight(const question& what) : asked{memory.copied(what.text), what.hash} {}
 
@@ -131,14 +131,14 @@ struct shared_reads::flight {
   std::size_t waiting = 0;
   bool is_given_up = false;
   braid::scope* inside = nullptr;  // the scope of its task, while it runs
-  bool is_over = false;            // its task has ended: without an answer, or with a failure, a second one may follow
+  bool is_over = false;            // its task has ended: without an answer, or with a failure, a second read may follow
 
   // For the second attempt.
-  std::unique_ptr<braid::arena> second_memory;  // null: it was not
+  std::unique_ptr<braid::arena> second_memory;  // null: there was no second attempt
   bool is_second_under_way = false;
   braid::scope* second_inside = nullptr;
 
-  /// Whether a request that asks the same may take it.
+  /// Whether an equal question of a request may use it.
   [[nodiscard]] auto is_useful() const noexcept -> bool {
     if (is_given_up || thrown) return false;
     if (!landed.is_set()) return true;
@@ -188,7 +188,7 @@ auto shared_reads::find(const question& asked) const -> std::shared_ptr<flight> 
 
 auto shared_reads::add(const question& asked) -> std::shared_ptr<flight> {
   auto one = std::allocate_shared<flight>(braid::detail::job_allocator<flight>(), asked);
-  under_way_.erase(one->asked);  // the key lies in what it leads to
+  under_way_.erase(one->asked);  // the key refers to its value
   under_way_.try_emplace(one->asked, one);
   return one;
 }
@@ -235,7 +235,8 @@ auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::
   } else if (ended.has_exception()) {
     one->thrown = ended.exception();
   }
-  if (!is_answer && one->is_second_under_way) co_return;  // that may answer; else this is why there is no answer
+  // the second attempt may answer; else this is why there is no answer
+  if (!is_answer && one->is_second_under_way) co_return;
   owner.land(*one);
   if (one->second_inside != nullptr) one->second_inside->request_stop();
 }
@@ -251,7 +252,7 @@ auto shared_reads::ask_again(shared_reads& owner, std::shared_ptr<flight> one, e
   if (one->inside != nullptr) one->inside->request_stop();
 }
 
-/// The same for the second attempt. Its failure does not fail the read as long as the first attempt may answer.
+/// Does the same for the second attempt. Its failure does not fail the read as long as the first attempt may answer.
 auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
                              braid::task<store_result<store_answer>> work) -> braid::task<void> {
   if (!one->landed.is_set() && !one->is_given_up) {
@@ -270,7 +271,7 @@ auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, e
   if (one->is_over && !one->landed.is_set()) owner.land(*one);
 }
 
-/// Until the read has an answer, or is to be sent a second time: `again` does that, or counts why it may not.
+/// Waits until the read has an answer, or must be sent a second time: `again` does that, or counts why it may not.
 template <typename Again>
 auto shared_reads::wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void> {
   auto landing = braid::with_timeout(after, until_landed(one));
@@ -374,7 +375,7 @@ request_reads::~request_reads() {
   for (client* const each : clients_) std::destroy_at(each);
 }
 
-/// An earlier equal question of this request that was answered or may still be.
+/// Returns an earlier equal question of this request that was answered or may still be.
 auto request_reads::known(const shared_reads::question& asked) -> std::shared_ptr<shared_reads::flight> {
   const auto own = std::ranges::find_if(
       known_, [&asked](const auto& each) { return each.first == asked.hash && each.second->asked == asked; });
@@ -384,7 +385,7 @@ auto request_reads::known(const shared_reads::question& asked) -> std::shared_pt
   return nullptr;
 }
 
-/// The read that answers the question: of this request, of another one, or a new one.
+/// Returns the read that answers the question: of this request, of another one, or a new one.
 auto request_reads::join(std::size_t endpoint, const store_question& question) -> joined {
   from_->question_.clear();
   packed_writer bytes(from_->question_);

@@ -1,4 +1,4 @@
-// rankd/store/shared_reads.hpp: single flight: reads that are equal, of one request or at the same time, are sent once.
+// rankd/store/shared_reads.hpp: single flight: equal reads, of one request or at the same time, are sent once.
 #pragma once
 
 #include <rankd/store/read_hedge.hpp>
@@ -22,12 +22,12 @@
 
 namespace rankd {
 
-/// How often stores were asked, and how many of these questions needed no read of their own.
+/// Counts how often stores were asked, and how many of these questions needed no read of their own.
 struct read_counts {
   std::uint64_t asked = 0;
   std::uint64_t shared = 0;
   std::uint64_t hedged = 0;    ///< reads that were sent a second time
-  std::uint64_t won = 0;       ///< of these, the ones whose second answer came first
+  std::uint64_t won = 0;       ///< of these, the reads whose second answer came first
   std::uint64_t unhedged = 0;  ///< reads that were due for it, with no `hedge_budget` left
 
   void add(const read_counts& other) noexcept {
@@ -56,13 +56,13 @@ class shared_reads {
   shared_reads(const shared_reads&) = delete;
   auto operator=(const shared_reads&) -> shared_reads& = delete;
 
-  /// Whether any of these stores is one whose reads are worth sharing.
+  /// Whether any of these stores has reads that are worth sharing.
   [[nodiscard]] static auto suits(const std::vector<store*>& behind) noexcept -> bool;
 
-  /// The stores for one request.
+  /// Returns the stores for one request.
   [[nodiscard]] auto for_request() -> std::shared_ptr<request_reads>;
 
-  /// The counts of the endpoint at a position. Threads: any.
+  /// Returns the counts of the endpoint at a position. Threads: any.
   [[nodiscard]] auto counts(std::size_t endpoint) const noexcept -> read_counts;
 
  private:
@@ -107,13 +107,12 @@ class shared_reads {
   std::unordered_map<question, std::shared_ptr<flight>, hash_of, std::equal_to<>,
                      braid::detail::job_allocator<std::pair<const question, std::shared_ptr<flight>>>>
       under_way_;
-  std::string question_;  // its memory is for the next
+  std::string question_;  // its memory is reused for the next
   std::string scratch_;
 };
 
-/// The stores of one request. A question that the request has asked before and that was answered is not asked again;
-/// one that failed is. Threads: the loop's. Lifetime: `list` keeps it; its tasks end before the `shared_reads` that it
-/// came from.
+/// The stores of one request. A question that the request has asked before is not asked again if it was answered; a
+/// failed question is. Threads: the loop's. Lifetime: `list` keeps it; its tasks end before its `shared_reads`.
 class request_reads {
  public:
   explicit request_reads(shared_reads& from);
@@ -152,8 +151,8 @@ struct request_stores {
   explicit request_stores(std::shared_ptr<request_reads> given)
       : list(request_reads::list(given)), reads(std::move(given)) {}
 
-  store_list list;                             ///< null: those of the engine
-  std::shared_ptr<const request_reads> reads;  ///< counts what they are asked; null if nothing does
+  store_list list;                             ///< null: the stores of the engine
+  std::shared_ptr<const request_reads> reads;  ///< counts the questions to them; null if nothing does
 };
 
 }  // namespace rankd

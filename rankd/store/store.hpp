@@ -1,4 +1,4 @@
-// rankd/store/store.hpp: the interface of what operators ask: key-value stores, and servers of models.
+// rankd/store/store.hpp: the interface that operators ask: key-value stores, and servers of models.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -20,21 +20,20 @@
 
 namespace rankd {
 
-/// Why a batch failed, as the answer to a request says it.
+/// The reason why a batch failed, as the answer to a request reports it.
 struct store_failure {
   std::string code;     ///< snake_case, stable
   std::string message;  ///< one sentence
 };
 
-/// Whether failures report the words of a server: that is for the operator of the server, and not for its
-/// clients.
+/// Whether failures contain the messages of a server: they are for the operator of the server, and not for its clients.
 enum class server_messages : std::uint8_t { hidden, shown };
 
-/// Answers questions: an operator asks for all of its keys at once. A key that is absent is an empty answer, not an
-/// error; a key that holds another kind of value fails the question with store_errc::wrong_type, as does a question of
-/// a kind that the store does not answer. A store that changes what another one does is a `store_layer`.
-/// Threads: any number of questions at once. Lifetime: what a question refers to, arena and store must outlive the
-/// task; answers lie in the arena and need neither the store nor the keys.
+/// Answers questions: an operator asks for all of its keys at once. An absent key is an empty answer, not an error. A
+/// key that holds another kind of value fails the question with store_errc::wrong_type, as does a question of a kind
+/// that the store does not answer. A store that changes the answers of another one is a `store_layer`.
+/// Threads: any number of questions at once. Lifetime: the data that a question refers to, the arena and the store must
+/// outlive the task; answers are in the arena and need neither the store nor the keys.
 class store {
  public:
   store() = default;
@@ -42,28 +41,29 @@ class store {
   auto operator=(const store&) -> store& = delete;
   virtual ~store() = default;
 
-  /// Answers a question. The kind of the answer follows from that of the question: `answer_to` returns it.
+  /// Answers a question. The kind of the question determines the kind of the answer: `answer_to` returns it.
   virtual auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> = 0;
 
-  /// Returns what an error of `ask` means. The default says `store_error`.
+  /// Returns the meaning of an error of `ask`. The default says `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& why) const -> store_failure;
 
   /// Whether it answers on the thread that asks, without waiting: then tasks gain nothing by sharing an answer.
   [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
 
-  /// Reads up to `max_bytes` more of what the store keeps in files of this machine, and compares it with its checksums.
-  /// Does nothing for a store without files. Threads: one at a time, concurrently with batches. Blocks: on the disk.
+  /// Reads up to `max_bytes` more of the store's files on this machine, and compares them with their checksums. Does
+  /// nothing for a store without files.
+  /// Threads: one at a time, concurrently with batches. Blocks: on the disk.
   virtual auto scrub(std::uint64_t max_bytes) -> scrub_step;
 
-  /// The damage that `scrub` has found, as a sentence; empty if there is none. A damaged store answers no batch.
-  /// Threads: any.
+  /// Returns the damage that `scrub` has found, as a sentence; empty if there is no damage. A damaged store answers no
+  /// batch. Threads: any.
   [[nodiscard]] virtual auto damage() const -> std::string;
 };
 
 /// One for each of registries::endpoints, null if it is not open. Immutable.
 using store_list = std::shared_ptr<const std::vector<store*>>;
 
-/// The failure for store_errc::wrong_type, the same for all stores.
+/// Returns the failure for store_errc::wrong_type, the same for all stores.
 auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 
 /// Opens the store that an endpoint's resolver names: `embedded` the store in that folder, relative to the project's

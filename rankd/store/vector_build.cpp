@@ -28,7 +28,7 @@ constexpr std::size_t sample_for_list = 128;
 constexpr std::size_t rounds = 8;
 constexpr std::size_t grain = 256;  // vectors that a worker takes at a time
 
-/// The centres of the lists, in blocks as the kernels take them.
+/// The centres of the lists, in the blocks that the kernels read.
 class centroids {
  public:
   centroids(std::uint32_t count, std::uint32_t dimensions)
@@ -45,7 +45,7 @@ class centroids {
     double distance = std::numeric_limits<double>::infinity();
   };
 
-  /// The nearest centre; of equally near ones the first.
+  /// Returns the nearest centre; if several are equally near, the first.
   [[nodiscard]] auto nearest_to(std::span<const float> vector) const -> place {
     const std::vector<double> query(vector.begin(), vector.end());
     const auto kernel = vector_kernels_here().squared_distance;
@@ -77,7 +77,7 @@ class clustering {
     for (std::uint32_t list = 0; list < lists_.count; ++list) set_centre(list, table_.at(sample_[list]));
   }
 
-  /// The list of each vector.
+  /// Returns the list of each vector.
   auto run() -> std::vector<std::uint32_t> {
     for (std::size_t round = 0; round < rounds; ++round) move_centres(places_of(sample_));
     std::vector<std::size_t> all(table_.size());
@@ -92,7 +92,7 @@ class clustering {
   [[nodiscard]] auto centres() const -> std::span<const float> { return centres_.values(); }
 
  private:
-  /// Distinct vectors, in random order.
+  /// Returns distinct vectors, in random order.
   [[nodiscard]] auto sample_of() const -> std::vector<std::size_t> {
     std::vector<std::size_t> rows(table_.size());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
@@ -120,7 +120,8 @@ class clustering {
     return places;
   }
 
-  /// Each centre becomes the mean of its vectors; one without any takes the vector that lies farthest from its own.
+  /// Moves each centre to the mean of its vectors; a centre without vectors moves to the vector that is farthest from
+  /// its own.
   void move_centres(std::span<const centroids::place> places) {
     const std::size_t size = table_.dimensions;
     std::vector<double> sums(lists_.count * size);
@@ -197,7 +198,7 @@ class file_maker {
   std::string bytes_;
 };
 
-/// The rows in the order of their ids, so that the order in which they were read does not matter.
+/// Returns the rows in the order of their ids, so that the order of the input does not matter.
 auto sorted_by_id(vector_table table) -> vector_table {
   std::vector<std::size_t> order(table.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -1,4 +1,4 @@
-// rankd/store/vector_build.hpp: files of vectors made from lines of NDJSON, in lists if wanted.
+// rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON, in lists if requested.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-/// Vectors of the same length, one behind the other, each with its id.
+/// Vectors of the same length, one after the other, each with its id.
 struct vector_table {
   std::uint32_t dimensions = 0;
   std::vector<std::int64_t> ids;
@@ -25,13 +25,13 @@ struct vector_table {
   }
 };
 
-/// How far a reading or a building has come, of a total that stays the same.
+/// Reports the progress of reading or building, of a total that stays the same.
 using vector_progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Diagnostics about lines before a reading stops.
+/// The number of diagnostics about lines after which reading stops.
 inline constexpr std::size_t max_vector_diagnostics = 100;
 
-/// Reads `{"id": 7, "vector": [0.1, …]}` lines. Where `dimensions` is 0 the first vector says it.
+/// Reads `{"id": 7, "vector": [0.1, …]}` lines. If `dimensions` is 0, the first vector sets it.
 /// Blocks: on the disk. Errors: diagnostics about lines (bad_json, missing_member, unknown_member, duplicate_member,
 /// wrong_type, wrong_length, out_of_range, too_many_items, duplicate_id, line_too_long and others of record_parser),
 /// too_many_diagnostics, data_unreadable, no_vectors.
@@ -40,12 +40,12 @@ auto read_vectors(std::span<const std::filesystem::path> files, std::uint32_t di
 
 struct vector_lists {
   std::uint32_t count = 0;  ///< 0: the vectors are not in lists
-  std::uint64_t seed = 1;   ///< another one makes other lists
+  std::uint64_t seed = 1;   ///< another seed makes other lists
 };
 
-/// The bytes of a file with these vectors, which have distinct ids. The same vectors in any order produce the same
-/// bytes on every machine. Lists are found by k-means on the squared distance, on a sample of some hundred vectors for
-/// each list. Requires at most as many lists as vectors. Cost: with lists, for each vector the distances to all of
+/// Returns the bytes of a file with these vectors, which have distinct ids. The same vectors in any order produce the
+/// same bytes on every machine. Lists are found by k-means on the squared distance, on a sample of some hundred vectors
+/// for each list. Requires at most as many lists as vectors. Cost: with lists, for each vector the distances to all of
 /// them, a few times; all workers take part.
 auto vector_file_bytes(vector_table table, const vector_lists& lists, const vector_progress& progress = {})
     -> std::string;

@@ -1,4 +1,4 @@
-// rankd/store/vector_file.cpp: checking a file of vectors, and looking through its blocks with a heap of the nearest.
+// rankd/store/vector_file.cpp: checks a file of vectors, and searches its blocks with a heap of the nearest vectors.
 #include <rankd/store/vector_file.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -50,7 +50,7 @@ struct opened_file {
   std::uint64_t bytes = 0;
 };
 
-/// If the path is a pipe, no thread waits for its other end.
+/// Opens a file without waiting: if the path is a pipe, no thread waits for its other end.
 auto open_to_read(const fs::path& file) -> braid::checked<opened_file> {
   opened_file out{braid::descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), 0};
   struct stat about{};
@@ -65,7 +65,7 @@ auto checksum_of(vector_header header) -> std::uint32_t {
   return crc32c(std::as_bytes(std::span(&header, 1)));
 }
 
-/// The rest of the file is checked once it is mapped.
+/// Checks only the header; the rest of the file is checked once it is mapped.
 auto check_header(const vector_header& header, std::uint64_t bytes, const fs::path& file) -> braid::checked<void> {
   if (std::string_view(header.magic.data(), header.magic.size()) != detail::vector_magic)
     return refused("vectors_foreign", "this is not a file of vectors", std::string(build_again), file);
@@ -83,7 +83,7 @@ auto check_header(const vector_header& header, std::uint64_t bytes, const fs::pa
   return {};
 }
 
-/// True unless one of the numbers is infinite or NaN. All bits of the exponent are set in these alone.
+/// Returns true unless one of the numbers is infinite or NaN. Only these have all bits of the exponent set.
 auto are_finite(std::span<const float> numbers) noexcept -> bool {
   constexpr std::uint32_t exponent = 0x7F80'0000;
   std::uint32_t wrong = 0;
@@ -105,12 +105,12 @@ auto too_short(const fs::path& file) {
   return refused("vectors_foreign", "this is not a file of vectors: it is too short", std::string(build_again), file);
 }
 
-/// The nearer one, or of equally near ones the lower id.
+/// Orders by nearness; of two equally near vectors, the lower id is first.
 auto is_nearer(const neighbour& a, const neighbour& b) noexcept -> bool {
   return a.score > b.score || (a.score == b.score && a.id < b.id);
 }
 
-/// The nearest so far; the farthest of them on top.
+/// The nearest vectors so far; the farthest of them is on top.
 class nearest_heap {
  public:
   explicit nearest_heap(std::size_t count) : count_(count) {}
@@ -180,7 +180,7 @@ class vector_file::search {
       for (std::size_t at = 0; at < vector_size(vector); ++at) numbers.push_back(vector_item(vector, at));
     }
 
-    /// The scores of a block of vectors with these squares.
+    /// Computes the scores of a block of vectors with these squares.
     void score(const float* block, const double* squares, vector_metric metric, block_scores& out) const {
       const vector_kernels& with = vector_kernels_here();
       const auto kernel = metric == vector_metric::l2 ? with.squared_distance : with.dot;
@@ -197,7 +197,7 @@ class vector_file::search {
     std::uint64_t count = 0;
   };
 
-  /// The nearest lists, or all, in the order of the file.
+  /// Returns the nearest lists, or all, in the order of the file.
   [[nodiscard]] auto chosen_lists() const -> std::vector<std::uint32_t> {
     std::vector<std::uint32_t> chosen;
     const std::uint32_t lists = in_.lists();

@@ -28,34 +28,34 @@ struct neighbour {
 
 struct nearest_options {
   vector_metric metric = vector_metric::dot;
-  std::size_t count = 10;                  ///< at least 1
-  std::size_t lists = 0;                   ///< so many of the nearest lists are looked at; 0: all, so that it is exact
-  bool is_shared = false;                  ///< whether workers of the pool may take parts of a large file
-  const braid::stop_flag* stop = nullptr;  ///< polled between parts; what was found by then is given
+  std::size_t count = 10;  ///< at least 1
+  std::size_t lists = 0;   ///< the number of nearest lists to search; 0: all, so that the result is exact
+  bool is_shared = false;  ///< whether workers of the pool may take parts of a large file
+  const braid::stop_flag* stop = nullptr;  ///< polled between parts; a stopped search returns its results so far
 };
 
-/// The nearest, the nearest first and of equal scores the lower id first.
+/// The nearest vectors, nearest first; of equal scores the lower id is first.
 struct nearest_found {
   std::vector<neighbour> all;
   std::uint64_t looked_at = 0;  ///< vectors
 };
 
 /// Vectors of the same length in lists, in blocks of `vector_block`. Format: docs/vectors.md. Immutable. Threads: any.
-/// Lifetime: an open file that is replaced by rename keeps its contents; one that is overwritten in place does not.
+/// Lifetime: an open file that is replaced by rename keeps its contents; a file that is overwritten in place does not.
 class vector_file {
  public:
   static constexpr std::uint32_t version = 1;
 
-  /// Maps a file and holds all of it against its checksums.
+  /// Maps a file and compares all of it with its checksums.
   /// Blocks: on the disk. Errors: vectors_missing, vectors_foreign, vectors_newer, vectors_corrupt, with the file.
   static auto open(const std::filesystem::path& file) -> braid::checked<std::shared_ptr<const vector_file>>;
 
-  /// The same of bytes in memory, which outlive it, and begin at a multiple of 64.
+  /// Does the same for bytes in memory, which outlive it, and begin at a multiple of 64.
   static auto parse(std::span<const std::byte> bytes, const std::filesystem::path& name)
       -> braid::checked<std::shared_ptr<const vector_file>>;
 
-  /// The value of `digest` for a file, from its first bytes alone. Blocks: on the disk. Errors: those of `open`, for
-  /// the part of the file that it looks at.
+  /// Returns the value of `digest` for a file, from only its first bytes. Blocks: on the disk. Errors: those of `open`,
+  /// for the part of the file that it reads.
   static auto digest_of(const std::filesystem::path& file) -> braid::checked<std::string>;
 
   vector_file(const vector_file&) = delete;
@@ -64,22 +64,23 @@ class vector_file {
 
   [[nodiscard]] auto dimensions() const noexcept -> std::uint32_t;
   [[nodiscard]] auto size() const noexcept -> std::uint64_t;
-  /// Zero if the vectors are not in lists.
+  /// Returns zero if the vectors are not in lists.
   [[nodiscard]] auto lists() const noexcept -> std::uint32_t;
   [[nodiscard]] auto seed() const noexcept -> std::uint64_t;
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size(); }
   /// Identifies the contents of the file, by its checksums: 64 hexadecimal digits.
   [[nodiscard]] auto digest() const -> std::string;
 
-  /// How many vectors a search of this many lists looks at, approximately if it does not search all lists.
+  /// Returns the number of vectors that a search of this many lists examines, approximately if it does not search all
+  /// lists.
   [[nodiscard]] auto looked_at(std::size_t lists) const noexcept -> std::uint64_t;
 
-  /// The nearest to a vector, given as its bytes. The same file, vector and options give the same bits on every
-  /// machine, shared or not. Requires a vector of `dimensions` finite numbers. Cost: of `count` many a heap; of a
-  /// number of the file about 0.1 ns, as memory allows.
+  /// Returns the vectors nearest to a vector, which is passed as its bytes. The same file, vector and options return
+  /// the same bits on every machine, shared or not. Requires a vector of `dimensions` finite numbers. Cost: a heap of
+  /// `count` vectors; about 0.1 ns for each number of the file, as memory allows.
   [[nodiscard]] auto nearest(std::string_view vector, const nearest_options& how) const -> nearest_found;
 
-  /// Calls `visit(id, vector)` for each, in the order of the file.
+  /// Calls `visit(id, vector)` for each vector, in the order of the file.
   void for_each(const std::function<void(std::int64_t, std::string_view)>& visit) const;
 
  private:

@@ -32,7 +32,7 @@ struct squared_difference {
   }
 };
 
-/// Four registers of sums at a time, so that a step need not wait for the one before it.
+/// Uses four registers of sums at a time, so that a step need not wait for the one before it.
 template <typename Step>
 HWY_INLINE void four_sums(const float* block, const double* query, std::size_t dimensions, double* out) {
   const lanes_of_doubles d;
@@ -66,7 +66,7 @@ HWY_INLINE void one_sum(const float* block, const double* query, std::size_t dim
   hn::StoreU(sum, d, out);
 }
 
-/// Registers with more than a quarter of a block take several passes of one register each.
+/// Registers with more than a quarter of a block need several passes of one register each.
 template <typename Step>
 HWY_INLINE void sums(const float* block, const double* query, std::size_t dimensions, double* out) {
   const std::size_t lanes = hn::Lanes(lanes_of_doubles());

@@ -6,14 +6,14 @@
 
 namespace rankd {
 
-/// So many vectors lie side by side: first the first number of each, then the second of each, and so on.
+/// The number of vectors that are interleaved: first the first number of each, then the second of each, and so on.
 inline constexpr std::size_t vector_block = 16;
 
 using block_scores = std::array<double, vector_block>;
 
-/// For each vector of a block the sum of its products with `query`, or of the squares of their differences. Each sum is
-/// of float64 and goes through the dimensions in order, one lane for each vector, so that no width of registers changes
-/// it. Requires `dimensions * vector_block` floats at `block`, aligned as floats.
+/// For each vector of a block, computes the sum of its products with `query`, or of the squares of their differences.
+/// Each sum is of float64 and goes through the dimensions in order, one lane for each vector, so that no width of
+/// registers changes it. Requires `dimensions * vector_block` floats at `block`, aligned as floats.
 struct vector_kernels {
   using kernel = void (*)(const float* block, const double* query, std::size_t dimensions, double* out);
 
@@ -21,7 +21,7 @@ struct vector_kernels {
   kernel squared_distance;
 };
 
-/// The kernels for the best instructions of this machine. Threads: any.
+/// Returns the kernels for the best instructions of this machine. Threads: any.
 [[nodiscard]] auto vector_kernels_here() noexcept -> const vector_kernels&;
 
 }  // namespace rankd

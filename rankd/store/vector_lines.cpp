@@ -1,4 +1,4 @@
-// rankd/store/vector_lines.cpp: vectors as lines of NDJSON, and every way in which a line may be wrong.
+// rankd/store/vector_lines.cpp: vectors as lines of NDJSON, and all errors that a line may contain.
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/registries.hpp>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 2> members{"id", "vector"};
 
-/// One file after the other, line by line.
+/// Reads one file after the other, line by line.
 class vector_reader {
  public:
   vector_reader(std::uint32_t dimensions, const vector_progress& progress) : progress_(progress) {

@@ -1,4 +1,4 @@
-// rankd/store/detail/circuit_breaker.hpp: leaves a server alone that fails again and again.
+// rankd/store/detail/circuit_breaker.hpp: pauses the calls to a server that fails repeatedly.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -7,8 +7,8 @@
 
 namespace rankd::detail {
 
-/// After `failures` of them, one after the other, nothing is asked for `rest`; then one call tries, and decides for the
-/// others. What calls that were made before come to then is no news, unless it is an answer.
+/// A circuit breaker. After `failures` failures in a row, it lets no call through for `rest`; then one trial call
+/// decides for the others. The outcomes of earlier calls that end then are ignored, unless they are answers.
 /// Threads: one at a time.
 class circuit_breaker {
  public:
@@ -17,11 +17,11 @@ class circuit_breaker {
     braid::duration rest = std::chrono::seconds(1);
   };
 
-  /// What may be done now.
+  /// The calls that are allowed now.
   enum class pass : std::uint8_t {
     none,   ///< no call
     usual,  ///< a call
-    trial,  ///< the call that tries whether the server is well again
+    trial,  ///< the call that tests whether the server is well again
   };
 
   explicit circuit_breaker(options how) noexcept : how_(how) {}

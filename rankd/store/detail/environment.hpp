@@ -1,4 +1,4 @@
-// rankd/store/detail/environment.hpp: what the environment says of an endpoint: secrets, and files of certificates.
+// rankd/store/detail/environment.hpp: variables of the environment for an endpoint: secrets, and files of certificates.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -15,11 +15,12 @@ struct found_variable {
   std::string value;
 };
 
-/// `RANKD_REDIS_PASSWORD_EP_0001` for the name `RANKD_REDIS_PASSWORD` where it is set, or else that name itself.
+/// Returns `RANKD_REDIS_PASSWORD_EP_0001` for the name `RANKD_REDIS_PASSWORD` if it is set, or else the variable of
+/// that name itself.
 auto find_variable(const std::string& name, std::string_view endpoint_id) -> std::optional<found_variable>;
 
-/// A context for connections by TLS, which trusts the certificates in the file that such a variable names, or those of
-/// the system. Blocks: on the disk. Errors: bad_environment.
+/// Returns a context for connections by TLS, which trusts the certificates in the file that such a variable names, or
+/// the certificates of the system. Blocks: on the disk. Errors: bad_environment.
 auto tls_of_environment(const std::string& name, std::string_view endpoint_id) -> braid::checked<braid::tls_context>;
 
 }  // namespace rankd::detail

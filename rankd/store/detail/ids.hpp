@@ -1,5 +1,5 @@
-// rankd/store/detail/ids.hpp: elements and members of stores as ids, and the order in which all stores give those of a
-// set, which has none itself.
+// rankd/store/detail/ids.hpp: elements and members of stores as ids, and the order in which all stores return the
+// members of a set, which is unordered.
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
@@ -14,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// An element or member as an id; nothing where it is none. Lifetime: a text refers to `text`.
+/// Parses an element or member as an id; nothing if it is not an id. Lifetime: a text refers to `text`.
 inline auto item_of(std::string_view text, id_form form) -> std::optional<stored_item> {
   if (form == id_form::texts)
     return is_text_id(text) ? std::optional(stored_item{.is_there = true, .text = text}) : std::nullopt;
@@ -22,7 +22,7 @@ inline auto item_of(std::string_view text, id_form form) -> std::optional<stored
   return id ? std::optional(stored_item{.is_there = true, .id = *id, .text = {}}) : std::nullopt;
 }
 
-/// Members in ascending order of their ids, at most as many as the read wants.
+/// Returns members in ascending order of their ids, at most as many as the read wants.
 inline auto first_by_id(std::span<stored_item> members, const named_read& what) -> std::span<const stored_item> {
   const std::size_t kept = std::min<std::size_t>(what.count, members.size());
   const auto end = members.begin() + static_cast<std::ptrdiff_t>(kept);

@@ -1,4 +1,4 @@
-// rankd/store/detail/key_speller.hpp: spelling the keys of a batch without allocation.
+// rankd/store/detail/key_speller.hpp: writes the keys of a batch without allocation.
 #pragma once
 
 #include <rankd/store/batch.hpp>
@@ -15,7 +15,7 @@
 
 namespace rankd::detail {
 
-/// Spells one key after another behind the same prefix.
+/// Writes one key after another with the same prefix.
 class key_speller {
  public:
   explicit key_speller(std::string_view prefix) : prefix_(prefix.size()) {

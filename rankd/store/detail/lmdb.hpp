@@ -1,4 +1,4 @@
-// rankd/store/detail/lmdb.hpp: the few things that reading and writing LMDB have in common.
+// rankd/store/detail/lmdb.hpp: the common parts of reading and writing LMDB.
 #pragma once
 
 #include <rankd/store/error.hpp>
@@ -15,10 +15,10 @@ namespace rankd::lmdb {
 /// No lock file, no reader table: a data file is written by one process before any reader reads it, and never after.
 inline constexpr unsigned environment_flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
 
-/// The longest key that LMDB takes.
+/// The longest key that LMDB accepts.
 inline constexpr std::size_t max_key = 511;
 
-/// What a failed call means: the system's own error, or a file that LMDB does not understand.
+/// Returns the error of a failed call: the system's own error, or a file that LMDB does not understand.
 inline auto error_of(int status) noexcept -> std::error_code {
   if (status > 0) return {status, std::system_category()};
   if (status == MDB_MAP_FULL) return store_errc::full;

@@ -1,4 +1,4 @@
-// rankd/store/detail/load_mark.hpp: how far a load has come, as it is saved inside of the file that it makes.
+// rankd/store/detail/load_mark.hpp: the progress of a load, as it is saved inside of the file that it writes.
 #pragma once
 
 #include <rankd/store/line_reader.hpp>
@@ -16,20 +16,20 @@ namespace rankd::detail {
 /// A place in a load. Everything before it is in the file.
 struct load_mark {
   std::string made_from;      ///< of `load_sources`
-  std::uint32_t file = 0;     ///< position in the list of files; their number where all are read
+  std::uint32_t file = 0;     ///< position in the list of files; the number of files if all are read
   line_position line;         ///< in that file
   std::uint64_t records = 0;  ///< made from the files
   std::uint64_t kept = 0;     ///< taken over from the old store
-  std::string merged_to;      ///< the last key of the old store that was looked at; empty for none
+  std::string merged_to;      ///< the last key of the old store that was examined; empty if no key was
 };
 
 auto to_text(const load_mark& mark) -> std::string;
 
-/// Nothing where the text is no mark.
+/// Parses a mark; nothing if the text is not a mark.
 auto parse_load_mark(std::string_view text) -> std::optional<load_mark>;
 
-/// A digest of what a load is made from: the files by name, identity, size and times of change, the mode, and the store
-/// as it was. Two loads with the same digest would make the same store.
+/// Returns a digest of the inputs of a load: the files by name, identity, size and times of change, the mode, and the
+/// store as it was. Two loads with the same digest would make the same store.
 auto load_sources(std::span<const std::filesystem::path> files, load_mode mode,
                   const std::optional<store_manifest>& old) -> std::string;
 

@@ -18,21 +18,22 @@ struct row_range {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end - begin; }
 };
 
-/// The path of a model's inference, as in `/v2/models/ctr/versions/3/infer`.
+/// Returns the path of a model's inference, as in `/v2/models/ctr/versions/3/infer`.
 auto inference_path(std::string_view model, std::string_view version) -> std::string;
 
-/// The body of a request. Source: Open Inference Protocol V2 (KServe, Triton, MLServer), "Inference Request JSON
-/// Object".
+/// Returns the body of a request. Source: Open Inference Protocol V2 (KServe, Triton, MLServer), "Inference Request
+/// JSON Object".
 auto inference_body(const model_call& what, row_range rows) -> std::string;
 
 /// Returns the largest number of bytes that the answer to these rows may have.
 auto max_answer_bytes(const model_call& what, row_range rows) -> std::size_t;
 
-/// Puts the scores of an answer where `score_batch` has them. Returns what is wrong with the answer, or nothing.
-/// Memory: some copies of the body, and what the scores of these rows need, whatever the answer holds.
+/// Writes the scores of an answer in the order of `score_batch`. Returns a description of an error in the answer, or
+/// nothing.
+/// Memory: some copies of the body, and the scores of these rows, whatever the answer holds.
 auto read_scores(std::string_view body, const model_call& what, row_range rows, std::span<double> into) -> std::string;
 
-/// Returns the member `error` of a refusal; nothing if there is none, or if the body is longer than an error is.
+/// Returns the member `error` of a refusal; nothing if it has no such member, or if the body is too long for an error.
 auto refusal_text(std::string_view body) -> std::string;
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/store/detail/per_loop.hpp: what each event loop has of its own, such as connections, for as long as it has it.
+// rankd/store/detail/per_loop.hpp: objects that belong to one event loop each, such as connections, while they live.
 #pragma once
 
 #include <braid/coro/home.hpp>
@@ -10,19 +10,18 @@
 
 namespace rankd::detail {
 
-/// A few of them, one for each loop. Threads: any; what a loop has is used by that loop. Lifetime: outlives its
-/// entries.
+/// A few objects, one for each loop. Threads: any; each object is used by its loop. Lifetime: outlives its entries.
 template <typename T>
 class per_loop {
  public:
-  /// What the loop has; a `T` by default where that is nothing.
+  /// Returns the object of the loop; a default `T` if it has no object.
   [[nodiscard]] auto find(const braid::home& where) -> T {
     const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find(entries_, &where, [](const auto& each) { return each.first; });
     return found == entries_.end() ? T() : found->second;
   }
 
-  /// The loop has `there` while this lives.
+  /// Registers `there` for the loop while this entry lives.
   class entry {
    public:
     entry(per_loop& of, const braid::home& where, T there) : of_(&of), where_(&where) {

@@ -16,8 +16,8 @@ namespace rankd::detail {
 /// The kinds of questions. Written to files: a number keeps its meaning.
 enum class store_call : std::uint8_t { hget = 1, hgetall = 2, lrange_ids = 3, read = 4, score = 5 };
 
-// A question is a head, which says what is read of each key, and the keys. An answer is how many elements were
-// malformed, and what was found under each key. Each key, and what was found under it, says where it ends.
+// A question consists of a head, which describes what is read of each key, and the keys. An answer consists of the
+// number of malformed elements and the values of each key. Each key, and each value, contains its own length.
 
 inline void put_head(packed_writer out, std::string& scratch, store_call call, std::string_view prefix,
                      std::string_view field = {}, std::uint32_t first = 0) {

@@ -1,4 +1,4 @@
-// rankd/store/detail/redis_failure.hpp: the stable codes of what can go wrong with a Redis server.
+// rankd/store/detail/redis_failure.hpp: the stable codes of the failures of a Redis server.
 #pragma once
 
 #include <string>
@@ -11,10 +11,11 @@ namespace rankd::detail {
 /// store_untrusted; store_error for all others.
 auto redis_failure_code(std::error_code why) noexcept -> std::string_view;
 
-/// The message of a failure of a server. Its time limits are those of its endpoint, and not the request's deadline.
+/// Returns the message for a failure of a server. Its time limits are those of its endpoint, and not the request's
+/// deadline.
 auto failure_text(std::error_code why) -> std::string;
 
-/// "the server says: NOPERM …", cut where it is longer than a message should be.
+/// Returns "the server says: NOPERM …", truncated to the length of a message.
 auto server_message(std::string_view error) -> std::string;
 
 }  // namespace rankd::detail

@@ -14,20 +14,22 @@
 
 namespace rankd::detail {
 
-/// Members that one command asks about: a key with more of them has several commands, so that none is long.
+/// The most members that one command asks about. A key with more of them is read by several commands, so that no
+/// command takes long.
 inline constexpr std::size_t max_members_asked = 1'000;
 
-/// Keys of one command that reads strings.
+/// The most keys of one command that reads strings.
 inline constexpr std::size_t max_keys_asked = 1'000;
 
 /// Whether one command may have keys of several slots.
 enum class key_spread : std::uint8_t { one_server, by_slot };
 
-/// The commands of all keys, in their order; of strings those of one slot after the other in a cluster.
+/// Returns the commands of all keys, in their order; in a cluster, the strings of one slot follow those of another.
 /// Errors: std::bad_alloc.
 auto commands_of(const named_read& what, key_spread spread = key_spread::one_server) -> braid::redis_batch;
 
-/// What the replies to these commands say, none of which is an error; nothing where one does not fit its command.
+/// Converts the replies to these commands, which contain no errors, to an answer; nothing if a reply does not fit its
+/// command.
 auto answer_of(const named_read& what, std::span<const braid::resp_value> replies, braid::arena& arena,
                key_spread spread = key_spread::one_server) -> std::optional<item_batch>;
 

@@ -1,4 +1,4 @@
-// rankd/store/detail/vector_layout.hpp: where everything lies in a file of vectors.
+// rankd/store/detail/vector_layout.hpp: the layout of a file of vectors.
 #pragma once
 
 #include <rankd/store/vector_kernels.hpp>
@@ -14,7 +14,7 @@ namespace rankd::detail {
 inline constexpr std::string_view vector_magic = "RANKDVEC";
 inline constexpr std::uint64_t vector_align = 64;
 
-/// The parts behind the header, in this order; each begins at a multiple of `vector_align`.
+/// The parts after the header, in this order; each begins at a multiple of `vector_align`.
 enum class vector_part : std::uint8_t { lists, centroids, ids, squares, values };
 inline constexpr std::size_t vector_parts = 5;
 
@@ -23,7 +23,7 @@ struct vector_header {
   std::uint32_t version = 0;
   std::uint32_t dimensions = 0;
   std::uint64_t count = 0;  ///< of vectors
-  std::uint64_t slots = 0;  ///< of vectors and of what fills up the last block of each list
+  std::uint64_t slots = 0;  ///< of vectors and of the padding in the last block of each list
   std::uint32_t lists = 0;  ///< 0: they are not in lists, and the table has one row for all of them
   std::uint32_t block = 0;  ///< vector_block
   std::uint64_t seed = 0;   ///< that the lists were made with
@@ -38,8 +38,8 @@ struct vector_span {
   std::uint64_t bytes = 0;
 };
 
-/// Where the parts lie that a header announces, and the length of the file. Requires numbers that were checked, so that
-/// nothing overflows.
+/// The positions of the parts that a header announces, and the length of the file. Requires numbers that were checked,
+/// so that nothing overflows.
 struct vector_layout {
   std::array<vector_span, vector_parts> parts{};
   std::uint64_t bytes = 0;
@@ -62,7 +62,7 @@ struct vector_layout {
   }
 };
 
-/// More could not be the numbers of rows.
+/// More vectors would not fit into the numbers of rows.
 inline constexpr std::uint64_t max_vectors = 0xffff'fff0;
 inline constexpr std::uint32_t max_lists = 65'536;
 
