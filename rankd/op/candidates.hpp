@@ -1,4 +1,4 @@
-// rankd/op/candidates.hpp: rows that a request carries itself, as a re-ranking service takes them.
+// rankd/op/candidates.hpp: rows that a request carries itself, as a re-ranking service receives them.
 #pragma once
 
 #include <rankd/rows/batch.hpp>
@@ -23,7 +23,7 @@ enum class candidates_form : std::uint8_t {
 /// The `candidates` of a request, as typed columns. Immutable once read; copies of the request share it.
 /// Threads: any, once read.
 struct candidate_rows {
-  braid::arena memory;  ///< what `rows` lies in
+  braid::arena memory;  ///< the memory of `rows`
   batch rows;
   candidates_form form = candidates_form::rows;
   std::vector<std::uint32_t> first_rows = {};  ///< for each column of `rows`, the first row that names it

@@ -12,8 +12,8 @@ namespace rankd {
 /// Every operator of rankd, by name.
 auto all_ops() -> std::span<const op_entry>;
 
-/// The shapes of all operators, for the loader of plans: the built-in ones, and those of the libraries that this
-/// process has loaded so far (operator_library.hpp). Lifetime: the process.
+/// Returns the shapes of all operators, for the loader of plans: the built-in ones, and the operators of the libraries
+/// that this process has loaded so far (operator_library.hpp). Lifetime: the process.
 auto all_op_shapes() -> const op_shapes&;
 
 /// The operator of that name, of rankd or of a library, or null.

@@ -1,4 +1,4 @@
-// rankd/op/column_check.cpp: forms of keys, the columns that plans read under them, and what records have of these.
+// rankd/op/column_check.cpp: forms of keys, the columns that plans read under them, and the columns in the records.
 #include <rankd/op/column_check.hpp>
 
 #include <rankd/op/catalog.hpp>
@@ -77,7 +77,7 @@ auto shown_form(const std::vector<std::string>& literals) -> std::string {
   return out;
 }
 
-/// Whether the operators that read columns take it for a value of the key.
+/// Whether the operators that read columns accept it as a value of the key.
 auto is_value_of(std::string_view text, const key_entry& key) -> bool {
   switch (key.type) {
     case value_type::integer: return detail::spelled(text, std::int64_t{}).has_value();

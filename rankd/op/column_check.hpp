@@ -23,26 +23,27 @@
 namespace rankd {
 
 struct column_check_options {
-  std::span<const std::filesystem::path> files = {};  ///< that records were loaded from; empty: they lie in a store
+  std::span<const std::filesystem::path> files = {};  ///< that records were loaded from; empty: they are in a store
   std::span<const std::string> endpoints = {};        ///< only nodes that read these endpoints count; empty: all nodes
   std::span<const std::string> written = {};          ///< fields that the server itself writes, and no data need have
 };
 
-/// Compares records with what the nodes of plans read of them (op_entry::records). A name that is misspelled in the
-/// data or in a plan gives rows of nulls, which is no error of any request. Threads: one. Lifetime: the registries, and
-/// what the options name, outlive it.
+/// Compares records with the columns that the nodes of plans read (op_entry::records). A name that is misspelled in the
+/// data or in a plan produces rows of nulls, which is not an error of any request.
+/// Threads: one. Lifetime: the registries, and everything that the options name, outlive it.
 class column_check {
  public:
   explicit column_check(column_check_options options = {}) : options_(options) {}
 
-  /// Adds what the nodes of a plan read. Keys that are not declared are left out: binding the plan refuses them.
+  /// Adds the columns that the nodes of a plan read. Keys that are not declared are left out: binding the plan refuses
+  /// them.
   void add(const plan& stated, const registries& declared);
 
   /// Looks at one record. Cost: below 1 us for each form of keys that it is held against.
   void see(std::string_view key, const record_view& record);
 
-  /// Looks at the records that plans read, at most `max_records` for each form of keys. Blocks: on the disk. Errors:
-  /// those of the snapshot.
+  /// Examines the records that plans read, at most `max_records` for each form of keys.
+  /// Blocks: on the disk. Errors: those of the snapshot.
   auto read(const embedded_store::snapshot& from, std::size_t max_records) -> braid::result<void>;
 
   /// Forms of keys under which there was nothing: missing_record, a warning for each.

@@ -21,7 +21,7 @@ auto template_of(const plan_node& node) -> const plan_param* {
   return at == node.params.end() ? nullptr : &*at;
 }
 
-/// The keys whose columns stand in a template.
+/// Returns the keys whose columns are in a template.
 auto columns_in(const plan_param& param, const registries& declared) -> std::vector<const key_entry*> {
   std::vector<const key_entry*> out;
   const auto keys = key_template::parse(std::get<std::string>(param.value));  // named: g++ 12 ends temporaries early
@@ -216,15 +216,15 @@ void add_keys(const syntax_tree& tree, std::vector<std::uint32_t>& keys) {
     for_each_key(node, [&keys](std::uint32_t key, std::string_view) { keys.push_back(key); });
 }
 
-/// Whether a param that is not given would have a meaning.
+/// Whether a missing param would have a meaning.
 auto has_default(const plan_node& node, const param_shape& shape) -> bool {
   const plan_param* const decisive = node.find_param(shape.when.param);
   return decisive == nullptr ||
          std::ranges::find(shape.when.values, std::get<std::string>(decisive->value)) != shape.when.values.end();
 }
 
-/// A `by` or `member` that is not given is `id`, for every operator that has one; rows that come from the store for
-/// other rows are found by their `id`, or by what stands in the template of their keys.
+/// A missing `by` or `member` is `id`, for every operator that has one; rows that come from the store for other rows
+/// are found by their `id`, or by the holes in the template of their keys.
 auto read_keys(const plan& loaded, const plan_node& node, const registries& declared) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> keys;
   const op_entry& op = *find_op(node.op);

@@ -13,11 +13,11 @@ namespace rankd {
 /// "int", "key_id", …: how lists of operators call a kind of param.
 auto to_string(param_kind kind) noexcept -> std::string_view;
 
-/// Every operator of rankd with its inputs and params, and every op of expressions and predicates with its fields, as
-/// TOML. The same engine gives the same bytes.
+/// Returns every operator of rankd with its inputs and params, and every op of expressions and predicates with its
+/// fields, as TOML. The same engine returns the same bytes.
 auto ops_toml() -> std::string;
 
-/// The same of these operators of libraries, to stand alone or behind that.
+/// Returns the same for these operators of libraries, to be used separately or after that text.
 auto own_ops_toml(std::span<const op_entry* const> own) -> std::string;
 
 }  // namespace rankd

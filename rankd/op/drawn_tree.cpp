@@ -1,4 +1,4 @@
-// rankd/op/drawn_tree.cpp: a walk down a tree from its root, which says where it is none, and its nodes by level.
+// rankd/op/drawn_tree.cpp: walks down a tree from its root, reports errors in its shape, and lists its nodes by level.
 #include <rankd/op/detail/drawn_tree.hpp>
 
 #include <rankd/op/detail/model_reading.hpp>

@@ -13,7 +13,7 @@ namespace {
 
 using node_lists = std::vector<std::vector<node_index>>;
 
-/// The nodes that take the rows of each node: as a source, or where it stands in for another one.
+/// Returns the nodes that read the rows of each node: as their source, or as their fallback.
 auto takers_of(const plan& loaded) -> node_lists {
   node_lists takers(loaded.nodes.size());
   for (node_index at = 0; at < takers.size(); ++at) {
@@ -24,15 +24,15 @@ auto takers_of(const plan& loaded) -> node_lists {
   return takers;
 }
 
-/// Whether a node passes on rows that it takes: a source gives rows of its own for them, unless its input stands in for
-/// it, or it fails and what it takes is a substitute for its rows.
+/// Whether a node passes on rows that it reads: a source returns its own rows instead, unless its input replaces it, or
+/// it fails and the rows are the substitute for its own.
 auto passes_on(const plan_node& node, node_index rows_of) -> bool {
   if (find_op(node.op)->change != row_change::dense_source) return true;
   if (!node.fallback || node.fallback->kind == fallback_kind::empty) return false;
   return node.fallback->kind == fallback_kind::input || node.fallback->node == rows_of;
 }
 
-/// Follows the rows of a node to all that take them.
+/// Follows the rows of a node to all nodes that read them.
 auto use_of(std::uint32_t key, node_index from, const plan& loaded, const node_lists& takers,
             const std::vector<node_columns>& columns) -> extra_use {
   extra_use use = extra_use::unused;
@@ -60,7 +60,7 @@ auto uses_of_extra_columns(const plan& loaded, const registries& declared) -> st
   std::vector<extra_use> out(loaded.nodes.size(), extra_use::read);
   const auto extra_of = [](const plan_node& node) { return find_op(node.op)->extra_column; };
   if (std::ranges::all_of(loaded.nodes, [&](const plan_node& node) { return extra_of(node).empty(); })) return out;
-  // What is captured shows all that rows have.
+  // A capture shows all columns of its rows.
   if (std::ranges::any_of(loaded.nodes, [](const plan_node& node) { return node.capture.has_value(); })) return out;
   const node_lists takers = takers_of(loaded);
   const std::vector<node_columns> columns = columns_of(loaded, declared);

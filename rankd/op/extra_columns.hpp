@@ -9,15 +9,15 @@
 
 namespace rankd {
 
-/// What uses a column that an operator adds of its own accord (op_entry::extra_column).
+/// The use of a column that an operator adds of its own accord (op_entry::extra_column).
 enum class extra_use : std::uint8_t {
-  read,    ///< a node may read it, the plan captures rows, or there is none
-  shown,   ///< answers alone, where they show it
+  read,    ///< a node may read it, the plan captures rows, or the node adds no such column
+  shown,   ///< only answers, if they show it
   unused,  ///< nothing: no node may read it, and no row that has it comes to an answer
 };
 
-/// Of each node, in the order of the artifact. A model may read any column. Requires a plan whose nodes were bound
-/// without diagnostic.
+/// Returns the use of the extra column of each node, in the order of the artifact. A model may read any column.
+/// Requires a plan whose nodes were bound without diagnostic.
 [[nodiscard]] auto uses_of_extra_columns(const plan& loaded, const registries& declared) -> std::vector<extra_use>;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/op/fuse.cpp: an operator and the take behind it, if the operator says that it can do the work of both.
+// rankd/op/fuse.cpp: fuses an operator and the take after it, if the operator can do the work of both.
 #include <rankd/op/fuse.hpp>
 
 #include <rankd/op/catalog.hpp>

@@ -8,17 +8,17 @@
 
 namespace rankd {
 
-/// What two nodes do in place of what they were bound to. Each has the same number of rows coming in and going out as
-/// before, and the second gives the same rows in the same order.
+/// The operators that two nodes run in place of their own. The numbers of rows that enter and leave each node stay the
+/// same, and the second returns the same rows in the same order.
 struct fused_ops {
   std::unique_ptr<const bound_op> first;
   std::unique_ptr<const bound_op> second;
   row_change second_change = row_change::dense_source;
 };
 
-/// What `second`, which alone takes the rows of `first`, and `first` do together; nothing where that is the same as
-/// one after the other. A sort with a take behind it sorts no further than the rows that are taken: the sort passes its
-/// rows on, and the take does the work. Requires nodes whose operators were bound without diagnostic.
+/// Returns the fused operators of `first` and `second`, which is the only node that reads the rows of `first`; nothing
+/// if fusing does not help. A sort with a take after it sorts only the rows that are taken: the sort passes its rows
+/// on, and the take does the work. Requires nodes whose operators were bound without diagnostic.
 auto fuse(const plan_node& first, const plan_node& second, const bind_context& with) -> std::optional<fused_ops>;
 
 }  // namespace rankd

@@ -11,7 +11,7 @@
 namespace rankd::detail {
 namespace {
 
-/// What the store answered: of one feature its field of each hash, of several all fields.
+/// The answer of the store: for one feature its field of each hash, for several features all fields.
 struct found_fields {
   field_batch one;
   hash_batch all;

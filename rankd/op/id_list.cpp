@@ -58,7 +58,7 @@ struct id_list_params {
     return lists;
   }
 
-  /// All of them, one behind the other.
+  /// Returns all lists, one after the other.
   static auto joined(std::span<const std::span<const std::int64_t>> lists, node_context& context)
       -> op_result<std::span<const std::int64_t>> {
     std::size_t total = 0;

@@ -36,7 +36,7 @@ void say(std::string_view text) {
   }
 }
 
-/// In place of std::terminate in the child: no core is dumped, and nothing is said on standard error.
+/// Replaces std::terminate in the child: no core is dumped, and nothing is written to standard error.
 [[noreturn]] void end_child() {
   say(threw);
   try {
@@ -58,13 +58,13 @@ void say(std::string_view text) {
   static_cast<void>(::setrlimit(RLIMIT_CORE, &none));
   // It is declared to let no exception through. A call that the compiler does not know keeps the handler of this frame.
   void* (*volatile open)(const char*, int) = &::dlopen;
-  // One that does not exist, or lacks a symbol, is left to the parent, whose dlerror says why.
+  // A library that does not exist, or lacks a symbol, is left to the parent, whose dlerror describes the error.
   static_cast<void>(open(file, RTLD_NOW | RTLD_LOCAL));
   say(loaded);
   ::_exit(0);
 }
 
-/// What the child says before it ends, as long as that takes; nothing more after the limit.
+/// Returns the output of the child until it ends; `loaded` after the time limit.
 auto heard(int from) -> std::string {
   const auto limit = std::chrono::steady_clock::now() + max_wait;
   std::string out;

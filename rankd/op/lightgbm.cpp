@@ -52,7 +52,7 @@ auto words_of(std::string_view text) -> std::vector<std::string_view> {
   return out;
 }
 
-/// The positive number behind `sigmoid:`.
+/// Parses the positive number after `sigmoid:`.
 auto steepness_of(std::string_view word) -> std::optional<double> {
   double out = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
@@ -88,7 +88,7 @@ void split_by_number(const lightgbm_split& by, drawn_node& out) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const bool zero_left = 0 <= by.threshold;
   double last_left = by.threshold;
-  // The trainer takes numbers up to this size for zero before it compares them.
+  // The trainer treats numbers up to this size as zero before it compares them.
   if (std::abs(by.threshold) <= max_zero) last_left = zero_left ? max_zero : std::nextafter(-max_zero, -infinity);
   out.threshold = std::nextafter(last_left, infinity);
   out.null_left = by.missing == lightgbm_missing::none ? zero_left : by.default_left;

@@ -1,4 +1,4 @@
-// rankd/op/lightgbm_dump.cpp: the JSON of LightGBM's `dump_model`, where a node holds its children.
+// rankd/op/lightgbm_dump.cpp: reads the JSON of LightGBM's `dump_model`, in which a node contains its children.
 #include <rankd/op/detail/lightgbm.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
@@ -74,7 +74,7 @@ class nested_tree {
                       out);
   }
 
-  /// Categories stand as "1||5||7".
+  /// Parses categories in the form "1||5||7".
   void set_categories(object_reader& in, drawn_node& out) const {
     const std::string* text = in.text("threshold", presence::required);
     if (text == nullptr) return;

@@ -73,7 +73,7 @@ auto number_in(std::string_view text) -> std::optional<T> {
 
 auto at_line(std::size_t line) -> std::string { return " (line " + std::to_string(line) + ")"; }
 
-/// Takes fields out of a section; what is wrong is reported with its line.
+/// Reads fields of a section; errors are reported with their lines.
 struct section_reader {
   const text_section& from;
   const model_reading& with;
@@ -104,7 +104,7 @@ struct section_reader {
     return least;
   }
 
-  /// A list of so many numbers; another one after a diagnostic.
+  /// Reads a list of `count` numbers; the length is another one after a diagnostic.
   template <typename T>
   [[nodiscard]] auto list(std::string_view name, std::size_t count) const -> std::vector<T> {
     std::vector<T> out;
@@ -134,8 +134,8 @@ struct cut_text {
   text_section header;
   std::vector<text_section> trees;
   bool is_whole = false;               ///< the end of the trees is there
-  bool has_old_end = false;            ///< it is that of versions before 2.2
-  std::string_view pandas_categories;  ///< JSON; empty where there is no such line
+  bool has_old_end = false;            ///< the end is in the form of versions before 2.2
+  std::string_view pandas_categories;  ///< JSON; empty if there is no such line
 };
 
 void add_field(std::string_view text, std::size_t line, text_section& to, const model_reading& with) {
@@ -209,7 +209,7 @@ auto read_header(const cut_text& file, const model_reading& with) -> lightgbm_he
   return out;
 }
 
-/// The sets of categories of one tree: words of bits, and where each set begins.
+/// The sets of categories of one tree: words of bits, and the beginning of each set.
 struct category_sets {
   std::vector<std::int64_t> bounds;
   std::vector<std::uint32_t> words;
@@ -237,7 +237,7 @@ struct split_lists {
   std::vector<double> threshold;
 };
 
-/// The node of a child, whose leaves stand as ~number; -1 after out_of_range.
+/// Returns the node of a child; leaves are written as ~number. Returns -1 after out_of_range.
 auto child_of(std::int64_t child, std::string_view list, std::size_t node, const drawn_tree& out,
               const model_reading& with) -> std::int64_t {
   const auto splits = static_cast<std::int64_t>(out.lists.first_leaf);

@@ -1,4 +1,4 @@
-// rankd/op/links.cpp: from sums to scores, by the arithmetic of the trainers, in their order of steps.
+// rankd/op/links.cpp: converts sums to scores, by the arithmetic of the trainers, in their order of steps.
 #include <rankd/op/detail/scoring.hpp>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ struct in_doubles {
   static auto sigmoid(double x, double steepness) noexcept -> double { return 1 / (1 + std::exp(-steepness * x)); }
 };
 
-/// XGBoost's: in floats, with a bound on what is raised.
+/// XGBoost's: in floats, with a bound on the exponent.
 struct in_floats {
   using number = float;
   static auto sigmoid(float x, double /*steepness*/) noexcept -> float {

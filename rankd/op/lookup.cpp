@@ -44,7 +44,7 @@ auto find_key_at(std::uint32_t key_id, const std::string& pointer, key_use use, 
   return key;
 }
 
-/// The same of a key of one of these types.
+/// Does the same for a key of one of these types.
 auto find_typed_key_at(std::uint32_t key_id, const std::string& pointer, const param_shape& shape,
                        const bind_context& with, braid::diagnostics& problems) -> const key_entry* {
   const key_entry* key = find_key_at(key_id, pointer, shape.use, with, problems);
@@ -165,7 +165,7 @@ void need_integer_ids(const plan_node& node, const bind_context& with, std::stri
 
 namespace {
 
-/// The endpoint that a param names; null, with a diagnostic, where there is none.
+/// Returns the endpoint that a param names; null, with a diagnostic, if it does not exist.
 auto find_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
     -> const endpoint_entry* {
   const auto& id = std::get<std::string>(param.value);

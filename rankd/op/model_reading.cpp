@@ -19,7 +19,7 @@ auto is_made_up(std::string_view name) -> bool {
          std::ranges::all_of(name.substr(prefix.size()), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Whether none of the features that are used has a name.
+/// Whether all features that are used are unnamed.
 auto are_unnamed(const trained_model& made, const std::vector<bool>& used, const registries& declared) -> bool {
   for (std::size_t at = 0; at < used.size(); ++at)
     if (used[at] && (!is_made_up(made.features[at]) || declared.find_key(made.features[at]) != nullptr)) return false;

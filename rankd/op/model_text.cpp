@@ -1,4 +1,4 @@
-// rankd/op/model_text.cpp: from the text of a model to the model, or to everything that is wrong with it.
+// rankd/op/model_text.cpp: parses the text of a model into the model, or into diagnostics for all its errors.
 #include <rankd/op/detail/drawn_tree.hpp>
 #include <rankd/op/detail/model_lists.hpp>
 #include <rankd/op/detail/model_reading.hpp>
@@ -120,7 +120,7 @@ auto read_lists(const json& item, std::string pointer, const model_reading& with
   return out;
 }
 
-/// The nodes of lists of one length. At most the threshold is less than the number behind it.
+/// Makes nodes from lists of one length. For splits by "at most", the threshold becomes the next greater number.
 auto drawn(tree_lists from, bool splits_at_most) -> drawn_tree {
   drawn_tree out{.pointer = std::move(from.pointer), .lists = {}, .nodes = {}};
   for (std::size_t at = 0; at < from.size(); ++at) {

@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the names of models end with: the last is what LightGBM's text is called.
+/// The endings of the names of models: the last is for LightGBM's text.
 constexpr std::array<std::string_view, 3> endings{".json", ".onnx", ".txt"};
 
-/// "did you mean `x`?" among the files of a folder, or what to do about one that cannot be read.
+/// Suggests "did you mean `x`?" among the files of a folder, or a remedy for a model that cannot be read.
 auto hint_for(const fs::path& folder, std::string_view name) -> std::string {
   std::error_code error;
   if (const std::string binary = std::string(name) + ".ubj"; fs::exists(folder / binary, error))

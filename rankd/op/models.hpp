@@ -16,7 +16,7 @@
 
 namespace rankd {
 
-/// A model, checked: rows in, a score for each out. Immutable; shared by all requests. What it does is in
+/// A checked model: rows in, a score for each out. Immutable; shared by all requests. Its functions are in
 /// op/detail/scoring.hpp.
 class model;
 
@@ -33,14 +33,14 @@ struct model_digest {
 /// Lifetime: `declared` outlives it; the models may outlive it.
 class model_folder {
  public:
-  /// An empty `folder` is that of a project without models. `read` is `read_model_file` unless it is given.
+  /// An empty `folder` means a project without models. The default of `read` is `read_model_file`.
   model_folder(std::filesystem::path folder, const registries& declared, file_reader read = {});
 
-  /// The SHA-256 of a model's bytes. Requires a name of letters, digits and `_`.
+  /// Returns the SHA-256 of a model's bytes. Requires a name of letters, digits and `_`.
   /// Blocks: on the disk. Errors: no_models, unknown_model, two_models, those of `read_model_file`.
   auto digest(std::string_view name) -> braid::checked<std::string>;
 
-  /// The model.
+  /// Returns the model.
   /// Blocks: on the disk. Errors: every diagnostic about the file, with it as their source: those of `digest`, of
   /// `parse_foreign_json` and of `object_reader`; unsupported_schema, unknown_key, blocked_key, unreadable_key,
   /// wrong_key_type, duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node,
@@ -49,8 +49,8 @@ class model_folder {
   /// unknown_operator, unknown_value, external_data, number_out_of_range too.
   auto find(std::string_view name) -> braid::checked<std::shared_ptr<const model>>;
 
-  /// Returns what is allowed in the file of a model, and most likely a mistake: untracked_nulls. The file is the
-  /// source. Nothing of a model that cannot be read. Blocks: on the disk, unless the model was read before.
+  /// Returns warnings about the file of a model, which are most likely mistakes: untracked_nulls. The file is the
+  /// source. Returns nothing for a model that cannot be read. Blocks: on the disk, unless the model was read before.
   auto warnings(std::string_view name) -> braid::diagnostics;
 
   /// Whether all files that were read still have the same bytes. Blocks: on the disk.
@@ -58,7 +58,7 @@ class model_folder {
 
  private:
   struct entry {
-    std::filesystem::path file;  // empty where there is none
+    std::filesystem::path file;  // empty if there is no file
     braid::checked<std::string> text;
     std::string sha256;
     std::shared_ptr<const model> made;
@@ -75,8 +75,7 @@ class model_folder {
 };
 
 /// Returns the bytes of a model's file, which may be larger than other documents: a model is limited by its nodes and
-/// by the memory that it takes.
-/// Blocks: on the disk. Errors: those of `read_text_file`.
+/// by its memory. Blocks: on the disk. Errors: those of `read_text_file`.
 auto read_model_file(const std::filesystem::path& file) -> braid::checked<std::string>;
 
 /// The files of a folder that are models by their names, ascending. Blocks: on the disk.

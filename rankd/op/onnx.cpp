@@ -20,7 +20,7 @@ constexpr std::string_view naming_hint =
     "name the columns as keys: onnx.helper.set_model_props(model, {\"feature_names\": json.dumps([\"price\", "
     "\"age\"])})";
 
-/// A column of an input: the key that it is named as, and what may stand there.
+/// A column of an input: the key that it is named after, and its permitted values.
 struct input_column {
   std::string name;
   std::string pointer;
@@ -29,7 +29,7 @@ struct input_column {
 
 // Outputs
 
-/// Which outputs are scores. Those of labels make the model a classifier.
+/// The outputs that are scores. Outputs of labels make the model a classifier.
 struct chosen_outputs {
   std::vector<const onnx_value*> scores;
   bool has_labels = false;
@@ -51,7 +51,8 @@ auto choose_outputs(const onnx_file& file, const model_reading& with) -> chosen_
 
 // Nodes
 
-/// By node, whether the scores need it. Labels of classifiers often take operators and texts that nothing else needs.
+/// Returns by node whether the scores need it. Labels of classifiers often need operators and texts that nothing else
+/// needs.
 auto needed_nodes(const onnx_file& file, const chosen_outputs& outputs) -> std::vector<bool> {
   std::set<std::string_view> names;
   for (const onnx_value* each : outputs.scores) names.insert(each->name);
@@ -131,7 +132,7 @@ auto read_node(const onnx_node& node, onnx_scope& in) -> bool {
 
 // Inputs
 
-/// The names that the metadata gives to all columns, in the order of the inputs.
+/// Reads the names of all columns from the metadata, in the order of the inputs.
 auto read_names(const onnx_file& file, const model_reading& with) -> std::optional<std::vector<std::string>> {
   const auto found = file.metadata.find(names_entry);
   if (found == file.metadata.end()) return std::nullopt;
@@ -152,7 +153,7 @@ auto read_names(const onnx_file& file, const model_reading& with) -> std::option
   return out;
 }
 
-/// How many columns an input has; 0 after a diagnostic. One input alone may leave it to the list of names.
+/// Returns the number of columns of an input; 0 after a diagnostic. An only input may leave it to the list of names.
 auto columns_of(const onnx_value& input, std::size_t otherwise, const model_reading& with) -> std::size_t {
   const bool is_number = is_real(input.type) || input.type == onnx_type::int64 || input.type == onnx_type::int32 ||
                          input.type == onnx_type::flags;
@@ -172,7 +173,7 @@ auto columns_of(const onnx_value& input, std::size_t otherwise, const model_read
   return 0;
 }
 
-/// Gives each input its slots, and says what its columns are.
+/// Assigns slots to each input, and describes its columns.
 auto read_inputs(const onnx_file& file, onnx_scope& in) -> std::vector<input_column> {
   std::vector<input_column> out;
   const auto names = read_names(file, in.with);
@@ -238,7 +239,7 @@ void set_keys(program_model& of, const std::vector<input_column>& columns, const
 
 // Scores
 
-/// The slots of the scores: of two classes that of the second alone.
+/// Returns the slots of the scores: for two classes only the slot of the second.
 auto scores_of(const chosen_outputs& outputs, const onnx_scope& in) -> slot_list {
   slot_list out;
   for (const onnx_value* each : outputs.scores) {
@@ -261,14 +262,14 @@ auto scores_of(const chosen_outputs& outputs, const onnx_scope& in) -> slot_list
 
 // Nulls
 
-/// True if a node has trees whose file says nothing of nulls.
+/// Returns true if a node has trees whose file does not mention nulls.
 auto ignores_nulls(const onnx_node& node, onnx_scope& in) -> bool {
   if (node.domain != onnx_ml || !node.op.starts_with("TreeEnsemble")) return false;
   const auto tracks = onnx_call(node, in).ints("nodes_missing_value_tracks_true");
   return std::ranges::none_of(tracks, [](std::int64_t each) { return each != 0; });
 }
 
-/// True if a null of an input comes to trees whose file says nothing of nulls. Imputers let none through.
+/// Returns true if a null of an input reaches trees whose file does not mention nulls. Imputers stop nulls.
 auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_scope& in) -> bool {
   std::set<std::string_view> nullable;
   for (const onnx_value& each : file.inputs) nullable.insert(each.name);

@@ -12,7 +12,7 @@ namespace {
 
 using made_rows = std::optional<onnx_rows>;
 
-/// Complains where integers or flags come to an operator that takes neither.
+/// Complains if integers or flags are passed to an operator that accepts neither.
 auto refuses_type(const onnx_call& call, onnx_type type) -> bool {
   if (is_real(type)) return false;
   call.refuse("wrong_type", "input",

@@ -1,5 +1,5 @@
-// rankd/op/onnx_file.cpp: from the bytes of a file of ONNX to its nodes and tensors. The numbers of fields are those of
-// onnx.proto.
+// rankd/op/onnx_file.cpp: parses the bytes of an ONNX file into its nodes and tensors. The numbers of fields are those
+// of onnx.proto.
 #include <rankd/op/detail/onnx_file.hpp>
 #include <rankd/op/detail/wire.hpp>
 #include <rankd/registry/names.hpp>
@@ -17,14 +17,14 @@ constexpr std::int64_t max_opset = 28;           ///< later versions may mean so
 constexpr std::int64_t max_ml_opset = 5;
 constexpr std::size_t max_numbers = std::size_t{1} << 22U;  ///< of one tensor or list
 
-/// One message, and what it is called in diagnostics.
+/// One message, and its name in diagnostics.
 struct message {
   std::string_view bytes;
   std::string pointer;
   std::string what;
 };
 
-/// Calls `take` for each field; it says false where the field has another type than it should.
+/// Calls `take` for each field; it returns false if the field has the wrong type.
 template <typename Take>
 void for_fields(const message& of, const model_reading& with, const Take& take) {
   wire_reader in(of.bytes);
@@ -135,7 +135,7 @@ auto read_tensor_name(const onnx_tensor& from, const model_reading& with) -> std
   return name;
 }
 
-/// What stands in the fields of a tensor.
+/// The contents of the fields of a tensor.
 struct tensor_fields {
   onnx_numbers out;
   std::vector<std::int64_t> ints;
@@ -274,7 +274,7 @@ void check_opset(std::string_view bytes, const std::string& pointer, const model
     return field.number != 2 || take_integer(field, version);
   });
   const bool is_ml = domain == "ai.onnx.ml";
-  if (!is_ml && !domain.empty() && domain != "ai.onnx") return;  // its nodes are complained about where they count
+  if (!is_ml && !domain.empty() && domain != "ai.onnx") return;  // its nodes are reported if they are used
   const std::int64_t limit = is_ml ? max_ml_opset : max_opset;
   if (version < 1 || version > limit)
     with.report("unsupported_schema", braid::json_pointer(pointer, "version"),

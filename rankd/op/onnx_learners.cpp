@@ -11,7 +11,7 @@ namespace {
 
 using made_rows = std::optional<onnx_rows>;
 
-/// A list with a number for each column: as it is, or the one that counts for all.
+/// Returns a list with a number for each column: the list itself, or its only number for all columns.
 auto for_columns(const onnx_call& call, std::string_view attribute, std::vector<double> values, std::size_t columns)
     -> std::optional<std::vector<double>> {
   if (values.size() == 1) values.resize(columns, values.front());
@@ -62,7 +62,7 @@ auto make_binarizer(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, of->rank, call.each(step_kind::less, of->type, operands)};
 }
 
-/// A column for each category. One that is not known has zeros, or no numbers where the file says so.
+/// Makes a column for each category. An unknown category has zeros, or no numbers if the file says so.
 auto make_one_hot(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
@@ -88,14 +88,14 @@ auto make_one_hot(const onnx_call& call) -> made_rows {
   return onnx_rows{onnx_type::floats, 3, std::move(out)};
 }
 
-/// The numbers that a label encoder knows, or gives in their place.
+/// Returns the numbers that a label encoder knows, or returns in their place.
 auto labels_of(const onnx_call& call, std::string_view side) -> std::vector<double> {
   std::vector<double> out = call.floats(std::string(side) + "_floats");
   for (const std::int64_t each : call.ints(std::string(side) + "_int64s")) out.push_back(static_cast<double>(each));
   return out;
 }
 
-/// Gives each key its value, as an ordinal encoder does, and all else the value of unknown keys.
+/// Maps each key to its value, as an ordinal encoder does, and all other numbers to the value of unknown keys.
 auto make_labels(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
@@ -128,7 +128,7 @@ auto make_labels(const onnx_call& call) -> made_rows {
 
 // Norms
 
-/// Each slot over the one, and as it is where that one is zero.
+/// Divides each slot by `norm`; slots stay unchanged if it is zero.
 auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> slot_list {
   const std::uint32_t one = call.out().constant(1, number_width::floats);
   const std::uint32_t by = call.out().step(step_kind::select, number_width::floats, std::array{norm, norm, one});

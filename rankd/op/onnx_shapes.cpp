@@ -40,7 +40,7 @@ auto make_cast(const onnx_call& call) -> made_rows {
   return std::nullopt;
 }
 
-/// True if an axis is the last one, that of columns.
+/// Returns true if an axis is the last one, the axis of columns.
 auto is_of_columns(std::int64_t axis, std::uint32_t rank) -> bool {
   return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
 }
@@ -156,7 +156,7 @@ auto make_flat(const onnx_call& call) -> made_rows {
   return out;
 }
 
-/// The one axis that is taken away or put in: an attribute up to version 12, and an input from 13 on.
+/// Returns the one axis that is removed or inserted: an attribute up to version 12, and an input from 13 on.
 auto axis_of(const onnx_call& call) -> std::int64_t {
   std::vector<std::int64_t> axes = call.ints("axes");
   if (!call.is_absent(1)) axes = call.whole(1).value_or(std::vector<std::int64_t>{});

@@ -1,5 +1,5 @@
-// rankd/op/onnx_trees.cpp: trees of ONNX, whose lists have the nodes of all trees, one tree behind the other. How
-// scores are made of leaves is what ONNX Runtime does, also where the standard says little: see docs/decisions/0020.
+// rankd/op/onnx_trees.cpp: trees of ONNX, whose lists have the nodes of all trees, one tree after the other. Scores are
+// computed from leaves as in ONNX Runtime, also if the standard says little: see docs/decisions/0020.
 #include <rankd/op/detail/drawn_tree.hpp>
 #include <rankd/op/detail/onnx_call.hpp>
 
@@ -24,7 +24,7 @@ struct tree_nodes {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return tree.size(); }
 };
 
-/// A weight of the leaf with that number in that tree, and where it stands in the lists.
+/// A weight of the leaf with that number in that tree, and its position in the lists.
 struct listed_weight {
   std::int64_t tree = 0;
   std::int64_t number = 0;
@@ -32,7 +32,7 @@ struct listed_weight {
   leaf_weight weight;
 };
 
-/// What the lists of the weights are called: those of a regressor or those of a classifier.
+/// The names of the lists of weights: those of a regressor or those of a classifier.
 struct weight_names {
   std::string_view tree, number, output, weight, weight_tensor;
 };
@@ -67,7 +67,7 @@ auto numbers_of_either(const onnx_call& call, std::string_view list, std::string
   return found ? std::move(found->values) : std::vector<double>();
 }
 
-/// Complains where a list has not the wanted length.
+/// Complains if a list does not have the required length.
 auto is_long(const onnx_call& call, std::string_view list, std::size_t length, std::size_t wanted) -> bool {
   if (length == wanted) return true;
   call.refuse("wrong_length", list,
@@ -129,13 +129,13 @@ auto read_weights(forest_reading& out, const weight_names& names) -> bool {
   return true;
 }
 
-/// A row goes right from that number on: never, where nothing is greater than it.
+/// Returns the number from which on a row goes right: NaN, for never, if no number is greater than `value`.
 auto above(double value) -> double {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   return value == infinite ? std::numeric_limits<double>::quiet_NaN() : std::nextafter(value, infinite);
 }
 
-/// How a node compares. What is true may be the right child.
+/// Sets the comparison of a node. The true branch may be the right child.
 auto set_split(const forest_reading& in, std::size_t at, drawn_node& out) -> bool {
   const std::string_view mode = in.nodes.mode[at];
   const bool is_at_most = mode == "BRANCH_LEQ";
@@ -178,7 +178,7 @@ auto set_leaf(forest_reading& in, std::size_t at, drawn_node& out) -> bool {
   return true;
 }
 
-/// Sets the node's children to positions within the tree, by the numbers that the file gives them.
+/// Sets the node's children to positions within the tree, from their numbers in the file.
 auto set_children(const forest_reading& in, std::size_t at, const std::map<std::int64_t, std::int64_t>& places,
                   drawn_node& out) -> bool {
   const auto find = [&](std::string_view list, std::int64_t number, std::int64_t& place) {
@@ -222,7 +222,7 @@ auto drawn(forest_reading& in, std::size_t first, std::size_t last) -> std::opti
   return out;
 }
 
-/// Complains where there are weights of nodes that are no leaves, or are not there.
+/// Complains if weights belong to nodes that are not leaves, or do not exist.
 auto are_all_taken(const forest_reading& in, const weight_names& names) -> bool {
   std::size_t taken = 0;
   for (const leaf_range& each : in.leaves) taken += each.last - each.first;
@@ -232,8 +232,7 @@ auto are_all_taken(const forest_reading& in, const weight_names& names) -> bool 
   return false;
 }
 
-/// Puts weights in place of positions of leaves, by node: as the leaves' values where each has one, of the first
-/// output.
+/// Replaces positions of leaves by weights, by node: as the leaves' values if each has one weight, of the first output.
 void settle_leaves(forest_reading& in) {
   tree_model& trees = in.made.trees;
   const bool is_single = std::ranges::all_of(in.leaves, [&](const leaf_range& each) {
@@ -285,7 +284,7 @@ auto read_fold(const onnx_call& call) -> std::optional<leaf_fold> {
   return std::nullopt;
 }
 
-/// What the trees give for each output, with the base values added.
+/// The sums of the trees for each output, with the base values added.
 struct forest_sums {
   slot_list slots;
   onnx_type type;
@@ -328,7 +327,7 @@ auto base_values(const onnx_call& call) -> std::vector<double> {
   return numbers_of_either(call, "base_values", "base_values_as_tensor");
 }
 
-/// Two classes, and weights of the first of them alone, which stand for the second.
+/// Handles two classes with only weights of the first, which are used for the second.
 auto one_sided(const onnx_call& call, forest_sums sums) -> made_rows {
   const std::string_view transform = call.text("post_transform", "NONE");
   const bool is_share = std::ranges::all_of(sums.weights, [](const auto& each) { return each.weight.value >= 0; });

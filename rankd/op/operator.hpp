@@ -1,4 +1,4 @@
-// rankd/op/operator.hpp: what an operator is once a plan is loaded: checked, typed, ready to run on every request.
+// rankd/op/operator.hpp: an operator of a loaded plan: checked, typed, ready to run on every request.
 #pragma once
 
 #include <rankd/expr/compile.hpp>
@@ -39,34 +39,34 @@ struct op_error {
 template <typename T>
 using op_result = std::expected<T, op_error>;
 
-/// Where the rows of a batch come from that a node has merged: those of its first input, of the next ones, its own.
+/// The origin of the rows that a node has merged: the rows of its first input, of the next ones, its own.
 struct merged_rows {
   std::span<const std::uint32_t> of_input;  ///< how many of the batch are of each input
-  std::span<const std::uint32_t> origins;   ///< for each that is of an input, its row there
+  std::span<const std::uint32_t> origins;   ///< for each row of an input, its position there
 };
 
-/// What a node has to work with while it runs for one request.
+/// The resources of a node while it runs for one request.
 /// Lifetime: outlives the run of the node; the memory lives as long as the request.
 struct node_context {
-  braid::arena& memory;                    ///< for what lives as long as the request; no other thread allocates from it
-  std::span<const row_set> inputs;         ///< of the node's `sources`, in order
-  std::span<const scalar> params;          ///< one for each of registries::params
-  std::span<store* const> stores;          ///< one for each of registries::endpoints; null if it is not open
-  const row_id* user = nullptr;            ///< the user of the request; null if it names no user
+  braid::arena& memory;             ///< for data that lives as long as the request; no other thread allocates from it
+  std::span<const row_set> inputs;  ///< of the node's `sources`, in order
+  std::span<const scalar> params;   ///< one for each of registries::params
+  std::span<store* const> stores;   ///< one for each of registries::endpoints; null if it is not open
+  const row_id* user = nullptr;     ///< the user of the request; null if it names no user
   const braid::stop_flag* stop = nullptr;  ///< polled by long computations
   std::uint64_t malformed_ids = 0;         ///< number of malformed ids that operators have skipped
   std::uint64_t malformed_values = 0;      ///< number of values of the wrong type that operators have skipped
-  /// Where it is less than there are rows: about so many of them are worth a part of their own, and parts may run side
-  /// by side on the workers of the pool.
+  /// If it is less than the number of rows, about this many rows are worth a separate part, and parts may run in
+  /// parallel on the workers of the pool.
   std::size_t rows_of_part = evaluate_options::one_part;
   usage* used = nullptr;       ///< the amounts of the request; null if its plan does not bound rows or bytes
   std::uint32_t position = 0;  ///< of the node in it
   const candidate_rows* candidates = nullptr;  ///< the rows that the request carries; null if there are none
   bool wants_extras = true;      ///< whether anything uses columns that the operator adds of its own accord
-  std::uint64_t page_begin = 0;  ///< how many rows stand before the page that the request asks for
+  std::uint64_t page_begin = 0;  ///< the number of rows before the page that the request asks for
   std::optional<std::uint64_t> next_page =
       {};                               ///< the same of the page after it, written by core::paginate if any is left
-  std::uint64_t looked_at = 0;          ///< counted up by operators that look through more than they give
+  std::uint64_t looked_at = 0;          ///< incremented by operators that examine more rows than they return
   const merged_rows* merged = nullptr;  ///< written by operators whose rows are `row_change::merged`
 
   /// Asks before memory is taken, if the amount is known. If it returns false, the node ends with `over_budget`. An
@@ -79,12 +79,12 @@ struct node_context {
   }
 };
 
-/// The end of a node that may not make what it was about to. The caller that runs the node words the error.
+/// Returns the error of a node that may not make its rows. The caller that runs the node words the error.
 inline auto over_budget() -> std::unexpected<op_error> {
   return std::unexpected(op_error{"budget_exceeded", "the budget of the plan has no room for what it makes"});
 }
 
-/// Where an operator's time goes.
+/// The kind of work that an operator spends its time on.
 enum class op_work : std::uint8_t {
   computes,  ///< `run` is called, here or on a worker
   waits,     ///< `start` is called
@@ -101,11 +101,11 @@ class bound_op {
 
   [[nodiscard]] virtual auto work() const noexcept -> op_work = 0;
 
-  /// A guess of the time that `run` takes, in nanoseconds, from the number of active rows that come in and the values
-  /// of the params of the request, one for each of registries::params.
+  /// Estimates the time of `run` in nanoseconds, from the number of active input rows and the values of the params of
+  /// the request, one for each of registries::params.
   [[nodiscard]] virtual auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double = 0;
 
-  /// The same for an operator without options that are bound to a param.
+  /// Does the same for an operator without options that are bound to a param.
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_ns(rows, {}); }
 
   /// Requires op_work::computes.
@@ -114,33 +114,33 @@ class bound_op {
   /// Requires op_work::waits. Lifetime: context and operator outlive the task.
   [[nodiscard]] virtual auto start(node_context& context) const -> braid::task<op_result<row_set>> = 0;
 
-  /// Returns false if neither `run` nor the task of `start` can end with an error while its request goes on, a budget
-  /// that is used up excepted. The failure of another node is then reported without waiting for this one.
+  /// Returns false if neither `run` nor the task of `start` can end with an error while its request is running, except
+  /// for an exhausted budget. The failure of another node is then reported without waiting for this one.
   [[nodiscard]] virtual auto may_fail() const noexcept -> bool = 0;
 };
 
 /// The relation between an operator's output rows and its input rows; checked for every result in checked builds.
 enum class row_change : std::uint8_t {
-  dense_source,    ///< rows of its own, all active, as they lie
+  dense_source,    ///< rows of its own, all active, in the order of the table
   preserves_view,  ///< the same rows in the same order
   stable_filter,   ///< some of the rows, in the same order
   prefix,          ///< the first of the rows
   permutation,     ///< the same rows in another order
   selection,       ///< some of the rows, in any order
-  diversified,     ///< some of the rows, in any order: by what stands near them
+  diversified,     ///< some of the rows, in any order, depending on the rows near them
   concatenation,   ///< all rows of the first source, then all of the second
   distinct,        ///< some of the rows, in the same order: one of those that are equal
-  matched,         ///< some of the rows of the first source, in the same order; what is in the second decides
+  matched,         ///< some of the rows of the first source, in the same order; the second source decides which
   merged,          ///< a batch of some rows of the sources and of rows of its own, all of it, in any order
 };
 
-/// Whether an operator gives rows that are not there before it.
+/// Whether an operator returns rows that did not exist before it.
 constexpr auto makes_rows(row_change change) noexcept -> bool {
   return change == row_change::dense_source || change == row_change::concatenation || change == row_change::merged;
 }
 
-/// The context in which a node is bound. Diagnostics carry the pointers of the artifact. Lifetime: only `bind` uses
-/// what it refers to.
+/// The context in which a node is bound. Diagnostics carry the pointers of the artifact. Lifetime: only `bind` uses the
+/// objects that it refers to.
 struct bind_context {
   const registries& declared;
   std::span<const expr_program> exprs;  ///< of plan::expr_table
@@ -155,7 +155,7 @@ enum class request_part : std::uint8_t { none, user, candidates, cursor };
 /// The columns that an operator adds, if rows must not have them before.
 struct added_columns {
   std::string_view option = {};     ///< lists their keys; empty: the operator may overwrite the columns that it writes
-  std::string_view otherwise = {};  ///< the option that lists them if `option` is not given
+  std::string_view otherwise = {};  ///< the option that lists them if `option` is missing
   std::string_view hint = {};       ///< what to do if rows have such a column
 };
 
@@ -168,7 +168,7 @@ enum class record_part : std::uint8_t {
 
 /// The records of a store that an operator reads.
 struct read_records {
-  /// The forms of their keys, such as `follow:{id}`, unless an option of kind key_template gives the form.
+  /// The forms of their keys, such as `follow:{id}`, unless an option of kind key_template sets the form.
   std::span<const std::string_view> keys = {};
   std::string_view prefix_option = {};  ///< its value replaces the beginning of `keys`, up to the colon
   record_part columns = record_part::none;
@@ -192,7 +192,7 @@ struct op_entry {
   std::string_view extra_column = {};            ///< the name of a key whose column it adds without being asked
   std::string_view models = {};                  ///< the option that lists files of models, which may read any column
   std::string_view finds_rows_by = {};           ///< the option with the column a source finds rows by; empty: the id
-  bind_both_fn bind_with_take = nullptr;         ///< binds it together with the take behind it; null if nothing is won
+  bind_both_fn bind_with_take = nullptr;  ///< binds it together with the take after it; null if that saves nothing
 };
 
 }  // namespace rankd

@@ -34,7 +34,7 @@ using operators = std::map<std::string, std::unique_ptr<detail::own_operator>, s
 
 constexpr const char* symbol = "rankd_operators";
 
-/// The operators that this process has. Nothing is ever taken out: plans refer to what is here.
+/// The operators that this process has. Nothing is ever removed: plans refer to the entries.
 struct table {
   std::mutex mutex;
   operators by_name;
@@ -55,7 +55,8 @@ auto another_abi(std::uint32_t abi) -> std::unexpected<braid::diagnostics> {
                  "build it with the headers of this rankd");
 }
 
-/// The members of version 1 come first in an operator, then those of version 2. All operators of version 1 run on rows.
+/// The members of version 1 come first in an operator, then the members of version 2. All operators of version 1 run on
+/// rows.
 auto operator_at(const rankd_operator_library& offered, std::uint32_t at) -> rankd_operator {
   if (offered.abi == RANKD_OPERATOR_ABI) return offered.operators[at];
   constexpr std::size_t first_size = offsetof(rankd_operator, inputs);
@@ -162,8 +163,8 @@ auto canonical_path(const fs::path& file) -> fs::path {
   return error ? file : out;
 }
 
-/// Returns whether a shared object is truncated, such as one that is being copied: the system would load it, and its
-/// code would end the process. A file that is not a shared object is left to the system to refuse.
+/// Returns whether a shared object is truncated, for example because it is being copied: the system would load it, and
+/// its code would end the process. A file that is not a shared object is left to the system to refuse.
 auto is_cut(std::string_view bytes) -> bool {
   Elf64_Ehdr header{};
   if (!bytes.starts_with(ELFMAG) || bytes.size() < sizeof(header)) return false;

@@ -16,7 +16,7 @@ struct rankd_operator_library;  // of rankd/abi/c_operators.h
 
 namespace rankd {
 
-/// A library of operators, and what its file held when it was loaded.
+/// A library of operators, and the digest of its file when it was loaded.
 struct operator_digest {
   std::string library;  ///< the name of its file, without folders
   std::string sha256;
@@ -34,18 +34,18 @@ inline constexpr std::size_t largest_library = std::size_t{256} << 20U;
 /// that violates the header; duplicate_operator for a name that is in use; library_changed.
 auto load_operators(std::span<const std::filesystem::path> files) -> braid::checked<void>;
 
-/// library_changed for each file that is not what was loaded, or was not loaded: a process keeps its operators.
-/// Blocks: on the disk.
+/// Reports library_changed for each file that differs from the loaded one, or was not loaded: a process keeps its
+/// operators. Blocks: on the disk.
 auto changed_operators(std::span<const std::filesystem::path> files) -> braid::diagnostics;
 
 /// Adds the operators of a library. A name or a digest that is already known is accepted if nothing about the operator
 /// has changed. Errors: those of `load_operators`, without those of files.
 auto add_operators(const rankd_operator_library& offered, operator_digest from) -> braid::checked<void>;
 
-/// The operators of the libraries of this process, by name. Lifetime: of the process.
+/// Returns the operators of the libraries of this process, by name. Lifetime: of the process.
 auto own_ops() -> std::vector<const op_entry*>;
 
-/// The same of one file that was loaded; nothing of any other.
+/// Returns the operators of one loaded file; nothing for any other file.
 auto own_ops_of(const std::filesystem::path& file) -> std::vector<const op_entry*>;
 
 /// The library that an operator came from; null for a built-in operator.

@@ -1,4 +1,4 @@
-// rankd/op/option_value.hpp: a number of a node that the plan fixes, or that a param of each request gives.
+// rankd/op/option_value.hpp: a number of a node that the plan fixes, or that a param of each request sets.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -35,8 +35,8 @@ class option_value {
     if (param != nullptr) place_ = declared.index_of(*param);
   }
 
-  /// For a request with these values of params, one for each of registries::params. Requires values that `check_needs`
-  /// reports nothing about.
+  /// Returns the value for a request with these values of params, one for each of registries::params. Requires values
+  /// that `check_needs` reports nothing about.
   [[nodiscard]] auto in(std::span<const scalar> params) const noexcept -> T {
     return place_ == nowhere ? fixed_ : *std::get_if<T>(&params[place_]);
   }
@@ -48,8 +48,8 @@ class option_value {
   std::size_t place_ = nowhere;
 };
 
-/// Checks the params that options of a node are bound to: unknown_param, blocked_param, unreadable_param;
-/// wrong_param_type if its type is not that of the option; default_out_of_range if its default is missing or is not a
+/// Checks the params that options of a node are bound to. Reports unknown_param, blocked_param, unreadable_param;
+/// wrong_param_type if its type differs from the option's; default_out_of_range if its default is missing or is not a
 /// value that the option may have.
 void check_bindings(const plan_node& node, const registries& declared, braid::diagnostics& problems);
 

@@ -38,7 +38,7 @@ auto gathered_texts(const row_set& rows, const column& from, braid::arena& memor
   return out.data();
 }
 
-/// Whether every row of the batch stands at its place.
+/// Whether all rows of the table are active and in order.
 auto is_whole(const row_set& rows) -> bool { return rows.is_prefix() && rows.size() == rows.table().size(); }
 
 /// A bit for each row of the batch. All rows that were set are most often all there are.

@@ -40,7 +40,7 @@ auto guarded(std::string& message, Call call) -> std::int32_t {
   return 1;
 }
 
-/// A number that each request may give.
+/// A number that each request may set.
 struct bound_number {
   std::size_t option = 0;
   std::variant<option_value<std::int64_t>, option_value<double>> value;
@@ -156,7 +156,7 @@ struct own_params {
     return taken;
   }
 
-  /// About what is taken before the library runs.
+  /// Returns the approximate number of bytes that are allocated before the library runs.
   [[nodiscard]] auto bytes_before(std::span<const own_input> taken) const -> std::uint64_t {
     const bool makes = makes_rows(of->entry.change);
     std::uint64_t bytes = 0;

@@ -20,7 +20,8 @@ auto input_text(const own_input& input) -> std::string {
 
 }  // namespace
 
-/// About what a row takes until the node has ended: ids and columns as the library writes them and as they are kept.
+/// Returns the approximate bytes of a row until the node has ended: ids and columns as the library writes them and as
+/// they are kept.
 auto own_rows::row_bytes() const -> std::size_t {
   std::size_t bytes = sizeof(std::uint32_t) + (ids_ == value_type::string ? sizeof(rankd_text) + sizeof(std::uint32_t)
                                                                           : 2 * sizeof(std::int64_t));
@@ -102,7 +103,7 @@ auto own_rows::ids_of(std::span<const std::uint32_t> own) const -> std::expected
   return batch(string_values{codes, words.finish()});
 }
 
-/// One batch: the rows that were taken of each input, then the operator's own rows; then their order.
+/// Returns one batch: the rows taken from each input, then the operator's own rows; then their order.
 auto own_rows::merged() -> std::expected<row_set, std::string> {
   braid::arena& memory = context_->memory;
   const auto side_of = [this](std::size_t at) { return is_own(at) ? inputs_.size() : from_[at].input; };

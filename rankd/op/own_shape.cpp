@@ -1,4 +1,4 @@
-// rankd/op/own_shape.cpp: what a library says of an operator, checked and copied.
+// rankd/op/own_shape.cpp: checks and copies a library's description of an operator.
 #include <rankd/op/detail/own_operator.hpp>
 
 #include <rankd/op/catalog.hpp>

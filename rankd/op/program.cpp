@@ -1,6 +1,6 @@
-// rankd/op/program.cpp: the steps of a program over one block of rows.
-// Products and sums stay two roundings: the file is compiled with -ffp-contract=off. A sum, a difference, a product, a
-// quotient and a root of floats that is computed in doubles and rounded is that which floats give.
+// rankd/op/program.cpp: the steps of a program over one block of rows. Products and sums stay two roundings: the file
+// is compiled with -ffp-contract=off. For a sum, a difference, a product, a quotient and a root of floats, computing in
+// doubles and rounding has the same result as computing in floats.
 #include <rankd/op/detail/program.hpp>
 #include <rankd/op/detail/tree_descent.hpp>
 
@@ -26,7 +26,7 @@ struct running {
   }
 };
 
-/// Writes what `make` gives for each row, rounded.
+/// Writes the result of `make` for each row, rounded.
 template <typename Make>
 void for_rows(const running& at, const Make& make) noexcept {
   double* out = at.out();
@@ -62,7 +62,7 @@ void by_width(const running& at, const Fn& fn) noexcept {
   }
 }
 
-/// As in the trees of ONNX Runtime, no power is computed that could overflow.
+/// Computes no power that could overflow, as the trees of ONNX Runtime do.
 template <typename T>
 auto logistic(T x) noexcept -> T {
   const T upper = 1 / (1 + std::exp(-std::abs(x)));

@@ -1,4 +1,4 @@
-// rankd/op/row_change.hpp: holds the rows that an operator gave against what it promises about them.
+// rankd/op/row_change.hpp: compares the rows that an operator returned with its promise about them.
 #pragma once
 
 #include <rankd/op/operator.hpp>

@@ -96,7 +96,7 @@ auto goes_right(const tree_model& what, const tree_node& node, double value) -> 
   return what.bits[rule.first_word + category / 32] >> (category % 32) & 1U;
 }
 
-/// The same as `leaves_of` of a tree some of whose splits have rules.
+/// Does the same as `leaves_of` for a tree in which some splits have rules.
 auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& what, const double* values)
     -> std::array<std::uint32_t, rows_abreast> {
   std::array<std::uint32_t, rows_abreast> places;
@@ -230,7 +230,7 @@ auto by_row(const scoring& all, std::span<double> sums, braid::arena& memory) ->
   return {{.values = std::span<const double>(values), .validity = bitmap(valid.data())}, values};
 }
 
-/// For each output, the intercept for each row.
+/// Returns for each output the intercept for each row.
 auto first_sums(std::span<const double> intercepts, std::size_t rows, braid::arena& memory) -> std::span<double> {
   const std::span<double> sums = memory.uninitialized<double>(intercepts.size() * rows);
   for (std::size_t output = 0; output < intercepts.size(); ++output)

@@ -29,7 +29,7 @@ auto integers_of(const row_keys& rows, const item_batch& found, std::size_t tota
   return batch(std::span<const std::int64_t>(ids));
 }
 
-/// The texts lie in the memory of the request already.
+/// The texts are in the memory of the request already.
 auto texts_of(const row_keys& rows, const item_batch& found, std::size_t total, braid::arena& memory) -> batch {
   const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(total);
   dictionary_builder words(memory);

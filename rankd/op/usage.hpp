@@ -1,4 +1,4 @@
-// rankd/op/usage.hpp: what the nodes of one request have made so far, held against the budget of its plan.
+// rankd/op/usage.hpp: what the nodes of one request have made so far, compared with the budget of its plan.
 #pragma once
 
 #include <rankd/registry/budgets.hpp>
@@ -40,12 +40,12 @@ class usage {
   [[nodiscard]] auto is_bounded() const noexcept -> bool { return !nodes_.empty(); }
   [[nodiscard]] auto bounds_bytes() const noexcept -> bool { return bounds_[1] != none; }
 
-  /// The node at `position` may fail without the request failing. So what it makes counts against others only in the
-  /// end, and what others make against it. Before any claim.
+  /// Marks a node that may fail without the request failing. So its amounts count against others only in the end, and
+  /// theirs against it. Called before any claim.
   void mark_replaceable(std::uint32_t position) { replaceable_[position] = true; }
 
-  /// Something stands in for the node at `position`: what it has made and still makes does not count. Where
-  /// `first_breach` is called.
+  /// Marks a node that a fallback has replaced: its amounts, so far and later, do not count. Called on the thread that
+  /// calls `first_breach`.
   void withdraw(std::uint32_t position) noexcept { withdrawn_[position] = true; }
 
   /// States how much the node at `position` makes in all, as far as it knows; an amount below an earlier one is

@@ -28,7 +28,7 @@ class vector_folder {
   /// of vector_file::digest_of.
   auto digest(const endpoint_entry& endpoint) -> braid::checked<std::string>;
 
-  /// The file. Blocks: on the disk. Errors: as vector_file::open.
+  /// Returns the file. Blocks: on the disk. Errors: as vector_file::open.
   auto find(const endpoint_entry& endpoint) -> braid::checked<std::shared_ptr<const vector_file>>;
 
  private:

@@ -63,7 +63,7 @@ auto wire_reader::damage() const -> std::string {
 
 namespace {
 
-/// Appends numbers of a fixed size, alone or packed.
+/// Appends numbers of a fixed size, one or packed.
 template <typename T>
 auto append_fixed(const wire_field& from, wire_kind alone, std::vector<double>& out) -> bool {
   if (from.kind == alone) {

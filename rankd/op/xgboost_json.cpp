@@ -87,7 +87,7 @@ struct xgboost_header {
   std::vector<std::string> names;
 };
 
-/// `[0.5,0.25]`, or a number alone, as versions before 3.1 have it.
+/// Reads `[0.5,0.25]`, or a single number, as in versions before 3.1.
 auto base_of(object_reader& in) -> std::vector<double> {
   std::vector<double> out;
   const std::string* text = in.text("base_score", presence::required);
@@ -248,7 +248,7 @@ struct forest_reading {
   category_bits bits = {};
   std::set<std::int64_t> by_category = {};  ///< the features of splits by categories
 
-  /// A tree whose leaves are multiplied by `weight`: as floats, as all is.
+  /// Reads a tree whose leaves are multiplied by `weight`, in floats, as everything here.
   auto drawn(object_reader& in, float weight, const model_reading& with) -> drawn_tree {
     drawn_tree out{.pointer = in.pointer(),
                    .lists = {.feature = "split_indices",
@@ -412,7 +412,7 @@ auto read_trees(const booster_parts& from, const xgboost_header& header, const m
   return out;
 }
 
-/// Returns the sum that stands for a chance. Since version 3.2, the chance is kept away from 0 and 1.
+/// Returns the sum that corresponds to a chance. Since version 3.2, the chance is kept away from 0 and 1.
 auto logit_of(float chance, xgboost_version version) -> float {
   constexpr xgboost_version first_with_bounds{3, 2};
   constexpr float bound = 1e-6F;

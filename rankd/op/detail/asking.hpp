@@ -1,4 +1,4 @@
-// rankd/op/detail/asking.hpp: what operators that read a store share: asking for each id once, and saying why not.
+// rankd/op/detail/asking.hpp: shared code of operators that read a store: they ask for each id once, and report errors.
 #pragma once
 
 #include <rankd/op/operator.hpp>
@@ -43,7 +43,7 @@ inline auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) ->
   return sorted.first(sorted.size() - repeats.size());
 }
 
-/// Where an id stands among the distinct ones.
+/// Returns the position of an id among the distinct ones.
 inline auto place_of(std::int64_t id, std::span<const std::int64_t> among) -> std::size_t {
   return static_cast<std::size_t>(std::ranges::lower_bound(among, id) - among.begin());
 }

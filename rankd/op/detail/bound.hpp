@@ -12,13 +12,13 @@
 
 namespace rankd::detail {
 
-/// A cost that depends on an option which a param of the request may give.
+/// A cost that depends on an option which a param of the request may set.
 template <typename P>
 concept costs_by_request = requires(const P& params, std::size_t rows, std::span<const scalar> values) {
   { params.cost_ns(rows, values) } noexcept -> std::same_as<double>;
 };
 
-/// Params that compute: `run(context)` and a cost, from the rows alone or from them and the values of the request.
+/// Params that compute: `run(context)` and a cost, from only the rows or also from the values of the request.
 template <typename P>
 concept computing_params = requires(const P& params, node_context& context, std::size_t rows) {
   { params.run(context) } -> std::same_as<op_result<row_set>>;

@@ -1,4 +1,4 @@
-// rankd/op/detail/bound_template.hpp: a key template with its names looked up, and the keys that it gives rows.
+// rankd/op/detail/bound_template.hpp: a key template whose names are resolved, and the keys of rows that it produces.
 #pragma once
 
 #include <rankd/op/operator.hpp>
@@ -25,7 +25,7 @@ struct row_keys {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   std::span<const std::string_view> asked;  ///< in the order in which rows name them first
-  std::span<const std::uint32_t> places;    ///< for each row, in order: a position in `asked`, or `none`
+  std::span<const std::uint32_t> places;    ///< for each row, in order: a position in `asked`, or the constant `none`
 };
 
 /// A template whose holes are columns and params that plans may read. Immutable.

@@ -31,7 +31,7 @@ struct drawn_node {
   double value = 0;  ///< of a leaf
   split_kind kind = split_kind::number;
   bool null_left = false;
-  bool is_swapped = false;  ///< `left` is what the file has as the right child, and the other way round
+  bool is_swapped = false;                     ///< `left` is the right child of the file, and the other way round
   std::vector<std::uint32_t> categories = {};  ///< bits of the set, 32 in each word
 };
 
@@ -51,7 +51,7 @@ struct drawn_tree {
   drawn_lists lists;
   std::vector<drawn_node> nodes;  ///< the root first
 
-  /// Where a list has its item for a node.
+  /// Returns the pointer to the item of a list for a node.
   [[nodiscard]] auto place(std::string_view list, std::size_t node) const -> std::string;
 };
 
@@ -59,7 +59,7 @@ struct drawn_tree {
 struct drawing_rules {
   std::size_t features;
   std::uint32_t max_levels = max_tree_levels;
-  std::size_t unreached = 0;  ///< how many nodes no path leads to: those that were pruned
+  std::size_t unreached = 0;  ///< the number of nodes that no path leads to: they were pruned
 };
 
 /// Appends a tree, whose leaves add to that output, unless there are diagnostics: out_of_range, cycle, shared_node,

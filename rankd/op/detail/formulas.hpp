@@ -1,4 +1,4 @@
-// rankd/op/detail/formulas.hpp: what operators that evaluate expressions and predicates share.
+// rankd/op/detail/formulas.hpp: shared code of operators that evaluate expressions and predicates.
 #pragma once
 
 #include <rankd/expr/evaluate.hpp>

@@ -20,7 +20,7 @@ inline constexpr std::array id_list_shape{
                 .bindable = true},
 };
 
-/// Binds a source that gives, for each row, the first `fanout` ids of the list `prefix` + id.
+/// Binds a source that returns, for each row, the first `fanout` ids of the list `prefix` + id.
 auto bind_id_list(std::string_view prefix, list_columns columns, const plan_node& node, const bind_context& with)
     -> braid::checked<bound_ptr>;
 

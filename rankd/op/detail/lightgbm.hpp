@@ -1,4 +1,4 @@
-// rankd/op/detail/lightgbm.hpp: what LightGBM's models mean, whichever of its two formats they are in.
+// rankd/op/detail/lightgbm.hpp: the meaning of LightGBM's models, in either of its two formats.
 #pragma once
 
 #include <rankd/op/detail/drawn_tree.hpp>
@@ -40,14 +40,13 @@ struct lightgbm_header {
   bool recodes = false;  ///< the categories that rows have are not the numbers that splits know
 };
 
-/// Whether `pandas_categorical` gives categories other numbers than they are: LightGBM takes the position in these
-/// lists for the category.
+/// Whether `pandas_categorical` renumbers categories: LightGBM uses the position in these lists as the category.
 auto recodes_categories(const nlohmann::json& pandas_categorical) -> bool;
 
-/// The rule of an objective, for so many trees. Complains with unknown_objective and wrong_length.
+/// Returns the rule of an objective, for this number of trees. Complains with unknown_objective and wrong_length.
 auto lightgbm_rule(const lightgbm_header& header, std::size_t trees, const model_reading& with) -> score_rule;
 
-/// The model of so many trees; null after a diagnostic.
+/// Returns the model of `count` trees; null after a diagnostic.
 auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model trees, const model_reading& with)
     -> std::shared_ptr<const model>;
 

@@ -20,7 +20,7 @@ constexpr auto shape_of(const std::array<param_shape, Count>& shapes, std::strin
   return *std::ranges::find(shapes, name, &param_shape::name);
 }
 
-/// The position of a choice among those of its shape; zero, the default, if the option is absent.
+/// Returns the position of a choice in its shape; zero, the default, if the option is absent.
 auto choice_of(const plan_node& node, const param_shape& shape) -> std::size_t;
 
 /// The key that a param names. Complains with unknown_key, blocked_key, unreadable_key or unwritable_key; null then.
@@ -35,7 +35,7 @@ auto find_typed_key(const plan_param& param, const param_shape& shape, const bin
 auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& with,
                      braid::diagnostics& problems) -> std::vector<const key_entry*>;
 
-/// Returns the key of the option `by`, or `id` if the node does not give it; otherwise as `find_typed_key`.
+/// Returns the key of the option `by`, or `id` if the node does not have it; otherwise as `find_typed_key`.
 auto find_by(const plan_node& node, const param_shape& shape, const bind_context& with, braid::diagnostics& problems)
     -> const key_entry*;
 
@@ -68,7 +68,7 @@ void need_integer_ids(const plan_node& node, const bind_context& with, std::stri
 auto find_redis_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
     -> std::uint32_t;
 
-/// The same of an endpoint of kind http.
+/// Does the same for an endpoint of kind http.
 auto find_http_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
     -> std::uint32_t;
 

@@ -13,10 +13,10 @@ enum class number_width : std::uint8_t { doubles, floats };
 
 namespace detail {
 
-/// Rows are scored in blocks of so many, with the values of each key side by side.
+/// The number of rows that are scored in one block, with the values of each key side by side.
 inline constexpr std::size_t rows_of_block = 256;
 
-/// The number of rows that go down a tree side by side, so that the loads of one do not wait for those of another.
+/// The number of rows that go down a tree together, so that the loads of one row do not wait for those of another.
 inline constexpr std::size_t rows_abreast = 8;
 static_assert(rows_of_block % rows_abreast == 0);
 
@@ -24,7 +24,7 @@ static_assert(rows_of_block % rows_abreast == 0);
 struct model_weight {
   std::uint32_t key_id = 0;
   double weight = 0;
-  std::optional<double> when_null;  ///< stands for a null; without it the score of the row is null
+  std::optional<double> when_null;  ///< replaces a null; without it the score of the row is null
 };
 
 struct linear_model {

@@ -1,4 +1,4 @@
-// rankd/op/detail/model_reading.hpp: what the readers of the kinds of models share: keys by name, and diagnostics.
+// rankd/op/detail/model_reading.hpp: shared code of the readers of models: keys by name, and diagnostics.
 #pragma once
 
 #include <rankd/op/detail/scoring.hpp>
@@ -55,7 +55,7 @@ struct trained_model {
   score_rule rule;
   std::vector<std::string> features;
   std::string features_pointer;
-  std::string naming_hint;  ///< how names are given when one trains
+  std::string naming_hint;  ///< how to name features in training
 };
 
 /// Makes keys of the features that splits use; the others need no keys. Reports what `model_reading::key` reports, and

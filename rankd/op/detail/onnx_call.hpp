@@ -51,7 +51,7 @@ class onnx_call {
   /// Complains, with the node's name and operator in front of the sentence. The place is a field of the node.
   void refuse(std::string_view code, std::string_view place, const std::string& message, std::string hint = {}) const;
 
-  /// The same of an item of a list of the node.
+  /// Does the same for an item of a list of the node.
   void refuse_item(std::string_view code, std::string_view list, std::size_t at, const std::string& message) const;
 
   /// The sentence with the node's name and operator in front.
@@ -72,7 +72,7 @@ class onnx_call {
 
   /// An input with rows; null after a diagnostic.
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
-  /// The same, of floats or doubles, with a row and columns.
+  /// Returns the same for floats or doubles, with a row and columns.
   [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
   /// An input that is the same for all rows; null after a diagnostic.
   [[nodiscard]] auto constant(std::size_t at) const -> const onnx_numbers*;
@@ -89,7 +89,7 @@ class onnx_call {
   [[nodiscard]] auto ints(std::string_view attribute) const -> std::vector<std::int64_t>;
   [[nodiscard]] auto strings(std::string_view attribute) const -> std::vector<std::string_view>;
 
-  /// Those inputs, each with as many columns as the widest. Nothing after a diagnostic.
+  /// Returns those inputs, each with as many columns as the widest; nothing after a diagnostic.
   [[nodiscard]] auto broadcast(std::initializer_list<std::size_t> which) const -> std::optional<onnx_operands>;
 
   /// A step for each column of slots that are equally many.

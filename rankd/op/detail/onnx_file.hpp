@@ -1,4 +1,4 @@
-// rankd/op/detail/onnx_file.hpp: what a file of ONNX has: nodes, tensors, inputs and outputs, as views of its bytes.
+// rankd/op/detail/onnx_file.hpp: the nodes, tensors, inputs and outputs of an ONNX file, as views of its bytes.
 #pragma once
 
 #include <rankd/op/detail/model_reading.hpp>
@@ -81,7 +81,7 @@ auto read_onnx_file(std::string_view bytes, const model_reading& with) -> onnx_f
 /// after a diagnostic.
 auto numbers_of(const onnx_tensor& from, const model_reading& with) -> std::optional<onnx_numbers>;
 
-/// An attribute of a node, or nothing if it has none of that name, or after a diagnostic.
+/// Returns an attribute of a node; nothing if it has no attribute of that name, or after a diagnostic.
 auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& with)
     -> std::optional<onnx_attribute>;
 

@@ -29,7 +29,7 @@ inline constexpr std::uint64_t unset_order = std::numeric_limits<std::uint64_t>:
 /// The constant RANKD_TYPE_… of a type; 0 for a type that libraries do not see.
 auto type_number(value_type type) noexcept -> std::uint32_t;
 
-/// About so many bytes are taken for these columns before the library runs.
+/// Returns the approximate number of bytes that are allocated for these columns before the library runs.
 auto own_bytes(const row_set& rows, std::span<const seen_key> reads, std::span<const written_key> writes)
     -> std::uint64_t;
 
@@ -37,7 +37,7 @@ auto own_bytes(const row_set& rows, std::span<const seen_key> reads, std::span<c
 /// already in this order.
 auto gathered(const row_set& rows, const seen_key& key, braid::arena& memory) -> rankd_column;
 
-/// A column for so many rows, all of them null.
+/// Returns a column for `rows` rows, all of them null.
 auto blank(value_type type, std::size_t rows, braid::arena& memory) -> rankd_written;
 
 /// The values that a library wrote for the active rows of `rows`, as a column of their batch; the other rows are null.

@@ -13,7 +13,7 @@
 
 namespace rankd::detail {
 
-/// An operator of a library. It owns what its shape refers to, and is never moved or freed.
+/// An operator of a library. It owns the data that its shape refers to, and is never moved or freed.
 struct own_operator {
   rankd_operator of{};
   const operator_digest* from = nullptr;
@@ -23,7 +23,7 @@ struct own_operator {
   op_entry entry;
 };
 
-/// A copy of what a library says of an operator. Errors: bad_operator, everything that is wrong with it.
+/// Copies the description of an operator by its library. Errors: bad_operator, for every error in it.
 auto checked_operator(const rankd_operator& offered, const operator_digest& from)
     -> braid::checked<std::unique_ptr<own_operator>>;
 

@@ -1,4 +1,4 @@
-// rankd/op/detail/own_rows.hpp: the rows that an operator of a library makes, or takes over from its inputs.
+// rankd/op/detail/own_rows.hpp: the rows that an operator of a library creates, or copies from its inputs.
 #pragma once
 
 #include <rankd/abi/c_operators.h>
@@ -25,11 +25,11 @@ struct own_input {
   row_set rows = {};
 };
 
-/// Room for what a library makes in one run, and the rows that come of it. The library writes into memory of the
-/// request, and what it wrote is checked afterwards.
+/// Memory for the output of a library in one run, and the rows that result from it. The library writes into memory of
+/// the request, and its output is checked afterwards.
 class own_rows {
  public:
-  /// Lifetime: what is given outlives it.
+  /// Lifetime: the arguments outlive it.
   own_rows(node_context& context, std::span<const own_input> inputs, std::span<const written_key> writes,
            value_type ids, row_change effect)
       : context_(&context),

@@ -1,4 +1,4 @@
-// rankd/op/detail/pass_on.hpp: a node that gives the rows of its first source as they are.
+// rankd/op/detail/pass_on.hpp: a node that returns the rows of its first source unchanged.
 #pragma once
 
 #include <rankd/op/detail/bound.hpp>

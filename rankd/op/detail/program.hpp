@@ -33,13 +33,13 @@ enum class step_kind : std::uint8_t {
   logistic,
   positive,  ///< zero in place of a negative number
   whole,     ///< without its fraction
-  same,      ///< as it is, but rounded
+  same,      ///< unchanged, but rounded
   is_nan,
   no,        ///< 1 for zero, 0 for the rest
   replace,   ///< two operands: the second if the first is `value`; NaN equals NaN here
   select,    ///< three operands: the second if the first is not zero, the third if it is
-  sum,       ///< of any number, from zero on, in their order
-  weighted,  ///< the same of products with the numbers from `extra` on, after which one is added
+  sum,       ///< of any number of slots, starting from zero, in their order
+  weighted,  ///< the sum of products with the numbers from `extra` on, after which one is added
   forest,    ///< trees of `extra`, which write a slot for each of their outputs
 };
 
@@ -47,7 +47,7 @@ struct program_step {
   step_kind kind = step_kind::constant;
   number_width width = number_width::doubles;  ///< each result is rounded to it
   std::uint32_t out = 0;
-  std::uint32_t first = 0;  ///< what it reads: positions in program_model::operands
+  std::uint32_t first = 0;  ///< its operands: positions in program_model::operands
   std::uint32_t count = 0;
   std::uint32_t extra = 0;
   double value = 0;
@@ -65,7 +65,7 @@ struct leaf_weight {
 /// the first output, it is stored as the value of the tree's node; otherwise nodes have no values.
 struct program_forest {
   tree_model trees;
-  std::vector<std::uint32_t> first_weight;  ///< by node, and one behind the last
+  std::vector<std::uint32_t> first_weight;  ///< by node, and one after the last
   std::vector<leaf_weight> weights;
   std::vector<std::uint32_t> outs;  ///< the slots that it writes
   leaf_fold fold = leaf_fold::sum;
@@ -88,8 +88,8 @@ struct program_model {
   std::size_t slots = 0;
 };
 
-/// Runs all steps for the first `rows` rows of a block, or a few more: these must hold any numbers. `slots` is the
-/// slots one behind the other.
+/// Runs all steps for the first `rows` rows of a block, or a few more: these must hold any numbers. `slots` holds the
+/// slots one after the other.
 void run_block(const program_model& what, std::size_t rows, double* slots) noexcept;
 
 }  // namespace rankd::detail

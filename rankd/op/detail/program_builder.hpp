@@ -11,7 +11,7 @@
 
 namespace rankd::detail {
 
-/// Numbers of slots, as the builder gives them.
+/// Numbers of slots, as the builder returns them.
 using slot_list = std::vector<std::uint32_t>;
 
 class program_builder {
@@ -25,7 +25,8 @@ class program_builder {
   auto step(step_kind kind, number_width width, std::span<const std::uint32_t> operands, double value = 0)
       -> std::uint32_t;
 
-  /// For each column of `weights`, which are row by row, the sum of products with these slots, and one of `last`.
+  /// Computes for each column of `weights`, which are row by row, the sum of products with these slots, and one of
+  /// `last`.
   auto weighted(std::span<const std::uint32_t> operands, std::span<const double> weights, std::span<const double> last,
                 number_width width) -> slot_list;
 
@@ -36,7 +37,7 @@ class program_builder {
   [[nodiscard]] auto operands() const noexcept -> std::size_t { return made_.operands.size(); }
   [[nodiscard]] auto numbers() const noexcept -> std::size_t { return made_.numbers.size(); }
 
-  /// The program that gives these slots. Its keys are the inputs that it needs, by their numbers from 0.
+  /// Returns the program that computes these slots. Its keys are the inputs that it needs, by their numbers from 0.
   auto finished(slot_list outputs) && -> program_model;
 
  private:
@@ -52,7 +53,7 @@ class program_builder {
   std::vector<program_key> inputs_;
   std::uint32_t slots_ = 0;
   std::vector<bool> needed_;            ///< by slot
-  std::vector<std::size_t> last_uses_;  ///< by slot: the step behind which it is free
+  std::vector<std::size_t> last_uses_;  ///< by slot: the step after which it is free
   std::vector<std::uint32_t> places_;   ///< by slot: its place in the end
   std::vector<std::uint32_t> free_;     ///< places
 };

@@ -1,4 +1,4 @@
-// rankd/op/detail/scoring.hpp: what a model is once its file was checked, and how it scores rows.
+// rankd/op/detail/scoring.hpp: a model whose file was checked, and how it scores rows.
 #pragma once
 
 #include <rankd/op/detail/program.hpp>
@@ -33,7 +33,7 @@ struct score_rule {
 
 namespace detail {
 
-/// How `model::sums` runs: as evaluate_options::rows_of_part; `stop` is looked at between blocks of rows.
+/// The options of `model::sums`: as evaluate_options::rows_of_part; `stop` is polled between blocks of rows.
 struct scoring_options {
   std::size_t rows_of_part;
   const braid::stop_flag* stop = nullptr;
@@ -49,7 +49,7 @@ struct model_sums {
 
 class model {
  public:
-  /// Rows are taken in blocks of so many.
+  /// The number of rows in a block.
   static constexpr std::size_t block_rows = detail::rows_of_block;
 
   using parts = std::variant<detail::linear_model, detail::tree_model, detail::program_model>;
@@ -57,26 +57,26 @@ class model {
   model(parts made, std::vector<double> intercepts, score_rule rule, braid::diagnostics warnings = {})
       : parts_(std::move(made)), intercepts_(std::move(intercepts)), rule_(rule), warnings_(std::move(warnings)) {}
 
-  /// Returns what is allowed in its file, and most likely a mistake.
+  /// Returns warnings about its file: allowed, but most likely a mistake.
   [[nodiscard]] auto warnings() const noexcept -> const braid::diagnostics& { return warnings_; }
 
-  /// How many scores it gives for each row.
+  /// Returns the number of scores for each row.
   [[nodiscard]] auto outputs() const noexcept -> std::size_t { return intercepts_.size(); }
 
-  /// The sums for each active row as columns over the whole batch, one for each output: intercept, then addends or
-  /// leaves in the order of the file, regardless of blocks and parts. Null on inactive rows, for nulls that a linear
-  /// model has no value for, and where a program computes no number. They may be infinite or NaN. Nothing if the call
-  /// was stopped.
+  /// Returns the sums for each active row as columns over the whole batch, one for each output: intercept, then addends
+  /// or leaves in the order of the file, regardless of blocks and parts. A sum is null on inactive rows, for nulls that
+  /// a linear model has no value for, and if a program computes no number. Sums may be infinite or NaN. Returns nothing
+  /// if the call was stopped.
   [[nodiscard]] auto sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& how) const
       -> std::optional<std::span<model_sums>>;
 
   /// Replaces the sums of all outputs by scores. False if they are the same. Requires finite sums.
   [[nodiscard]] auto link(std::span<model_sums> sums) const noexcept -> bool;
 
-  /// About so many nanoseconds for each row.
+  /// Returns the approximate cost of a row in nanoseconds.
   [[nodiscard]] auto row_ns() const noexcept -> double;
 
-  /// Bytes for what lies beside the result, however many rows and for each part.
+  /// Returns the bytes of working memory in addition to the result, however many rows and for each part.
   [[nodiscard]] auto work_bytes() const noexcept -> std::size_t;
 
  private:

@@ -31,11 +31,11 @@ struct wanted_feature {
   std::uint32_t key_id = 0;
   std::string name;
   value_type type = value_type::floating;
-  scalar otherwise;              ///< what a row without the feature gets
+  scalar otherwise;              ///< the value of a row without the feature
   std::uint32_t dimensions = 0;  ///< of a vector
 };
 
-/// Which hash each row has: a position among those that are asked for, or `none`.
+/// The hash of each row: a position among the requested hashes, or `none`.
 struct asked_rows {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -58,8 +58,8 @@ inline auto wanted_of(const key_entry& key, std::string name) -> wanted_feature 
           .dimensions = key.dimensions};
 }
 
-/// The columns for the keys of the param `keys`, from fields of their names, or of the names in `fields`, if given, one
-/// for each. Complains as `find_typed_keys` does, and with wrong_length.
+/// Returns the columns for the keys of the param `keys`, from fields of their names, or of the names in `fields`, if
+/// present, one for each. Complains as `find_typed_keys` does, and with wrong_length.
 inline auto find_wanted(const plan_node& node, const plan_param* fields, const bind_context& with,
                         braid::diagnostics& problems) -> std::vector<wanted_feature> {
   const plan_param& keys = *node.find_param(feature_keys.name);
@@ -73,7 +73,7 @@ inline auto find_wanted(const plan_node& node, const plan_param* fields, const b
   return out;
 }
 
-// What the text of a feature spells; nothing where it is none of that type.
+// Parses the text of a feature; nothing if it is not a value of that type.
 
 inline auto spelled(std::string_view text, std::int64_t /*type*/) -> std::optional<std::int64_t> {
   return parse_id(text);
@@ -93,7 +93,7 @@ inline auto spelled(std::string_view text, bool /*type*/) -> std::optional<bool>
   return std::nullopt;
 }
 
-/// A value for each hash that was asked for, with nulls beside.
+/// A value for each requested hash, with a bitmap of nulls.
 template <typename T>
 struct decoded {
   std::span<T> values;
@@ -108,8 +108,8 @@ struct decoded {
   }
 };
 
-/// The values of the hashes at their rows: inactive rows are null, and rows without value get `otherwise`. Where no row
-/// is null there is no bitmap, so that what takes the column does not look into one.
+/// Copies the values of the hashes to their rows: inactive rows are null, and rows without value get `otherwise`. If no
+/// row is null, there is no bitmap, so that readers of the column need not check one.
 template <typename T>
 auto spread(const asked_rows& of, const decoded<T>& from, const std::optional<T>& otherwise, braid::arena& memory)
     -> std::pair<std::span<const T>, bitmap> {
@@ -125,7 +125,7 @@ auto spread(const asked_rows& of, const decoded<T>& from, const std::optional<T>
   return {out.values, filled == out.values.size() ? bitmap() : bitmap(out.valid.data())};
 }
 
-/// `find(hash, what)` gives the text of a field, where there is one.
+/// `find(hash, what)` returns the text of a field, if there is one.
 template <typename T, typename Find>
 auto plain_column(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context) -> column {
   decoded<T> values(of.asked, context.memory);
@@ -172,7 +172,7 @@ auto vector_column(const wanted_feature& what, const asked_rows& of, const Find&
   return {.values = string_values{spans, words.finish(), what.dimensions}, .validity = validity};
 }
 
-/// The column that a field becomes. A text that is none of its type counts as missing; each hash counts it once.
+/// Converts a field to a column. A text that is not a value of its type counts as missing; each hash counts it once.
 template <typename Find>
 auto column_of(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context) -> column {
   switch (what.type) {

@@ -12,13 +12,13 @@
 
 namespace rankd::detail {
 
-/// Where scores go, and what stands for one that is no finite number.
+/// The column for scores, and the value that replaces a score that is not finite.
 struct score_column {
   std::uint32_t key_id = 0;
   std::optional<double> otherwise;
 };
 
-/// The ends of a range of scores; infinite where the plan says nothing of one.
+/// The ends of a range of scores; infinite if the plan does not set one.
 struct score_ends {
   option_value<double> min{-std::numeric_limits<double>::infinity()};
   option_value<double> max{std::numeric_limits<double>::infinity()};
@@ -28,7 +28,7 @@ struct score_ends {
 struct stored_ids {
   std::uint32_t endpoint = 0;
   bound_template keys;
-  named_read what;  ///< without keys, and what params of a request may give
+  named_read what;  ///< without keys and without values that params of a request may set
   option_value<std::int64_t> count = {};
   option_value<std::int64_t> offset{0};
   std::optional<score_ends> range = {};

@@ -10,7 +10,7 @@
 
 namespace rankd::detail {
 
-/// The leaves in which rows end up whose values lie from `values` on, one block behind the other.
+/// Finds the leaves of rows whose values begin at `values`, one block after the other.
 inline auto leaves_of(const tree_shape& tree, const tree_node* nodes, const double* values)
     -> std::array<std::uint32_t, rows_abreast> {
   std::array<std::uint32_t, rows_abreast> places;

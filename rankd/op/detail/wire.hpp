@@ -26,7 +26,7 @@ struct wire_field {
   }
 };
 
-/// Gives the fields of a message. Lifetime: the bytes outlive it and all fields.
+/// Returns the fields of a message. Lifetime: the bytes outlive it and all fields.
 class wire_reader {
  public:
   explicit wire_reader(std::string_view message) noexcept : rest_(message), size_(message.size()) {}
@@ -34,7 +34,7 @@ class wire_reader {
   /// The next field; nothing at the end, and from the first bytes on that are no field.
   auto next() noexcept -> std::optional<wire_field>;
 
-  /// What was wrong, as the end of a sentence: empty where all was read.
+  /// Returns a description of the damage, as the end of a sentence: empty if all was read.
   [[nodiscard]] auto damage() const -> std::string;
 
  private:
@@ -47,7 +47,7 @@ class wire_reader {
   bool damaged_ = false;
 };
 
-/// Appends the numbers of a repeated field, which may be packed. False where its bytes are no numbers.
+/// Appends the numbers of a repeated field, which may be packed. Returns false if its bytes are not numbers.
 auto append_floats(const wire_field& from, std::vector<double>& out) -> bool;
 auto append_doubles(const wire_field& from, std::vector<double>& out) -> bool;
 auto append_integers(const wire_field& from, std::vector<std::int64_t>& out) -> bool;

@@ -25,7 +25,7 @@ struct written_key {
         nulls(key.nullable ? null_rule::allowed : null_rule::refused) {}
 };
 
-/// Returns null_value or non_finite_value for the first active row whose value must not stand under the key.
+/// Returns null_value or non_finite_value for the first active row whose value is not allowed for the key.
 auto refused_value(const row_set& rows, const column& values, const written_key& key) -> std::optional<op_error>;
 
 }  // namespace rankd::detail

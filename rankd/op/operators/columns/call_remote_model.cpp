@@ -180,7 +180,7 @@ void report(const plan_param& param, std::string_view code, std::string message,
                 .source = {}});
 }
 
-/// The text of a param that stands in the path of a URL.
+/// Returns the text of a param that is part of the path of a URL.
 auto path_part(const plan_node& node, std::string_view name, braid::diagnostics& problems) -> std::string {
   const plan_param* const param = node.find_param(name);
   if (param == nullptr) return {};

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 5> transform_names{"bucket", "clip", "is_
 /// Rows that are not worth a part of their own.
 constexpr std::size_t min_part = 256;
 
-/// Where a column is made: for the active rows of a batch, in parts.
+/// The target of a new column: the active rows of a batch, in parts.
 struct canvas {
   row_set rows;
   std::size_t rows_of_part;
@@ -41,7 +41,7 @@ struct canvas {
         rows_of_part(std::max(context.rows_of_part, min_part)),
         memory(context.memory),
         params(context.params) {
-    // Where every row is active their order does not matter, and columns can be read straight through.
+    // If every row is active, their order does not matter, and columns can be read straight through.
     if (rows.size() == rows.table().size()) rows = row_set(rows.table());
   }
 
@@ -84,7 +84,7 @@ struct canvas {
 /// A float of a truth.
 constexpr auto as_float(bool holds) noexcept -> double { return holds ? 1.0 : 0.0; }
 
-/// A bitmap without any of so many bits.
+/// Returns a bitmap of this size with all bits clear.
 auto no_bits(std::size_t size, braid::arena& memory) -> bitmap {
   return bitmap(memory.filled(std::max(words_for(size), std::size_t{1}), std::uint64_t{0}).data());
 }
@@ -107,7 +107,7 @@ class ladder {
       const T step = steps_[count + (std::size_t{1} << bit) - 1];
       count += static_cast<std::size_t>(step <= value) << bit;
     }
-    return std::min(count, size_);  // what was added behind the last one does not count
+    return std::min(count, size_);  // the padding after the last step does not count
   }
 
   [[nodiscard]] auto bits() const noexcept -> unsigned { return bits_; }
@@ -118,7 +118,7 @@ class ladder {
   std::vector<T> steps_;  ///< as many as bits can distinguish
 };
 
-/// For each boundary the least int64 that is not less; boundaries above every int64 have none.
+/// Returns for each boundary the least int64 that is not less; boundaries above every int64 are left out.
 auto as_integers(std::span<const double> boundaries) -> std::vector<std::int64_t> {
   std::vector<std::int64_t> out;
   for (const double each : boundaries) {
@@ -319,7 +319,7 @@ constexpr std::array extract_shape{
                 .when = {.param = "transform", .values = of_one_hot}},
 };
 
-/// The types of which a transform takes keys.
+/// Returns the types of keys that a transform accepts.
 auto types_of(transform how) noexcept -> std::span<const std::string_view> {
   if (how == transform::is_null) return any_types;
   if (how == transform::one_hot) return listed_types;

@@ -34,7 +34,7 @@ struct jitter_params {
       for_each_draw(seed, context, [&](std::uint32_t position, std::uint64_t number) {
         const std::uint32_t row = rows.row(position);
         if (given->is_null(row)) return;
-        // In a statement of its own: one instruction for product and sum would round differently on some machines.
+        // In a separate statement: one instruction for product and sum would round differently on some machines.
         const double noise = most * between_ends(number);
         values[row] = value_of(*given, row) + noise;
         set_bit(valid.data(), row);

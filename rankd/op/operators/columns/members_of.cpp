@@ -18,7 +18,7 @@ namespace {
 /// The members that rows name for each key, in the order of the rows.
 struct asked_members {
   std::span<const std::span<const std::string_view>> of_key;
-  std::span<const std::uint32_t> places;  ///< for each row: its position among those of its key
+  std::span<const std::uint32_t> places;  ///< for each row: its position among the members of its key
 };
 
 struct members_params {
@@ -115,7 +115,7 @@ constexpr std::array members_shape{
     known_shape,
 };
 
-/// A score is to be had from a sorted set alone.
+/// Only a sorted set has scores.
 void check_out_key(const plan_param& param, const key_entry& key, bool is_sorted, braid::diagnostics& problems) {
   if (is_sorted || key.type == value_type::boolean) return;
   problems.add({.code = "wrong_key_type",

@@ -81,7 +81,7 @@ constexpr std::array vm_shape{
     param_shape{.name = "expr_id", .kind = param_kind::expr_id},
 };
 
-/// Adds what speaks against values of the expression under a key.
+/// Reports why values of the expression are not allowed under a key.
 void check_result(const key_entry& key, const plan_param& out_key, const plan_param& expr, const expr_program& program,
                   braid::diagnostics& problems) {
   const auto report = [&](std::string_view code, std::string_view gives, std::string_view hint) {

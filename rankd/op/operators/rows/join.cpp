@@ -33,14 +33,14 @@ struct added_column {
   scalar default_value;  ///< of `to_key`
 };
 
-/// The active rows of the first source and the rows from which they take their values.
+/// The active rows of the first source and the rows that provide their values.
 struct matched_rows {
   row_set left;
   row_set right;
   std::span<const std::uint32_t> partners;  ///< for each position of `left`
 };
 
-/// The values of an added column as they are taken over, one type for all of them.
+/// The values of an added column, one type for all of them.
 template <typename T>
 struct source_values {
   std::optional<std::span<const T>> given;  ///< of the other side, if it has the column

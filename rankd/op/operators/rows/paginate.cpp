@@ -1,5 +1,5 @@
-// rankd/op/operators/rows/paginate.cpp: the operator that gives one page of its rows: that at which the cursor of the
-// request stands.
+// rankd/op/operators/rows/paginate.cpp: the operator that returns one page of its rows: the page at the cursor of the
+// request.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/option_value.hpp>
 

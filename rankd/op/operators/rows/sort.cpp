@@ -29,7 +29,7 @@ struct sort_params {
   }
 };
 
-/// A sort of which a take behind it wants the first rows only.
+/// A sort with a take after it, which needs only the first rows.
 struct first_of_sort_params {
   sort_params by;
   option_value<std::int64_t> count;

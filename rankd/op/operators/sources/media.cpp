@@ -1,4 +1,4 @@
-// rankd/op/operators/sources/media.cpp: gives the ids of the media of its rows.
+// rankd/op/operators/sources/media.cpp: returns the ids of the media of its rows.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/id_list.hpp>
 

@@ -1,5 +1,4 @@
-// rankd/op/operators/sources/nearest.cpp: the operator that finds the vectors of a file that are nearest to those of
-// rows.
+// rankd/op/operators/sources/nearest.cpp: finds the vectors of a file that are nearest to the vectors of rows.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>

@@ -1,4 +1,4 @@
-// rankd/op/operators/sources/set.cpp: gives the ids of sets under keys of the project.
+// rankd/op/operators/sources/set.cpp: returns the ids of sets under keys of the project.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/stored_ids.hpp>

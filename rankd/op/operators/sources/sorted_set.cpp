@@ -1,4 +1,5 @@
-// rankd/op/operators/sources/sorted_set.cpp: gives the ids of sorted sets under keys of the project, with their scores.
+// rankd/op/operators/sources/sorted_set.cpp: returns the ids of sorted sets under keys of the project, with their
+// scores.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/key_types.hpp>

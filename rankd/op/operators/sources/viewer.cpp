@@ -1,4 +1,4 @@
-// rankd/op/operators/sources/viewer.cpp: gives one row, the user of the request.
+// rankd/op/operators/sources/viewer.cpp: returns one row, the user of the request.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/countries.hpp>
@@ -13,7 +13,7 @@
 namespace rankd::detail::viewer_op {
 namespace {
 
-/// The row of a user whose id is a text, which stands escaped in the key as in a key_template, with the country.
+/// Returns the row of a user whose id is a text, with the country. The id is escaped in the key as in a key_template.
 auto viewer_by_text(const std::string& id, batch row, store& from, std::uint32_t key, braid::arena& memory)
     -> braid::task<op_result<row_set>> {
   std::string name(user_prefix);

@@ -1,4 +1,4 @@
-// rankd/op/operators/testing/fixed_source.cpp: gives rows with known ids, for tests.
+// rankd/op/operators/testing/fixed_source.cpp: returns rows with known ids, for tests.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
 
