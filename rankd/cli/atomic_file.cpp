@@ -33,12 +33,12 @@ auto file_at(const fs::path& place) -> std::optional<status> {
   return found;
 }
 
-/// Returns the mode of what is replaced; but its owner may always write the part, or no process could go on with it.
+/// Returns the mode of the replaced file; but its owner may always write the part, or no process could continue it.
 auto mode_until_complete(const status& replaced) -> ::mode_t {
   return (replaced.st_mode & permissions) | S_IRUSR | S_IWUSR;
 }
 
-/// Opens and locks what has the name, whatever that is.
+/// Opens and locks the file with that name, whatever it is.
 auto open_and_lock(const fs::path& part, ::mode_t mode_if_new) -> braid::result<braid::descriptor> {
   for (;;) {
     constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -48,7 +48,7 @@ auto open_and_lock(const fs::path& part, ::mode_t mode_if_new) -> braid::result<
   }
 }
 
-/// Opens the part of a file, with what a process may have left in it that did not come to its end.
+/// Opens the part of a file, including the contents that an interrupted process may have left in it.
 auto open_part(const fs::path& part, const fs::path& place) -> braid::result<braid::descriptor> {
   const auto replaced = file_at(place);
   auto file = open_and_lock(part, replaced ? mode_until_complete(*replaced) : mode_of_new);

@@ -20,8 +20,8 @@ class atomic_file {
   static constexpr std::string_view default_suffix = ".unfinished";
 
   struct options {
-    std::string_view suffix = default_suffix;  ///< of the name of the part, behind the name of the file
-    /// The part outlives a file that was not finished, and begins with what an earlier process has left in it.
+    std::string_view suffix = default_suffix;  ///< of the name of the part, after the name of the file
+    /// The part outlives an unfinished file, and begins with the contents that an earlier process has left in it.
     bool keeps_part = false;
   };
 
@@ -37,22 +37,22 @@ class atomic_file {
         part_(std::exchange(other.part_, {})),
         keeps_part_(other.keeps_part_) {}
   auto operator=(atomic_file&&) -> atomic_file& = delete;
-  /// Deletes the part of a file that was not finished, unless it is to be kept.
+  /// Deletes the part of an unfinished file, unless it is kept.
   ~atomic_file();
 
   auto write(std::string_view bytes) -> braid::result<void>;
 
-  /// Returns the path of the part; empty for what is no regular file, and once the file has its name.
+  /// Returns the path of the part; empty if the target is not a regular file, and once the file has its name.
   [[nodiscard]] auto part() const noexcept -> const std::filesystem::path& { return part_; }
   /// Returns how many bytes the part has.
   [[nodiscard]] auto size() const -> braid::result<std::uint64_t>;
-  /// Keeps the first bytes of the part, and goes on behind them. A part that is emptied is made as private as a new
+  /// Keeps the first bytes of the part, and continues after them. A part that is emptied is made as private as a new
   /// one.
   auto keep_first(std::uint64_t bytes) -> braid::result<void>;
-  /// Makes sure that what was written is on the disk.
+  /// Flushes the written bytes to the disk.
   auto sync() -> braid::result<void>;
 
-  /// Makes sure that everything is on the disk, and gives the file its name. It takes over the mode of the file that it
+  /// Flushes everything to the disk, and renames the part to the file. The file gets the mode of the file that it
   /// replaces, and if the system allows it, owner and group. Nothing may be written afterwards.
   auto finish() -> braid::result<void>;
 

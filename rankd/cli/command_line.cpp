@@ -64,7 +64,7 @@ void add_store(CLI::App& command, std::string& store) {
       ->type_name("URL");
 }
 
-/// Ids are whole numbers, or any texts in a project that says so.
+/// Ids are integers, or any texts in a project whose ids are texts.
 void check_why(const rankd::rank_options& options) {
   const auto check = whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   for (std::string id : options.why)

@@ -7,7 +7,7 @@
 
 namespace rankd {
 
-/// Returns one printable line for each difference, each with its end: what `rankd diff` and `dslc diff` print.
+/// Returns one printable line for each difference, each with its end: the output of `rankd diff` and `dslc diff`.
 [[nodiscard]] auto diff_lines(const plan_comparison& found) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/workspace.cpp: finding and opening what a command works on.
+// rankd/cli/workspace.cpp: finds and opens the project and stores of a command.
 #include <rankd/cli/workspace.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -69,7 +69,7 @@ auto bound_to(const workspace& in, braid::checked<plan> loaded, const fs::path& 
   return bound;
 }
 
-/// The plan that stands in for another one.
+/// Loads the plan that replaces another one.
 auto load_substitute(const workspace& in, std::string_view name) -> braid::checked<std::shared_ptr<const bound_plan>> {
   const auto file = artifact_of(in.where, name);
   if (!file) return nullptr;

@@ -18,7 +18,7 @@
 
 namespace rankd {
 
-/// A project and what it declares.
+/// A project and its declarations.
 struct workspace {
   project where;
   registries declared;
@@ -29,10 +29,10 @@ struct workspace {
   /// loads, and its experiments.
   static auto open(const std::filesystem::path& folder) -> braid::checked<workspace>;
 
-  /// Loads and binds one plan, given by name or by file. Errors: unknown_plan; all that is wrong with it.
+  /// Loads and binds one plan by its name or file. Errors: unknown_plan; every error in it.
   [[nodiscard]] auto load_plan_of(std::string_view name_or_file) const -> braid::checked<bound_plan>;
 
-  /// The same of a file that may have any name and lie anywhere: no index is asked. Errors: all that is wrong with it.
+  /// Does the same for a file that may have any name and be in any folder: no index is read. Errors: every error in it.
   [[nodiscard]] auto load_plan_file(const std::filesystem::path& file) const -> braid::checked<bound_plan>;
 
   /// The folder of the first endpoint whose resolver is the embedded store. Errors: no_embedded_store.
@@ -42,7 +42,7 @@ struct workspace {
 /// The folder that `url` names, as PATH or lmdb:PATH. Errors: store_unsupported.
 auto parse_store_url(std::string_view url) -> braid::checked<std::filesystem::path>;
 
-/// The same; with an empty `url`, the embedded store of the project, which is opened as `workspace::open` does.
+/// Returns the same; with an empty `url`, the embedded store of the project, which is opened as `workspace::open` does.
 /// Errors: those of both.
 auto store_folder(const std::filesystem::path& project, std::string_view url) -> braid::checked<std::filesystem::path>;
 
@@ -53,16 +53,16 @@ struct open_stores {
   [[nodiscard]] auto pointers() const -> std::vector<store*>;
 };
 
-/// Opens all stores; an embedded one that does not exist yet is filled from the project's data first, with progress on
-/// standard error. Redis servers are not asked yet.
+/// Opens all stores; an embedded store that does not exist yet is filled from the project's data first, with progress
+/// on standard error. Redis servers are not asked yet.
 auto open_all_stores(const workspace& in, server_messages words = server_messages::shown)
     -> braid::checked<open_stores>;
 
 /// Returns whether the plan, or a plan that may answer in its place, names the endpoint.
 auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool;
 
-/// Opens the stores that these plans, and those that stand in for them, read; the others are null. So a plan that reads
-/// no store runs in a project whose store is missing.
+/// Opens the stores that these plans and their fallback plans read; the others are null. So a plan that reads no store
+/// runs in a project whose store is missing.
 auto open_stores_of(const workspace& in, std::span<const bound_plan* const> plans) -> braid::checked<open_stores>;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/checks/checkup.hpp: the questions of rankd doctor, each with an answer and what to do about it.
+// rankd/cli/checks/checkup.hpp: the checks of rankd doctor, each with a finding and advice.
 #pragma once
 
 #include <rankd/cli/workspace.hpp>
@@ -65,7 +65,7 @@ auto check_project(const std::filesystem::path& folder, checkup& into) -> std::o
 /// counters.toml, if there is one, every artifact, and the index.
 void check_plans(const workspace& in, checkup& into);
 
-/// Every endpoint: an embedded store is opened and read, a server is greeted. Blocks: at most some seconds for each.
+/// Checks every endpoint: opens and reads an embedded store, greets a server. Blocks: at most some seconds for each.
 void check_stores(const workspace& in, checkup& into);
 
 /// Checks the limits of this process, the features of the kernel, and the clock. `root` replaces `/`.

@@ -1,4 +1,4 @@
-// rankd/cli/checks/data_check.hpp: data held against what the plans of a project read.
+// rankd/cli/checks/data_check.hpp: compares data with the columns that the plans of a project read.
 #pragma once
 
 #include <rankd/cli/workspace.hpp>
@@ -12,13 +12,12 @@
 namespace rankd {
 
 struct data_check_options {
-  std::span<const std::filesystem::path> files = {};  ///< that records are loaded from; empty: they lie in a store
+  std::span<const std::filesystem::path> files = {};  ///< that records are loaded from; empty: they are in a store
   std::span<const std::string> endpoints = {};        ///< whose nodes count; empty: all endpoints
 };
 
-/// The columns that the plans of a project read, but for those that counters.toml has the server write. Plans that are
-/// wrong are left out.
-/// Threads: one. Lifetime: the workspace, and what the options name, outlive it.
+/// The columns that the plans of a project read, except columns that the server writes by counters.toml. Invalid plans
+/// are left out. Threads: one. Lifetime: the workspace, and everything that the options name, outlive it.
 class data_check {
  public:
   /// Blocks: on the disk. It reads artifacts, and no models.

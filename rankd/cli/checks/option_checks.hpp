@@ -8,8 +8,8 @@
 
 namespace rankd {
 
-/// Digits of ten, from `min_value` to `max_value`. CLI11 by itself takes 010 for eight, and the largest number for a
-/// larger one.
+/// Accepts decimal digits, from `min_value` to `max_value`. CLI11 by itself reads 010 as eight, and the largest number
+/// in place of a larger one.
 [[nodiscard]] auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Validator;
 
 /// A number from `min_value` to `max_value`, with a fraction or without.
@@ -23,7 +23,7 @@ namespace rankd {
 /// Checks the name of a host without a port, or `*`.
 [[nodiscard]] auto check_host_name(const std::string& text) -> std::string;
 
-/// A server, and nothing behind it: http://HOST:PORT.
+/// Accepts a server without a path: http://HOST:PORT.
 [[nodiscard]] auto check_server_url(const std::string& text) -> std::string;
 
 /// A collector of spans: a server, or an endpoint of one.

@@ -44,7 +44,7 @@ auto data_is_younger(const fs::path& data, const fs::path& folder) -> bool {
   return false;
 }
 
-/// Reads the first records, and says how many there are in all.
+/// Reads the first records, and returns how many there are in all.
 auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::uint64_t, std::size_t>> {
   constexpr std::size_t enough = 1000;
   const auto snapshot = opened.take_snapshot();
@@ -72,7 +72,7 @@ void check_columns(const endpoint_entry& endpoint, const workspace& in, const em
   const std::array endpoints{endpoint.endpoint_id};
   data_check check(in, {.endpoints = endpoints});
   const auto snapshot = opened.take_snapshot();
-  if (!snapshot || !check.columns().read(*snapshot, enough)) return;  // what cannot be read was found before
+  if (!snapshot || !check.columns().read(*snapshot, enough)) return;  // unreadable records were found before
   const std::string area = area_of(endpoint);
   into.warn(area, check.columns().missing_records(), "correct the data, or the plan");
   into.warn(area, check.columns().missing_columns(), "correct the data, or the name of the key in keys.toml");

@@ -58,7 +58,7 @@ class plan_cache {
   }
 
  private:
-  /// The same requests are to give the same answers.
+  /// The same requests must have the same answers.
   [[nodiscard]] auto load(std::string_view name) const -> braid::checked<bound_plan> {
     auto plan = in_->load_plan_of(name);
     if (!plan || fallbacks_ == time_fallbacks::allowed || !depends_on_time(*plan)) return plan;
@@ -73,7 +73,7 @@ class plan_cache {
   std::map<std::string, braid::checked<bound_plan>, std::less<>> plans_;
 };
 
-/// The part of a file of requests that is to be answered.
+/// The part of a file of requests that must be answered.
 struct request_range {
   line_position begin;
   std::uint64_t end = UINT64_MAX;  ///< lines that begin here or later belong to others
@@ -153,7 +153,7 @@ auto made_from(const batch_command_options& options, const workspace& in, const 
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
     if (!is_store(endpoint) || (plan != nullptr && !reads_endpoint(*plan, endpoint))) continue;
     const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
-    if (embedded == nullptr) {  // what a server holds is unknown
+    if (embedded == nullptr) {  // the contents of a server are unknown
       const auto* const server = std::get_if<static_resolver>(&endpoint.resolver);
       if (server != nullptr) stores.push_back({endpoint.endpoint_id, server->host, server->port});
       if (server != nullptr) continue;
@@ -254,7 +254,7 @@ class batch_job {
   line_reader requests_;
   batch_runner* runner_;
   batch_output* answers_;
-  std::deque<line_position> ends_;  ///< behind each piece that was submitted and not written
+  std::deque<line_position> ends_;  ///< after each piece that was submitted and not written
   std::uint64_t end_ = 0;           ///< of the part, if it is known
   bool at_end_ = false;
 };

@@ -50,7 +50,7 @@ auto requests_from(const std::filesystem::path& file) -> braid::checked<std::vec
   return lines;
 }
 
-/// Where no requests are given, and there is no store to make them from.
+/// Returns the error if no requests are given, and there is no store to make them from.
 auto no_users(const braid::diagnostics& why) -> std::unexpected<braid::diagnostics> {
   return refused("no_requests",
                  "without requests, users are taken from the project's embedded store; " + why.front().message,
@@ -110,7 +110,7 @@ struct named_part {
 constexpr std::array parts{named_part{"p50", 0.5}, named_part{"p90", 0.9}, named_part{"p99", 0.99},
                            named_part{"p999", 0.999}, named_part{"max", 1}};
 
-/// In a line, and not all of what may be long.
+/// Returns one line, without parts that may be long.
 auto failure_text(const measured& of) -> std::string {
   constexpr std::size_t enough = 400;
   std::string_view text = of.seen.first_failure;
@@ -183,7 +183,7 @@ struct named_latencies {
   std::string_view name;
   latencies open_load_result::* all;
 };
-/// From the time that was due, but for `refusal`: from when the client sent it; `late` is how late that was.
+/// Measured from the time that was due, but `refusal` from when the client sent it; `late` is how late that was.
 constexpr std::array rate_latencies{
     named_latencies{"good", &open_load_result::good}, named_latencies{"refused", &open_load_result::refused},
     named_latencies{"refusal", &open_load_result::refusals}, named_latencies{"late", &open_load_result::lateness}};
@@ -334,7 +334,7 @@ void print_all(const bench_options& options, const std::vector<Measured>& all) {
     print_table(all);
 }
 
-/// Refusals are no failures: they are what is looked for.
+/// Refusals are not failures: the benchmark looks for them.
 auto bench_rates(const bench_options& options, const workspace& in) -> exit_status {
   const auto all = measure_rates(options, in);
   if (!all) return report(all.error(), options.form);

@@ -1,4 +1,4 @@
-// rankd/cli/commands/commands.hpp: what each subcommand takes, and the functions that carry them out.
+// rankd/cli/commands/commands.hpp: the options of each subcommand, and the functions that run them.
 #pragma once
 
 #include <rankd/cli/output/batch_output.hpp>
@@ -110,10 +110,10 @@ struct serve_command_options : project_options {
   std::filesystem::path record;               ///< of traffic; empty: traffic is not recorded
   double record_share = 1;                    ///< of the requests
   std::uint64_t record_max_mib = 1024;        ///< of that file
-  std::optional<std::uint64_t> cache_mib;     ///< in place of what rankd.toml says
-  std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops
+  std::optional<std::uint64_t> cache_mib;     ///< overrides rankd.toml
+  std::chrono::milliseconds grace{10'000};    ///< for received requests, once it stops
   std::uint64_t scrub_mib_per_second = 16;    ///< how fast embedded stores are read again; 0: never
-  std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: what BRAID_STALL says
+  std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: the value of BRAID_STALL
   std::chrono::milliseconds trace_slow{0};    ///< requests as slow as this ask for a file of the last seconds; 0: off
   std::chrono::milliseconds announcement{0};  ///< between saying that it stops and taking no more connections
   std::string page_token = {};                ///< of the only client, in a studio; empty: no studio
@@ -125,7 +125,7 @@ struct load_command_options : project_options {
   std::vector<std::filesystem::path> data;  ///< files, or folders of *.ndjson; empty: the project's data folder
   std::string store;     ///< a folder, as path or lmdb:PATH, or redis://… or redis-cluster://…; empty: the project's
                          ///< embedded store
-  bool replace = false;  ///< forget what the store had; embedded stores only
+  bool replace = false;  ///< delete the earlier contents; embedded stores only
   bool strict = false;   ///< warnings are errors
 };
 
@@ -158,7 +158,7 @@ struct diff_options : list_options {
   std::string after;
   std::vector<std::filesystem::path> traffic;  ///< recorded; empty: only the plans are compared
   std::string recorded_plan;                   ///< whose requests are run; empty: the plan called as the first one
-  bool is_live = false;                        ///< the stores are asked for what the record does not hold
+  bool is_live = false;                        ///< the stores are asked for data that is not recorded
   std::size_t depth = 10;                      ///< of the overlap
   std::size_t max_changed = 20;                ///< requests that are shown
   unsigned workers = 0;                        ///< 0: as many as the machine grants

@@ -1,5 +1,5 @@
-// rankd/cli/commands/diff_command.cpp: rankd diff: the structural difference of two plans, what follows from it, and
-// how their answers differ.
+// rankd/cli/commands/diff_command.cpp: rankd diff: the structural difference of two plans, its consequences, and how
+// their answers differ.
 #include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>

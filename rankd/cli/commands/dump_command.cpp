@@ -1,4 +1,4 @@
-// rankd/cli/commands/dump_command.cpp: rankd dump: what a store holds, as the data that would fill it.
+// rankd/cli/commands/dump_command.cpp: rankd dump: the contents of a store, as the data that would fill it.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/atomic_file.hpp>

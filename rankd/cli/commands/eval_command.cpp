@@ -35,7 +35,7 @@
 namespace rankd {
 namespace {
 
-/// One line of the file: a request, and what is known of ids for it.
+/// One line of the file: a request, and judgements of ids for it.
 struct judged_request {
   rank_request request;
   judgements judged;
@@ -59,7 +59,7 @@ auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics&
   judgements out;
   const nlohmann::json* relevance = line.object("relevance", presence::required);
   if (relevance == nullptr) return out;
-  constexpr double max_relevance = 1000;  // of which 2^relevance is still a number
+  constexpr double max_relevance = 1000;  // for which 2^relevance is still a number
   for (const auto& [text, value] : relevance->items()) {
     const std::string pointer = braid::json_pointer(line.pointer_of("relevance"), text);
     const auto id = parse_id(text, id_type);

@@ -1,4 +1,4 @@
-// rankd/cli/commands/events_command.cpp: rankd events join: what was shown, and what came of it, as training data.
+// rankd/cli/commands/events_command.cpp: rankd events join: shown rows and their events, as training data.
 #include <rankd/cli/commands/events_command.hpp>
 
 #include <rankd/cli/checks/option_checks.hpp>
@@ -89,14 +89,14 @@ auto is_number(std::string_view text) -> bool {
   return error == std::errc() && end == text.data() + text.size() && has_digit;
 }
 
-/// Whether a spreadsheet may take a text for a formula: it runs what others have written. A text that begins with the
-/// mark itself gets another one, so that the text is as it was once the first mark of each cell is taken away.
+/// Whether a spreadsheet may interpret a text as a formula: it would run what others have written. A text that begins
+/// with the mark itself gets another one, so that removing the first mark of each cell restores the text.
 auto wants_mark(std::string_view text) -> bool {
   return !text.empty() && std::string_view("=+-@\t\r'").contains(text.front()) && !is_number(text);
 }
 
-/// Appends a cell with the comma behind it, so that an empty cell has one wherever it stands. An empty text has quotes:
-/// a cell without any is a null.
+/// Appends a cell with a comma after it, so that an empty cell has one in any position. An empty text has quotes: a
+/// cell without quotes is a null.
 void append_cell(std::string& out, const std::string& text) {
   constexpr std::string_view mark = "'";
   const std::string_view before = wants_mark(text) ? mark : std::string_view();
@@ -120,7 +120,7 @@ void append_value_cell(std::string& out, const json& value) {
     append_cell(out, text_of(value));
 }
 
-/// Behind the last cell of a row.
+/// Called after the last cell of a row.
 void end_row(std::string& out) { out.back() = '\n'; }
 
 /// A row that was shown, as events name it.

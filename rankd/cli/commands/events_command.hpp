@@ -27,7 +27,7 @@ struct join_counts {
   std::uint64_t answers = 0;
   std::uint64_t rows = 0;
   std::uint64_t events = 0;   ///< each once
-  std::uint64_t matched = 0;  ///< of these, those that belong to a row
+  std::uint64_t matched = 0;  ///< of these, the events that belong to a row
   std::uint64_t broken = 0;   ///< skipped lines: no such record, or a wrong checksum
 };
 

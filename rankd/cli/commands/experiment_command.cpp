@@ -1,5 +1,4 @@
-// rankd/cli/commands/experiment_command.cpp: rankd experiment: what is wrong with experiments, and how they split
-// units.
+// rankd/cli/commands/experiment_command.cpp: rankd experiment: errors in experiments, and how they split units.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/experiments/experiment_split.hpp>
 #include <rankd/cli/output/report.hpp>

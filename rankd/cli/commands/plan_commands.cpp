@@ -1,4 +1,4 @@
-// rankd/cli/commands/plan_commands.cpp: rankd validate, plans and ops: what is known of plans and operators.
+// rankd/cli/commands/plan_commands.cpp: rankd validate, plans and ops: lists and checks plans and operators.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/output/plan_graph_text.hpp>
 #include <rankd/cli/output/printable.hpp>
@@ -62,7 +62,7 @@ auto names_of(const std::vector<artifact>& artifacts) -> std::vector<std::string
   return names;
 }
 
-/// The plans of a project that can be run, and what is wrong with the others and with the index.
+/// The plans of a project that can be run, and the errors of the others and of the index.
 struct plan_list {
   std::vector<bound_plan> right;
   braid::diagnostics problems;
@@ -108,7 +108,7 @@ auto plans_table(const std::vector<bound_plan>& plans) -> std::string {
   return table.to_text();
 }
 
-/// Whether every node gives it, whatever its other params are.
+/// Whether every node has it, whatever its other params are.
 auto is_always_there(const param_shape& param) -> bool {
   return param.need == presence::required && param.when.param.empty();
 }

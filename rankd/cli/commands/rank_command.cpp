@@ -45,7 +45,7 @@ auto read_standard_input() -> braid::checked<std::string> {
   }
 }
 
-/// The text that --request gives or names.
+/// Returns the text of --request, or of the file that it names.
 auto text_of(const std::string& request) -> braid::checked<std::string> {
   if (!request.empty() && request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
   auto text = request.empty() ? read_standard_input() : read_text_file(request);
@@ -108,7 +108,7 @@ void print_explanation(const explanation& what, explain_mode asked) {
   if (!what.ids.empty()) print("\n" + fates_text(what));
 }
 
-/// Appends a diagnostic for what is no id.
+/// Appends a diagnostic for each text that is not an id.
 auto ask_for_explanation(const rank_options& options, value_type id_type, rank_request& request) -> braid::diagnostics {
   braid::diagnostics problems;
   if (options.form == output_form::people || options.explain == explain_mode::on) request.explain = explain_mode::on;
@@ -123,7 +123,7 @@ auto ask_for_explanation(const rank_options& options, value_type id_type, rank_r
   return problems;
 }
 
-/// Adds what --capture names. Appends a diagnostic for what is wrong.
+/// Adds the nodes and keys that --capture names. Appends a diagnostic for each error.
 auto ask_for_rows(const rank_options& options, const registries& declared, rank_request& request)
     -> braid::diagnostics {
   braid::diagnostics problems;

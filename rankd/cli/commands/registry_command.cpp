@@ -1,4 +1,4 @@
-// rankd/cli/commands/registry_command.cpp: rankd registry: what is declared, and its digests.
+// rankd/cli/commands/registry_command.cpp: rankd registry: the declarations and their digests.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/table.hpp>
@@ -22,7 +22,7 @@ namespace {
 using ordered = nlohmann::ordered_json;
 using align = text_table::align;
 
-// For programs: the fields of the files, in one order, with nothing left out.
+// Output for programs: the fields of the files, in one order, with nothing left out.
 
 auto to_json(const scalar& value) -> ordered {
   return std::visit(
@@ -119,7 +119,7 @@ auto rows_json(std::span<const Entry> entries) -> ordered {
   return rows;
 }
 
-// For people: one table for each registry.
+// Output for people: one table for each registry.
 
 auto text_cell(std::string_view text) -> std::string { return std::string(text.empty() ? nothing : text); }
 auto value_cell(const scalar& value) -> std::string { return is_null(value) ? text_cell("") : to_json(value).dump(); }
@@ -254,7 +254,7 @@ auto experiments_table(const experiment_set& all) -> text_table {
   return table;
 }
 
-/// A project without such a file shows nothing of them, unless it is asked for.
+/// A project without such a file shows no experiments, unless they are asked for.
 auto shows_experiments(const workspace& in, std::string_view wanted) -> bool {
   return wanted == "experiments" || (wanted.empty() && !in.experiments.digest().empty());
 }

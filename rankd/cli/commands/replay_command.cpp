@@ -1,4 +1,4 @@
-// rankd/cli/commands/replay_command.cpp: rankd replay: recorded requests, answered again from what they read then.
+// rankd/cli/commands/replay_command.cpp: rankd replay: recorded requests, answered again from their recorded reads.
 #include <rankd/cli/commands/replay_command.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
@@ -190,7 +190,7 @@ auto artifacts_in(const std::vector<std::filesystem::path>& given)
   return out;
 }
 
-/// On standard error, since what was read is right all the same.
+/// Prints to standard error, since the records before are valid all the same.
 void note_end(const replay_options& options, const traffic_reader& from) {
   if (from.how_it_ends() == traffic_reader::end::whole) return;
   const bool is_torn = from.how_it_ends() == traffic_reader::end::torn;

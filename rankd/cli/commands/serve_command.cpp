@@ -48,7 +48,7 @@
 namespace rankd {
 namespace {
 
-/// Where lines go.
+/// The files that lines are written to.
 struct outputs {
   std::unique_ptr<line_file> log;
   std::unique_ptr<line_file> audit;
@@ -84,7 +84,7 @@ struct outputs {
     return made;
   }
 
-  /// Says in the log which file could not be reopened, and when it was. Lifetime: the files outlive the log.
+  /// Logs which file could not be reopened, and when it was. Lifetime: the files outlive the log.
   void report_to(const serve_log& to) const {
     const auto listen = [&to](auto& file, std::string_view name) {
       if (file == nullptr) return;
@@ -149,7 +149,7 @@ struct event_takers {
   std::unique_ptr<embedded_counters> embedded;
   std::unique_ptr<event_log> log;  // writes to the counters
 
-  /// Lays counters over the embedded stores that have some, before these are given to others.
+  /// Overlays the embedded stores that have counters, before others use these stores.
   static auto open(const serve_command_options& options, const workspace& in, const serve_log& log, open_stores& over)
       -> braid::checked<std::unique_ptr<event_takers>> {
     auto made = std::make_unique<event_takers>();
@@ -196,7 +196,7 @@ struct event_takers {
   }
 };
 
-/// After a start that failed: the file has no request, and would stand in the way of the next start.
+/// Called after a failed start: the file has no request, and would block the next start.
 void remove_record(const serve_command_options& options) {
   std::error_code ignored;
   if (!options.record.empty()) std::filesystem::remove(options.record, ignored);
@@ -276,7 +276,7 @@ void read_anew(plan_changes& changes, const workspace& in, recording recorded) {
   });
 }
 
-/// With the tokens and the certificate that the files have.
+/// Returns the options with the tokens and the certificate that the files have now.
 auto server_options_of(const serve_command_options& options) -> braid::checked<serve_options> {
   serve_options server_options = options.server;
   server_options.stall_limit = options.stall_limit;
@@ -426,7 +426,7 @@ class service {
     return {};
   }
 
-  /// Fills in what the server needs of all that is open.
+  /// Sets the parts that the server needs from everything that is open.
   void give_parts() {
     context_.declared = &in_->declared;
     context_.stores = stores_->pointers();
@@ -477,7 +477,7 @@ class service {
 
   void reload() {
     files_.reopen();
-    static_cast<void>(changes_->reload());  // which reports what is wrong
+    static_cast<void>(changes_->reload());  // which reports its errors
   }
 
   auto obey() -> braid::task<void> {

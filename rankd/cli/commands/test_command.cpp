@@ -77,7 +77,7 @@ auto load_tested(const workspace& in, const artifact& file, const std::string& o
   std::erase_if(tests->tests, [&](const plan_test& each) { return each.name.find(only) == std::string::npos; });
   auto plan = in.load_plan_of(tests->plan);
   if (!plan) {
-    plan.error().set_source(file.file.string());  // of a plan that is gone nothing else says whose tests these are
+    plan.error().set_source(file.file.string());  // if a plan is gone, nothing else says whose tests these are
     return std::unexpected(std::move(plan.error()));
   }
   return tested_plan{std::move(*plan), std::move(*tests)};

@@ -1,5 +1,4 @@
-// rankd/cli/commands/vectors_command.cpp: from lines of NDJSON to a file of vectors, and what such a file says of
-// itself.
+// rankd/cli/commands/vectors_command.cpp: builds a file of vectors from lines of NDJSON, and describes such a file.
 #include <rankd/cli/commands/vectors_command.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
@@ -109,7 +108,7 @@ struct search_totals {
   std::vector<std::chrono::steady_clock::duration> times;
   std::uint64_t looked_at = 0;
   std::uint64_t found = 0;
-  std::uint64_t nearest = 0;  ///< of those that an exact search finds
+  std::uint64_t nearest = 0;  ///< of the vectors that an exact search finds
 };
 
 auto line_of(std::int64_t id, const std::vector<neighbour>& all) -> std::string {

@@ -23,7 +23,7 @@ struct vectors_build_options {
   std::int64_t seed = 1;
 };
 
-/// Reads vectors and writes a file of them, which replaces what was there in one step.
+/// Reads vectors and writes a file of them, which replaces an earlier file in one step.
 auto vectors_build_command(const vectors_build_options& options) -> exit_status;
 
 struct vectors_show_options {
@@ -31,7 +31,7 @@ struct vectors_show_options {
   output_form form = output_form::people;
 };
 
-/// Holds a file against its checksums, and prints what is in it.
+/// Compares a file with its checksums, and prints its contents.
 auto vectors_show_command(const vectors_show_options& options) -> exit_status;
 
 struct vectors_search_options {

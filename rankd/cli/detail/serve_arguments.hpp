@@ -14,7 +14,7 @@ namespace rankd::detail {
 /// Adds `serve`; if it is given, its work is stored in `chosen`.
 void add_serve(CLI::App& app, std::function<exit_status()>& chosen);
 
-/// The same of `studio`.
+/// Does the same for `studio`.
 void add_studio(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd::detail

@@ -1,5 +1,5 @@
-// rankd/cli/experiments/experiment_split.hpp: how many of a row of ids fall into each arm, and whether that is what
-// shares promise.
+// rankd/cli/experiments/experiment_split.hpp: counts how many ids fall into each arm, and compares that with the
+// shares.
 #pragma once
 
 #include <rankd/registry/experiments.hpp>
@@ -22,7 +22,7 @@ struct split_test {
   [[nodiscard]] auto is_fair() const noexcept -> bool { return p_value >= suspect; }
 };
 
-/// The test of `counts`, whose shares of `total` are expected to be these. A share of 0 or 1 says nothing.
+/// Tests `counts`, whose shares of `total` are expected to be these. A share of 0 or 1 says nothing.
 [[nodiscard]] auto test_split(const std::vector<std::uint64_t>& counts, const std::vector<double>& shares,
                               std::uint64_t total) -> split_test;
 

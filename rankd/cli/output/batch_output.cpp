@@ -44,7 +44,7 @@ auto parse_state(std::string_view text) -> std::optional<saved_state> {
   }
 }
 
-/// The names of what differs between two objects.
+/// Returns the names of the members that differ between two objects.
 auto differences(const json& before, const json& now) -> std::string {
   std::string names;
   for (const auto& [name, value] : now.items()) {
@@ -62,7 +62,7 @@ auto batch_output::open(fs::path out, const json& made_from, unfinished earlier)
   if (fs::is_directory(out, error)) return refused("output_unwritable", "this is a folder", "name a file in it", out);
   const bool is_device = fs::exists(out, error) && !fs::is_regular_file(out, error);
   const fs::path part = out.string() + std::string(part_suffix);
-  // A state alone is what a batch leaves that died between its last two steps.
+  // A state without a part is left by a batch that died between its last two steps.
   if (!fs::exists(part, error)) earlier = unfinished::restart;
   auto file = atomic_file::create(out, {.suffix = part_suffix, .keeps_part = true});
   if (!file && file.error() == std::errc::operation_would_block)

@@ -17,7 +17,7 @@
 
 namespace rankd {
 
-/// How far a batch has come.
+/// The progress of a batch.
 struct batch_progress {
   line_position read;          ///< the requests before it are answered
   std::uint64_t answered = 0;  ///< lines that were written for them
@@ -37,8 +37,8 @@ enum class unfinished : std::uint8_t {
 /// Threads: one. Blocks: on the disk.
 class batch_output {
  public:
-  /// `made_from` is an object of whatever the answers depend on, by names that people understand. A link is followed;
-  /// what is no regular file is written as it is, and cannot be resumed.
+  /// `made_from` is an object of everything that the answers depend on, by names that people understand. A link is
+  /// followed; if the target is not a regular file, it is written directly, and cannot be resumed.
   /// Errors: output_unwritable, output_busy (another process writes it), batch_unfinished (with unfinished::refuse),
   /// resume_mismatch (what changed is named), resume_corrupt.
   static auto open(std::filesystem::path out, const nlohmann::json& made_from, unfinished earlier)
@@ -49,11 +49,11 @@ class batch_output {
   /// Returns where to begin: not at 0 if an earlier batch is continued.
   [[nodiscard]] auto progress() const noexcept -> const batch_progress& { return progress_; }
 
-  /// Appends lines, and from time to time makes sure that they are on the disk. `now` is how far the batch has come
-  /// with them. Errors: output_unwritable; what was safe before stays so.
+  /// Appends lines, and from time to time flushes them to the disk. `now` is the progress of the batch including them.
+  /// Errors: output_unwritable; lines that were safe before stay so.
   auto write(std::string_view lines, const batch_progress& now) -> braid::checked<void>;
 
-  /// Gives the file its name, and the mode of what it replaces. Errors: output_unwritable.
+  /// Renames the part to the file, with the mode of the file that it replaces. Errors: output_unwritable.
   auto finish() -> braid::checked<void>;
 
  private:

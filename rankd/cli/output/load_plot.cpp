@@ -16,7 +16,7 @@ namespace {
 struct sheet {
   static constexpr double width = 720;
   static constexpr double left = 80;
-  static constexpr double right = 640;  // names of the lines stand behind it
+  static constexpr double right = 640;  // the names of the lines are to the right of it
   static constexpr double panel = 200;
   static constexpr double gap = 60;
   static constexpr double top = 50;
@@ -99,7 +99,7 @@ class drawing {
   std::string out_;
 };
 
-/// Where the column of a number of clients stands.
+/// Returns the position of the column for a number of clients.
 auto column_at(const load_plot& plot, std::size_t index) -> double {
   if (plot.points.size() == 1) return (sheet::left + sheet::right) / 2;
   return sheet::left + 20 +

@@ -20,8 +20,8 @@ struct load_plot {
   std::vector<load_point> points;  ///< at least one, each with a latency for each name
 };
 
-/// An SVG document: above, requests per second from zero; below, latencies on a logarithmic scale; each number of
-/// clients has a column of the same width. Needs no font but the viewer's own, and no script. The same plot gives the
+/// Returns an SVG document: above, requests per second from zero; below, latencies on a logarithmic scale; each number
+/// of clients has a column of the same width. It needs only the viewer's own font, and no script. The same plot has the
 /// same bytes.
 auto to_svg(const load_plot& plot) -> std::string;
 

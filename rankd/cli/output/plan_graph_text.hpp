@@ -7,7 +7,7 @@
 
 namespace rankd {
 
-/// For a terminal. Text of the plan's author is escaped, as by `printable`.
+/// Returns text for a terminal. Text of the plan's author is escaped, as by `printable`.
 [[nodiscard]] auto graph_tables(const plan_graph& graph) -> std::string;
 
 /// Returns a digraph in the language of Graphviz, or a flowchart in that of Mermaid. Outputs have a second border; an

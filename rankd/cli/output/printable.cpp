@@ -16,7 +16,7 @@ struct character_range {
   char32_t last;
 };
 
-/// Line separators, marks of direction, and others that show as nothing and change what is around them.
+/// Line separators, marks of direction, and other invisible characters that change the text around them.
 constexpr std::array<character_range, 5> steering{
     {{0x061C, 0x061C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}}};
 

@@ -12,8 +12,8 @@
 
 namespace rankd {
 
-/// Diagnostics for people on standard error, one a line; for programs as an error response on standard output, with
-/// the request's id if there is one. Gives exit_status::failed.
+/// Prints diagnostics for people on standard error, one a line; for programs as an error response on standard output,
+/// with the request's id if there is one. Returns exit_status::failed.
 auto report(const braid::diagnostics& problems, output_form form = output_form::people,
             std::string_view request_id = {}) -> exit_status;
 

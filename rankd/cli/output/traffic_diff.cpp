@@ -1,4 +1,4 @@
-// rankd/cli/output/traffic_diff.cpp: records read, two plans run, and what differs for people and programs.
+// rankd/cli/output/traffic_diff.cpp: reads records, runs two plans, and prints the differences for people and programs.
 #include <rankd/cli/output/traffic_diff.hpp>
 
 #include <rankd/cli/output/printable.hpp>
@@ -86,7 +86,7 @@ auto for_people(const traffic_findings& of, bool is_live) -> std::string {
   return out;
 }
 
-/// On standard error, since what was read is right all the same.
+/// Prints to standard error, since the records before are valid all the same.
 void note_end(const read_record& of) {
   if (of.end == traffic_reader::end::whole) return;
   std::fprintf(stderr, "rankd: %s: %s after byte %llu; the requests before that were compared\n",

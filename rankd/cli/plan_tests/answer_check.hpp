@@ -1,5 +1,4 @@
-// rankd/cli/plan_tests/answer_check.hpp: an answer held against what a test expects of it, with differences that a
-// person can read.
+// rankd/cli/plan_tests/answer_check.hpp: compares an answer with the expectations of a test, with readable differences.
 #pragma once
 
 #include <rankd/cli/plan_tests/plan_tests.hpp>
@@ -18,7 +17,7 @@ struct mismatch {
   std::string kind;              ///< of the expectation
   std::string place;             ///< in the author's file, or empty
   std::string message;           ///< one sentence
-  std::vector<row_id> expected;  ///< ids; of expectations about ids alone
+  std::vector<row_id> expected;  ///< ids; only of expectations about ids
   std::vector<row_id> got;
   std::optional<std::size_t> position;  ///< of the first row that is not as expected, from 1
   std::vector<row_id> missing;          ///< ids that are expected and not there, each once

@@ -1,5 +1,4 @@
-// rankd/cli/plan_tests/plan_tests.cpp: from the JSON of tests to requests that can be run and expectations that can be
-// checked.
+// rankd/cli/plan_tests/plan_tests.cpp: parses the JSON of tests into requests to run and expectations to check.
 #include <rankd/cli/plan_tests/plan_tests.hpp>
 
 #include <rankd/engine/detail/read_candidates.hpp>
@@ -364,7 +363,7 @@ auto tests_reader::run() -> braid::checked<plan_tests> {
   read_files(top);
   if (const std::string* plan = top.text("tests_of", presence::required)) plan_ = *plan;
   top.text("built_by", presence::optional);
-  // Keys and params stand in predicates by number: after a change of the registry these may mean others.
+  // Predicates contain keys and params by number: after a change of the registry these may mean others.
   read_registry_digests(top, "the tests were", declared_, problems_);
   plan_tests out{.plan = plan_, .tests = {}};
   const std::vector<test_record> shared = read_records(top);

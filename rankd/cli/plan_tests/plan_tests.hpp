@@ -41,7 +41,7 @@ struct count_expectation {
   std::uint64_t max = 0;
 };
 
-/// In any `window` rows that follow each other, at most `count` have the same value; rows without one do not count.
+/// In any `window` consecutive rows, at most `count` have the same value; rows without a value do not count.
 struct spread_expectation {
   const key_entry* key = nullptr;
   std::uint64_t count = 1;
@@ -57,7 +57,7 @@ struct row_expectation {
 
 enum class sort_direction : std::uint8_t { ascending, descending };
 
-/// Rows stand in the order of their values, those without one last.
+/// Rows are in the order of their values, rows without a value last.
 struct order_expectation {
   const key_entry* key = nullptr;
   sort_direction direction = sort_direction::ascending;
@@ -94,7 +94,7 @@ struct endpoint_fault {
   planted_fault fault;
 };
 
-/// One test: a store, a request, and what is expected of the answer.
+/// One test: a store, a request, and the expectations of the answer.
 struct plan_test {
   std::string name;
   std::string place;  ///< as in expectations

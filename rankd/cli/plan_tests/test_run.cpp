@@ -1,5 +1,5 @@
-// rankd/cli/plan_tests/test_run.cpp: stores from records, requests through the engine, sentences on what became of
-// missing ids.
+// rankd/cli/plan_tests/test_run.cpp: stores from records, requests through the engine, sentences on the fate of missing
+// ids.
 #include <rankd/cli/plan_tests/test_run.hpp>
 
 #include <rankd/cli/output/explain_tables.hpp>

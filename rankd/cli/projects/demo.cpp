@@ -59,7 +59,7 @@ class file_writer {
   std::uint64_t bytes_ = 0;
 };
 
-/// The folders that were made on the way to the project, so that a failure can take them back.
+/// The folders that were created on the way to the project, so that a failure can remove them.
 class made_folders {
  public:
   /// Makes those that are missing, `folder` the last of them.
@@ -75,7 +75,7 @@ class made_folders {
 
   /// Deletes them; one into which another process has put something stays.
   void remove() {
-    std::error_code ignored;  // nothing better can be done than to go on
+    std::error_code ignored;  // nothing better can be done than to continue
     for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
   }
 

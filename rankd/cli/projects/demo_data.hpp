@@ -1,4 +1,4 @@
-// rankd/cli/projects/demo_data.hpp: a made-up social network: the same one for the same numbers, on every machine.
+// rankd/cli/projects/demo_data.hpp: a made-up social network: the same for the same numbers, on every machine.
 #pragma once
 
 #include <braid/base/random.hpp>
@@ -22,9 +22,9 @@ struct demo_profile {
   std::string title;
 };
 
-/// Gives what is known of each user, in any order, without holding all of it. Users are 1 … users; low numbers are
-/// followed more often and publish more. Whom a user follows has a heavy tail: most follow a dozen, of ten thousand
-/// about ten follow 5 000, and the mean is about 50.
+/// Returns the data of each user, in any order, without holding all of it. Users are 1 … users; low numbers are
+/// followed more often and publish more. The number of users that a user follows has a heavy tail: most follow a dozen,
+/// of ten thousand about ten follow 5 000, and the mean is about 50.
 /// Threads: one. All methods require 1 <= user <= users.
 class demo_network {
  public:

@@ -32,7 +32,7 @@ auto is_trusted(const fs::path& folder) -> bool {
 
 }  // namespace
 
-/// Above the project others may own a folder, such as /tmp: what stands there would run with this user's rights.
+/// Others may own a folder above the project, such as /tmp: a program there would run with this user's rights.
 auto find_compiler(const fs::path& root, const std::string& path) -> std::string {
   std::error_code error;
   const fs::path project = fs::absolute(root, error);

@@ -150,7 +150,7 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
       ->capture_default_str();
 }
 
-/// Adds the options that say which requests are let in.
+/// Adds the options that decide which requests are accepted.
 void add_clients(CLI::App& command, serve_command_options& options) {
   command
       .add_option("--token-file", options.token_file,
