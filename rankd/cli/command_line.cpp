@@ -54,7 +54,7 @@ using action = std::function<exit_status()>;
 
 template <typename Options>
 void add_workers(CLI::App& command, Options& options) {
-  command.add_option("--workers", options.workers, "Threads that compute; default: as many as the machine grants")
+  command.add_option("--workers", options.workers, "Threads that compute; default: one for each available CPU")
       ->check(whole_number(1, 4096));
 }
 
@@ -89,12 +89,12 @@ void add_rank(CLI::App& app, action& chosen) {
       "Show where the time went: as tables, or as JSON with --json");
   command
       ->add_option("--why", options->why,
-                   "Show at which node an id vanished, or its position; several ids with commas between")
+                   "Show the node at which an id was lost, or its position; separate several ids by commas")
       ->delimiter(',')
       ->type_name("ID");
   command
       ->add_option("--capture", options->captures,
-                   "Show the rows that a node gives, of some keys or all; may be given for 8 nodes")
+                   "Show the rows that a node returns, with some keys or all; at most 8 nodes")
       ->check(check_not_empty)
       ->type_name("NODE[:KEY,…]");
   auto* json =
@@ -159,17 +159,17 @@ void add_batch(CLI::App& app, action& chosen) {
       ->needs(out);
   command->add_flag_callback(
       "--allow-degraded", [options] { options->fallbacks = rankd::time_fallbacks::allowed; },
-      "Run plans with fallbacks for what is late, whose answers depend on time");
+      "Run plans with fallbacks for late nodes, whose answers depend on time");
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
-  command->add_option("--cache-mib", options->cache_mib, "Keep rows of nodes that have a cache, so much in each thread")
+  command->add_option("--cache-mib", options->cache_mib, "Memory for caches of nodes, in each thread")
       ->check(whole_number(0, 1 << 20))
       ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options] { return batch_command(*options); }; });
 }
 
 void add_bench(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("bench", "Measure how many requests are answered a second, and how fast");
+  auto* command = app.add_subcommand("bench", "Measure the throughput and the latency of requests");
   auto options = std::make_shared<rankd::bench_options>();
   add_project(*command, *options);
   command->add_option("--plan", options->plan, "Plan to run")->required()->check(check_not_empty)->type_name("NAME");
@@ -209,12 +209,12 @@ void add_bench(CLI::App& app, action& chosen) {
   auto* const rate =
       command
           ->add_option("--rate", options->rates,
-                       "Send so many requests a second, without waiting for answers; several rates run in succession")
+                       "Send this many requests a second, without waiting for answers; several rates run in succession")
           ->delimiter(',')
           ->check(number_between(0.001, 10'000'000))
           ->needs(http)
           ->excludes(plot);
-  command->add_option("--connections", options->connections, "How many requests may wait for an answer, with --rate")
+  command->add_option("--connections", options->connections, "Most requests that may wait for an answer, with --rate")
       ->check(whole_number(1, 100'000))
       ->capture_default_str()
       ->needs(rate);
@@ -235,8 +235,8 @@ void add_load(CLI::App& app, action& chosen) {
                    "default: the project's")
       ->check(check_filled_store)
       ->type_name("URL");
-  command->add_flag("--replace", options->replace, "Delete what the store held before; not with Redis");
-  command->add_flag("--strict", options->strict, "Warnings are errors: the store stays as it was");
+  command->add_flag("--replace", options->replace, "Delete the earlier contents of the store; not with Redis");
+  command->add_flag("--strict", options->strict, "Treat warnings as errors: the store stays unchanged");
   command->callback([options, &chosen] {
     if (options->replace && rankd::is_redis_url(options->store))
       throw CLI::ValidationError("--replace", "is for embedded stores; empty a Redis database with its own FLUSHDB");
@@ -252,16 +252,16 @@ void add_dump(CLI::App& app, action& chosen) {
   command->add_option("--out", options->out, "File to write; default: standard output")
       ->check(check_not_empty)
       ->type_name("FILE");
-  command->add_option("--prefix", options->prefix, "Only keys that begin with it")->type_name("TEXT");
+  command->add_option("--prefix", options->prefix, "Only keys with this prefix")->type_name("TEXT");
   command->callback([options, &chosen] { chosen = [options] { return dump_command(*options); }; });
 }
 
 void add_validate(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("validate", "Print all that is wrong with plans");
+  auto* command = app.add_subcommand("validate", "Print all errors in plans");
   auto options = std::make_shared<rankd::validate_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
-  command->add_flag("--strict", options->strict, "Warnings make the status 1, too");
+  command->add_flag("--strict", options->strict, "Exit with status 1 on warnings, too");
   command->add_option("plan", options->plans, "Names or files; default: all plans of the project")
       ->check(check_not_empty)
       ->type_name("PLAN");
@@ -284,7 +284,7 @@ void add_eval(CLI::App& app, action& chosen) {
       ->required()
       ->check(check_not_empty)
       ->type_name("FILE");
-  command->add_option("--depth", options->quality.depth, "The first candidates that count: the k of NDCG@k")
+  command->add_option("--depth", options->quality.depth, "The number of first candidates that count: the k of NDCG@k")
       ->check(whole_number(1, 10'000))
       ->capture_default_str();
   command
@@ -302,7 +302,9 @@ void add_eval(CLI::App& app, action& chosen) {
   command->add_option("--resamples", options->bootstrap.resamples, "Resamples of the requests for each interval")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--seed", options->bootstrap.seed, "Seed of the resamples: the same seed, the same intervals")
+  command
+      ->add_option("--seed", options->bootstrap.seed,
+                   "Seed of the resamples: the same seed results in the same intervals")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
   add_workers(*command, *options);
@@ -346,7 +348,7 @@ void add_registry(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::registry_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
-  command->add_option("registry", options->registry, "Which one; default: all")
+  command->add_option("registry", options->registry, "The registry to show; default: all")
       ->check(CLI::IsMember({"keys", "params", "features", "capabilities", "endpoints", "experiments"}));
   command->add_flag_callback(
       "--digests", [options] { options->show = rankd::registry_view::digests; }, "Show only the SHA-256 of each");
@@ -387,8 +389,7 @@ void add_init(CLI::App& app, action& chosen) {
       ->capture_default_str();
   demo->callback([options, &chosen] { chosen = [options] { return init_command(*options); }; });
 
-  auto* empty =
-      init->add_subcommand("empty", "A project to fill: registries, one plan of its own, settings for editors");
+  auto* empty = init->add_subcommand("empty", "A project to start from: registries, one plan, settings for editors");
   add_folder(*empty, *options);
   empty->callback([options, &chosen] {
     options->kind = rankd::project_kind::empty;

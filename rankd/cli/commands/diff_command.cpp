@@ -103,15 +103,13 @@ void add_diff(CLI::App& app, std::function<exit_status()>& chosen) {
           ->type_name("FILE|DIR");
   command
       ->add_option("--requests-of", options->recorded_plan,
-                   "Run the requests to this recorded plan; default: the one that is called as the first plan")
+                   "Run the requests to this recorded plan; default: the plan named like the first one")
       ->needs(traffic)
       ->check(check_not_empty)
       ->type_name("PLAN");
-  command
-      ->add_flag("--live", options->is_live,
-                 "Ask the stores of the project for what a plan reads and the record does not hold")
+  command->add_flag("--live", options->is_live, "Ask the stores of the project for reads that are not recorded")
       ->needs(traffic);
-  command->add_option("--depth", options->depth, "The first candidates that the overlap counts; default: 10")
+  command->add_option("--depth", options->depth, "The number of first candidates that the overlap counts; default: 10")
       ->needs(traffic)
       ->check(whole_number(1, 100'000))
       ->type_name("K");
@@ -119,7 +117,7 @@ void add_diff(CLI::App& app, std::function<exit_status()>& chosen) {
       ->needs(traffic)
       ->check(whole_number(0, 1000))
       ->type_name("N");
-  command->add_option("--workers", options->workers, "Threads that compute; default: as many as the machine grants")
+  command->add_option("--workers", options->workers, "Threads that compute; default: one for each available CPU")
       ->needs(traffic)
       ->check(whole_number(1, 4096));
   command->footer(

@@ -261,9 +261,9 @@ auto join_command(const join_options& options) -> exit_status {
 }
 
 void add_events(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("events", "Make training data of what was shown and what came of it");
+  auto* command = app.add_subcommand("events", "Make training data from shown rows and their events");
   command->require_subcommand(1);
-  auto* join = command->add_subcommand("join", "Write what answers have shown, with the events of each row, as CSV");
+  auto* join = command->add_subcommand("join", "Write the rows that answers have shown, with their events, as CSV");
   auto options = std::make_shared<join_options>();
   join->add_option("--exposures", options->exposures, "Folder that `rankd serve --exposures` has filled")
       ->required()

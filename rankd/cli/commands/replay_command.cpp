@@ -239,15 +239,17 @@ auto replay_command(const replay_options& options) -> exit_status {
 }
 
 void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("replay", "Answer recorded requests again, from what they read then, and compare");
+  auto* command =
+      app.add_subcommand("replay", "Answer recorded requests again, from their recorded reads, and compare");
   auto options = std::make_shared<replay_options>();
-  command->add_option("file", options->file, "What `rankd serve --record FILE` has written")
+  command->add_option("file", options->file, "A file that `rankd serve --record FILE` has written")
       ->required()
       ->check(check_not_empty)
       ->type_name("FILE");
   command
-      ->add_option("--plan", options->plans,
-                   "Run this artifact, or those of this folder, in place of the recorded plans of their names")
+      ->add_option(
+          "--plan", options->plans,
+          "Run this artifact, or the artifacts of this folder, in place of the recorded plans of the same names")
       ->allow_extra_args(false)
       ->check(check_not_empty)
       ->type_name("FILE|DIR");
@@ -262,7 +264,7 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(check_not_empty)
       ->type_name("FILE");
   detail::add_form(*command, options->form);
-  command->add_option("--workers", options->workers, "Threads that compute; default: as many as the machine grants")
+  command->add_option("--workers", options->workers, "Threads that compute; default: one for each available CPU")
       ->check(whole_number(1, 4096));
   command->footer(
       "Needs no project, store or model: the file holds all of it, but operators of libraries and files of vectors;\n"

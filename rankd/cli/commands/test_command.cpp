@@ -220,10 +220,10 @@ auto test_command(const test_options& options) -> exit_status {
 void add_test(CLI::App& app, std::function<exit_status()>& chosen) {
   auto* command = app.add_subcommand("test", "Run the tests of plans");
   auto options = std::make_shared<test_options>();
-  command->add_option("plans", options->plans, "Plans by name, or files NAME.tests.json; default: all with tests")
+  command->add_option("plans", options->plans, "Plans by name, or files NAME.tests.json; default: all plans with tests")
       ->check(check_not_empty)
       ->type_name("PLAN");
-  command->add_option("--project", options->project, "Folder with rankd.toml; default: this folder or one above")
+  command->add_option("--project", options->project, "Folder with rankd.toml; default: this folder or a parent")
       ->check(check_not_empty)
       ->type_name("DIR");
   command->add_option("--only", options->only, "Run only tests with this text in their names")

@@ -169,27 +169,27 @@ auto vectors_search_command(const vectors_search_options& options) -> exit_statu
 }
 
 void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
-  auto* command = app.add_subcommand("vectors", "Make files of vectors, in which plans find the nearest");
+  auto* command = app.add_subcommand("vectors", "Make files of vectors for nearest-neighbor search in plans");
   command->require_subcommand(1);
 
   auto* build = command->add_subcommand("build", R"(Make a file from NDJSON: {"id": 7, "vector": [0.5, -1]} lines)");
   auto made = std::make_shared<vectors_build_options>();
   build->add_option("data", made->data, "Files of NDJSON")->required()->check(check_not_empty)->type_name("DATA");
-  build->add_option("--out", made->out, "File to write; what is there is replaced at the end, in one step")
+  build->add_option("--out", made->out, "File to write; an existing file is replaced at the end, in one step")
       ->required()
       ->check(check_not_empty)
       ->type_name("FILE");
-  build->add_option("--dimensions", made->dimensions, "Numbers of each vector; default: those of the first")
+  build->add_option("--dimensions", made->dimensions, "Numbers in each vector; default: as in the first vector")
       ->check(whole_number(1, max_dimensions));
   build
       ->add_option("--lists", made->lists,
-                   "Lists of near vectors, of which a search may look at some alone; default: none")
+                   "Lists of near vectors, so that a search may read only some of them; default: no lists")
       ->check(whole_number(1, detail::max_lists));
-  build->add_option("--seed", made->seed, "Another one makes other lists; default: 1")
+  build->add_option("--seed", made->seed, "Seed for the lists; default: 1")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   build->callback([made, &chosen] { chosen = [made] { return vectors_build_command(*made); }; });
 
-  auto* search = command->add_subcommand("search", "Print the nearest to each vector of a file of NDJSON");
+  auto* search = command->add_subcommand("search", "Print the vectors nearest to each vector of a file of NDJSON");
   auto asked = std::make_shared<vectors_search_options>();
   search->add_option("file", asked->file, "A file that `rankd vectors build` made")
       ->required()
@@ -199,15 +199,15 @@ void add_vectors(CLI::App& app, std::function<exit_status()>& chosen) {
       ->required()
       ->check(check_not_empty)
       ->type_name("DATA");
-  search->add_option("--count", asked->count, "So many for each; default: 10")->check(whole_number(1, 100'000));
+  search->add_option("--count", asked->count, "Neighbors for each query; default: 10")->check(whole_number(1, 100'000));
   search->add_option("--metric", asked->metric, "dot, cosine or l2; default: dot")
       ->check(CLI::IsMember(std::vector<std::string>(metric_names.begin(), metric_names.end())));
-  search->add_option("--probe", asked->probe, "Lists to look at; default: all")
+  search->add_option("--probe", asked->probe, "Lists to search; default: all")
       ->check(whole_number(1, detail::max_lists));
-  search->add_flag("--recall", asked->has_recall, "Compare each with an exact search, too");
+  search->add_flag("--recall", asked->has_recall, "Also compare each result with an exact search");
   search->callback([asked, &chosen] { chosen = [asked] { return vectors_search_command(*asked); }; });
 
-  auto* show = command->add_subcommand("show", "Check a file of vectors, and print what is in it");
+  auto* show = command->add_subcommand("show", "Check a file of vectors, and describe it");
   auto shown = std::make_shared<vectors_show_options>();
   show->add_option("file", shown->file, "A file that `rankd vectors build` made")
       ->required()

@@ -15,7 +15,7 @@ namespace rankd::detail {
 inline constexpr std::int64_t max_ms = 86'400'000;  // a day
 
 inline void add_project(CLI::App& command, project_options& options) {
-  command.add_option("--project", options.project, "Folder with rankd.toml; default: this folder or one above")
+  command.add_option("--project", options.project, "Folder with rankd.toml; default: this folder or a parent")
       ->check(check_not_empty)
       ->type_name("DIR");
 }

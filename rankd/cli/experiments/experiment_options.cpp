@@ -24,8 +24,9 @@ void add_experiment(CLI::App& app, std::function<exit_status()>& chosen) {
   auto* command = app.add_subcommand("experiment", "Check the experiments of the project, or simulate their split")
                       ->require_subcommand(1);
   auto checked = std::make_shared<list_options>();
-  add_part(*command, "check", "Print all that is wrong with experiments, or list them", *checked)
-      ->callback([checked, &chosen] { chosen = [checked] { return experiment_check_command(*checked); }; });
+  add_part(*command, "check", "Print all errors in experiments, or list them", *checked)->callback([checked, &chosen] {
+    chosen = [checked] { return experiment_check_command(*checked); };
+  });
   auto options = std::make_shared<simulate_options>();
   auto* simulate = add_part(*command, "simulate", "Count how many of the ids 1 to N fall into each arm", *options);
   simulate->add_option("--ids", options->ids, "How many ids")->check(whole_number(1, max_ids))->capture_default_str();

@@ -15,30 +15,29 @@ namespace {
 
 void add_serve_limits(CLI::App& command, serve_command_options& options) {
   serve_options& server = options.server;
-  command.add_option("--max-in-flight", server.max_in_flight, "Requests that are ranked at a time")
+  command.add_option("--max-in-flight", server.max_in_flight, "Requests that are ranked at the same time")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("--queue", server.queue, "Requests that wait to be ranked; more are refused")
+  command.add_option("--queue", server.queue, "Requests that may wait to be ranked; others are refused")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
-  command.add_option("--max-batch", server.max_batch, "Requests in one call of /v1/rank/batch; more get 413")
+  command.add_option("--max-batch", server.max_batch, "Most requests in one call of /v1/rank/batch; more get 413")
       ->check(whole_number(1, 10'000))
       ->capture_default_str();
   command
       .add_option("--client-in-flight", server.client_in_flight,
-                  "Requests of each client of --token-file at a time; more get 429; default: no limit of its own")
+                  "Requests in flight of each client of --token-file; more get 429; default: no such limit")
       ->check(whole_number(1, 1'000'000));
   command
-      .add_option("--time-nodes-of", server.engine.timed_of,
-                  "Of so many requests, the nodes of one are timed for /metrics")
+      .add_option("--time-nodes-of", server.engine.timed_of, "Time the nodes of one in this many requests for /metrics")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   command
       .add_option("--cache-mib", options.cache_mib,
-                  "Rows of nodes that have a cache, in all; 0: none; default: `[cache]` of rankd.toml, 64")
+                  "Memory for all caches of nodes; 0: no caches; default: `[cache]` of rankd.toml, 64")
       ->check(whole_number(0, 1 << 20));
-  add_milliseconds(command, "--max-wait-ms", server.max_wait,
-                   "New requests are refused while the oldest has waited longer", 0);
+  add_milliseconds(command, "--max-wait-ms", server.max_wait, "Refuse new requests while the oldest has waited longer",
+                   0);
   command
       .add_option_function<int>(
           "--refusal-percent", [&server](int percent) { server.refusal_share = percent / 100.0; },
@@ -58,15 +57,15 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
   add_milliseconds(command, "--body-timeout-ms", server.http.body_timeout, "Time to receive its body");
   add_milliseconds(command, "--idle-timeout-ms", server.http.idle_timeout, "Time between two requests of a connection");
   add_milliseconds(command, "--default-deadline-ms", server.default_deadline,
-                   "Deadline of requests that name none, from their arrival");
+                   "Deadline, from their arrival, of requests that name no deadline");
 }
 
 void add_captures(CLI::App& command, serve_command_options& options) {
-  auto* captures =
-      command
-          .add_option("--captures", options.captures, "Folder for the rows that nodes of plans capture; default: none")
-          ->check(check_not_empty)
-          ->type_name("DIR");
+  auto* captures = command
+                       .add_option("--captures", options.captures,
+                                   "Folder for the rows that nodes of plans capture; default: no folder")
+                       ->check(check_not_empty)
+                       ->type_name("DIR");
   command
       .add_option_function<std::string>(
           "--captures-form",
@@ -79,7 +78,7 @@ void add_captures(CLI::App& command, serve_command_options& options) {
       ->type_name("FORM");
   command
       .add_option("--exposures", options.exposures,
-                  "Folder for what answers show, to be joined with events; default: none")
+                  "Folder for the rows that answers show, to join with events; default: no folder")
       ->check(check_not_empty)
       ->type_name("DIR");
 }
@@ -97,36 +96,36 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
       ->type_name("LEVEL");
   auto* collector = command
                         .add_option("--otlp", options.collector,
-                                    "Collector that gets spans of requests by OTLP over HTTP; default: none does")
+                                    "Collector for spans of requests, sent by OTLP over HTTP; default: no collector")
                         ->check(check_collector_url)
                         ->type_name("URL");
-  command.add_option("--otlp-share", options.span_share, "Share of the traces that begin here whose spans it gets")
+  command.add_option("--otlp-share", options.span_share, "Share of the traces started here whose spans are sent")
       ->check(number_between(0, 1))
       ->capture_default_str()
       ->needs(collector);
-  command.add_option("--audit", options.audit, "File for a line of JSON about each request; default: none")
+  command.add_option("--audit", options.audit, "File for a line of JSON about each request; default: no file")
       ->check(check_not_empty)
       ->type_name("FILE");
   add_captures(command, options);
   auto* events = command
                      .add_option("--events", options.events,
-                                 "Folder for events, which clients send to /v1/events; default: it takes none")
+                                 "Folder for events that clients send to /v1/events; default: events are refused")
                      ->check(check_not_empty)
                      ->type_name("DIR");
-  command.add_option("--max-events", options.server.max_events, "Events in one call of /v1/events; more get 413")
+  command.add_option("--max-events", options.server.max_events, "Most events in one call of /v1/events; more get 413")
       ->check(whole_number(1, 100'000))
       ->needs(events)
       ->capture_default_str();
   command
       .add_option_function<std::int64_t>(
           "--event-window-s", [&options](std::int64_t s) { options.event_window = std::chrono::seconds(s); },
-          "Time in which events with the same id are one; default: 3600")
+          "Time in which events with the same id count once; default: 3600")
       ->check(whole_number(1, 30 * 86'400))
       ->needs(events)
       ->type_name("S");
   command
       .add_option("--counters-mib", options.counters_mib,
-                  "Memory for counters of counters.toml where their endpoint is an embedded store")
+                  "Memory for counters of counters.toml whose endpoint is an embedded store")
       ->check(whole_number(1, 1 << 20))
       ->needs(events)
       ->capture_default_str();
@@ -135,10 +134,10 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
       ->capture_default_str();
   auto* record = command
                      .add_option("--record", options.record,
-                                 "New file for requests with all that they read, for `rankd replay`; default: none")
+                                 "New file for requests with all their reads, for `rankd replay`; default: no file")
                      ->check(check_not_empty)
                      ->type_name("FILE");
-  command.add_option("--record-share", options.record_share, "Share of the requests that is recorded")
+  command.add_option("--record-share", options.record_share, "Share of the requests to record")
       ->check(number_between(0, 1))
       ->needs(record)
       ->capture_default_str();
@@ -154,12 +153,12 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
 void add_clients(CLI::App& command, serve_command_options& options) {
   command
       .add_option("--token-file", options.token_file,
-                  "Bearer tokens that are accepted, one a line; default: none is asked for")
+                  "File of accepted bearer tokens, one a line; default: no token is required")
       ->check(check_not_empty)
       ->type_name("FILE");
   command
       .add_option("--allow-host", options.server.allowed_hosts,
-                  "Without --token-file: a further name of the server beside IP addresses and localhost, or `*`; "
+                  "Without --token-file: a name of the server in addition to IP addresses and localhost, or `*`; "
                   "may be repeated")
       ->check(check_host_name)
       ->type_name("NAME");
@@ -178,10 +177,10 @@ void add_serve(CLI::App& app, std::function<exit_status()>& chosen) {
           [options](const std::string& text) {
             options->server.listen = braid::socket_address::parse(text).value_or(options->server.listen);
           },
-          "Address and port; port 0 for any that is free, which is printed; default: 127.0.0.1:8080")
+          "Address and port; port 0 picks a free one and prints it; default: 127.0.0.1:8080")
       ->check(check_listen)
       ->type_name("ADDR:PORT");
-  command->add_option("--loops", options->server.loops, "Event loops; default: as many as the machine grants threads")
+  command->add_option("--loops", options->server.loops, "Event loops; default: one for each available CPU")
       ->check(whole_number(1, 4096));
   command->add_option("--workers", options->server.workers, "Threads that compute, for each loop")
       ->check(whole_number(1, 4096))
@@ -190,7 +189,7 @@ void add_serve(CLI::App& app, std::function<exit_status()>& chosen) {
   add_clients(*command, *options);
   auto* certificate = command
                           ->add_option("--tls-cert", options->tls_cert,
-                                       "PEM file of the certificate and its intermediates; the server then speaks TLS")
+                                       "PEM file of the certificate and its intermediates; enables TLS")
                           ->check(check_not_empty)
                           ->type_name("FILE");
   auto* key = command->add_option("--tls-key", options->tls_key, "PEM file of the certificate's key")
@@ -206,27 +205,27 @@ void add_serve(CLI::App& app, std::function<exit_status()>& chosen) {
                     "Show plans on a page for browsers at /ui; on a loopback address, unless there are tokens");
   command->add_flag_callback(
       "--keep-going", [options] { options->on_bad_plan = bad_plans::leave_out; },
-      "Serve the plans that are right where one is wrong; /readyz, /metrics and the log tell which are left out");
+      "Serve the valid plans if others are invalid; /readyz, /metrics and the log show which are left out");
   add_serve_limits(*command, *options);
   add_serve_output(*command, *options);
   command
       ->add_option("--scrub-mib-s", options->scrub_mib_per_second,
-                   "MiB of embedded stores that are verified by their checksums each second; 0: none")
+                   "MiB of embedded stores whose checksums are verified each second; 0: off")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
-  add_milliseconds(
-      *command, "--stall-ms", options->stall_limit,
-      "Log a loop or a worker that does not come back for so long, with its stack; 0: what BRAID_STALL says", 0);
+  add_milliseconds(*command, "--stall-ms", options->stall_limit,
+                   "Log a loop or a worker that is stuck for this long, with its stack; 0: the value of BRAID_STALL",
+                   0);
   add_milliseconds(*command, "--trace-slow-ms", options->trace_slow,
-                   "Write a trace after a request that took so long, with BRAID_TRACE=FILE,last=8s; 0: never", 0);
-  add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, after a request to stop",
+                   "Write a trace after a request that took this long, with BRAID_TRACE=FILE,last=8s; 0: never", 0);
+  add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer received requests, after a request to stop",
                    0);
   add_milliseconds(*command, "--announce-ms", options->announcement,
                    "Time from `/readyz` reporting the stop until no more connections are accepted", 0);
   command->footer(
       "The first SIGTERM or SIGINT stops it as soon as everything received is answered, a second one at once. SIGHUP\n"
-      "reloads the plans, all or, where one is wrong, none, and reopens the files of --log and --audit. With\n"
-      "--keep-going it reloads those that are right, and the others keep the version that they had.");
+      "reloads all plans, or no plan if one is invalid, and reopens the files of --log and --audit. With\n"
+      "--keep-going it reloads the valid plans, and the others keep their version.");
   command->callback([options, &chosen] { chosen = [options] { return serve_command(*options); }; });
 }
 

@@ -56,7 +56,7 @@ void add_studio(CLI::App& app, std::function<exit_status()>& chosen) {
   options->server.clients_change_plans = true;
   options->on_bad_plan = bad_plans::leave_out;
   options->level = log_level::warning;
-  command->add_option("folder", options->project, "Folder with rankd.toml; default: this folder or one above")
+  command->add_option("folder", options->project, "Folder with rankd.toml; default: this folder or a parent")
       ->check(check_not_empty)
       ->type_name("DIR");
   command
@@ -65,12 +65,12 @@ void add_studio(CLI::App& app, std::function<exit_status()>& chosen) {
           [options](const std::string& text) {
             options->server.listen = braid::socket_address::parse(text).value_or(options->server.listen);
           },
-          "Address and port; port 0 for any that is free, which is printed; default: 127.0.0.1:8080")
+          "Address and port; port 0 picks a free one and prints it; default: 127.0.0.1:8080")
       ->check(check_loopback)
       ->type_name("ADDR:PORT");
   command
       ->add_option("--traffic", options->traffic,
-                   "Files of `rankd serve --record`, or folders with NAME.rec, on which the page compares plans; "
+                   "Files of `rankd serve --record`, or folders with NAME.rec, for comparing plans on the page; "
                    "default: the project")
       ->check(check_not_empty)
       ->type_name("FILE|DIR");
@@ -80,7 +80,7 @@ void add_studio(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(check_not_empty)
       ->type_name("FILE");
   command->footer(
-      "It prints the address to open. The token in it is made anew each time, and without it nothing is answered.\n"
+      "It prints the address to open, with a new token each time; without the token nothing is answered.\n"
       "SIGTERM or SIGINT stops it.");
   command->callback([options, &chosen] { chosen = [options] { return run_studio(*options); }; });
 }
