@@ -29,7 +29,7 @@ struct barrier {
 };
 static_assert(sizeof(barrier) <= sizeof(pthread_barrier_t));
 
-constexpr int once_done = 2;  // as libc's own
+constexpr int once_done = 2;  // the value that libc uses
 constexpr int once_runs = 1;
 
 /// Ends the initialisation of a `pthread_once_t`, by an exception as well.

@@ -74,7 +74,7 @@ auto problem_of(const std::string& file) -> std::string {
   return "is linked statically, so that the library of the simulator cannot be loaded into it; link it dynamically";
 }
 
-/// Refuses io_uring: the kernel would read and write beside the simulator.
+/// Refuses io_uring: the kernel would read and write without the simulator.
 void refuse_io_uring() {
   const std::array<sock_filter, 4> code = {{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -87,7 +87,7 @@ void refuse_io_uring() {
   ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
-/// Seconds of processor time that a process has used.
+/// Returns the seconds of processor time that a process has used.
 auto cpu_seconds(pid_t id) -> double {
   std::ifstream in("/proc/" + std::to_string(id) + "/stat");
   std::string text((std::istreambuf_iterator<char>(in)), {});
@@ -199,7 +199,7 @@ void process::start(const run_options& options, output where) {
   handle_ = static_cast<int>(::syscall(SYS_pidfd_open, id_, 0));
 }
 
-/// In the child: becomes the program.
+/// Becomes the program, in the child.
 void process::become(const run_options& options) {
   if (output_ >= 0) {
     ::dup2(output_, STDOUT_FILENO);
@@ -210,7 +210,7 @@ void process::become(const run_options& options) {
         "braid-sim: the system does not allow addresses to be fixed; the order of pointers may differ between runs\n",
         stderr);
   refuse_io_uring();
-  // As many characters whatever the numbers are: the environment lies above the stack of the program.
+  // The text has the same length for all numbers: the environment is above the stack of the program.
   std::array<char, 64> file{};
   const std::string number = std::to_string(::getppid());
   std::snprintf(file.data(), file.size(), "/proc/%s%s%d", number.c_str(),
@@ -247,7 +247,7 @@ auto process::has_ended(int wait_ms) -> bool {
   return true;
 }
 
-/// Asks a process for its report that makes no switch although it computes. A process that only gets no processor is
+/// Asks a process for its report if it makes no switch although it computes. A process that only gets no processor is
 /// not stuck.
 void process::watch() {
   const auto now = std::chrono::steady_clock::now();

@@ -14,7 +14,7 @@
 
 namespace sim {
 
-/// What the command line says about runs.
+/// The options of the command line for runs.
 struct run_options {
   settings wanted;
   std::chrono::seconds stuck_after{5};
@@ -25,7 +25,7 @@ struct run_options {
 /// Checks that the program can be simulated, and finds its file. Returns a sentence, which is empty if it can be.
 auto find_program(run_options& options) -> std::string;
 
-/// What happens to the output of a run.
+/// Whether the output of a run is printed or kept.
 enum class output { shown, kept };
 
 /// A process that runs under the simulator. Its memory that both share stays until the object ends.
@@ -46,7 +46,7 @@ class process {
   [[nodiscard]] auto was_simulated() const -> bool { return page_->started.load() != 0; }
   [[nodiscard]] auto page() const -> const shared_page& { return *page_; }
   [[nodiscard]] auto records() const -> std::span<const record>;
-  /// What the process has written, if it is kept.
+  /// Returns the output of the process, if it is kept.
   [[nodiscard]] auto written() const -> std::string;
 
  private:

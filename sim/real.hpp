@@ -7,8 +7,8 @@
 
 #include <dlfcn.h>
 
-/// Begins the definition of a function that takes the place of libc's. The C++ name differs, so that the header's
-/// declaration, with its exception specification and attributes, is not touched.
+/// Begins the definition of a function that replaces libc's. The C++ name differs, so that the header's declaration,
+/// with its exception specification and attributes, is not affected.
 #define SIM_CALL(result, name, ...)                                                                  \
   extern "C" __attribute__((visibility("default"))) auto sim_##name(__VA_ARGS__)->result asm(#name); \
   auto sim_##name(__VA_ARGS__)->result

@@ -1,4 +1,4 @@
-// sim/report.cpp: says why a run ended, what each thread waits for, and which switches were the last ones.
+// sim/report.cpp: reports why a run ended, what each thread waits for, and the last switches.
 #include <sim/real.hpp>
 #include <sim/scheduler.hpp>
 
@@ -37,7 +37,7 @@ auto map_of(const void* address) -> const link_map* {
   return map;
 }
 
-/// The frames above the simulator's own.
+/// Returns the frames above the simulator's own.
 auto program_frames(std::span<void* const> frames) -> std::span<void* const> {
   std::size_t first = 0;
   for (std::size_t at = 0; at < std::min<std::size_t>(frames.size(), 12); ++at)

@@ -51,7 +51,7 @@ struct run_state {
   nanoseconds time = start_time;
   std::span<record> records;
   std::array<std::uint64_t, max_changes> changes{};  // switches at which PCT lowers the priority of the running thread
-  std::uint64_t lowest = base_priority;              // the priority that the next lowered thread gets, and one
+  std::uint64_t lowest = base_priority;              // the next lowered thread gets this priority minus one
   std::uint32_t last_id = 0;
   bool descriptors_changed = false;
   bool has_sockets = false;
@@ -148,7 +148,7 @@ void collect() {
   });
 }
 
-/// Waits until something outside of the process lets a thread go on. Not deterministic, but nothing else can happen.
+/// Waits until something outside of the process lets a thread continue. Not deterministic, but nothing else can happen.
 void wait_for_outside() {
   std::array<pollfd, 256> all{};
   std::size_t count = 0;
@@ -264,7 +264,7 @@ void choose_changes() {
   for (std::uint64_t& change : run.changes) change = 1 + run.orders.below(reach);
 }
 
-/// Maps the file of the command. A process without one is not simulated.
+/// Maps the file of the command. A process without this file is not simulated.
 auto map_file() -> bool {
   const char* file = std::getenv(file_variable);  // NOLINT(concurrency-mt-unsafe): there is one thread
   if (file == nullptr) return false;

@@ -22,7 +22,7 @@ inline constexpr nanoseconds second = 1'000'000'000;
 /// How a wait ended. A caller that is interrupted checks its condition again.
 enum class woken { called, timed_out, interrupted };
 
-/// What a thread waits for. `address` identifies it among waits of the same kind.
+/// The reason why a thread waits. `address` identifies it among waits of the same kind.
 struct wait {
   call kind = call::sleep;
   const void* address = nullptr;
@@ -85,7 +85,7 @@ class inside {
   }
 };
 
-/// Records a switch and lets the seed choose the thread that goes on. Keeps errno.
+/// Records a switch and lets the seed choose the thread that runs next. Keeps errno.
 void point(call kind);
 /// Like point(call::yield): under PCT, the thread falls behind all others.
 void yield();
@@ -93,9 +93,9 @@ void yield();
 auto block(const wait& what) -> woken;
 /// Makes up to `count` threads runnable that wait for this kind and address, chosen by the seed. Returns their number.
 auto wake(call kind, const void* address, int count, std::uint32_t bits = ~0U) -> int;
-/// Says that a call may have made descriptors ready.
+/// Records that a call may have made descriptors ready.
 void descriptors_changed();
-/// Says that the process has sockets, which may become ready a moment after the call that causes it.
+/// Records that the process has sockets, which may become ready a moment after the call that causes it.
 void has_sockets();
 
 /// Virtual time of the monotonic clock.
@@ -117,7 +117,7 @@ auto add_thread() -> thread*;                   // null if there are too many
 void remove_thread(thread& gone);               // that could not be started
 void begin_thread(thread& started);             // called by itself: waits for the token
 void end_thread();                              // called by itself, at the end of its last destructor
-auto find_thread(pthread_t handle) -> thread*;  // null if there is none
+auto find_thread(pthread_t handle) -> thread*;  // null if there is no such thread
 /// Finds the thread that has this number for the program, or for the kernel; 0 is the calling one.
 auto find_thread(std::int32_t id) -> thread*;
 template <typename Fn>

@@ -23,7 +23,7 @@ void print_switch(const char* which, std::span<const record> records, std::size_
                shown.is_wait != 0 ? ", waits" : "", static_cast<double>(shown.time) / 1e9);
 }
 
-/// Says in what two runs of a seed differ. Returns an empty text if they do not.
+/// Describes how two runs of a seed differ. Returns an empty text if they do not.
 auto difference(const process& first, const process& second) -> std::string {
   if (first.page().hash != second.page().hash || first.page().switches.load() != second.page().switches.load())
     return "the switches";
@@ -48,7 +48,7 @@ void wait_for(process& running) {
   while (!running.has_ended(100)) {}
 }
 
-/// The command that repeats a failing seed.
+/// Returns the command that repeats a failing seed.
 auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice) -> std::string {
   const settings defaults;
   std::string text = "braid-sim run --seed " + number(seed);

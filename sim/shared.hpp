@@ -89,14 +89,14 @@ constexpr auto name(call kind) -> const char* { return call_names[static_cast<st
 /// (probabilistic concurrency testing).
 enum class order : std::uint32_t { uniform, pct };
 
-/// What the command asks of the library.
+/// The settings that the command passes to the library.
 struct settings {
   std::uint64_t seed = 1;
   order kind = order::uniform;
   std::uint32_t changes = 3;       ///< points at which PCT lowers the priority of the running thread
   std::uint64_t reach = 10'000;    ///< switches among which PCT chooses these points
   std::uint64_t every = 1;         ///< calls after which, on average, a thread may lose the token
-  std::uint64_t max_switches = 0;  ///< after which the run is ended; 0: no limit
+  std::uint64_t max_switches = 0;  ///< the run ends after them; 0: no limit
   std::uint32_t cpus = 4;
   std::uint32_t keeps_stacks = 0;
   std::uint64_t records = 0;  ///< the number of records for which the file has memory

@@ -41,7 +41,7 @@ auto demangled(const char* name) -> std::string {
   return found;
 }
 
-/// The function of a table that contains the offset.
+/// Returns the function of a table that contains the offset.
 auto find_in(const std::string& bytes, const Elf64_Shdr& table, const Elf64_Shdr& names, std::uint64_t offset)
     -> std::string {
   for (std::size_t index = 0; index * sizeof(Elf64_Sym) < table.sh_size; ++index) {

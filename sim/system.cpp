@@ -174,7 +174,7 @@ auto is_entropy(const char* path) -> bool {
   return std::strcmp(path, "/dev/urandom") == 0 || std::strcmp(path, "/dev/random") == 0;
 }
 
-/// A file in memory in place of a device of entropy. It ends after so many bytes.
+/// Opens a file in memory in place of a device of entropy. It has a limited number of bytes.
 auto open_entropy() -> int {
   constexpr long size = 65'536;
   std::array<char, 4096> bytes{};
@@ -186,8 +186,8 @@ auto open_entropy() -> int {
   return made;
 }
 
-/// A file in memory with what the system says of a thread, and whether it sleeps in the simulation. All threads but one
-/// sleep outside of it.
+/// Opens a file in memory with the system's description of a thread, and whether it sleeps in the simulation. All
+/// threads but one sleep outside of it.
 auto open_state(const char* path, const thread& shown) -> int {
   std::array<char, 4096> text{};
   const int real = static_cast<int>(kernel(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY));
@@ -294,7 +294,7 @@ SIM_CALL(int, closedir, DIR* folder) {
 
 namespace {
 
-/// The bytes of a mask of all CPUs.
+/// Returns the bytes of a mask of all CPUs.
 auto mask_size() -> std::size_t { return std::size_t{8} * ((page->wanted.cpus + 63) / 64); }
 
 auto read_cpus(const thread* of, std::size_t size, void* mask) -> long {

@@ -1,4 +1,4 @@
-// sim/threads.cpp: begins and ends of threads, and what threads are asked for.
+// sim/threads.cpp: begins and ends of threads, and functions about threads.
 #include <sim/real.hpp>
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace {
 pthread_key_t end_key;
 constinit pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
 
-/// Runs among the destructors of thread-specific data, after those of thread_local objects. It asks to be called again
-/// until the last round, because destructors of the program may use simulated calls.
+/// Runs among the destructors of thread-specific data, after the destructors of thread_local objects. It asks to be
+/// called again until the last round, because destructors of the program may use simulated calls.
 void end_round(void* value) {
   if (self == nullptr) return;
   if (++self->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {

@@ -16,8 +16,8 @@ namespace {
 
 auto process_time() -> nanoseconds { return now() - start_time; }
 
-/// The time that a thread has computed: the switches at which it had the token. libc encodes the kernel's number of a
-/// thread in a negative clock.
+/// Returns the time that a thread has computed: the switches at which it had the token. libc encodes the kernel's
+/// number of a thread in a negative clock.
 auto thread_time(clockid_t clock) -> nanoseconds {
   if (clock == CLOCK_THREAD_CPUTIME_ID) return self->cpu_time;
   nanoseconds found = process_time();
