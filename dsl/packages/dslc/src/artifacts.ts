@@ -28,7 +28,10 @@ export function readOrEmpty(file: string): string {
   }
 }
 
-/** Writes those that differ from what is there. `all`: the folder shall have none but these, and an index; where there is one it is kept up to date. */
+/**
+ * Writes artifacts that differ from their files. `all`: the folder must have only these, and an index. An existing index
+ * is updated.
+ */
 export function writeArtifacts(compiled: readonly Compiled[], folder: string, which: "some" | "all" = "some"): void {
   for (const { file, artifact } of artifactsOf(compiled, folder))
     if (readOrEmpty(file) !== artifact) replaceFile(file, artifact);

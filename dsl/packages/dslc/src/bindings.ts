@@ -54,7 +54,7 @@ function keys(declared: Registries): string {
 const isBindable = (param: Entry): boolean =>
   (param.type === "int" || param.type === "float") && param.standard !== undefined;
 
-/** Whose value a request gives in `context`, and whether it must. */
+/** Whether a request sets the param in `context`, and whether it must. */
 function contextOf(param: Entry): string {
   if (!param.context) return "";
   return param.required ? ", of the context, required" : ", of the context";
@@ -182,7 +182,7 @@ function generics(op: Op, form: "declare" | "use"): string {
   return names.length === 0 ? "" : `<${names.join(", ")}>`;
 }
 
-/** Whether an expression of the operator gives what its key holds: numbers, or strings. */
+/** Whether an expression of the operator has the type of its key: numbers, or strings. */
 const writesTexts = (op: Op): boolean =>
   op.params.some((param) => param.kind === "expr_id") &&
   op.params.some((param) => param.use === "write" && (param.key_types ?? []).includes("string"));
@@ -298,7 +298,7 @@ const tokenNames: readonly (readonly [string, string])[] = [
   ["Whole", "type "],
 ];
 
-/** The module of tokens and methods for what a project declares. The same registries give the same text. */
+/** The module of tokens and methods for the declarations of a project. The same registries produce the same text. */
 export function bindings(declared: Registries): string {
   for (const op of declared.ops)
     if (op.inputs > 1 && op.name !== chooseOp)

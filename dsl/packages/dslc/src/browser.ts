@@ -1,4 +1,4 @@
-// browser.ts: the compiler in a worker of a browser: a page gives it the files of a project, then one text after another.
+// browser.ts: the compiler in a browser's worker: a page sends it the files of a project, then one text after another.
 import ts from "typescript";
 
 import { fs, mount } from "./browser_host.js";
@@ -30,7 +30,7 @@ for (const name of ["indexedDB", "caches", "BroadcastChannel", "importScripts", 
 let compiler: Compiler | undefined;
 let root = "";
 
-/** TypeScript asks its system for little more than where its own declarations lie. */
+/** TypeScript asks its system for little more than the place of its own declarations. */
 function system(standard: string): object {
   return {
     args: [],

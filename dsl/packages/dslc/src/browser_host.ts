@@ -1,4 +1,4 @@
-// browser_host.ts: what the compiler asks of Node, for a worker of a browser: files that a page gives it, paths, digests.
+// browser_host.ts: the parts of Node that the compiler uses, for a browser's worker: files of a page, paths, digests.
 
 const files = new Map<string, string>();
 

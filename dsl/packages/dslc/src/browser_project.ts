@@ -10,7 +10,7 @@ import { ProjectError } from "./project_error.js";
 
 const maxBytes = 16 << 20;
 
-/** What a worker takes as its project, see browser.ts. */
+/** The project that a worker receives, see browser.ts. */
 export interface BrowserProject {
   readonly root: string;
   /** The folder of TypeScript's declarations. */

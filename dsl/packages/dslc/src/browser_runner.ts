@@ -1,4 +1,4 @@
-// browser_runner.ts: runs plans in the thread of the compiler itself, which the page ends where it hangs.
+// browser_runner.ts: runs plans in the thread of the compiler itself, which the page ends if it hangs.
 import loader from "@jitl/quickjs-wasmfile-release-sync/emscripten-module";
 import { QuickJSFFI } from "@jitl/quickjs-wasmfile-release-sync/ffi";
 import type { QuickJSSyncVariant } from "quickjs-emscripten-core";
@@ -17,7 +17,7 @@ const variant = {
 /** Set by the script that all this is part of: QuickJS as a module. */
 declare const quickjsWasm: ArrayBuffer;
 
-/** As that of runner.ts. */
+/** Has the interface of the Runner in runner.ts. */
 export class Runner {
   private interpret: ((task: Task) => Outcome) | undefined;
 
@@ -32,7 +32,7 @@ export class Runner {
     try {
       this.interpret ??= await newInterpreter(this.setup, variant, quickjsWasm);
       const result: Result = this.interpret({ ...task, number: 0 });
-      // Whatever a plan that was stopped in the middle has left behind, the next one does not meet it.
+      // A plan that was stopped in the middle may leave anything behind, so the next one gets a new interpreter.
       if (result.isSpoilt !== false) await this.close();
       return result;
     } catch (error) {

@@ -60,7 +60,7 @@ class Bundle {
     const text = readFileSync(file, "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
     const body = isOwn ? asCommonJs(file, text) : text;
     const imports: Record<string, string> = {};
-    // TypeScript asks for modules of Node where it runs in Node, and for no others.
+    // TypeScript asks for modules of Node only if it runs in Node, and for no others.
     const names = isTypeScript(file) ? [] : [...body.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name!);
     for (const name of names) imports[name] = this.targetOf(name, file);
     this.modules.set(

@@ -127,8 +127,8 @@ const standardOutput: Output = {
 };
 
 /**
- * Runs a command and gives its exit status. The answers of `serve`, what `watch` says of each round and what rankd says
- * of tests go to the process's own streams.
+ * Runs a command and returns its exit status. The answers of `serve`, the messages of `watch` about each round and the
+ * output of rankd about tests go to the process's own streams.
  */
 export async function main(args: readonly string[], to: Output = standardOutput): Promise<number> {
   if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
@@ -305,7 +305,7 @@ function report(compiled: readonly Compiled[], options: Options, to: Output, eng
   }
 }
 
-/** Writes what compiled, or says where it differs from what is there; gives whether it does. */
+/** Writes the artifacts, or reports where they differ from the files; returns whether any differ. */
 function finish(compiled: readonly Compiled[], options: Options, project: Project, to: Output): boolean {
   const folder = resolve(options.out ?? project.plans);
   const good = artifactsOf(compiled, folder);
@@ -335,7 +335,7 @@ function finish(compiled: readonly Compiled[], options: Options, project: Projec
   return isStale;
 }
 
-/** "3 plans", or "4 files" where there are tests among them. */
+/** "3 plans", or "4 files" if there are tests among them. */
 function wholeText(compiled: readonly Compiled[]): string {
   return `${compiled.length} ${compiled.some(({ file }) => definesTests(file)) ? "files" : "plans"}`;
 }

@@ -23,7 +23,7 @@ import { BadResult, readResult } from "./sandbox_result.js";
 import { SpanTable } from "./transform.js";
 import { pointerTo } from "./values.js";
 
-/** Written into artifacts; changes when the same plan would give other bytes. */
+/** Written into artifacts; changes when the same plan would produce other bytes. */
 export const builtBy = "dslc 1";
 
 /** What a plan may use while it is built. */
@@ -32,7 +32,7 @@ export const defaultLimits: Limits = { timeMs: 1000, memoryMb: 64 };
 /** How a compiler works. */
 export interface CompilerOptions {
   readonly limits?: Limits;
-  /** Paths in artifacts are relative to it; imports stay inside. The project's root where absent. */
+  /** Paths in artifacts are relative to it; imports stay inside. Default: the project's root. */
   readonly root?: string;
   /** The sandbox and the engine's rules hold without them as well. */
   readonly types?: "with types" | "without types";
@@ -40,25 +40,25 @@ export interface CompilerOptions {
   readonly checker?: Checker | undefined;
 }
 
-/** What became of one plan. */
+/** The result for one plan. */
 export interface Compiled {
   /** As it was given. */
   readonly file: string;
   readonly name: string;
-  /** The artifact, where there are no diagnostics. */
+  /** The artifact, if there are no diagnostics. */
   readonly artifact: string | undefined;
   readonly diagnostics: readonly Diagnostic[];
-  /** What is allowed, and most likely a mistake; where there are no diagnostics. */
+  /** Probable mistakes that are allowed; only if there are no diagnostics. */
   readonly warnings: readonly Diagnostic[];
-  /** What the file of a fragment defines, where there are no diagnostics. */
+  /** The version that the file of a fragment defines, if there are no diagnostics. */
   readonly fragment?: FragmentVersion | undefined;
   /** Absolute; the plan and what it imports. */
   readonly sources: readonly string[];
-  /** What was read of them, by path. */
+  /** The texts of these files, by path. */
   readonly texts?: ReadonlyMap<string, string>;
-  /** Pointer into the artifact → where the text behind it stands; of a plan that could be run. */
+  /** Pointer into the artifact → the place of its text; for a plan that could be run. */
   readonly places?: ReadonlyMap<string, Place>;
-  /** Where the text gives options of nodes; of a plan without diagnostics. */
+  /** The places where the text sets options of nodes; for a plan without diagnostics. */
   readonly options?: (() => NodeOption[]) | undefined;
 }
 
@@ -75,7 +75,7 @@ interface BuiltNode {
   $limits: Record<string, number>;
   $cacheBy?: string[];
 }
-/** What the sandbox gives. */
+/** The output of the sandbox. */
 interface Ran {
   readonly error?: Failure | undefined;
   readonly built?: unknown;
@@ -141,8 +141,8 @@ export class Compiler {
   }
 
   /**
-   * Compiles plans together: what they share is read once. `texts` stand in for files, by absolute path. Whatever goes
-   * wrong with one plan is a diagnostic of that plan, and the others are compiled.
+   * Compiles plans together: shared files are read once. `texts` replace files, by absolute path. Any failure of one
+   * plan is a diagnostic of that plan, and the others are compiled.
    */
   async compile(files: readonly string[], texts: Texts = new Map()): Promise<Compiled[]> {
     const out: Promise<Compiled>[] = [];
@@ -151,7 +151,7 @@ export class Compiler {
       try {
         await this.compileInto(out, rest, texts);
       } catch (error) {
-        // What TypeScript keeps may be half done, so that the plans behind this one get a new program.
+        // TypeScript's cache may be half done, so that the plans after this one get a new program.
         this.cache = new ProgramCache();
         const file = files[out.length]!;
         // A program of many plans says nothing about which of them it failed on.
@@ -262,7 +262,7 @@ class PlanCompilation {
     this.shown = relative(root, this.path).split(sep).join("/");
   }
 
-  /** The place of a number that the sandbox gives, if it is one in the plan's own files. */
+  /** The place of a span number from the sandbox, if it is in the plan's own files. */
   private placeOf(span: unknown): Place | undefined {
     const place = this.spans.find(span);
     return place !== undefined && this.sources.some((each) => this.program.shown(each) === place.file)
@@ -287,7 +287,7 @@ class PlanCompilation {
     };
   }
 
-  /** What is wrong with the text; nothing where the plan can be run. */
+  /** Returns the errors in the text; nothing if the plan can be run. */
   check(): Compiled | undefined {
     if (!isInProject(this.path, this.root))
       return this.done([
@@ -489,7 +489,7 @@ class PlanCompilation {
     };
   }
 
-  /** The artifact, and in `places` where the text behind each pointer stands. */
+  /** The artifact. Stores the place of the text for each pointer in `places`. */
   private artifactOf(built: Built, places: Map<string, Place>): { [field: string]: Json } {
     const emitted = this.sources.map((source) => this.program.emit(source));
     const note = (pointer: string, span: unknown): Place | undefined => {
@@ -612,7 +612,7 @@ function sourceFiles(emitted: readonly Emitted[]): string[] {
   return emitted.map((each) => `${each.shown}#sha256=${sha256(each.text)}`);
 }
 
-/** Where the text behind a pointer stands, or behind the closest part above it. */
+/** The place of the text for a pointer, or for the closest part above it. */
 function placeAbove(places: ReadonlyMap<string, Place>, pointer: string): Place | undefined {
   for (let at = pointer; ; at = at.slice(0, at.lastIndexOf("/"))) {
     const place = places.get(at);

@@ -1,4 +1,4 @@
-// completions.ts: what may stand at a place of a plan: names of the project's registries, operators and their options.
+// completions.ts: completions at a place of a plan: names of the project's registries, operators and their options.
 import { resolve } from "node:path";
 
 import ts from "typescript";
@@ -24,7 +24,7 @@ const maxEntries = 50;
 const maxDescribed = 10;
 const isWord = /[\w$]/;
 
-/** Keeps a program of the plan that is asked about, so that only its text is read anew. */
+/** Keeps a program of the plan that is asked about, so that only its text is read again. */
 export class Completer {
   private readonly texts = new Map<string, string>();
   private readonly files: PlanFiles;
@@ -52,7 +52,7 @@ export class Completer {
     });
   }
 
-  /** The names that begin with the word before `offset`, those of the project's own things first. */
+  /** The names that begin with the word before `offset`, the project's own names first. */
   at(file: string, text: string, offset: number): Completions {
     if (file !== this.file) this.texts.clear();
     this.file = file;

@@ -1,6 +1,6 @@
 // diagnostic.ts: what is wrong with a plan, with its place in the author's files.
 
-/** A place in a file; lines and columns count from 1, the end is the first character behind. */
+/** A place in a file; lines and columns count from 1, the end is the first character after it. */
 export interface Place {
   /** Relative to the root of the project. */
   readonly file: string;

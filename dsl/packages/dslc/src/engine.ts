@@ -38,7 +38,7 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** The program of the package that npm installed beside the project or beside the compiler. */
+/** The program of the package that npm installed next to the project or next to the compiler. */
 function packagedProgram(root: string): string | undefined {
   for (const from of [join(resolve(root), "package.json"), import.meta.url])
     try {
@@ -49,7 +49,7 @@ function packagedProgram(root: string): string | undefined {
   return undefined;
 }
 
-/** The program that `cmake --install` puts beside this compiler, which then lies in PREFIX/share/rankd. */
+/** The program that `cmake --install` installs with this compiler, which is then in PREFIX/share/rankd. */
 function installedProgram(): string | undefined {
   const here = dirname(fileURLToPath(import.meta.url));
   const installed = join("share", "rankd", "node_modules", "@rankd", "dslc", "dist");
@@ -58,8 +58,8 @@ function installedProgram(): string | undefined {
 }
 
 /**
- * The program rankd: `given`, or what the environment's RANKD names, or that of the npm package, or the one that was
- * installed with this compiler, or the one in PATH. Nothing if there is none.
+ * The program rankd: `given`, or the program that the environment's RANKD names, or that of the npm package, or the one
+ * that was installed with this compiler, or the one in PATH. Nothing if there is no such program.
  */
 export function findEngine(given: string | undefined, root: string): string | undefined {
   const named = given ?? (process.env["RANKD"] || undefined);
@@ -113,7 +113,7 @@ export class Engine implements Checker {
     private readonly root: string,
   ) {}
 
-  /** Opens the project anew. Returns what is wrong with it. */
+  /** Opens the project again. Returns its errors. */
   async open(): Promise<readonly Problem[]> {
     const answer = await this.send({ do: "open", project: resolve(this.root) });
     return problemsOf(answer["diagnostics"]);

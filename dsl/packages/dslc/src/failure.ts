@@ -23,7 +23,7 @@ export function now(): Begin {
   return { at: Date.now(), usage: process.cpuUsage() };
 }
 
-/** How long it takes since then: by the clock, but not more than this process has computed on a busy machine. */
+/** The time since then: by the clock, but not more than this process has computed on a busy machine. */
 export function processorMsSince({ at, usage }: Begin): number {
   const { user, system } = process.cpuUsage(usage);
   return Math.min(Date.now() - at, (user + system) / 1000);

@@ -1,4 +1,4 @@
-// folder.ts: which plans a project has, and the index beside its artifacts.
+// folder.ts: the plans of a project, and the index next to its artifacts.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 
@@ -12,7 +12,7 @@ const suffix = ".plan.ts";
 const manifestName = "manifest.json";
 const indexName = "index.json";
 
-/** The plans whose artifacts would replace what stands beside the artifacts under another meaning. */
+/** Plan names whose artifacts would replace other files in the folder of artifacts. */
 export const reservedNames: readonly string[] = [indexName, manifestName].map((name) => name.replace(/\.json$/, ""));
 
 /** The sources of all plans: those that plans/manifest.json lists, or without one every NAME.plan.ts. */
@@ -36,7 +36,7 @@ function readManifest(project: Project, file: string): string[] {
   return plans.map((each) => join(project.root, each));
 }
 
-/** The tests of a project: every NAME.test.ts where it looks for plans, or beside a plan that its manifest lists. */
+/** The tests of a project: every NAME.test.ts in the folders of plans, or next to a plan that its manifest lists. */
 export function testsOf(project: Project): string[] {
   const manifest = join(project.root, "plans", manifestName);
   if (!existsSync(manifest))
@@ -46,7 +46,7 @@ export function testsOf(project: Project): string[] {
     .filter((file) => existsSync(file));
 }
 
-/** Where plans are looked for. */
+/** The folders with plans. */
 const planFolders = (project: Project): string[] => [join(project.root, "plans"), project.plans];
 
 /** Every NAME.plan.ts in the folder `plans` of the project, in the one of the artifacts, and in folders inside. */
@@ -91,12 +91,12 @@ function artifactNamesIn(folder: string): string[] {
     .sort();
 }
 
-/** The artifacts of plans in a folder; none where there is no folder. */
+/** The artifacts of plans in a folder; empty if there is no folder. */
 export function artifactsIn(folder: string): string[] {
   return existsSync(folder) ? artifactNamesIn(folder).map((name) => join(folder, name)) : [];
 }
 
-/** The index of a folder: all artifacts that lie there, with their digests. */
+/** The index of a folder: all artifacts in it, with their digests. */
 function indexOf(folder: string): string {
   const plans = artifactNamesIn(folder).map((path) => ({
     name: path.replace(/\.json$/, ""),
@@ -111,7 +111,7 @@ export function writeIndex(folder: string): void {
   replaceFile(join(folder, indexName), indexOf(folder));
 }
 
-/** Whether the index of a folder, if it has one, lists other artifacts than lie there. */
+/** Whether the index of a folder, if it has one, differs from its artifacts. */
 export function isIndexStale(folder: string): boolean {
   const file = join(folder, indexName);
   return existsSync(file) && readFileSync(file, "utf8") !== indexOf(folder);
@@ -124,7 +124,7 @@ export interface LeftArtifact {
   readonly source: string;
 }
 
-/** The source that dslc made an artifact of, as it stands there; nothing where it was made otherwise. */
+/** The source from which dslc made an artifact, as the artifact names it; nothing if it was made otherwise. */
 function sourceIn(file: string): string | undefined {
   let artifact: { built_by?: unknown; source_files?: unknown } | null;
   try {

@@ -50,7 +50,7 @@ export function fragmentPath(name: string, version: string): string {
   return `${folderName}/${name}/${version.split(".")[0]}${suffix}`;
 }
 
-/** The digest of a fragment's file and of what it imports, wherever the project lies. */
+/** The digest of a fragment's file and of its imports, independent of the project's folder. */
 export function digestOf(file: string, sources: readonly { path: string; text: string }[]): string {
   const from = dirname(dirname(dirname(file)));
   const lines = sources.map(
@@ -62,7 +62,7 @@ export function digestOf(file: string, sources: readonly { path: string; text: s
 /** Fragment → version → digest. */
 type Index = Record<string, Record<string, string>>;
 
-/** The index in a folder of fragments; empty where there is none. */
+/** The index in a folder of fragments; empty if there is no index. */
 function readIndex(folder: string): Index {
   const file = join(folder, indexName);
   if (!existsSync(file)) return {};
@@ -83,7 +83,7 @@ function readIndex(folder: string): Index {
 const publishedDigest = (index: Index, name: string, version: string): string | undefined =>
   Object.hasOwn(index, name) && Object.hasOwn(index[name]!, version) ? index[name]![version] : undefined;
 
-/** What is wrong with a fragment whose version was published; nothing where it was not, or with the same sources. */
+/** Returns an error if the version of a fragment was published with other sources; nothing otherwise. */
 export function changedSince(file: string, made: FragmentVersion): string | undefined {
   const published = publishedDigest(readIndex(dirname(dirname(file))), made.name, made.version);
   if (published === undefined || published === made.sha256) return undefined;
@@ -104,7 +104,7 @@ export function fragmentsOf(project: Project): string[] {
   return found;
 }
 
-/** Adds versions to the index of a project, and gives those that are new. */
+/** Adds versions to the index of a project, and returns the new ones. */
 export function publish(project: Project, made: readonly FragmentVersion[]): readonly FragmentVersion[] {
   const folder = join(project.root, folderName);
   const index = readIndex(folder);

@@ -45,7 +45,7 @@ export interface Outcome {
   readonly number: number;
   readonly built?: string;
   readonly error?: Failure;
-  /** False where the next plan may run in the same worker. */
+  /** False if the next plan may run in the same worker. */
   readonly isSpoilt?: boolean;
 }
 
@@ -54,7 +54,7 @@ declare const WebAssembly: { readonly Memory: new (limits: { initial: number; ma
 
 const stackBytes = 512 * 1024;
 const pagesPerMb = 16;
-/** What the module has before a plan takes anything. */
+/** The memory of the module before a plan allocates anything. */
 const baseMb = 16;
 
 /** The loader of modules, the traps, and the function that builds; what a plan could do harm with is gone afterwards. */
@@ -171,7 +171,7 @@ function outcomeOf(number: number, said: string): Outcome {
   return { number, error: readFailure(JSON.parse(said.slice("error ".length))) };
 }
 
-/** Runs a plan in a runtime of its own, and takes that apart again. */
+/** Runs a plan in a separate runtime, and disposes of that. */
 function runOnce(quickjs: QuickJSWASMModule, setup: Setup, task: Task): Outcome {
   const runtime = quickjs.newRuntime();
   const outcome = run(runtime, setup, task);
@@ -228,13 +228,13 @@ function run(runtime: QuickJSRuntime, { limits, library }: Setup, task: Task): O
   }
 }
 
-/** QuickJS with a memory of its own. `wasm` is the module, where the variant finds it by no path. */
+/** Returns QuickJS with separate memory. `wasm` is the module, if the variant cannot find it by a path. */
 export async function newInterpreter(
   setup: Setup,
   variant: QuickJSSyncVariant,
   wasm?: ArrayBuffer,
 ): Promise<(task: Task) => Outcome> {
-  // QuickJS itself does not know here what its allocations take, so the memory of the module is what is limited.
+  // QuickJS itself does not know the size of its allocations here, so the memory of the module is limited.
   const wasmMemory = new WebAssembly.Memory({
     initial: pagesPerMb * baseMb,
     maximum: pagesPerMb * (baseMb + setup.limits.memoryMb),

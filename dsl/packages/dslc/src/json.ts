@@ -1,7 +1,7 @@
-// json.ts: JSON whose bytes depend on the value alone: sorted fields, numbers that the engine reads as they are.
+// json.ts: JSON whose bytes depend only on the value: sorted fields, numbers that the engine reads as they are.
 import { createHash } from "node:crypto";
 
-/** A value as JSON has it; `exactInteger` stands for what a number cannot hold. */
+/** A value as JSON has it; `exactInteger` is for integers that a number cannot hold. */
 export type Json =
   null | boolean | number | string | ExactInteger | readonly Json[] | { readonly [field: string]: Json };
 
@@ -12,7 +12,7 @@ export class ExactInteger {
 
 const inlineWidth = 100;
 
-/** The first code unit whose order among code units may not be that of the bytes. */
+/** The first code unit whose order may differ from the order of the bytes. */
 const firstSurrogate = 0xd800;
 
 /** In the order of their UTF-8 bytes. */
@@ -21,7 +21,7 @@ export function byBytes(a: string, b: string): number {
   for (let at = 0; at < length; ++at) {
     const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
     if (left === right) continue;
-    // Bytes are made only where they decide: names of fields and nodes differ in a character long before.
+    // Bytes are made only if they decide: names of fields and nodes differ in a character long before.
     return left < firstSurrogate && right < firstSurrogate
       ? left - right
       : Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -65,7 +65,7 @@ function pretty(value: Json, indent: string): string {
       ? fieldsOf(value).map(([name, field]) => [`${JSON.stringify(name)}: `, field] as const)
       : undefined;
   if (items === undefined) return scalarText(value);
-  // What is short stands on one line; its length is looked at only while it can be short.
+  // A short value is written on one line; its length is computed only if it can be short.
   if (isSmall(value, 12)) {
     const line = inline(value);
     if (line.length <= inlineWidth) return line;

@@ -7,21 +7,21 @@ import { placeOf } from "./transform.js";
 /** How an option is written: a literal, one of a few words, or an expression of whatever kind. */
 export type OptionKind = "number" | "string" | "truth" | "choice" | "expression";
 
-/** An option of a node where the plan's text gives it. */
+/** An option of a node that the plan's text sets. */
 export interface NodeOption {
   readonly node: string;
   /** As the text calls it. */
   readonly option: string;
   readonly kind: OptionKind;
-  /** Of its value; of the call that made the node where no text gives the option by its name. */
+  /** The place of its value; of the call that made the node if no text sets the option by its name. */
   readonly place: Place;
-  /** What stands there; of a string what it says. */
+  /** The text there; for a string, its contents. */
   readonly text: string;
   /** The words of a choice. */
   readonly choices: readonly string[];
-  /** Why it cannot be changed at its place; empty where it can. */
+  /** The reason why it cannot be changed at its place; empty if it can. */
   readonly why: string;
-  /** Where what it names is defined; null where it names nothing of the author's, or more than one thing. */
+  /** The definition of its name; null if it names nothing of the author's, or more than one thing. */
   readonly definition: Place | null;
 }
 
@@ -30,7 +30,7 @@ export interface GivenOption {
   readonly node: string;
   readonly field: string;
   readonly place: Place;
-  /** Of the registry's param; empty where it is none. */
+  /** The kind of the registry's param; empty if it is not a param. */
   readonly kind: string;
   readonly choices: readonly string[];
   /** In the artifact. */
@@ -178,7 +178,7 @@ class OptionReader {
     return target?.declarations ?? [];
   }
 
-  /** Of a name alone, or of the function that is called. */
+  /** The definition of a single name, or of the called function. */
   private definitionOf(value: ts.Expression): Place | null {
     const name = ts.isCallExpression(value) ? value.expression : value;
     if (!ts.isIdentifier(name)) return null;
@@ -216,7 +216,7 @@ function propertyOf(source: ts.SourceFile, from: number, to: number): Property |
 /** By file: a plan of thousands of options walks through its text once. */
 const propertiesOf = new WeakMap<ts.SourceFile, ReadonlyMap<string, Property>>();
 
-/** The properties with plain names, by the characters of their values; the outermost one where several share them. */
+/** The properties with plain names, by the characters of their values; the outermost one if several share them. */
 function namedProperties(source: ts.SourceFile): Map<string, Property> {
   const found = new Map<string, Property>();
   const visit = (node: ts.Node): void => {
@@ -236,7 +236,7 @@ function namedProperties(source: ts.SourceFile): Map<string, Property> {
   return found;
 }
 
-/** What is to stand in place of the characters `[from, to)`. */
+/** The text that replaces the characters `[from, to)`. */
 export interface TextChange {
   readonly from: number;
   readonly to: number;
@@ -254,8 +254,8 @@ export class RefusedChange extends Error {
 }
 
 /**
- * The option whose value stands at `[from, to)` with another one; all else of the text stays as it is, byte for byte.
- * Strings come without quotes, and get those that stand there.
+ * Replaces the value of the option at `[from, to)`; the rest of the text stays unchanged, byte for byte. Strings are
+ * passed without quotes, and get the quotes of the old value.
  */
 export function changedOption(text: string, from: number, to: number, kind: OptionKind, value: string): TextChange {
   const property = propertyOf(parsed(text), from, to);
@@ -280,7 +280,7 @@ function parsed(text: string): ts.SourceFile {
   return ts.createSourceFile("plan.ts", text, ts.ScriptTarget.ES2022, true);
 }
 
-/** A text that is one expression by itself; nothing where it is none, or several. */
+/** A text that is exactly one expression; nothing otherwise. */
 function expressionOf(text: string): ts.Expression | undefined {
   const source = parsed(`(${text})`) as ts.SourceFile & { readonly parseDiagnostics: readonly unknown[] };
   const [statement, more] = source.statements;

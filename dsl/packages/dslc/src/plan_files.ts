@@ -32,7 +32,7 @@ export const libraryRoots: readonly string[] = [join(libraryFolder, "index.ts"),
 
 const bindingsFile = join(libraryFolder, "generated.ts");
 
-/** Texts by absolute path that stand in for what is on the disk. */
+/** Texts by absolute path that replace files on the disk. */
 export type Texts = ReadonlyMap<string, string>;
 
 /** The files of one project. */
@@ -58,7 +58,7 @@ export class PlanFiles {
     }
   }
 
-  /** Another one when what is on the disk has changed; of texts that stand in for files always the same. */
+  /** A version that differs when the file on the disk has changed; constant for texts that replace files. */
   versionOf(file: string): string {
     const path = resolve(file);
     if (path === bindingsFile || this.texts.has(path)) return "0";
@@ -110,7 +110,7 @@ export function isLibrary(file: string): boolean {
 
 /** Whether a file is one of TypeScript's declarations of the language. */
 export function isStandard(file: string): boolean {
-  // Not before the first question: in a browser TypeScript learns late where its files are.
+  // Asked lazily: in a browser TypeScript learns late where its files are.
   standardFolder ??= dirname(resolve(ts.getDefaultLibFilePath(compilerOptions)));
   return dirname(resolve(file)) === standardFolder && /[/\\]lib\.[^/\\]*\.ts$/.test(file);
 }
@@ -118,8 +118,8 @@ export function isStandard(file: string): boolean {
 let standardFolder: string | undefined;
 
 /**
- * Whether a file lies in a project by its name, and also once all links are followed: a link leads no plan to a file
- * elsewhere. A file that is not there is judged by the folder that it would be in.
+ * Whether a file is in a project by its name, and also once all links are followed: a plan cannot reach a file
+ * elsewhere by a link. For a file that does not exist, the folder that it would be in decides.
  */
 export function isInProject(file: string, root: string): boolean {
   return isInside(resolve(file), resolve(root)) && isInside(realPath(resolve(file)), realPath(resolve(root)));

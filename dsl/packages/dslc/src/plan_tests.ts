@@ -1,16 +1,16 @@
-// plan_tests.ts: the artifact of a plan's tests: what the sandbox gives, with places in the author's files.
+// plan_tests.ts: the artifact of a plan's tests: the output of the sandbox, with places in the author's files.
 import type { Place } from "./diagnostic.js";
 import { type Json } from "./json.js";
 
 /** The end of the name of a file that defines tests. */
 export const testSource = ".test.ts";
-/** The end of the name of an artifact of tests; what stands before it is the name of the plan. */
+/** The end of the name of an artifact of tests; the part before it is the name of the plan. */
 export const testArtifact = ".tests.json";
 
 /** Whether a file defines tests, and not a plan. */
 export const definesTests = (file: string): boolean => file.endsWith(testSource);
 
-/** What the sandbox gives: see `buildTests` of the authoring package. */
+/** The output of the sandbox: see `buildTests` of the authoring package. */
 export interface BuiltTests {
   readonly tests_of: string;
   readonly records: readonly Located[];
@@ -36,7 +36,7 @@ export interface Conversion {
   readonly span: (place: Place) => Json;
 }
 
-/** The fields that artifacts of tests have besides those of all artifacts, and in `places` where parts were written. */
+/** The fields that only artifacts of tests have. Stores the places of their parts in `places`. */
 export function testsJson(built: BuiltTests, by: Conversion, places: Map<string, Place>): { [field: string]: Json } {
   const located = (part: Located, pointer: string, fields: { [field: string]: Json }): Json => {
     const place = by.place(part.$span);

@@ -71,7 +71,7 @@ export class PlanProgram {
     host.readFile = (file) => this.files.read(file);
     host.fileExists = (file) => this.files.exists(file);
     host.getSourceFile = (file, language) => {
-      // The target alone: a package.json above, such as that of an installed package, would change the kind of module.
+      // Only the target: a package.json above, such as that of an installed package, would change the kind of module.
       const options: ts.CreateSourceFileOptions =
         typeof language !== "object"
           ? { languageVersion: language }
@@ -120,7 +120,7 @@ export class PlanProgram {
     );
   }
 
-  /** Why texts of a plan's files are kept out of the program; empty if none is. */
+  /** The reasons why texts of a plan's files are kept out of the program; empty if all are in it. */
   refusedTexts(files: readonly string[]): Diagnostic[] {
     return files.flatMap((file) => this.cache.plans.get(file)?.refusals ?? []);
   }

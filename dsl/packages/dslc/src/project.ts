@@ -1,4 +1,4 @@
-// project.ts: the project that plans belong to: where things lie, and what its registries declare.
+// project.ts: the project that plans belong to: its folders, and the declarations of its registries.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,12 +20,12 @@ export interface Project {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Where the operators of this version of rankd are described: beside the compiler, or in the repository around it. */
+/** The files with the operators of this version of rankd: next to the compiler, or in the repository around it. */
 const shippedOps = ["../ops.toml", "../../../../registry/ops.toml"].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );
 
-/** The file that describes the operators: the project's own where it has one, otherwise the one that came with dslc. */
+/** The file that describes the operators: the project's own if it has one, otherwise the one that came with dslc. */
 function opsFileOf(registry: string): string {
   const own = join(registry, "ops.toml");
   if (existsSync(own)) return own;
@@ -89,7 +89,7 @@ function endpointsOf(document: Row): Endpoint[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Reads the registries of a folder. The engine alone checks them: what is wrong is read as if it were absent. */
+/** Reads the registries of a folder. Only the engine checks them: invalid parts are read as if they were absent. */
 export function loadRegistries(folder: string, environment: string, opsFile = opsFileOf(folder)): Registries {
   const optional = (name: string): Row => (existsSync(join(folder, name)) ? readToml(join(folder, name)) : {});
   const keys = readToml(join(folder, "keys.toml"));

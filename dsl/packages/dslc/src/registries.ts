@@ -3,7 +3,7 @@
 /** Registry → id of an entry → digest of what the entry means to the plans that refer to it. */
 export type EntryDigests = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** A key or a param of the registry. `context` and `required` are those of params. */
+/** A key or a param of the registry. Only params have `context` and `required`. */
 export interface Entry {
   readonly id: number;
   readonly name: string;
@@ -18,7 +18,7 @@ export interface Entry {
   readonly required: boolean;
   readonly replacedBy: number | undefined;
   readonly doc: string;
-  /** Nothing where there is none. */
+  /** Undefined if there is no default. */
   readonly standard: unknown;
   /** Of a vector; otherwise 0. */
   readonly dimensions: number;
@@ -47,9 +47,9 @@ export interface OpParam {
   /** Another param, a choice: this one has an effect only if that has one of `when_values`. */
   readonly when?: string;
   readonly when_values?: readonly string[];
-  /** Whether a param of the request may give the value; not where absent. */
+  /** Whether a param of the request may set the value; by default it may not. */
   readonly bindable?: boolean;
-  /** What a plan must require to give it; nothing where absent. */
+  /** The capability that a plan must require to set it; absent if every plan may. */
   readonly capability?: string;
 }
 
@@ -57,7 +57,7 @@ export interface OpParam {
 export interface Op {
   readonly name: string;
   readonly inputs: number;
-  /** So many of the inputs may be left out. */
+  /** The number of inputs that may be left out. */
   readonly optionalInputs: number;
   readonly doc: string;
   readonly params: readonly OpParam[];
@@ -68,7 +68,7 @@ export interface TreeOp {
   readonly name: string;
   readonly gives: string;
   readonly fields: readonly (readonly [string, string])[];
-  /** What a plan that uses it must require; nothing where every plan may. */
+  /** The capability that a plan must require to use it; absent if every plan may. */
   readonly capability?: string;
 }
 
@@ -81,8 +81,8 @@ export interface Registries {
   readonly treeOps: readonly TreeOp[];
   /** Section → SHA-256, as the engine computes them. */
   readonly digests: Readonly<Record<string, string>>;
-  /** Of what each entry means to plans, as the engine computes them. */
+  /** The digests of the meaning of each entry to plans, as the engine computes them. */
   readonly entryDigests: EntryDigests;
-  /** Of the text that `rankd ops --toml` printed, in the project or beside the compiler, and of own_ops.toml. */
+  /** Digest of the output of `rankd ops --toml`, in the project or next to the compiler, and of own_ops.toml. */
   readonly opsDigest: string;
 }

@@ -49,7 +49,7 @@ const shapes: readonly Shape[] = [
   { registry: "endpoints", table: "endpoint", fields: ["endpoint_id", "name", "kind"] },
 ];
 
-/** The digests of all entries; `documents` has the TOML of each registry, that of the endpoints as environments share it. */
+/** The digests of all entries; `documents` has each registry's TOML, for endpoints the part that environments share. */
 export function entryDigests(documents: Readonly<Record<string, JsonObject>>): EntryDigests {
   const digestsOf = ({ registry, table, fields, otherwise = {} }: Shape): Map<string, string> => {
     const rows = documents[registry]?.[table];

@@ -1,4 +1,4 @@
-// registry_files.ts: where in the files of a project the engine's diagnostics about them belong.
+// registry_files.ts: finds the place in a project's files for the engine's diagnostics about them.
 import { readFileSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 

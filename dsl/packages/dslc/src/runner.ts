@@ -6,7 +6,7 @@ import type { Outcome, Setup, Task } from "./interpreter.js";
 
 /** What a worker gets beyond the processor time of its plan, before it is ended. */
 const graceMs = 500;
-/** How long a worker may take to start, on a machine that has much else to do. */
+/** The time that a worker may take to start, on a busy machine. */
 const startMs = 60_000;
 
 type Result = Omit<Outcome, "number">;
@@ -14,20 +14,20 @@ type Result = Omit<Outcome, "number">;
 /** Runs plans one after another. */
 export class Runner {
   private worker: Worker | undefined;
-  /** Takes what the worker says, or why it says nothing more. */
+  /** Receives the messages of the worker, or the reason why there are no more. */
   private listener: (said: Outcome | "ready" | Failure) => void = () => undefined;
   private count = 0;
-  /** Of a worker that has begun and has not run a plan; what it resolves to is why it did not start. */
+  /** For a worker that has started and has not run a plan; it resolves to the reason why it did not start. */
   private starting: Promise<Failure | undefined> | undefined;
 
   constructor(private readonly setup: Setup) {}
 
-  /** Starts the worker if there is none, so that it is ready by the time of the first plan. */
+  /** Starts the worker if there is none yet, so that it is ready by the time of the first plan. */
   begin(): void {
     if (this.worker === undefined) this.starting = this.start();
   }
 
-  /** The plan as JSON, or why there is none. Never rejects. Call it again when it is done. */
+  /** The plan as JSON, or the reason why there is no plan. Never rejects. Call it again when it is done. */
   async run(task: Omit<Task, "number">): Promise<Result> {
     const number = ++this.count;
     const failed = await (this.starting ?? (this.worker === undefined ? this.start() : undefined));
@@ -38,7 +38,7 @@ export class Runner {
       this.worker!.postMessage({ ...task, number });
     });
     const result: Result = typeof said === "object" && "number" in said ? said : { error: said as Failure };
-    // Whatever a plan that was stopped in the middle has left behind, the next one does not meet it.
+    // A plan that was stopped in the middle may leave anything behind, so the next one gets a new worker.
     if (result.isSpoilt !== false) await this.close();
     return result;
   }

@@ -1,4 +1,4 @@
-// sandbox_result.ts: checks what the sandbox returns. A plan can change whatever runs beside it, so nothing is trusted.
+// sandbox_result.ts: checks the sandbox's output. A plan can change everything in the sandbox, so nothing is trusted.
 import type { Failure } from "./failure.js";
 
 /** The deepest nesting of arrays and objects that an artifact may have; the engine has the same limit. */
@@ -7,7 +7,7 @@ const maxDepth = 1000;
 const maxMessage = 10_000;
 const maxStack = 100_000;
 
-/** The result does not have the form that the authoring package gives it. */
+/** The result does not have the form in which the authoring package returns it. */
 export class BadResult extends Error {}
 
 /** Says what is wrong with a value, or nothing. */

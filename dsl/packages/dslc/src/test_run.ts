@@ -7,16 +7,16 @@ import { definesTests, testSource } from "./plan_tests.js";
 import type { Project } from "./project.js";
 import { ProjectError } from "./project_error.js";
 
-/** What the command line says of a run. */
+/** The options of the command line for a run. */
 export interface TestOptions {
-  /** As given; none stands for the whole project. */
+  /** The given files; an empty list means the whole project. */
   readonly files: readonly string[];
   /** A part of the names of the tests to run. */
   readonly only: string | undefined;
   readonly isJson: boolean;
 }
 
-/** The tests among files, and the plans beside them: what is compiled before tests run. */
+/** The test files, and the plans next to them: these are compiled before tests run. */
 export function withPlans(files: readonly string[]): string[] {
   return files.flatMap((file) => {
     if (!definesTests(file)) throw new ProjectError(`${file} defines no tests: those are in files NAME${testSource}`);
@@ -25,7 +25,7 @@ export function withPlans(files: readonly string[]): string[] {
   });
 }
 
-/** Runs the tests by the program `rankd`, with their outcome on standard output, and gives the exit status. */
+/** Runs the tests by the program `rankd`, with their outcome on standard output, and returns the exit status. */
 export function runTests(project: Project, options: TestOptions, rankd: string): number {
   const args = ["test", "--project", project.root, ...options.files.map(planNameOf)];
   if (options.only !== undefined) args.push(`--only=${options.only}`);

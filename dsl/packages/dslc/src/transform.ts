@@ -1,7 +1,7 @@
 // transform.ts: makes a plan's operators, conditions and calls pass through the hooks of the authoring package.
 //
 // Which operands are known while the plan is built and which only while a request runs shows when the text is executed,
-// so constants from anywhere, helpers and loops mean what they say. Every hook is told where its text stands.
+// so constants from anywhere, helpers and loops work as written. Every hook gets the place of its text.
 import ts from "typescript";
 
 import { type Diagnostic, diagnostic, type Place } from "./diagnostic.js";
@@ -45,14 +45,14 @@ const unary = new Map<ts.SyntaxKind, string>([
   [ts.SyntaxKind.PlusToken, "plus"],
 ]);
 
-/** The places that compiled code speaks of, by number; 0 is none. */
+/** The places that compiled code refers to, by number; 0 means no place. */
 export class SpanTable {
   private readonly places: (Place | undefined)[] = [undefined];
 
   add(place: Place): number {
     return this.places.push(place) - 1;
   }
-  /** Nothing where the number is none of this table. */
+  /** Returns nothing if the number is not in this table. */
   find(span: unknown): Place | undefined {
     return typeof span === "number" ? this.places[span] : undefined;
   }
@@ -259,7 +259,7 @@ class Rewriter {
     );
   }
 
-  /** The left side may be a pattern that is assigned to, which is left alone. */
+  /** The left side may be a pattern that is assigned to; it stays unchanged. */
   private iteration(node: ts.ForOfStatement | ts.ForInStatement): ts.Node {
     if (ts.isForOfStatement(node))
       return this.make.updateForOfStatement(
@@ -324,7 +324,7 @@ export function refusals(file: string, source: ts.SourceFile): Diagnostic[] {
   return found;
 }
 
-/** Whether an identifier stands for a variable, and is not merely a name behind a point or in front of a colon. */
+/** Whether an identifier is a use of a variable, and not just a name after a point or before a colon. */
 function isUse(node: ts.Identifier): boolean {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node;

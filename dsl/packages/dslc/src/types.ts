@@ -1,6 +1,6 @@
 // types.ts: what editors and tsc read in place of the authoring package: its declarations with the project's tokens.
 //
-// They lie in the project, in .rankd/, so that projects share nothing: .rankd/plan/ has the declarations, and
+// They are in the project, in .rankd/, so that projects share nothing: .rankd/plan/ has the declarations, and
 // .rankd/tsconfig.json, which the project's tsconfig.json extends, leads the import of @rankd/plan there.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -35,7 +35,7 @@ const tsconfig = `{
 }
 `;
 
-/** Writes .rankd/ anew where it is missing or was made of something else. */
+/** Writes .rankd/ again if it is missing or was made from something else. */
 export function writeTypes(project: Project, generated: string): void {
   const folder = typesFolder(project);
   const stamp = stampOf(generated);
@@ -79,7 +79,7 @@ function declarationsOf(generated: string): Map<string, string> {
   host.getSourceFile = (file, language, ...more) =>
     join(file) === own ? ts.createSourceFile(file, generated, language, true) : getSourceFile(file, language, ...more);
   host.fileExists = (file) => join(file) === own || ts.sys.fileExists(file);
-  // What is resolved below node_modules would count as a foreign package, which gives no declarations.
+  // A module below node_modules would count as a foreign package, which emits no declarations.
   host.resolveModuleNameLiterals = (literals) =>
     literals.map(({ text }) => ({
       resolvedModule: {

@@ -14,7 +14,7 @@ type Once = (files: readonly string[]) => Promise<readonly Compiled[]>;
 class Watched {
   private readonly sources = new Map<string, ReadonlySet<string>>();
   private readonly watchers = new Map<string, FSWatcher>();
-  /** Plans with diagnostics: a file that none of them names may be one that an import looks for. */
+  /** Plans with diagnostics: a file that no plan names may be one that an import looks for. */
   private readonly broken = new Set<string>();
   private changed = new Set<string>();
   private isDue = false;

@@ -18,8 +18,8 @@ import { dirname } from "node:path";
 import { ProjectError } from "./project_error.js";
 
 /**
- * Puts `text` in the place of a file, whose folder is made where it is missing. What was there stays where that fails;
- * its mode is kept, and of a link the file that it leads to is replaced.
+ * Replaces a file by `text`, and creates its folder if it is missing. The old file stays if that fails; its mode is
+ * kept, and if it is a link, the file that it leads to is replaced.
  */
 export function replaceFile(file: string, text: string): void {
   const known = existsSync(file);

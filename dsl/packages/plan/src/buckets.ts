@@ -1,7 +1,7 @@
 // buckets.ts: the buckets of `E.bucket`, for values that are known: in tests of plans and in programs that prepare data.
 const word = 2n ** 64n - 1n;
 
-/** The bytes of UTF-8. What is no code point counts as U+FFFD. */
+/** The bytes of UTF-8. An invalid code point counts as U+FFFD. */
 function bytesOf(text: string): number[] {
   return [...text].flatMap((each) => {
     const point = each.codePointAt(0)!;
@@ -25,7 +25,7 @@ function mixed(value: bigint): bigint {
   return out ^ (out >> 31n);
 }
 
-/** The bucket that `E.bucket` gives for an integer of 64 bits or a string, from 0 to `count` - 1. */
+/** The bucket that `E.bucket` computes for an integer of 64 bits or a string, from 0 to `count` - 1. */
 export function bucketOf(value: string | number | bigint, count: number, seed = ""): number {
   const drawn = typeof value === "string" ? hashOf(value) : BigInt(value) & word;
   return Number(mixed(hashOf(seed) ^ mixed(drawn)) % BigInt(count));

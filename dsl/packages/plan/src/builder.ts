@@ -20,24 +20,24 @@ import {
   wrongType,
 } from "./tokens.js";
 
-/** A node as the compiler takes it over; `$` fields say where things were written. */
+/** A node in the form that the compiler reads; `$` fields say where things were written. */
 export interface NodeJson {
   node_id: string;
   op: string;
   inputs: string[];
   params: Record<string, unknown>;
   fallback?: Record<string, unknown>;
-  /** How long it may take, how often it is run again, and which rows are captured or kept. */
+  /** Its timeout, its retries, and which rows are captured or kept. */
   limits: Record<string, unknown>;
   $span: SpanId;
   $fields: Record<string, SpanId>;
   $fallback?: Record<string, SpanId>;
   $limits: Record<string, SpanId>;
-  /** What the rows in its cache depend on, as its author says: `user` and params. */
+  /** The values that the rows in its cache depend on, according to the author: `user` and params. */
   $cacheBy?: string[];
 }
 
-/** A use of a fragment as the compiler takes it over. */
+/** A use of a fragment in the form that the compiler reads. */
 export interface UseJson {
   id: string;
   fragment: FragmentJson;
@@ -48,14 +48,14 @@ export interface UseJson {
   $args: Readonly<Record<string, SpanId>>;
 }
 
-/** A capability that the plan itself states, with what the artifact says of it. */
+/** A capability that the plan itself states, with its payload in the artifact. */
 export interface CapabilityJson {
   id: string;
   payload?: unknown;
   $span: SpanId;
 }
 
-/** A plan as the compiler takes it over. */
+/** A plan in the form that the compiler reads. */
 export interface BuiltJson {
   plan_name: string;
   nodes: NodeJson[];
@@ -73,12 +73,12 @@ export interface BuiltJson {
 interface Draft {
   readonly operator: OperatorInfo;
   readonly inputs: readonly Draft[];
-  /** Of a node that chooses among its inputs: those of all but the last. */
+  /** For a node that chooses among its inputs: the conditions of all but the last. */
   readonly conditions: readonly TruthNode[];
   readonly options: Readonly<Record<string, unknown>>;
   readonly spans: Readonly<Record<string, SpanId>>;
   readonly span: SpanId;
-  /** What stands before the names of nodes of the same use of a fragment; empty outside of fragments. */
+  /** The prefix of the names of nodes of the same use of a fragment; empty outside of fragments. */
   readonly scope: string;
   id: string;
   fallback?: Fallback;
@@ -92,7 +92,7 @@ interface MadeUse extends GivenUse {
   readonly result: Draft;
 }
 
-/** What stands in for a node that fails. */
+/** The replacement for a node that fails. */
 interface Fallback {
   readonly on: readonly unknown[];
   readonly use: Draft | "input" | "empty";
@@ -103,7 +103,7 @@ interface Fallback {
 const maxNodes = 10_000;
 const maxNesting = 8;
 const nodeOption = "as";
-/** Options that every operator takes and that are no params: as they are called in the artifact. */
+/** Options that every operator accepts and that are not params, with their names in the artifact. */
 const limitOptions: ReadonlyMap<string, string> = new Map([
   ["timeoutMs", "timeout_ms"],
   ["retries", "retries"],
@@ -116,14 +116,14 @@ const limitOptions: ReadonlyMap<string, string> = new Map([
 const fragmentCapability = "cap.rfc.0002.fragments.v1";
 const chooseOp = "core::choose";
 
-/** What a method that makes a node gives back. */
+/** The result of a method that makes a node. */
 class SetNode {
   constructor(
     readonly graph: Graph,
     readonly draft: Draft,
   ) {}
 
-  /** Says what stands in for this node when it fails. */
+  /** Sets the fallback of this node for the case that it fails. */
   orElse(options: unknown): this {
     const span = argumentSpan(0);
     const { given, spans } = fieldsOf(options, "an object with on and use", ["on", "use", "nulls"], span);
@@ -148,7 +148,7 @@ export class Graph {
   private readonly uses: MadeUse[] = [];
   private readonly useIds = new Set<string>();
   private readonly capabilities = new Map<string, CapabilityJson>();
-  /** The names of the uses of fragments that nodes are made in now, each with what stands behind it. */
+  /** The names of the uses of fragments in which nodes are made now, each followed by the separator. */
   private scope: readonly string[] = [];
   readonly context: object;
   private readonly sets: SetNode;
@@ -210,7 +210,7 @@ export class Graph {
     return (set as SetNode).draft;
   }
 
-  /** Puts a method for each operator that takes nothing onto `target`. */
+  /** Adds a method to `target` for each operator without inputs. */
   private methods(target: object): object {
     for (const [scope, operators] of this.scopesOf(0)) {
       const holder = scope === "" ? target : {};
@@ -220,7 +220,7 @@ export class Graph {
     return target;
   }
 
-  /** The operators that take so many inputs, by the namespace that they are found in. */
+  /** The operators that accept this number of inputs, by their namespaces. */
   private scopesOf(given: number): Map<string, OperatorInfo[]> {
     const scopes = new Map<string, OperatorInfo[]>([["", []]]);
     for (const operator of this.operators) {
@@ -236,8 +236,8 @@ export class Graph {
   }
 
   /**
-   * What all sets inherit: a method for each operator that takes a set. It is made where it is asked for: a plan of
-   * thousands of nodes would else make a hundred thousand functions, few of which are called.
+   * The methods that all sets inherit: one for each operator with a set as input. A method is made when it is used: a
+   * plan of thousands of nodes would else make a hundred thousand functions, few of which are called.
    */
   private setMethods(): SetNode {
     const sets = Object.create(SetNode.prototype) as SetNode;
@@ -293,7 +293,7 @@ export class Graph {
     return Object.setPrototypeOf(new SetNode(this, draft), this.sets) as object;
   }
 
-  /** Makes the nodes of a fragment, and gives its result. */
+  /** Makes the nodes of a fragment, and returns its result. */
   addUse(fragment: FragmentJson, use: GivenUse, make: () => unknown): unknown {
     const id = this.scope.join("") + use.as;
     if (this.useIds.has(id))
@@ -345,7 +345,7 @@ export class Graph {
     };
   }
 
-  /** In plans that use fragments, `__` stands in no name that the author gives. */
+  /** In plans that use fragments, no name of the author may contain `__`. */
   private checkNames(): void {
     for (const { options, spans, span } of this.uses.length === 0 ? [] : this.drafts)
       if (typeof options[nodeOption] === "string") refuseSeparator(options[nodeOption], spans[nodeOption] ?? span);
@@ -395,7 +395,7 @@ export class Graph {
     }
   }
 
-  /** The node of a set that is to stand in. */
+  /** The node of a set that is used as a fallback. */
   substitute(value: unknown, span: SpanId): Draft {
     this.idOf(value, span, 'a set of candidates, "input" or "empty"');
     return (value as SetNode).draft;
@@ -474,7 +474,7 @@ export class Graph {
   }
 }
 
-/** What binds an option to a param. The param alone does not say which values the option takes. */
+/** The binding of an option to a param. A param without limits does not say which values the option may have. */
 function boundValue(value: BoundNode | ParamNode, span: SpanId): unknown {
   if (value instanceof BoundNode) return value.toJson();
   throw new PlanError("runtime_value", runTimeValue(value, span).message, {
@@ -507,7 +507,7 @@ function cacheJson(value: unknown, span: SpanId): unknown {
   );
 }
 
-/** What the rows depend on, where the author says so; the artifact does not have it. */
+/** The values that the rows depend on, if the author states them; they are not in the artifact. */
 function cacheKey(value: unknown, span: SpanId): Pick<NodeJson, "$cacheBy"> {
   const { by } = fieldsOf(value, "an object with ttlMs, staleMs, maxRows and by", cacheFields, span).given;
   if (by === undefined) return {};

@@ -40,13 +40,13 @@ export function binary(op: string, a: unknown, b: unknown, span: SpanId, spanA: 
   return new ValueNode(op, { a: toNumber(a, spanA), b: toNumber(b, spanB) }, span);
 }
 
-/** `a` where it is not null, otherwise `b`. */
+/** `a` if it is not null, otherwise `b`. */
 export function coalesced(a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): ValueNode {
   if (areTexts(a, b)) return new ValueNode("coalesce", { a: toText(a, spanA), b: toText(b, spanB) }, span);
   return binary("coalesce", a, b, span, spanA, spanB);
 }
 
-/** Strings one behind the other. */
+/** Strings one after the other. */
 export function joined(a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): ValueNode {
   return new ValueNode("concat", { a: toText(a, spanA), b: toText(b, spanB) }, span);
 }
@@ -89,7 +89,7 @@ export function compared(how: string, a: unknown, b: unknown, span: SpanId, span
   return new TruthNode("cmp", { cmp: how, a: toNumber(a, spanA), b: toNumber(b, spanB) }, span);
 }
 
-/** Tests take the strings of keys, params and the plan, and none that are made. */
+/** Tests accept the strings of keys, params and the plan, but no computed strings. */
 function notCompared(value: ValueNode, span: SpanId): PlanError {
   return new PlanError("string_in_arithmetic", `${value.what} makes a string, which no test takes`, {
     span,
@@ -97,7 +97,7 @@ function notCompared(value: ValueNode, span: SpanId): PlanError {
   });
 }
 
-/** Null equals no string and differs from none, as in every comparison. */
+/** Null equals no string and differs from no string, as in every comparison. */
 function equalsText(how: string, key: KeyNode | ParamNode, text: string, span: SpanId): TruthNode {
   const equal = new TruthNode("in", { lhs: key, list: [text] }, span);
   if (how === "==") return equal;
@@ -108,7 +108,7 @@ function equalsText(how: string, key: KeyNode | ParamNode, text: string, span: S
   );
 }
 
-/** Whether the string of a param is `text`; false where it is null. */
+/** Whether the string of a param is `text`; false if it is null. */
 export function stringParamIs(param: ParamNode, text: string, span: SpanId): TruthNode {
   return equalsText("==", stringOperand(param, span), text, span);
 }
@@ -192,7 +192,7 @@ function multiplied(op: string, a: unknown, b: unknown): Expr {
 /** A key of vectors that plans may read. */
 type VectorKey = KeyToken<"vector", { read: true }>;
 
-/** Builders of expressions: each gives a number of each row, or null where an operand is null. */
+/** Builders of expressions: each computes a number for each row, or null if an operand is null. */
 export const E = {
   /** A number. A bigint is an integer of 64 bits. */
   const: (value: number | bigint): Expr => {
@@ -219,9 +219,9 @@ export const E = {
   mul: (a: Expr, b: Expr): Expr => two("mul", a, b),
   /** -x */
   neg: (x: Expr): Expr => one("neg", x),
-  /** `a` where it is not null, otherwise `b`. */
+  /** `a` if it is not null, otherwise `b`. */
   coalesce,
-  /** a / b, of whole numbers too; null where `b` is 0. */
+  /** a / b, of integers too; null if `b` is 0. */
   div: (a: Expr, b: Expr): Expr => two("div", a, b),
   /** The smaller one. */
   min: (a: Expr, b: Expr): Expr => two("min", a, b),
@@ -235,15 +235,15 @@ export const E = {
   ceil: (x: Expr): Expr => one("ceil", x),
   /** The square root; null below 0. */
   sqrt: (x: Expr): Expr => one("sqrt", x),
-  /** e to the power `x`; null where that is no finite number. */
+  /** e to the power `x`; null if that is not a finite number. */
   exp: (x: Expr): Expr => one("exp", x),
-  /** The natural logarithm; null where `x` is not above 0. */
+  /** The natural logarithm; null if `x` is not above 0. */
   log: (x: Expr): Expr => one("log", x),
-  /** The natural logarithm of 1 + `x`; null where `x` is not above -1. */
+  /** The natural logarithm of 1 + `x`; null if `x` is not above -1. */
   log1p: (x: Expr): Expr => one("log1p", x),
-  /** `a` to the power `b`; null where that is no finite number. */
+  /** `a` to the power `b`; null if that is not a finite number. */
   pow: (a: Expr, b: Expr): Expr => two("pow", a, b),
-  /** The number from `lo` to `hi` that is closest to `x`; null where `lo` is above `hi`. */
+  /** The number from `lo` to `hi` that is closest to `x`; null if `lo` is above `hi`. */
   clamp: (x: Expr, lo: Expr, hi: Expr): Expr =>
     shown(
       new ValueNode(
@@ -252,19 +252,19 @@ export const E = {
         currentSpan(),
       ),
     ),
-  /** What remains of `a` after division by `b`, with the sign of `a`; exact for integers, null where `b` is 0. */
+  /** The remainder of `a` after division by `b`, with the sign of `a`; exact for integers, null if `b` is 0. */
   mod: (a: Expr, b: Expr): Expr => two("mod", a, b),
-  /** Strings one behind the other; null where one of them is, and where the result has more than 65 536 bytes. */
+  /** Strings one after the other; null if one of them is, and if the result has more than 65 536 bytes. */
   concat: concatenated,
   /** How many code points of Unicode a string has. */
   length: (x: TextExpr): Expr => shown(new ValueNode("length", { x: textArgument(x, 0) }, currentSpan())),
   /** The bucket of an integer or a string, from 0 to `count` - 1; another seed spreads the same ids in another way. */
   bucket: (x: Expr | TextExpr, count: number, seed = ""): Expr => shown(bucketOf(x, count, seed)),
-  /** The sum of the products of two vectors of the same dimensions; null where one of them is. */
+  /** The sum of the products of two vectors of the same dimensions; null if one of them is. */
   dot: (a: VectorKey, b: VectorKey): Expr => multiplied("dot", a, b),
-  /** The cosine of the angle between two vectors; 0 where one of them has no length. */
+  /** The cosine of the angle between two vectors; 0 if one of them has no length. */
   cosine: (a: VectorKey, b: VectorKey): Expr => multiplied("cosine", a, b),
-  /** `a` where `pred` holds, otherwise `b`; null only where the one that is taken is null. */
+  /** `a` if `pred` holds, otherwise `b`; null only if the chosen one is null. */
   if: chosen,
 } as const;
 
@@ -294,7 +294,7 @@ export const Pred = {
     if (typeof value !== "boolean") throw wrongType("true or false", value, argumentSpan(0));
     return shown(new TruthNode("const_bool", { value }, currentSpan()));
   },
-  /** False where one side is null; with `null` itself on one side, `==` and `!=` test for null. */
+  /** False if one side is null; with `null` itself on one side, `==` and `!=` test for null. */
   cmp: (how: Comparison, a: Expr | string | null, b: Expr | string | null): Predicate => {
     if (!comparisons.includes(how))
       throw new PlanError("bad_value", `\`cmp\` is \`${how}\`, which is none of: ${comparisons.join(", ")}`, {
@@ -324,7 +324,7 @@ export const Pred = {
     shown(matched(key, pattern, flags)),
 } as const;
 
-/** `a` where it is not null, otherwise `b`; for use within natural expressions. */
+/** `a` if it is not null, otherwise `b`; for use within natural expressions. */
 export function coalesce(a: Expr, b: Expr): Expr;
 export function coalesce(a: TextExpr | null, b: TextExpr | null): TextExpr;
 export function coalesce(a: unknown, b: unknown): unknown {

@@ -1,4 +1,4 @@
-// failures.ts: what a plan says of failures that something stands in for.
+// failures.ts: how a plan names the failures that a fallback handles.
 import type { SpanId } from "./places.js";
 import { fieldSpans, PlanError } from "./places.js";
 import { wrongType } from "./tokens.js";
@@ -46,17 +46,17 @@ export type PlanFailure =
   | "row_budget_exceeded"
   | "time_budget_exceeded";
 
-/** The plan that a request is given to when its own has failed. */
+/** The plan that answers a request when its own plan has failed. */
 export interface FallbackPlan {
-  /** The name of the plan; it names none itself. */
+  /** The name of the plan, which must have no fallback plan itself. */
   readonly plan: string;
-  /** The failures that it stands in for. */
+  /** The failures for which it answers. */
   readonly on: readonly PlanFailure[];
-  /** So much of the time of a request is left to it. */
+  /** The time of a request, in milliseconds, that is reserved for it. */
   readonly reserveMs?: number;
 }
 
-/** The fields of an object, and where each was written; others are refused. */
+/** The fields of an object, and the place of each; others are refused. */
 export function fieldsOf(
   value: unknown,
   wanted: string,

@@ -23,26 +23,26 @@ type NamesOf<Args extends Arguments, Need extends "required" | "optional"> = {
   [Name in keyof Args]: Args[Name] extends Argument<unknown, infer Own> ? (Own extends Need ? Name : never) : never;
 }[keyof Args];
 
-/** What a use of a fragment says. */
+/** The options of a use of a fragment. */
 export type FragmentUse<Args extends Arguments> = {
-  /** The name of the use: it stands, with `__`, before the ids of its nodes. */
+  /** The name of the use: with `__`, it is the prefix of the ids of its nodes. */
   readonly as: string;
-  /** The least version that will do, as "2.1.0". */
+  /** The lowest version that is accepted, as "2.1.0". */
   readonly atLeast?: string;
 } & Pick<ArgumentValues<Args>, NamesOf<Args, "required">> &
   Partial<Pick<ArgumentValues<Args>, NamesOf<Args, "optional">>>;
 
 /** A part of plans. */
 export interface Fragment<Args extends Arguments> {
-  /** Makes the nodes of the fragment in the plan that is being built, and gives its result. */
+  /** Makes the nodes of the fragment in the plan that is being built, and returns its result. */
   use(use: FragmentUse<Args>): CandidateSet;
 }
 
-/** What a fragment is defined by. */
+/** The definition of a fragment. */
 export interface FragmentDefinition<Args extends Arguments> {
   /** Letters, digits and `_`; the file is fragments/NAME/MAJOR.fragment.ts. */
   readonly name: string;
-  /** MAJOR.MINOR.PATCH. What was published under a version never changes. */
+  /** MAJOR.MINOR.PATCH. A published version never changes. */
   readonly version: string;
   readonly args: Args;
   /** Makes the nodes, and returns the set that is the result. */
@@ -50,7 +50,7 @@ export interface FragmentDefinition<Args extends Arguments> {
 }
 
 interface Standard<Value> {
-  /** The value where a use gives none. */
+  /** The value if a use does not set it. */
   readonly default: Value;
 }
 interface Limits {
@@ -66,7 +66,7 @@ interface MakeArgument<Value, Options> {
 
 type Kind = "int" | "float" | "bool" | "string" | "expr" | "set";
 
-/** What is behind an Argument. */
+/** The value of an Argument. */
 class ArgumentNode {
   constructor(
     readonly kind: Kind,
@@ -121,7 +121,7 @@ function makeArgument(kind: Kind, known: readonly string[]) {
   };
 }
 
-/** The arguments that fragments take. */
+/** The arguments of fragments. */
 export const arg = {
   /** A whole number that is known while the plan is built. */
   int: makeArgument("int", ["min", "max", "default"]) as MakeArgument<number, Limits>,
@@ -137,7 +137,7 @@ export const arg = {
   set: makeArgument("set", []) as () => Argument<CandidateSet, "required">,
 } as const;
 
-/** A version as numbers; nothing where it is none. */
+/** A version as numbers; nothing if it is not a version. */
 function versionOf(text: unknown): readonly number[] | undefined {
   if (typeof text !== "string" || !/^(0|[1-9]\d{0,5})(\.(0|[1-9]\d{0,5})){2}$/.test(text)) return undefined;
   return text.split(".").map(Number);
@@ -158,7 +158,7 @@ const isOlder = (a: readonly number[], b: readonly number[]): boolean => {
 /** Between the name of a use and the ids of the nodes inside. */
 export const separator = "__";
 
-/** Refuses a name that could be taken for that of a node inside a fragment. */
+/** Refuses a name that could be confused with the name of a node inside a fragment. */
 export function refuseSeparator(name: string, span: SpanId): void {
   if (name.includes(separator))
     throw new PlanError("reserved_name", `\`${separator}\` stands between the names of fragments and of their nodes`, {
@@ -169,7 +169,7 @@ export function refuseSeparator(name: string, span: SpanId): void {
 
 const uses: readonly string[] = ["as", "atLeast"];
 
-/** A fragment as the compiler takes it over. */
+/** A fragment in the form that the compiler reads. */
 export interface FragmentJson {
   readonly name: string;
   readonly version: string;
@@ -297,5 +297,5 @@ export function fragmentOf(exported: unknown): FragmentJson {
   );
 }
 
-/** Calls what builds a fragment: what it throws without a place of its own gets that of the use. */
+/** Calls the function that builds a fragment: errors without a place get the place of the use. */
 export const inUse = <Result>(span: SpanId, make: () => Result): Result => inFrame(span, [], make);

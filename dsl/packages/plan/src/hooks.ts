@@ -117,7 +117,7 @@ export const hooks = {
     });
   },
 
-  /** An object literal, which remembers where its fields were written. */
+  /** An object literal, which remembers the places of its fields. */
   fields<Literal extends object>(object: Literal, spans: Readonly<Record<string, SpanId>>): Literal {
     const before = (object as Record<symbol, unknown>)[fieldSpans];
     (object as Record<symbol, unknown>)[fieldSpans] = { ...(before as object | undefined), ...spans };

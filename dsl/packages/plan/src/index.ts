@@ -48,7 +48,7 @@ export type {
 export interface PlanDefinition {
   /** Letters, digits and `_`; the file is called NAME.plan.ts. */
   readonly name: string;
-  /** Makes the nodes, and returns the sets of candidates that are the answer, one behind the other. */
+  /** Makes the nodes, and returns the sets of candidates that are the answer, one after the other. */
   readonly build: (context: PlanContext) => CandidateSet | readonly CandidateSet[];
   /** The plan that requests are given to when this one fails. */
   readonly fallbackPlan?: FallbackPlan;

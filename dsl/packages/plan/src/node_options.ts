@@ -1,31 +1,31 @@
-// node_options.ts: what the methods of all operators take.
+// node_options.ts: the options of the methods of all operators.
 import type { KeyToken, ParamToken, Payload, ValueType } from "./tokens.js";
 
-/** What every operator takes. */
+/** The options of every operator. */
 export interface NodeOptions {
-  /** The id of the node; made of the operator's name where absent. */
+  /** The id of the node; by default it is made from the operator's name. */
   readonly as?: string;
-  /** A note that traces show; null is none. */
+  /** A note that traces show; null means no note. */
   readonly trace?: string | null;
-  /** It has failed, with `node_timeout`, when it has not ended after so many milliseconds. */
+  /** The timeout in milliseconds, after which it fails with `node_timeout`. */
   readonly timeoutMs?: number;
-  /** Rows at this node are kept as data, where the server has a folder for them. */
+  /** Rows at this node are kept as data, if the server has a folder for them. */
   readonly capture?: NodeCapture;
-  /** Rows of this node are kept for other requests, where the server has a cache. */
+  /** Rows of this node are kept for other requests, if the server has a cache. */
   readonly cache?: NodeCache;
-  /** What is said of capabilities at this node, by their ids; the plan then requires them. */
+  /** Payloads for capabilities at this node, by their ids; the plan then requires them. */
   readonly extensions?: Readonly<Record<string, Payload>>;
 }
 
-/** How long the rows of a node are kept; what they depend on is derived. */
+/** How long the rows of a node are kept; their key is derived. */
 export interface NodeCache {
-  /** So old they are taken as they are: 1 to 86400000. */
+  /** The age in milliseconds up to which they are used: 1 to 86400000. */
   readonly ttlMs: number;
-  /** So long after that they are still taken, while new ones are made; not at all where absent. */
+  /** The time after that in which they are still used, while new ones are made; by default they are not. */
   readonly staleMs?: number;
-  /** More rows are not kept: 1 to 1000000; 10000 where absent. */
+  /** More rows are not kept: 1 to 1000000; default 10000. */
   readonly maxRows?: number;
-  /** What they depend on, as its author knows it: another key is a mistake, and the plan is not compiled. */
+  /** The values that they depend on, according to the author: if the key is another one, the plan is not compiled. */
   readonly by?: readonly (
     "user" | ParamToken<"int"> | ParamToken<"float"> | ParamToken<"string"> | ParamToken<"bool">
   )[];
@@ -33,24 +33,24 @@ export interface NodeCache {
 
 /** Which rows at a node are captured, and of which requests. */
 export interface NodeCapture {
-  /** The share of the requests, by a hash of their ids; all where absent. */
+  /** The share of the requests, by a hash of their ids; default all. */
   readonly sample?: number;
-  /** The columns beside the ids; all where absent. */
+  /** The columns in addition to the ids; default all. */
   readonly keys?: readonly KeyToken<ValueType, { read: true }>[];
-  /** More rows are counted and left out: 1 to 10000; 500 where absent. */
+  /** More rows are counted and left out: 1 to 10000; default 500. */
   readonly maxRows?: number;
-  /** The rows that the node gives, those that it takes, or both. */
+  /** The rows that the node returns, the rows that it reads, or both. */
   readonly side?: "out" | "in" | "both";
 }
 
-/** What every operator takes that asks a store, or a server of models. */
+/** The options of every operator that asks a store, or a server of models. */
 export interface ServerNodeOptions extends NodeOptions {
-  /** So often it is run again where the store does not answer for a moment: 1 to 5. */
+  /** The number of retries if the store does not answer for a moment: 1 to 5. */
   readonly retries?: number;
 }
 
-/** What every operator takes that reads a store. */
+/** The options of every operator that reads a store. */
 export interface StoreNodeOptions extends ServerNodeOptions {
-  /** A read that has no answer after so many milliseconds is asked a second time. */
+  /** A read that has no answer after this many milliseconds is sent a second time. */
   readonly hedgeMs?: number;
 }

@@ -1,4 +1,4 @@
-// operators.ts: operators as data, of which the methods of sets are made.
+// operators.ts: operators as data, from which the methods of sets are made.
 
 /** How a param of an operator is written in a plan. */
 export interface ParamInfo {
@@ -7,18 +7,18 @@ export interface ParamInfo {
   /** In the options of the method. */
   readonly option: string;
   readonly kind: string;
-  /** Whether a param of the request may give the value; not where absent. */
+  /** Whether a param of the request may set the value; by default it may not. */
   readonly bindable?: boolean;
 }
 
 /** An operator as a method. */
 export interface OperatorInfo {
   readonly op: string;
-  /** Empty for those of `core`, otherwise the namespace. */
+  /** Empty for operators of `core`, otherwise the namespace. */
   readonly scope: string;
   readonly method: string;
   readonly inputs: number;
-  /** So many of the inputs may be left out; none where absent. */
+  /** The number of inputs that may be left out; default 0. */
   readonly optionalInputs?: number;
   readonly params: readonly ParamInfo[];
 }

@@ -1,6 +1,6 @@
-// places.ts: where in the author's files the code that runs was written, and errors that say so.
+// places.ts: the places in the author's files at which running code was written, and errors with such places.
 
-/** The number of a span in the compiler's table; 0 where nothing is known. */
+/** The number of a span in the compiler's table; 0 if the place is unknown. */
 export type SpanId = number;
 
 /** Under this symbol an object literal of a plan carries the spans of its fields. */
@@ -38,7 +38,7 @@ export function argumentSpan(index: number): SpanId {
   return frames.length === 0 ? 0 : (frames[frames.length - 1]!.args[index] ?? 0);
 }
 
-/** Runs a call of the plan's text. What it throws is given the place of the innermost call. */
+/** Runs a call of the plan's text. Its errors get the place of the innermost call. */
 export function inFrame<Result>(span: SpanId, args: readonly SpanId[], run: () => Result): Result {
   frames.push({ span, args });
   try {

@@ -39,7 +39,7 @@ export function define(options: unknown): object {
   return definition;
 }
 
-/** What says which plan stands in, as the artifact has it. */
+/** The option that names the fallback plan, in the form of the artifact. */
 function fallbackPlan(value: unknown, span: SpanId): Definition["fallback"] {
   if (value === undefined) return {};
   const { given, spans } = fieldsOf(value, "an object with plan and on", ["plan", "on", "reserveMs"], span);

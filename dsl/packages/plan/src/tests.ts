@@ -14,7 +14,7 @@ import {
   wrongType,
 } from "./tokens.js";
 
-/** An id: a whole number of 64 bits, where a large one is written as a bigint; or a string where `id` is one. */
+/** An id: an integer of 64 bits, as a bigint if it is large; or a string if `id` is a string. */
 export type Id = typeof Key.id extends KeyToken<"string", { read: true }> ? string : number | bigint;
 
 /** The text of a field, or what is written as one. */
@@ -33,7 +33,7 @@ export interface TestStore {
 /** A value of a param or of a row. */
 export type RequestValue = string | number | bigint | boolean | null;
 
-/** A request as POST /v1/rank takes it; the plan is that of the tests. */
+/** A request as POST /v1/rank accepts it; its plan is the plan of the tests. */
 export interface TestRequest {
   readonly request_id?: string;
   readonly user_id?: Id | string;
@@ -50,7 +50,7 @@ export type FaultCode = "store_timeout" | "store_unreachable" | "store_overloade
 /** A key whose values are read. */
 type ReadKey = KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
 
-/** What a test expects of the answer. Each call is one expectation, checked and reported on its own. */
+/** The expectations of a test. Each call is one expectation, checked and reported on its own. */
 export interface Expectations {
   /** These ids, in this order, and no others. */
   readonly ids: (ids: readonly Id[]) => void;
@@ -64,19 +64,19 @@ export interface Expectations {
   readonly excludes: (ids: readonly Id[]) => void;
   /** These ids in this order, with or without others between. */
   readonly inOrder: (ids: readonly Id[]) => void;
-  /** So many rows, or a number of them within bounds that are included. */
+  /** This many rows, or a number of them within bounds that are included. */
   readonly count: (rows: number | { readonly min?: number; readonly max?: number }) => void;
-  /** At most `count` rows with the same value of a key: of all, or of any `window` that follow each other. */
+  /** At most `count` rows with the same value of a key: of all, or of any `window` consecutive rows. */
   readonly atMost: (count: number, key: ReadKey, options?: { readonly window?: number }) => void;
   /** The predicate holds for every row. */
   readonly every: (predicate: Truth | Predicate) => void;
   /** The predicate holds for no row. */
   readonly none: (predicate: Truth | Predicate) => void;
-  /** The rows are in the order of the values of a key, those without one last. */
+  /** The rows are in the order of the values of a key, rows without a value last. */
   readonly sorted: (key: ReadKey, order: "asc" | "desc") => void;
-  /** The request fails by this code, at this node where it is given. Nothing else can be expected of it. */
+  /** The request fails by this code, at this node if one is given. Nothing else can be expected of it. */
   readonly error: (code: string, options?: { readonly node?: string }) => void;
-  /** Something stands in for these nodes, in the order of the plan, and for no others; before them perhaps the plan itself. */
+  /** Fallbacks replace exactly these nodes, in the order of the plan; the plan itself may come before them. */
   readonly degraded: (names: readonly string[]) => void;
 }
 
@@ -129,7 +129,7 @@ export function defineTests(plan: string, define: (tests: PlanTests) => void): {
   return definition;
 }
 
-/** The tests that a file exports by default, as data; `$span` fields say where things were written. */
+/** The tests that a file exports by default, as data; `$span` fields hold the places of their text. */
 export function buildTests(exported: unknown): unknown {
   if (typeof exported !== "object" || exported === null || !definitions.has(exported))
     throw new PlanError(

@@ -1,4 +1,4 @@
-// tokens.ts: what stands for keys, params, endpoints, expressions and predicates while a plan is built.
+// tokens.ts: the objects for keys, params, endpoints, expressions and predicates while a plan is built.
 import { argumentSpan, currentSpan, PlanError, type SpanId } from "./places.js";
 
 declare const info: unique symbol;
@@ -11,10 +11,10 @@ interface Token<Info> {
   readonly [info]: Info;
 }
 
-/** The types that keys and params have. */
+/** The types of keys and params. */
 export type ValueType = "int" | "float" | "string" | "bool" | "vector";
 
-/** What plans may do with a key. */
+/** The ways in which plans may use a key. */
 export interface KeyUse {
   readonly read?: true;
   readonly write?: true;
@@ -23,24 +23,24 @@ export interface KeyUse {
 /** How a value of a registry's type is written in natural expressions; a bool is 1 or 0. */
 type Natural<Type extends ValueType> = Type extends "string" ? string : Type extends "vector" ? object : number;
 
-/** A key: a column of rows. In expressions it stands for its value on each row. */
+/** A key: a column of rows. In expressions it means its value on each row. */
 export type KeyToken<Type extends ValueType, Use extends KeyUse> = Natural<Type> &
   Token<{ readonly sort?: "key"; readonly type?: Type; readonly use?: Use }>;
 
-/** A whole number. Literals that are none do not type-check; what is computed is looked at later. */
+/** An integer. Other literals do not type-check; computed values are checked later. */
 export type Integer<N extends number | bigint> = `${N}` extends `${string}.${string}` | `${string}e-${string}`
   ? Wanted<"a whole number">
   : N;
 
-/** The value of an option of a node that each request may give by a param: what `within` makes. */
+/** The value of an option of a node that each request may set by a param: the result of `within`. */
 export interface BoundParam<Type extends "int" | "float"> extends Token<{
   readonly sort: "bound";
   readonly type: Type;
 }> {}
 
-/** What only a param with a default has: without one, an option that it gives could be without a value. */
+/** Only a param with a default has it: without one, an option that it sets could be without a value. */
 interface Bindable<Type extends ValueType> {
-  /** The value of the request, for an option of a node. A request that gives one below `min` or above `max` is refused. */
+  /** The value of the request, for an option of a node. Requests with a value below `min` or above `max` are refused. */
   readonly within: Type extends "int"
     ? <Min extends number | bigint, Max extends number | bigint>(
         min: Min & Integer<Min>,
@@ -51,39 +51,39 @@ interface Bindable<Type extends ValueType> {
       : Wanted<"a param of numbers">;
 }
 
-/** A param: a value that a request may override. In expressions it stands for the value of the request. */
+/** A param: a value that a request may override. In expressions it means the value of the request. */
 export type ParamToken<Type extends ValueType, Default extends "default" | "none" = "none"> = Natural<Type> &
   Token<{ readonly sort?: "param"; readonly type?: Type }> &
   (Default extends "default" ? Bindable<Type> : unknown);
 
-/** An endpoint: where data comes from. */
+/** An endpoint: a source of data. */
 export interface EndpointToken<Kind extends string> extends Token<{ readonly sort: "endpoint"; readonly kind: Kind }> {}
 
 /** An expression: a number of each row, or null. Natural operators and the builders of `E` both make one. */
 export type Expr = number;
 
-/** A string of each row, or null: a key or param of strings, a text, or what `+`, `??`, `E.concat` and `E.if` make of these. */
+/** A string of each row, or null: a key or param of strings, a text, or `+`, `??`, `E.concat` and `E.if` of these. */
 export type TextExpr = string;
 
-/** What is written under a key: strings under one of strings, otherwise numbers. */
+/** The values that are written under a key: strings under a key of strings, otherwise numbers. */
 export type ExprFor<Key> = Key extends string ? TextExpr : Expr;
 
 /** A predicate: true or false for each row. Natural operators and the builders of `Pred` both make one. */
 export type Predicate = boolean;
 
-/** What stands for true or false of each row: a predicate, or a param or key of type bool; null counts as false. */
+/** True or false for each row: a predicate, or a param or key of type bool; null counts as false. */
 export type Truth = Predicate | ParamToken<"bool"> | KeyToken<"bool", { read: true }>;
 
-/** What `extensions` of an artifact says of a capability. A field that is undefined is absent. */
+/** The payload of a capability in `extensions` of an artifact. A field that is undefined is absent. */
 export type Payload =
   null | boolean | number | bigint | string | undefined | readonly Payload[] | { readonly [field: string]: Payload };
 
-/** A type that nothing has, so that a diagnostic about it says what is wanted. */
+/** A type that nothing has, so that a diagnostic about it names the expected type. */
 export interface Wanted<What extends string> {
   readonly [info]: What;
 }
 
-/** A whole number of at least `Least`. Literals that are none do not type-check; what is computed is looked at later. */
+/** An integer of at least `Least`. Other literals do not type-check; computed values are checked later. */
 export type Whole<N extends number | bigint, Least extends 0 | 1> = `${N}` extends
   `-${string}` | `${string}.${string}` | `${string}e-${string}` | (Least extends 1 ? "0" : never)
   ? Wanted<`a whole number of at least ${Least}`>
@@ -192,7 +192,7 @@ abstract class NamedNode extends ValueNode {
   }
 }
 
-/** The node behind a KeyToken. */
+/** The node of a KeyToken. */
 export class KeyNode extends NamedNode {
   override readonly what: string;
   constructor(
@@ -204,7 +204,7 @@ export class KeyNode extends NamedNode {
   }
 }
 
-/** The node behind a ParamToken. */
+/** The node of a ParamToken. */
 export class ParamNode extends NamedNode {
   override readonly what: string;
   constructor(
@@ -220,7 +220,7 @@ export class ParamNode extends NamedNode {
   }
 }
 
-/** The value behind a BoundParam. It is no part of expressions: only options of nodes take it. */
+/** The value of a BoundParam. It is not part of expressions: only options of nodes accept it. */
 export class BoundNode {
   constructor(
     readonly param: ParamNode,
@@ -242,7 +242,7 @@ function numberArgument(value: unknown, index: number): unknown {
   throw wrongType("a number", value, span);
 }
 
-/** What is behind an EndpointToken. */
+/** The value of an EndpointToken. */
 export class NameToken {
   constructor(
     readonly sort: "endpoint",
@@ -317,7 +317,7 @@ export function wrongType(wanted: string, value: unknown, span: SpanId): PlanErr
   return new PlanError("wrong_type", `${wanted} is wanted here, not ${kindOf(value)}`, { span });
 }
 
-/** Anything that may stand for a number of each row, as a node; leaves get the span of their use. */
+/** Converts a value that may be a number of each row to a node; leaves get the span of their use. */
 export function toValue(value: unknown, span: SpanId): ValueNode {
   if (value instanceof KeyNode) return new KeyNode(value.info, span || value.span);
   if (value instanceof ParamNode) return new ParamNode(value.info, span || value.span);
@@ -352,10 +352,10 @@ export function givesText(node: unknown): boolean {
   return sides.some(givesText) && sides.every((side) => givesText(side) || (side as TreeNode).op === "const_null");
 }
 
-/** Whether a value may stand for a string of each row, and is more than null. */
+/** Whether a value may be a string of each row, and is more than null. */
 export const mayBeText = (value: unknown): boolean => typeof value === "string" || givesText(value);
 
-/** Anything that may stand for a string of each row, as a node. */
+/** Converts a value that may be a string of each row to a node. */
 export function toText(value: unknown, span: SpanId): ValueNode {
   if (typeof value === "string") return new ValueNode("const_text", { value }, span);
   const node = toValue(value, span);
@@ -373,7 +373,7 @@ export function isFlag(node: TreeNode): boolean {
   return (node instanceof KeyNode || node instanceof ParamNode) && node.info.type === "bool";
 }
 
-/** Anything that may stand for true or false of each row, as a node. */
+/** Converts a value that may be true or false of each row to a node. */
 export function toTruth(value: unknown, span: SpanId): TruthNode {
   if (value instanceof TruthNode) return value;
   if (typeof value === "boolean") return new TruthNode("const_bool", { value }, span);
