@@ -24,7 +24,7 @@ namespace braid::detail {
 
 constinit const void* first_home_part = nullptr;
 
-// The types have no standard layout, so the offsets are those of this compiler, which is what is needed here.
+// The types have no standard layout, so the offsets are those of this compiler, as they must be here.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 

@@ -211,7 +211,7 @@ class dump_round {
 namespace {
 
 /// A cycle across homes may consist of waits that were not at the same time. A real cycle is still there later, and
-/// none of its locks has been granted anew: a lock that is in use has the same description both times.
+/// none of its locks has been granted again: a lock that is in use has the same description both times.
 auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executor_id> where, time_point end)
     -> std::vector<std::string> {
   std::vector<seen_deadlock> again;

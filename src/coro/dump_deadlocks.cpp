@@ -139,7 +139,7 @@ class wait_graph {
   }
 
   /// Returns one of the waits that this one depends on; each of them is stuck as well. If a task that holds a lock has
-  /// several waits, prefers one that says more than that it waits for its own tasks.
+  /// several waits, prefers a wait that says more than that it waits for its own tasks.
   [[nodiscard]] auto next(std::size_t number) const -> std::size_t {
     const scope_node& needed = scopes_[waits_[number].needs];
     if (!waits_[number].is_lock) return needed.first;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t none = seen_scope::none;
 
-/// Returns whether the library inserts this coroutine between those of the program.
+/// Returns whether the library inserts this coroutine between coroutines of the program.
 auto is_of_the_library(std::string_view name) -> bool {
   const std::size_t arguments = name.find('(');
   return name.substr(0, arguments).find("braid::detail::") != std::string_view::npos ||

@@ -20,7 +20,7 @@ class dump_tree {
  private:
   struct known_function {
     std::string name;
-    bool is_of_the_library = false;  // true if the library inserts it between those of the program
+    bool is_of_the_library = false;  // true if the library inserts it between coroutines of the program
   };
 
   auto function_at(const void* code) -> const known_function&;

@@ -1,4 +1,4 @@
-// src/coro/fiber.cpp: stackful coroutines: switches between the stack of a home and those of its fibers.
+// src/coro/fiber.cpp: stackful coroutines: switches between the stack of a home and the stacks of its fibers.
 #include "fiber_stack.hpp"
 #include "stack_notes.hpp"
 

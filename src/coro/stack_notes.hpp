@@ -28,7 +28,7 @@
 
 namespace braid::detail {
 
-/// What the address sanitizer knows about a stack: its address range, and the state that it has saved for it.
+/// The address sanitizer's data about a stack: its address range, and its saved state.
 struct stack_note {
   const void* lowest = nullptr;
   std::size_t bytes = 0;

@@ -54,8 +54,8 @@ io_operation::io_operation(io_operation&& other) noexcept
                   answered_normally),
       on_(other.on_) {}
 
-// The types have no standard layout, so the offsets are those of this compiler, which is what is needed here. An
-// awaiter_base begins with its `next`.
+// The types have no standard layout, so the offsets are those of this compiler, as they must be here. An awaiter_base
+// begins with its `next`.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
@@ -109,7 +109,7 @@ void io_operation::describe(const awaiter_base& self, std::string& text) {
   describe_descriptor(text, waiting.side(), waiting.registration().descriptor());
 }
 
-/// The peer is looked up now: a socket that is no longer connected has none.
+/// The peer is looked up now: a socket that is no longer connected has no peer.
 void describe_descriptor(std::string& text, io_interest side, int number) {
   text += side == io_interest::read ? "read of fd " : "write of fd ";
   text += std::to_string(number);

@@ -83,7 +83,7 @@ class poll_backend final : public io_backend {
   }
 
   struct entry {
-    std::array<std::size_t, 2> places{};  // indexes in `asked_`, by interest; 0 if there is none
+    std::array<std::size_t, 2> places{};  // indexes in `asked_`, by interest; 0 if there is no entry
   };
   /// One of both.
   struct asker {
@@ -130,7 +130,7 @@ class poll_backend final : public io_backend {
   void grow(std::size_t count) {
     items_.reserve(count);
     asked_.reserve(count);
-    ready_.reserve(count);  // the last one, so that its capacity implies that of the others
+    ready_.reserve(count);  // the last one, so that its capacity implies the capacity of the others
   }
 
   /// Removes an entry from the list. The last one moves to its place.

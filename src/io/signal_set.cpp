@@ -87,7 +87,7 @@ void release_signals(std::uint64_t signals) noexcept {
 }
 
 /// Takes one pending signal out of the place: the first after `last` in numerical order, with wrap-around, so that a
-/// frequent signal does not starve others. Returns 0 if none is pending.
+/// frequent signal does not starve others. Returns 0 if no signal is pending.
 auto take_after(place& from, int last) noexcept -> int {
   const std::uint64_t pending = from.pending.load(relaxed);  // only the caller clears bits
   if (pending == 0) return 0;

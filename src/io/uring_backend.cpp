@@ -44,7 +44,7 @@ class uring_backend final : public io_backend {
   /// Errors: the system's; not_supported if the kernel is too old for a wait with a timeout.
   auto open() noexcept -> std::error_code {
     // Completions are processed only when the thread that uses the ring asks for them, without interrupts. That thread
-    // is not the one that creates the ring, so the ring begins disabled. Linux before 6.1 supports none of this.
+    // is not the one that creates the ring, so the ring begins disabled. Linux before 6.1 does not support this.
     constexpr unsigned best = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED;
     int status = set_up(best);
     is_recent_ = status == 0;

@@ -23,7 +23,7 @@ constexpr std::size_t max_connections = 65'536;  // to one host; there is a plac
 constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets hold it, even if the peer does not read
 constexpr int first_refusing = 300;  // a server that sends such an answer does not want the rest of the call
 
-/// Creates the context of a client that has none.
+/// Creates the context of a client without one.
 /// Blocks: to read the authorities of the system.
 struct usual_context {
   executor* handshakes;  // certificate folders are read when a certificate is verified

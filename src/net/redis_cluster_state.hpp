@@ -120,8 +120,9 @@ class redis_cluster_state {
   std::size_t next_asked_ = 0;
   std::uint64_t redirections_ = 0;
   std::error_code map_error_ = errc::deadline_exceeded;  // why a slot has no owner
-  bool is_refused_ = false;  // every node has said why there is no map, and none said that there will be one soon
-  bool has_map_ = false;     // perhaps a stale one
+  // every node has said why there is no map, and no node said that there will be a map soon
+  bool is_refused_ = false;
+  bool has_map_ = false;  // perhaps a stale one
   bool is_stale_ = true;
   bool is_refreshing_ = false;
   bool is_closed_ = false;

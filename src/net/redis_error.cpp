@@ -128,7 +128,7 @@ auto detail::redis_redirection_of(std::string_view text) noexcept -> std::option
   constexpr std::uint16_t slots = 16'384;
   if (!slot || *slot >= slots || !port || *port == 0) return std::nullopt;
   std::string_view host = text.substr(second + 1, colon - second - 1);
-  if (host == "?") host = {};  // sent by servers that prefer names and have none
+  if (host == "?") host = {};  // sent by servers that prefer names and have no name
   return detail::redis_redirection{.slot = *slot, .host = host, .port = *port};
 }
 

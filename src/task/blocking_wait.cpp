@@ -97,8 +97,8 @@ auto run_awaited(worker& self, job& awaited) noexcept -> bool {
   return ran;
 }
 
-/// Runs other jobs of the worker's executor until `wait` is over. If there are none, it sleeps, and checks for new ones
-/// after growing pauses. Returns false at the deadline.
+/// Runs other jobs of the worker's executor until `wait` is over. If there are no jobs, it sleeps, and checks for new
+/// ones after growing pauses. Returns false at the deadline.
 auto help_until(executor& own, blocking_wait& wait, std::optional<time_point> deadline) noexcept -> bool {
   duration pause = first_pause;
   while (!wait.is_over()) {

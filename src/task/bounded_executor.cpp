@@ -55,7 +55,7 @@ class bounded_executor::wait_for_room final : public detail::blocking_wait {
   bool has_slept_ = false;
 };
 
-/// A wait until none of the jobs waits.
+/// A wait until no job waits.
 class bounded_executor::wait_for_none final : public detail::blocking_wait {
  public:
   explicit wait_for_none(bounded_executor& in) noexcept : in_(&in) {}

@@ -137,7 +137,7 @@ void empty_lists(void* of_thread) noexcept {
 
 const detail::thread_end at_thread_end(&empty_lists);
 
-/// Returns whether the thread has lists; it has none if its end cannot be observed.
+/// Returns whether the thread has lists; it has no lists if its end cannot be observed.
 auto has_lists() noexcept -> bool {
   if (notes.state == list_state::live) [[likely]]
     return true;

@@ -35,7 +35,7 @@ constinit thread_local std::uint64_t own_number __attribute__((tls_model("initia
 constinit atomic<std::uint64_t> slabs{0};
 constinit atomic<std::uint64_t> numbered_threads{0};
 
-/// Unique: never the number of another thread, or of one that has ended.
+/// Returns a unique number: no other thread has or had it.
 auto number_of_thread() noexcept -> std::uint64_t {
   if (own_number == 0) own_number = numbered_threads.fetch_add(1, relaxed) + 1;
   return own_number;
@@ -441,7 +441,8 @@ auto job_slab::look_around(slab_context& self, const slab_slot* until, std::uint
   return poll_result::nothing;
 }
 
-/// Waits for a job to run, and returns it in `slot`. Returns false if there will be none, or if `until` has finished.
+/// Waits for a job to run, and returns it in `slot`. Returns false if there will be no more jobs, or if `until` has
+/// finished.
 auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& slot) noexcept -> bool {
   poll_result seen = look_around(self, until, slot, looks_before_search);
   if (seen != poll_result::nothing) return seen == poll_result::job;

@@ -19,7 +19,7 @@ auto least_loaded::worker_for(worker* poster) noexcept -> worker& {
   return chosen;
 }
 
-/// Begins with the one that was chosen last, which therefore wins among equals.
+/// Begins with the worker that was chosen last, which therefore wins among equals.
 auto least_loaded::min_of_all() noexcept -> worker& {
   const worker_list& all = local_queues_.workers();
   const std::size_t first = last_.load(relaxed);

@@ -47,7 +47,7 @@ auto spare_threads::give_to_returning(worker& self) noexcept -> bool {
   return false;
 }
 
-/// Called under the lock. Returns null if there is none and none can be started.
+/// Called under the lock. Returns null if there is no spare thread and none can be started.
 auto spare_threads::free_spare() noexcept -> spare_thread* {
   if (idle_ != nullptr) {
     --idle_count_;

@@ -133,7 +133,7 @@ void cpu_set::trim() noexcept {
   while (!words_.empty() && words_.back() == 0) words_.pop_back();
 }
 
-/// Returns the smallest member that is not below `cpu`, or `limit` if there is none.
+/// Returns the smallest member that is not below `cpu`, or `limit` if there is no such member.
 auto cpu_set::next_from(unsigned cpu) const noexcept -> unsigned {
   std::size_t word = cpu / word_bits;
   if (word >= words_.size()) return limit;

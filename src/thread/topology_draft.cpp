@@ -12,7 +12,7 @@ namespace {
 /// differ by a few percent in their highest clock, cores of two kinds by a fifth and more.
 constexpr double alike_from = 0.85;
 
-/// The distances that the kernel assumes if the firmware reports none.
+/// The distances that the kernel assumes if the firmware reports no distances.
 constexpr unsigned distance_to_itself = 10;
 constexpr unsigned distance_to_others = 20;
 

@@ -90,7 +90,7 @@ class trace_encoder {
   /// A task that was in this state before the first record.
   void begin_task(thread& by, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);
   void mark(thread& of, std::uint64_t ns, std::string text);
-  /// Notes that `records` records are missing, up to the last one that was written.
+  /// Records that `records` records are missing, up to the last one that was written.
   void lost(thread& of, std::uint64_t records);
   void end(thread& of, std::uint64_t ns);
   /// Ends tasks that are still open, by the clock of any thread.

@@ -65,7 +65,7 @@ class channel {
   /// The next value, if there is one.
   [[nodiscard]] auto try_receive() noexcept -> std::optional<T>;
 
-  /// Refuses values that are sent from now on, including those of waiting senders, and wakes all waiting tasks.
+  /// Refuses values that are sent from now on, including values of waiting senders, and wakes all waiting tasks.
   /// Repeated calls have no effect.
   void close() noexcept;
 
@@ -73,7 +73,7 @@ class channel {
     const std::lock_guard guard(lock_);
     return closed_;
   }
-  /// Returns the number of values that were sent and not received, without those of waiting senders.
+  /// Returns the number of values that were sent and not received, not counting values of waiting senders.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::lock_guard guard(lock_);
     return size_;

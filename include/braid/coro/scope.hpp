@@ -161,7 +161,7 @@ class BRAID_API scope : private job, private stop_callback {
     return stop_.requested() && !is_stopped_from_outside_ && (parent_ == nullptr || !parent_->stop_.requested());
   }
 
-  /// Calls `callback` when a stop is requested. Requires that none was requested.
+  /// Calls `callback` when a stop is requested. Requires that no stop was requested yet.
   void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
   /// Keeps a waiter that does not react to stops, or does not any more, for dumps. It unlinks itself when the wait
   /// ends.
@@ -181,8 +181,8 @@ class BRAID_API scope : private job, private stop_callback {
   /// Threads: any on which a task of the scope runs.
   [[nodiscard]] auto bound(const void* key) const noexcept -> void*;
 
-  /// Calls `fn(context)` on the home once no task is left, at once if there is none; it may destroy the scope. The
-  /// coroutine that it returns is resumed. One caller at a time.
+  /// Calls `fn(context)` on the home once no task is left, or at once if there is no task; it may destroy the scope.
+  /// The coroutine that it returns is resumed. One caller at a time.
   using idle_fn = std::coroutine_handle<> (*)(void* context) noexcept;
   void when_idle(idle_fn fn, void* context) noexcept;
 
@@ -379,8 +379,7 @@ class [[nodiscard, gnu::warn_unused]] task_info_awaiter {
 }  // namespace detail
 
 /// `co_await this_task()` returns what is known about the calling task, or about the nearest surrounding task that
-/// `spawn` started. Null if there is none.
-/// Threads: any. Blocks: never.
+/// `spawn` started; null if there is no such task. Threads: any. Blocks: never.
 [[nodiscard]] inline auto this_task() noexcept { return detail::task_info_awaiter(); }
 
 }  // namespace braid

@@ -59,7 +59,7 @@ class BRAID_API graph_shape {
   std::vector<std::uint32_t> position_;
 };
 
-/// The times at which a node of a run could begin, began and ended. A node that did not begin has none of them.
+/// The times at which a node of a run could begin, began and ended. A node that did not begin has no times.
 struct node_times {
   static constexpr time_point never = time_point::min();
 
@@ -97,7 +97,7 @@ struct critical_step {
 /// none below zero. Cost: goes once through all edges; sums end at duration::max().
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const duration> weights)
     -> std::vector<duration>;
-/// Does the same with measured weights, such as those of an earlier run. The weight of a node that did not run is 0.
+/// Does the same with measured weights, for example from an earlier run. The weight of a node that did not run is 0.
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const node_times> times)
     -> std::vector<duration>;
 

@@ -53,7 +53,7 @@ class BRAID_API file {
     friend auto operator==(const entry&, const entry&) -> bool = default;
   };
 
-  /// What a call does if the path ends in a symbolic link.
+  /// The behavior of a call if the path ends in a symbolic link.
   enum class links : std::uint8_t {
     follow,  ///< what the link leads to
     stay,    ///< the link itself

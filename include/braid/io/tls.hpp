@@ -28,8 +28,8 @@ namespace braid {
 /// has it.
 enum class tls_errc {
   truncated = 1,            ///< the connection ended without the peer's close notice
-  no_application_protocol,  ///< both sides name protocols (ALPN), but none in common
-  no_client_certificate,    ///< the server requires a certificate, and the client has none
+  no_application_protocol,  ///< both sides name protocols (ALPN), but they have no protocol in common
+  no_client_certificate,    ///< the server requires a certificate, and the client has no certificate
 
   certificate_not_yet_valid = 4096 + 9,
   certificate_expired = 4096 + 10,
@@ -98,7 +98,7 @@ class BRAID_API tls_context {
 
   /// Certificate chain and private key, by which a side proves its identity.
   struct identity {
-    tls_context::pem chain;  ///< its own certificate first, then those of the intermediate authorities
+    tls_context::pem chain;  ///< its own certificate first, then the certificates of the intermediate authorities
     tls_context::pem key;    ///< the key of its own certificate
   };
 
@@ -120,7 +120,8 @@ class BRAID_API tls_context {
 
   /// The options of the context of a client.
   struct client_options {
-    tls_context::pem authorities = {};  ///< the only trusted authorities; if empty, those of the system
+    /// the only trusted authorities; if empty, the system's authorities are trusted
+    tls_context::pem authorities = {};
     tls_context::verification verification = tls_context::verification::peer;
     std::optional<tls_context::identity> identity = {};  ///< used if a server asks for a client's certificate
     std::vector<std::string> protocols = {};             ///< for ALPN, the best first
@@ -128,7 +129,8 @@ class BRAID_API tls_context {
     duration handshake_timeout = 10s;
     /// runs the steps of handshakes; if null, they run on the loop, which waits for them
     executor* handshakes = nullptr;
-    std::size_t max_sessions = 256;  ///< the number of hosts whose last session is kept for resumption; 0 keeps none
+    /// the number of hosts whose last session is kept for resumption; 0: no session is kept
+    std::size_t max_sessions = 256;
   };
 
   /// The options of the context of a server.
@@ -151,7 +153,8 @@ class BRAID_API tls_context {
   /// the system's for files; ELIBACC if OpenSSL, or the part of the library that calls it, cannot be loaded.
   [[nodiscard]] static auto client(const client_options& how) -> result<tls_context>;
   [[nodiscard]] static auto client() -> result<tls_context> { return client(client_options()); }
-  /// As `client`. errc::invalid_argument also if clients are asked for certificates, and no authority is trusted.
+  /// Does the same for a server. Also returns errc::invalid_argument if clients are asked for certificates, and no
+  /// authority is trusted.
   [[nodiscard]] static auto server(const server_options& how) -> result<tls_context>;
 
  private:
@@ -220,7 +223,8 @@ class BRAID_API tls_stream {
   /// false if that is not everything, or if the stream has failed before: then the peer sees a truncated connection.
   auto try_shutdown() const noexcept -> bool;
 
-  /// As `byte_stream::move_to`. The handshake has waited, so call it on the loop's own thread.
+  /// Moves the stream to another loop, as `byte_stream::move_to`. The handshake has waited, so call it on the loop's
+  /// own thread.
   void move_to(loop& other) noexcept;
 
   /// Closes it at once. Requires that no task reads or writes.
@@ -239,7 +243,7 @@ class BRAID_API tls_stream {
   /// Returns the name that the client asked for, or an empty string.
   /// Lifetime: of the stream.
   [[nodiscard]] auto server_name() const noexcept -> std::string_view;
-  /// Returns the peer's own certificate as DER, or nothing if it sent none.
+  /// Returns the peer's own certificate as DER, or nothing if it sent no certificate.
   [[nodiscard]] auto peer_certificate() const -> std::vector<std::byte>;
 
  private:

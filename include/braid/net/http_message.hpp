@@ -266,7 +266,7 @@ struct http_request_head {
   std::string_view target;  ///< as it was received
   std::string_view path;    ///< `/` at least, or `*`; percent signs and dots as they were received
   std::string_view query;   ///< behind the first question mark
-  /// from an absolute target, otherwise from the field; empty if an HTTP/1.0 request has none
+  /// from an absolute target, otherwise from the field; empty if an HTTP/1.0 request names no host
   std::string_view host;
   int minor_version = 1;  ///< 0 for HTTP/1.0, otherwise 1
   http_fields fields;

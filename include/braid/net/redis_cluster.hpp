@@ -114,7 +114,7 @@ class BRAID_API redis_cluster {
   /// Ends all connections; calls fail with errc::closed.
   void close() noexcept;
 
-  /// As for a `redis_connection`, for any node.
+  /// Returns the refusal of any node, as for a `redis_connection`.
   [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view;
 
   /// Returns the address of the master of a slot, `host:port`; empty if it is not known.

@@ -86,7 +86,7 @@ class redis_pool : public detail::redis_calls<redis_pool> {
     return connections_[connection]->counts();
   }
 
-  /// As for a `redis_connection`, for any of them.
+  /// Returns the refusal of any of the connections, as for a `redis_connection`.
   [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
     for (const auto& each : connections_)
       if (const std::string_view text = each->refusal_of(why); !text.empty()) return text;

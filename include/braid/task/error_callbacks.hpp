@@ -13,9 +13,9 @@ namespace braid {
 
 /// A list of error callbacks, itself one: pass it as `on_error` to pools, loops, runtimes and servers, keep a copy, and
 /// change the list while they run. Copies share one list. Each exception goes to all callbacks, in the order in which
-/// they were added; while there is none, it goes to stderr. If a callback throws, the others are called nevertheless,
-/// and what it threw goes to stderr beside the exception.
-/// Threads: any. Lifetime: lives as long as what it was passed to.
+/// they were added; while there is no callback, it goes to stderr. If a callback throws, the others are called
+/// nevertheless, and its exception goes to stderr in addition to the first one.
+/// Threads: any. Lifetime: lives as long as everything that it was passed to.
 class BRAID_API error_callbacks {
  public:
   /// The number of a callback in its list. No other callback of the list gets it again.

@@ -15,7 +15,7 @@ enum class every_mode : std::uint8_t {
   fixed_delay,  ///< the end of the run before
 };
 
-/// What to do with ticks that pass before their run can begin, because the previous run takes longer than the interval
+/// The treatment of ticks that pass before their run can begin, because the previous run takes longer than the interval
 /// or had to wait. With a fixed delay there are no such ticks.
 enum class missed_ticks : std::uint8_t {
   burst,  ///< all of them follow, one right after the other

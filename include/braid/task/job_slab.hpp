@@ -44,7 +44,7 @@ concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invoca
 /// Protocol: docs/design/job_slab.md
 class BRAID_API job_slab {
  public:
-  /// What to do with queued jobs when a slab stops.
+  /// The treatment of queued jobs when a slab stops.
   enum class stop_mode : std::uint8_t { drain, drop };
 
   /// The size of a slab, and its threads.
@@ -55,9 +55,9 @@ class BRAID_API job_slab {
     unsigned threads =
         all_threads;             ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
     duration idle_sleep = 50us;  ///< how long a thread that has nothing to do looks for more before it sleeps
-    /// What `allocate` does if the next slot is in use: until its job and those that continue it have finished, and a
-    /// moment longer than a wait for the last of them. With `run_inline` the handle refers to a finished job, whose
-    /// state is not kept.
+    /// The behavior of `allocate` if the next slot is in use: until its job and the jobs that continue it have
+    /// finished, and a moment longer than a wait for the last of them. With `run_inline` the handle refers to a
+    /// finished job, whose state is not kept.
     when_full full = when_full::refuse;
   };
 

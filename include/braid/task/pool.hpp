@@ -65,7 +65,7 @@ struct worker_registration {
   detail::registry_handle registry = {};  ///< `default_registry()` as it is when the options are made
 };
 
-/// What to do with jobs that were accepted and have not started.
+/// The treatment of jobs that were accepted and have not started.
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< they run first
   drop_pending,  ///< they are dropped: waiters fail with errc::dropped
@@ -103,8 +103,8 @@ class BRAID_API pool : public executor {
     std::function<void(std::size_t)> on_worker_start = {};
     std::function<void(std::size_t)> on_worker_stop = {};
     std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
-    std::optional<braid::scheduling> scheduling = std::nullopt;  ///< overrides that of the profile
-    std::optional<cpu_set> affinity = std::nullopt;              ///< overrides that of the profile
+    std::optional<braid::scheduling> scheduling = std::nullopt;  ///< overrides the profile's scheduling
+    std::optional<cpu_set> affinity = std::nullopt;              ///< overrides the profile's affinity
     worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
     refusal on_refused = refusal::ignore;                        ///< of a setting
     std::optional<worker_registration> registration = std::nullopt;

@@ -39,7 +39,7 @@ class found_job {
   detail::inbox<>::work posted_;
 };
 
-/// What a scheduler did with a job, and what the pool has to do as a consequence.
+/// The result of queueing a job in a scheduler, and what the pool has to do as a consequence.
 struct placement {
   enum class verdict : std::uint8_t {
     refused,    ///< the scheduler is closed; the job still belongs to the caller

@@ -20,7 +20,7 @@ namespace braid {
 
 namespace detail {
 
-/// The source of stops for work that was given none: its future or its executor, if it asks for a token.
+/// The source of stops for work without an explicit one: its future or its executor, if it asks for a token.
 template <typename Fn, typename... Args>
 using own_stop = std::conditional_t<wants_stop<std::stop_token, Fn, Args...>, stopped_by_future, never_stopped>;
 

@@ -74,8 +74,7 @@ struct topology {
   /// Lifetime: until the topology changes.
   [[nodiscard]] BRAID_API auto location_of(unsigned cpu) const noexcept -> const location*;
 
-  /// Returns the node with this id, or null if there is none.
-  /// Lifetime: until the topology changes.
+  /// Returns the node with this id, or null if there is no such node. Lifetime: until the topology changes.
   [[nodiscard]] BRAID_API auto node_with_id(unsigned id) const noexcept -> const node*;
 
   /// Reads the topology of this machine from the first source that answers: `first`, and after it the others in their
@@ -85,8 +84,8 @@ struct topology {
   BRAID_API static auto read(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
       -> topology;
 
-  /// Returns the version of hwloc that is used, such as `2.9`, or the reason why none is used.
-  /// Threads: any. Blocks: the first call, while it loads hwloc.
+  /// Returns the version of hwloc that is used, such as `2.9`, or the reason why hwloc is not used. Threads: any.
+  /// Blocks: the first call, while it loads hwloc.
   BRAID_API static auto hwloc_state() -> std::string;
 
   // The following functions return allowed CPUs only, may be called from any thread, and read nothing but the topology.

@@ -31,8 +31,9 @@ struct metric {
   };
   /// A class of a histogram.
   struct bucket {
-    double bound = 0;         ///< infinity for the last one
-    std::uint64_t count = 0;  ///< the number of values up to that bound, including those of the buckets before it
+    double bound = 0;  ///< infinity for the last one
+    /// the number of values up to that bound, including the values of the buckets before it
+    std::uint64_t count = 0;
     auto operator==(const bucket&) const -> bool = default;
   };
 

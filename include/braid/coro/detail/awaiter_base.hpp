@@ -23,7 +23,7 @@ enum class withdrawal : std::uint8_t {
   runs,      ///< another thread runs it to its end: `complete_from_elsewhere` follows, and the coroutine goes on then
 };
 
-/// What a wait depends on, for dumps.
+/// The task that a wait depends on, for dumps.
 struct needed_task {
   std::uint64_t task = 0;      ///< the number of the task, or 0 if it is not known
   const void* lock = nullptr;  ///< the lock that the task holds; null if its result is awaited

@@ -25,7 +25,7 @@ struct BRAID_API fiber_unwind{};
 using fiber_handle = std::coroutine_handle<task_promise<void>>;
 
 /// How a fiber begins to wait for something on its stack; called on the stack of its home. Returns the coroutine to run
-/// next: null for none, or the one that was already left with the thread, as g++ does.
+/// next: null if there is none, or if it was already left with the thread, as g++ does.
 struct fiber_wait {
   auto (*suspend)(void* awaiter, fiber_handle self, await_place at) -> std::coroutine_handle<>;
   void* awaiter;

@@ -30,7 +30,7 @@ struct seen_scope {
   const scope* self = nullptr;
   std::size_t around = none;  ///< place of the scope around it
   std::size_t tasks = 0;      ///< that have not ended
-  task_info owner = {};       ///< the task that was spawned with this scope; number 0 if there is none
+  task_info owner = {};       ///< the task that was spawned with this scope; number 0 if there is no such task
 
   [[nodiscard]] auto is_of_a_task() const noexcept -> bool { return owner.id.number != 0; }
   /// Returns whether the surrounding scope counts its task, too, so that the task is counted twice.

@@ -13,7 +13,7 @@
 
 namespace braid::detail {
 
-/// What the head says about the lifetime of the connection.
+/// The lifetime of the connection according to the head.
 enum class http_persistence : std::uint8_t {
   unsaid,      ///< not written, because persistence is the default of HTTP/1.1
   keep_alive,  ///< sent, for clients of HTTP/1.0

@@ -36,7 +36,7 @@ inline void copy_text(char* to, const char* from, std::size_t size) noexcept {
 /// A counted text at the begin of some bytes.
 struct short_text {
   std::string_view text;
-  std::size_t consumed = 0;  ///< with everything around it; 0 if there is none
+  std::size_t consumed = 0;  ///< with everything around it; 0 if it is absent
 };
 
 /// A counted text (`$`) of fewer than a hundred bytes, if that is there as a whole and there is nothing wrong with it.

@@ -98,7 +98,7 @@ class inbox {
   /// Threads: the owner of the inbox.
   class work;
 
-  /// Claims the next callable. The result converts to false if there is none.
+  /// Claims the next callable. The result converts to false if the inbox has no callable.
   [[nodiscard]] auto claim() noexcept -> work {
     return work(consumers_.own([this] { return next(); }));
   }

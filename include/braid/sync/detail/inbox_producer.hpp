@@ -176,8 +176,8 @@ class inbox_producer : public inbox_producer_base {
     known_ = inbox_position(posted_.load(acquire)).count();
   }
 
-  /// Begins a slice of at most `max_count` callables that were visible at the last poll. Returns false if there were
-  /// none.
+  /// Begins a slice of at most `max_count` callables that were visible at the last poll. Returns false if no callable
+  /// was visible.
   auto begin_slice(std::uint64_t max_count) noexcept -> bool {
     const std::uint64_t taken = inbox_position(taken_.load(relaxed)).count();
     slice_end_ = taken + std::min(known_ - taken, max_count);

@@ -13,7 +13,7 @@
 
 namespace braid::detail {
 
-/// The location of the history of an atomic: number `index` in the run `run`, and none in any other run.
+/// The location of the history of an atomic: number `index` in the run `run`. In any other run it has no history.
 struct model_location {
   std::uint64_t run = 0;  // runs count from one
   std::size_t index = 0;

@@ -56,7 +56,7 @@ class model_decider {
 struct model_bounds {
   unsigned preemptions = 2;            ///< the number of times that a thread which could continue is interrupted
   unsigned surprises = 2;              ///< stale values, spurious failures and wakes, timeouts while others can go on
-  std::size_t steps = 2'000;           ///< a run with more steps is reported as one that never ends
+  std::size_t steps = 2'000;           ///< a run with more steps is reported as a run that never ends
   std::optional<model_site> weakened;  ///< accesses from here are relaxed, whatever they say
 };
 

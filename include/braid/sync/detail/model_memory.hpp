@@ -35,7 +35,7 @@ class model_clock {
   std::array<std::uint32_t, model_thread_limit> ticks_{};
 };
 
-/// What a thread has seen of the memory.
+/// The memory that a thread has seen.
 struct model_view {
   std::size_t thread = 0;
   model_clock clock;

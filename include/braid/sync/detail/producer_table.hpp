@@ -9,7 +9,7 @@
 
 namespace braid::detail {
 
-/// What the thread knows about an inbox. If the inbox is known but the producer is null, the thread posts to the shared
+/// The thread's knowledge of an inbox. If the inbox is known but the producer is null, the thread posts to the shared
 /// producer.
 struct known_producer {
   bool known = false;

@@ -254,7 +254,7 @@ auto split_deque<T>::share() noexcept -> std::size_t {
     const index split = split_in(seen, head);
     const index moved = (head - split + 1) / 2;
     if (moved == 0) {
-      if (lowered) limit_.exchange(asked, relaxed);  // the thief that was faster may not be the one that asked
+      if (lowered) limit_.exchange(asked, relaxed);  // the thief that was faster may not be the thief that asked
       return 0;
     }
     // Before the border moves: a request after this is a new one; and a thief that sees the new border and a request

@@ -52,11 +52,11 @@ class BRAID_API fork_exchange {
   /// Runs the stolen fork, and what it left in the worker's deque.
   static void run_stolen(worker& self, fork_record& stolen) noexcept;
 
-  /// Returns whether no worker has shared anything, and none leaves a request unanswered although it has entries to
-  /// share.
+  /// Returns true if no worker has shared anything, and no worker leaves a request unanswered although it has entries
+  /// to share.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
-  /// Returns whether none of the worker's forks can still be in its deque.
+  /// Returns true if no fork of the worker can still be in its deque.
   [[nodiscard]] static auto has_none(const worker& self) noexcept -> bool {
     return self.forks.private_size() == 0 && self.forks.shared_size() == 0;
   }

@@ -38,7 +38,7 @@ class idle_set {
     return advertised_[index].exchange(0, relaxed) != 0;
   }
 
-  /// Returns whether no worker can be claimed: none sleeps or is about to sleep.
+  /// Returns true if no worker can be claimed, because no worker sleeps or is about to sleep.
   [[nodiscard]] auto none() const noexcept -> bool { return idle_in(count_.load(relaxed)) == 0; }
 
   /// Returns whether this worker may be claimed.

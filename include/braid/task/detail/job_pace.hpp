@@ -108,7 +108,7 @@ class job_pace {
   const clock_source* clock_;
   std::uint32_t left_ = 1;  // jobs until the next read of the clock
   std::uint32_t batch_ = 1;
-  std::int64_t last_ns_ = 0;  // the time per job in the previous batch; 0 if there was none
+  std::int64_t last_ns_ = 0;  // the time per job in the previous batch; 0 if there was no batch
   // On a cache line that other threads may read with each post, because it is written only once in a batch. Jobs of
   // unknown length count as long, so that the first of them wake workers.
   alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker

@@ -14,7 +14,7 @@
 
 namespace braid::detail {
 
-/// What `spawn` and `post` can run at a place.
+/// The work that `spawn` and `post` can run at a place.
 enum class place_kind : std::uint8_t { none, functions_and_tasks, tasks_only };
 
 template <typename Where>
@@ -39,7 +39,7 @@ template <typename T>
   requires(is_lazy_argument<T> && !computed_task<T>)
 inline constexpr bool is_valueless_task<T> = std::is_void_v<typename std::remove_cvref_t<T>::value_type>;
 
-/// What a call of a copy of the callable, with copies of the arguments, returns; void if there is no such call.
+/// The result type of a call of a copy of the callable, with copies of the arguments; void if there is no such call.
 template <typename... All>
 struct returned_work {
   using type = void;
@@ -73,7 +73,7 @@ template <typename T>
   requires(std::is_class_v<T> && std::is_final_v<T>)
 inline constexpr bool has_call<T> = true;  // unknown
 
-/// What is wrong with a callable and its arguments.
+/// The error in a callable and its arguments.
 enum class call_fault : std::uint8_t {
   no_callable,
   fork_task,
@@ -129,7 +129,7 @@ struct refused_call {
                 "as rvalues, and std::ref passes a reference");
 };
 
-/// As `refused_call`, for a place that runs tasks alone.
+/// Does the same as `refused_call`, for a place that runs only tasks.
 template <typename... All>
 struct refused_task {
   static constexpr bool is_task = (is_lazy_argument<All> || ...);
@@ -137,7 +137,7 @@ struct refused_task {
   static_assert(!is_task, "expected a task alone: pass arguments to the function that returns it");
 };
 
-/// As `refused_call`, for the arguments of a `spawn` behind its executor.
+/// Does the same as `refused_call`, for the arguments of a `spawn` after its executor.
 template <place_kind Kind, typename... All>
 struct refused_spawn : std::conditional_t<Kind == place_kind::tasks_only, refused_task<All...>, refused_call<All...>> {
 };
@@ -148,7 +148,7 @@ template <place_kind Kind, typename Signal, typename... All>
   requires(Kind == place_kind::functions_and_tasks && stop_signal<Signal>)
 struct refused_spawn<Kind, Signal, All...> : refused_call<All...> {};
 
-/// As `refused_call`, for the arguments of a `post` behind its executor.
+/// Does the same as `refused_call`, for the arguments of a `post` after its executor.
 template <place_kind Kind, typename... All>
 struct refused_post : refused_spawn<Kind, All...> {};
 template <place_kind Kind, typename Fn, typename... Args>

@@ -62,7 +62,7 @@ class scheduled_spawn final : public produced_state<R>, private scheduled_state 
   }
   void free() noexcept override { destroy_state(*this); }
 
-  /// The only future that it ever waits for is the one that its call returned.
+  /// Called for the future that its call returned: it never waits for another one.
   void fire(cascade& more) noexcept override {
     if constexpr (is_future<R>) this->forward(more);
   }

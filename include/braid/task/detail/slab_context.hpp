@@ -22,7 +22,7 @@ struct slab_frame {
   slab_frame* outer;
 };
 
-/// What a thread remembers about another thread that has jobs, to decide whether to leave them there. A job that is
+/// A record of a thread about another thread that has jobs, to decide whether to leave them there. A job that is
 /// shorter than its transfer to another processor is done earlier if it stays; a thread that is idle for a microsecond
 /// is no reason to wait. One thread is watched at a time, until it is known whether it is quick; then the next one is
 /// watched.
@@ -45,7 +45,7 @@ class slab_watch {
 
   static constexpr duration between_looks = 1us;
   static constexpr duration short_job = 100ns;
-  static constexpr duration patience = 20us;  // with a thread that queues jobs and begins none
+  static constexpr duration patience = 20us;  // with a thread that queues jobs and begins no job
   static constexpr duration max_backoff = 200us;
 
   std::size_t other_ = 0;
@@ -84,7 +84,7 @@ struct alignas(cache_line) slab_context {
   bool listed = false;
 };
 
-/// The last lookup of a thread: its context in a slab, by the number of the slab, or that it has none there.
+/// The last lookup of a thread: its context in a slab, by the number of the slab, or that it has no context there.
 struct known_slab_context {
   std::uint64_t slab;
   slab_context* context;

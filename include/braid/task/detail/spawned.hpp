@@ -85,7 +85,7 @@ class spawned final : public produced_state<R> {
     this->produce([this]() -> R { return std::move(call_)(stop_); }, clean_up, more);
   }
 
-  /// The only future that it ever waits for is the one that its call returned.
+  /// Called for the future that its call returned: it never waits for another one.
   void fire(cascade& more) noexcept override {
     if constexpr (is_future<R>) this->forward(more);
   }

@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// What two CPUs share, closest first.
+/// The closest hardware that two CPUs share.
 enum class cpu_nearness : std::uint8_t { same_cpu, same_core, same_l2, same_l3, same_node, other_node, unknown };
 
 /// Returns the closest level that two CPUs share, or `unknown` if the topology does not contain both.

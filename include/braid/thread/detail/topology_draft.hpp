@@ -13,8 +13,7 @@
 
 namespace braid::detail {
 
-/// What a source reports about one CPU. Any field may be missing, or contradict what the source reports about other
-/// CPUs.
+/// The report of a source about one CPU. Any field may be missing, or contradict the source's reports about other CPUs.
 struct cpu_claim {
   std::optional<unsigned> package;
   std::optional<unsigned long> capacity;  ///< in any unit that is the same for all
@@ -23,7 +22,7 @@ struct cpu_claim {
   cpu_set l3;
 };
 
-/// What a source reports about a machine.
+/// The report of a source about a machine.
 struct topology_draft {
   topology_source source = topology_source::nothing;
   std::string reason;
