@@ -1,4 +1,4 @@
-// src/base/error.cpp: the sentences behind the error codes, and the codes of the system that mean the same.
+// src/base/error.cpp: the messages of the error codes, and the codes of the system with the same meaning.
 #include <braid/base/error.hpp>
 
 #include <cerrno>

@@ -121,7 +121,7 @@ auto demangled(const std::string& name) -> std::string {
   return text != nullptr ? std::string(text.get()) : name;
 }
 
-/// g++ has a coroutine go on in `f(f(int)::MANGLED.Frame*) [clone .actor]`: that is `f(int)`. Other names stay.
+/// g++ continues a coroutine in `f(f(int)::MANGLED.Frame*) [clone .actor]`: that is `f(int)`. Other names stay.
 auto coroutine_in(std::string_view demangled) -> std::string_view {
   constexpr std::string_view tail = ".Frame*) [clone .actor]";
   if (!demangled.ends_with(tail)) return demangled;

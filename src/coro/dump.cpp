@@ -1,4 +1,4 @@
-// src/coro/dump.cpp: a round of questions to the homes of the process, and the trees that the answers give.
+// src/coro/dump.cpp: asks the homes of the process, and builds trees from their answers.
 #include <braid/coro/dump.hpp>
 
 #include "dump_deadlocks.hpp"

@@ -17,7 +17,7 @@ namespace detail {
 
 namespace {
 
-// Null unless a coroutine that g++ has compiled is about to give control away.
+// Null unless a coroutine that g++ has compiled is about to return control.
 constinit thread_local std::coroutine_handle<> next_to_resume __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace

@@ -39,7 +39,7 @@ constexpr std::size_t steps_between_looks = 16;  // into the queue, while there 
 serial_executor::serial_executor(executor& where, detail::shared_timers* timers)
     : where_(where.id()), timers_(timers), end_(*this, &stop_all), root_(*this) {}
 
-/// A home that runs alone; the caller holds it until it has run its first drain.
+/// A home that runs separately; the caller holds it until it has run its first drain.
 serial_executor::serial_executor(executor& where, begin_fn begin, void* context)
     : where_(where.id()),
       timers_(nullptr),

@@ -6,7 +6,7 @@
 namespace braid::detail {
 namespace {
 
-/// The offsets of the parts of a block, behind the values.
+/// The offsets of the parts of a block, after the values.
 struct block_layout {
   block_layout(const flow_plan& plan, const clock_source* clock) noexcept
       : present(plan.values_end), times(up_to(present + plan.values.size(), alignof(node_times))) {
@@ -58,7 +58,7 @@ flow_state::~flow_state() {
   }
 }
 
-/// Asked when the node becomes ready, at home: all that it takes is there.
+/// Called when the node becomes ready, at home: all its inputs are there.
 auto flow_state::mode(node_index node) noexcept -> node_mode {
   if (clock_ != nullptr) {
     time_point ready = begin_;

@@ -53,8 +53,8 @@ class wake_signal {
   event_ends ends_;
 };
 
-/// Ends the program because a loop can neither wait nor go on: the system refuses `call` with `error` for good, and a
-/// loop that ignored this would use a whole processor and never see an event.
+/// Ends the program because a loop can neither wait nor continue: the system refuses `call` with `error` for good, and
+/// a loop that ignored this would use a whole processor and never see an event.
 [[noreturn]] void cannot_wait(const char* call, int error) noexcept;
 
 /// The records of a backend, by the number of the descriptor.

@@ -148,7 +148,7 @@ class epoll_backend final : public io_backend {
     return listens ? std::error_code() : last_system_error();
   }
 
-  /// Asks for what is waited for, once. It is level-triggered: what is ready already is reported.
+  /// Asks once for the awaited events. It is level-triggered: events that are ready already are reported.
   auto arm(int number, entry& known) noexcept -> std::error_code {
     ++known.armed;
     epoll_event event{};
@@ -163,7 +163,7 @@ class epoll_backend final : public io_backend {
     return status == 0 ? std::error_code() : last_system_error();
   }
 
-  /// Registers a descriptor for every change from now on; what is ready already is reported once.
+  /// Registers a descriptor for every change from now on; events that are ready already are reported once.
   [[nodiscard]] auto add(io_registration& registration) noexcept -> result<void> {
     const result<entry*> found = table_.at(registration.descriptor());
     if (!found) return fail(found.error());

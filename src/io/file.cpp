@@ -1,4 +1,4 @@
-// src/io/file.cpp: the calls behind files, each a job of an executor that may block.
+// src/io/file.cpp: the system calls for files, each a job of an executor that may block.
 #include <braid/io/file.hpp>
 
 #include "sockets.hpp"

@@ -130,7 +130,7 @@ void io_operation::ready(io_transfer& self) noexcept {
 
 void io_operation::end_read_waits(open_descriptor& of) noexcept {
   io_registration& registration = of.registration();
-  if (registration.ends_read_waits()) return;  // what is pending is on its way
+  if (registration.ends_read_waits()) return;  // pending data is on its way
   registration.set_ends_read_waits(true);
   registration.distrust_short_reads();  // so that nothing but a try decides whether there is more
   registration.set_ready(io_interest::read, true);

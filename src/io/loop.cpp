@@ -73,7 +73,7 @@ loop::~loop() {
   detail::home_list::remove(*this);
   retire();
   drop_early_posts();
-  drop_early_tasks();  // they may hold what is open on the loop
+  drop_early_tasks();  // they may hold objects that are open on the loop
   // edge loop.woken: observe, the wakers have left the backend before it is destroyed
   while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();
   BRAID_EXPECTS(open_descriptors_.load(relaxed) == 0,
@@ -253,7 +253,7 @@ auto loop::try_arm() noexcept -> bool {
   return ready_.empty() && inbox_.try_arm();
 }
 
-/// Blocks until something happens, as `wait_for_work` does, and notes what has become ready. The resumed work runs in a
+/// Blocks until something happens, as `wait_for_work` does, and records the ready transfers. The resumed work runs in a
 /// later step.
 void loop::wait(time_point deadline) noexcept {
   std::optional<duration> timeout;
@@ -351,8 +351,8 @@ void loop::post_resumption(job& step) noexcept {
   if (pushed == detail::push_result::wake) wake();
 }
 
-/// Taken while it is stopping as well: what is in the inbox when that is closed still runs. A loop that does not run
-/// yet has no tasks that wait, and nothing that would answer.
+/// Accepted while it is stopping as well: jobs in the inbox when that is closed still run. A loop that does not run yet
+/// has no tasks that wait, and nothing that would answer.
 auto loop::ask(job& question) noexcept -> detail::asked {
   if (status() == state::idle) return detail::asked::refused;
   const detail::push_result pushed = inbox_.try_push(question);

@@ -1,4 +1,4 @@
-// src/io/loop_timers.cpp: a timer of a loop that stands for the earliest of the timers of other threads.
+// src/io/loop_timers.cpp: a timer of a loop that represents the earliest of the timers of other threads.
 #include <braid/io/detail/loop_timers.hpp>
 
 #include <braid/base/clock.hpp>

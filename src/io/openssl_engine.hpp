@@ -65,7 +65,7 @@ class openssl_engine final : public tls_engine {
   std::string host_;  // a client's key to its sessions
   ssl_ptr ssl_;
   std::vector<std::byte> input_;
-  std::size_t begin_ = 0;  // of what was received and OpenSSL has not taken
+  std::size_t begin_ = 0;  // of received bytes that OpenSSL has not read
   std::size_t whole_ = 0;  // the end of the complete records; OpenSSL never gets a partial record
   std::size_t end_ = 0;
   bool out_of_step_ = false;         // something came that is no record: OpenSSL gets it all, and says what it is

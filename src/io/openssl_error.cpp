@@ -1,4 +1,4 @@
-// src/io/openssl_error.cpp: what OpenSSL's calls fail with, and the table that the library finds them behind.
+// src/io/openssl_error.cpp: the errors of OpenSSL's calls, and the table of functions for the library.
 #include "openssl_error.hpp"
 
 #include "openssl_setup.hpp"

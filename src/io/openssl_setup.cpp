@@ -20,7 +20,7 @@ constexpr int security_level = 2;                                      // 112 bi
 constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";  // forward secrecy, and authenticated
 constexpr std::size_t max_protocol = 255;
 
-/// Names as they go over the wire: each behind its length.
+/// Returns names as they are sent: each after its length.
 auto wire_form(const std::vector<std::string>& protocols) -> result<std::string> {
   constexpr std::size_t max_list = 65535;
   std::string all;
@@ -88,7 +88,7 @@ auto openssl_setup::set_up_client(const tls_context::client_options& options) ->
   SSL_CTX* const context = context_.get();
   verifies_ = options.verification == tls_context::verification::peer;
   ::SSL_CTX_set_verify(context, verifies_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-  // Sessions are kept in our own list; OpenSSL gives each to the callback of the connection that it is of.
+  // Sessions are kept in our own list; OpenSSL passes each to the callback of its connection.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   ::SSL_CTX_sess_set_new_cb(context, &openssl_setup::keep_session);
   SSL_CTX_set_app_data(context, this);

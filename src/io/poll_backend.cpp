@@ -16,7 +16,7 @@
 namespace braid::detail {
 namespace {
 
-/// Keeps a list of everything that is watched, and hands all of it to the kernel each time.
+/// Keeps a list of all watched descriptors, and passes all of it to the kernel each time.
 class poll_backend final : public io_backend {
  public:
   explicit poll_backend(wake_signal wake) : wake_(std::move(wake)) {

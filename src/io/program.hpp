@@ -29,11 +29,11 @@ struct child_look {
   std::optional<child_process::exit_status> ended = {};  // empty while it runs
 };
 
-/// Looks whether a child process has ended, and then takes it out of the system's table. Blocks until it has ended,
+/// Checks whether a child process has ended, and then removes it from the system's table. Blocks until it has ended,
 /// unless `flags` has WNOHANG. Uses waitid(2) with the pidfd, or wait4(2) if the system refuses that.
 [[nodiscard]] auto look_at(child_name child, int flags) noexcept -> child_look;
 
-/// Waits for the end of a child process, and takes it out of the system's table.
+/// Waits for the end of a child process, and removes it from the system's table.
 void reap(child_name child) noexcept;
 
 /// Sends a signal to a child process by its pidfd, or by kill(2) if the system refuses that. Errors: no_such_process if

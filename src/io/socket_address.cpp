@@ -92,7 +92,7 @@ auto unix_address(std::string_view name, bool is_abstract) -> result<socket_addr
   const std::size_t offset = is_abstract ? 1 : 0;
   if (name.empty() || name.size() >= sizeof(made.sun_path)) return no_address();
   std::memcpy(made.sun_path + offset, name.data(), name.size());
-  // The zero behind the name of a file belongs to it; an abstract name is as long as it is.
+  // The zero after the name of a file belongs to it; an abstract name is as long as it is.
   return of(made, offsetof(sockaddr_un, sun_path) + name.size() + 1);
 }
 

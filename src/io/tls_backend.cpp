@@ -57,7 +57,7 @@ auto load() -> const tls_backend* {
 
 }  // namespace
 
-/// Loading it twice gives the same table. It stays loaded, because connections may live until the end of the process.
+/// Loading it twice returns the same table. It stays loaded, because connections may live until the end of the process.
 auto find_tls_backend() -> const tls_backend* {
   constinit static atomic<const tls_backend*> found{nullptr};  // written by a loading thread
   // edge tls_backend.loaded: observe, the table is seen as loaded

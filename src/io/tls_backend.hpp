@@ -1,4 +1,4 @@
-// src/io/tls_backend.hpp: what is done by OpenSSL, behind one table: it is loaded when TLS is used for the first time.
+// src/io/tls_backend.hpp: the table of OpenSSL functions, which is loaded when TLS is used for the first time.
 #pragma once
 
 #include "tls_setup.hpp"
@@ -12,8 +12,8 @@
 
 namespace braid::detail {
 
-/// The functions behind which all calls of OpenSSL are: src/io/openssl_*. In the shared form that is a separate
-/// library, libbraid_tls, so that a program that does not use TLS does not load it.
+/// The functions that contain all calls of OpenSSL: src/io/openssl_*. In the shared form that is a separate library,
+/// libbraid_tls, so that a program that does not use TLS does not load it.
 struct tls_backend {
   auto (*client)(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>>;
   auto (*server)(const tls_context::server_options& options) -> result<std::shared_ptr<const tls_setup>>;

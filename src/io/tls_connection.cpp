@@ -15,7 +15,7 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t record = 16384;                        // of what is encrypted, at most
+constexpr std::size_t record = 16384;                        // the most bytes that are encrypted at once
 constexpr std::size_t batch = std::size_t{64} * 1024;        // encrypted before it is sent
 constexpr std::size_t max_replies = std::size_t{16} * 1024;  // that reading may leave unsent
 
@@ -174,7 +174,7 @@ auto tls_connection::send() -> task<result<void>> {
   co_return result<void>();
 }
 
-/// Sends what the socket takes without waiting; a task that is sending already sends the rest as well.
+/// Sends as much as the socket accepts without waiting; a task that is sending already sends the rest as well.
 void tls_connection::send_what_goes() noexcept {
   const std::optional<async_mutex::guard> held = sending_.try_lock();
   if (!held) return;

@@ -1,4 +1,4 @@
-// src/io/tls_error.cpp: the sentences behind the errors of TLS, most of which are OpenSSL's.
+// src/io/tls_error.cpp: the messages for the errors of TLS, most of which are OpenSSL's.
 #include <braid/io/tls.hpp>
 
 #include "tls_backend.hpp"

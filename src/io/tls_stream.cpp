@@ -1,4 +1,4 @@
-// src/io/tls_stream.cpp: making TLS connections, and what is known of them.
+// src/io/tls_stream.cpp: makes TLS connections, and describes them.
 #include <braid/io/tls.hpp>
 
 #include "tls_connection.hpp"

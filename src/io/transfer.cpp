@@ -13,8 +13,8 @@
 namespace braid::detail {
 namespace {
 
-/// writev that gives EPIPE without the signal: what the thread would get of it is taken back. One that was pending
-/// before, or that is blocked anyway, stays.
+/// Calls writev, and returns EPIPE without the signal: the signal that the thread would get is removed. A signal that
+/// was pending before, or that is blocked anyway, stays.
 auto write_quietly(int number, const iovec* parts, int count) noexcept -> ::ssize_t {
   sigset_t pipe;
   sigset_t before;

@@ -90,7 +90,7 @@ class uring_backend final : public io_backend {
     place& here = table_.known(item.descriptor).places[index_of(item.interest)];
     here.waiting = nullptr;
     --watches_;
-    // Without room for it the kernel goes on waiting, and what it reports is old news.
+    // Without room for it the kernel continues to wait, and its report is stale.
     io_uring_sqe* request = next_request();
     if (request == nullptr) return;
     ::io_uring_prep_poll_remove(request, data_of(item, here.times));

@@ -54,7 +54,7 @@ struct http_service {
   http_server::totals counts;
   http_pacer pacer;
   http_workspaces workspaces;
-  intrusive_list<http_connection> idle;  // those that have sent nothing of a request, the longest first
+  intrusive_list<http_connection> idle;  // connections that have sent nothing of a request, the longest first
   bool stopping = false;
   bool wants_room = false;  // a task waits to be accepted
 
@@ -121,8 +121,8 @@ class http_connection : public list_hook {
     http_connection* of_;
   };
 
-  /// Marks that bytes are being sent. If a stop cuts that off, it is unknown how many have left, and the
-  /// connection cannot go on.
+  /// Marks that bytes are being sent. If a stop interrupts that, the number of sent bytes is unknown, and the
+  /// connection cannot continue.
   class sending {
    public:
     explicit sending(http_connection& of) noexcept : of_(&of) { of.is_sending_ = true; }

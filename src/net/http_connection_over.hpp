@@ -19,7 +19,7 @@ class http_connection_over final : public http_connection {
   /// Serves until either side is done.
   /// Errors: throws if there is no memory; then the connection must be broken off.
   auto run() -> task<void>;
-  /// The connection breaks instead of ending, so that the peer does not take what was sent for all.
+  /// Breaks the connection instead of ending it, so that the peer does not take the sent bytes for the whole answer.
   void break_off() const noexcept;
 
   auto read_body() -> task<result<std::string_view>> override;

@@ -1,4 +1,4 @@
-// src/net/http_error.cpp: the sentences behind the errors of HTTP, and the statuses that answer them.
+// src/net/http_error.cpp: the messages for the errors of HTTP, and the statuses that answer them.
 #include <braid/net/http_message.hpp>
 
 #include <string>

@@ -20,7 +20,8 @@ class http_input {
   void received(std::size_t bytes) noexcept { end_ += bytes; }
   void consume(std::size_t bytes) noexcept { begin_ += bytes; }
 
-  /// Consumes `size` bytes that stay readable until `release`, and sees that so much room is behind them.
+  /// Consumes `size` bytes that stay readable until `release`, and makes sure that `room_behind` bytes of room are
+  /// after them.
   void hold(std::size_t size, std::size_t room_behind);
   void release() noexcept { held_size_ = 0; }
 

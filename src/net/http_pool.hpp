@@ -162,10 +162,10 @@ class http_lease {
   bool in_order_ = false;                            // the answer has been valid so far
   bool is_sent_ = false;                             // all of the call
   bool sends_on_ = true;                             // unless it is sent, has failed, or was given up
-  bool has_no_pieces_ = false;                       // the call has not given what was to be sent
-  std::error_code send_error_;                       // why not all of it was sent
+  bool has_no_pieces_ = false;                       // the call has not provided its pieces
+  std::error_code send_error_;                       // the reason why not all of it was sent
   bool receives_beside_ = false;                     // only as long as there is something to be sent
-  std::optional<result<std::size_t>> end_of_input_;  // what was received at last, while the call was sent
+  std::optional<result<std::size_t>> end_of_input_;  // the last result of receiving while the call was sent
 };
 
 }  // namespace braid::detail

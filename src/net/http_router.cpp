@@ -40,7 +40,7 @@ namespace {
 
 constexpr std::string_view rest_mark = "...";
 
-/// Ends the program with what is wrong with a route, and its pattern.
+/// Ends the program with the error in a route, and its pattern.
 [[noreturn]] void refuse_route(std::string_view pattern, std::string_view what) {
   const std::string sentence = "the route `" + std::string(pattern) + "` " + std::string(what);
   detail::contract_failed(sentence, "a route that fits the router");
@@ -136,7 +136,7 @@ auto http_router::try_route(const node& at, http_method method, match& into) noe
   return into.route_ != nullptr;
 }
 
-/// Each level of the tree takes one segment, so no node is looked at twice.
+/// Each level of the tree matches one segment, so no node is visited twice.
 auto http_router::search(const node& at, http_method method, std::string_view rest, std::size_t names,
                          match& into) noexcept -> bool {
   if (rest.empty()) return try_route(at, method, into);

@@ -109,8 +109,8 @@ auto redis_cluster_state::node_at(std::string_view host, std::uint16_t port) -> 
   return nodes_.emplace_back(std::make_shared<redis_node>(std::string(host), port));
 }
 
-/// Drops the nodes that are not in the map. Calls that wait for one of them keep it until they have their replies; what
-/// was not sent goes to another node.
+/// Drops the nodes that are not in the map. Calls that wait for one of them keep it until they have their replies;
+/// commands that were not sent go to another node.
 void redis_cluster_state::keep_only(const std::vector<node_ptr>& in_map) {
   const std::vector<node_ptr> known(nodes_);
   std::erase_if(nodes_, [&](const node_ptr& each) { return std::ranges::find(in_map, each) == in_map.end(); });
@@ -174,7 +174,7 @@ void redis_cluster_state::avoid(const place& replica) noexcept {
   if (replica.is_replica) replica.node->avoided_until = after(on_->now(), rest);
 }
 
-/// The task that waited for `asked` was stopped. That says nothing of a node that answers others.
+/// Called if the task that waited for `asked` was stopped. That says nothing about a node that answers others.
 void redis_cluster_state::left(const place& asked) noexcept {
   constexpr duration doubtful = std::chrono::milliseconds(20);
   if (asked.connection->status() == redis_shared_connection::state::ready && asked.connection->silence() < doubtful)

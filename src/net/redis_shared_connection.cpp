@@ -119,7 +119,7 @@ void redis_shared_connection::encode(redis_request& request) noexcept {
 
 /// A read that was encoded in this iteration already is taken back, and shares the reply of the first.
 auto redis_shared_connection::joins_same(redis_request& request, std::size_t begin) noexcept -> bool {
-  if (request.how->is_write) same_reads_.clear();  // what is read behind a write sees it
+  if (request.how->is_write) same_reads_.clear();  // a read after a write sees it
   if (!request.how->is_read) return false;
   const std::string_view all = out_.bytes();
   redis_window::entry* const first = same_reads_.find(all, all.substr(begin));

@@ -139,12 +139,12 @@ void redis_shared_connection::lose(std::error_code why, std::error_code first, s
   hang_up();
   fail_due(first, redis_errc::connection_lost);
   if (begun_ != nullptr)
-    fail(*begun_, redis_errc::connection_lost);  // its begin was answered, its rest is not sent alone
+    fail(*begun_, redis_errc::connection_lost);  // its begin was answered, its rest is not sent separately
   back_off();
 }
 
-/// The server accepts no connections, and said so when this one seemed to be ready. It has executed nothing of what was
-/// sent, so all of it fails for this reason.
+/// The server accepts no connections, and said so when this one seemed to be ready. It has executed no command, so all
+/// of them fail for this reason.
 void redis_shared_connection::turned_away(std::string_view text) noexcept {
   const std::error_code why = redis_error_of(text);
   fail_due(why, why);
@@ -205,7 +205,7 @@ void redis_shared_connection::fail_due(std::error_code first_why, std::error_cod
     redis_request* first = window_.drop_front();
     while (first != nullptr) {
       redis_request& request = *std::exchange(first, first->same);
-      window_.leave(request);  // a batch may have entries behind this one
+      window_.leave(request);  // a batch may have entries after this one
       request.same = nullptr;
       fail(request, now);
     }

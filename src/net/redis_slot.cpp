@@ -20,7 +20,7 @@ auto take_word(std::string_view& rest) noexcept -> std::string_view {
   return word;
 }
 
-/// Commands whose first key does not stand right behind their name. Source: the key specifications of `COMMAND`.
+/// Commands whose first key is not directly after their name. Source: the key specifications of `COMMAND`.
 struct key_position {
   std::string_view name;
   int words;  // between the name and the key
@@ -35,7 +35,7 @@ constexpr std::array key_positions{
     key_position{"ZINTERCARD", 1}, key_position{"MIGRATE", 2},
 };
 
-/// The key behind the word STREAMS, which follows options of any number.
+/// Returns the key after the word STREAMS, which follows any number of options.
 auto key_behind_streams(std::string_view rest) noexcept -> std::string_view {
   while (!rest.empty())
     if (detail::is_redis_word(take_word(rest), "STREAMS")) return rest.empty() ? std::string_view() : take_word(rest);

@@ -1,4 +1,4 @@
-// src/net/resp_error.cpp: the sentences behind the refusals of the parser of RESP.
+// src/net/resp_error.cpp: the messages for the refusals of the parser of RESP.
 #include <braid/net/resp.hpp>
 
 #include <array>

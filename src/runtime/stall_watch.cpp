@@ -34,7 +34,7 @@ void print(const runtime::stall& what) {
   std::fputs(text.c_str(), stderr);
 }
 
-/// The frames above a function are its callers: a return address lies behind the call.
+/// The frames above a function are its callers: a return address is after the call.
 auto names_of(const std::vector<std::uintptr_t>& frames) -> std::vector<std::string> {
   symbol_table symbols;
   std::vector<std::string> names;

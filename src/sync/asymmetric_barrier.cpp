@@ -22,7 +22,7 @@ namespace braid::detail {
 namespace {
 
 #if defined(BRAID_THREAD_SANITIZER)
-// The sanitizer sees what a locked add orders, and nothing of what the kernel does.
+// The sanitizer sees the ordering of a locked add, and nothing that the kernel does.
 auto try_register() noexcept -> bool { return false; }
 #else
 auto try_register() noexcept -> bool {

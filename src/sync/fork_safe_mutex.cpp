@@ -1,4 +1,4 @@
-// src/sync/fork_safe_mutex.cpp: the list of locks that pthread_atfork takes before a fork and releases on both sides.
+// src/sync/fork_safe_mutex.cpp: the list of locks that pthread_atfork locks before a fork and releases on both sides.
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <functional>

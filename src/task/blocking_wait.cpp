@@ -56,7 +56,7 @@ void forget_waits_of_threads() noexcept {
 
 [[maybe_unused]] const int blocking_wait_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_waits_of_threads);
 
-/// Returns executor `number` of those that the calling thread has created, or an empty id if there are not so many.
+/// Returns executor `number` of those that the calling thread has created, or an empty id if there are fewer.
 auto driven_here(std::size_t number) noexcept -> executor_id {
   if (made_by.list.count.load(relaxed) == 0) return {};
   const std::lock_guard lock(made_by.list.lock);

@@ -1,4 +1,4 @@
-// src/task/fork_exchange.cpp: the rare side of fork-join: answering thieves, stealing, waiting for what was stolen.
+// src/task/fork_exchange.cpp: the rare side of fork-join: answering thieves, stealing, waiting for stolen forks.
 #include <braid/task/detail/fork_exchange.hpp>
 
 #include <braid/sync/detail/cpu_pause.hpp>
@@ -102,7 +102,7 @@ void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {
       some.restart();
     } else {
       if (self.absent != 0)
-        self.spares->yield_context(self);  // what was stolen may wait for a job that wants the worker context
+        self.spares->yield_context(self);  // the stolen fork may wait for a job that needs the worker context
       some.wait(stolen.ended);
     }
   }

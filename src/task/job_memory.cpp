@@ -17,12 +17,12 @@ namespace {
 constexpr std::size_t batch = 32;  // blocks that are moved to or from the central free list at once
 constexpr unsigned char max_passes =
     15;                          // a central free list that is empty costs a lock; so often it is not asked again
-constexpr std::size_t lead = 4;  // a block that another thread has freed is fetched when so many are before it
+constexpr std::size_t lead = 4;  // a block that another thread has freed is prefetched when this many are before it
 // The approximate maximum of all central free lists together, except that a number of chains of each class is always
 // kept; the rest is returned to operator delete.
 constexpr std::size_t central_bytes = std::size_t{16} << 20U;
 
-/// For a class whose chains have so many bytes. Blocks of more than 1 KiB are few: frames that hold requests and
+/// For a class with chains of this many bytes. Blocks of more than 1 KiB are few: frames that hold requests and
 /// answers.
 constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t { return bytes <= batch << 10U ? 64 : 16; }
 

@@ -312,7 +312,7 @@ auto job_slab::take_anything(std::uint32_t& slot) noexcept -> bool {
                              [&slot](const auto& context) { return context->jobs.steal_half({&slot, 1}) != 0; });
 }
 
-/// A last poll: what was queued before this call, and not taken, is seen.
+/// A last poll: jobs that were queued before this call, and not taken, are seen.
 auto job_slab::anything_queued() noexcept -> bool {
   if (shared_size_.load(relaxed) != 0) return true;
   return std::ranges::any_of(contexts_, [](const auto& context) { return !context->jobs.empty(); });
@@ -547,7 +547,7 @@ void job_slab::finish_late() noexcept {
   sleepers_.wake_all();
 }
 
-/// Runs what is queued, or drops it, as the slab is stopped.
+/// Runs queued jobs, or drops them, depending on how the slab is stopped.
 void job_slab::run_what_is_left() noexcept {
   sweepers_.fetch_add(1, relaxed);
   barrier_.light();

@@ -71,8 +71,8 @@ class outside_region::offered {
   region_offer* offer_ = nullptr;  // null: not worth it, refused, or out of memory
 };
 
-/// Decides how many numbers a thread takes that works alone: enough to take a moment, but so few that a thread which
-/// suddenly takes long delays only a small part.
+/// Decides how many numbers a thread takes that works by itself: enough to take a moment, but few enough that a thread
+/// which suddenly becomes slow delays only a small part.
 class outside_region::part_size {
  public:
   part_size(const region_work& work, time_point begin) noexcept : max_(max_of(work)), last_(begin) {}

@@ -23,7 +23,7 @@ auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
   return false;
 }
 
-/// A time that has passed is armed as long ago, because timers round up what is now.
+/// A time that has passed is armed as long ago, because timers round up the current time.
 auto scheduled_state::try_arm(time_point now) noexcept -> bool {
   return keeper_->try_arm(*this, tick_ <= now ? time_point::min() : tick_);
 }

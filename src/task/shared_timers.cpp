@@ -43,8 +43,8 @@ struct shared_timers::state final : detail::timer_keeper {
   mutable std::mutex mutex;  // around all that follows
   std::condition_variable changed;
   std::size_t waiting = 0;                  // threads that wait for `changed`
-  timer_wheel wheel;                        // what is pending
-  intrusive_list<timer> due;                // and what is about to be handed out
+  timer_wheel wheel;                        // pending timers
+  intrusive_list<timer> due;                // timers that are about to fire
   timer* handed = nullptr;                  // in whose function `server` is; it may be gone by then
   std::thread::id server;                   // the thread that fires timers; empty most of the time
   time_point looks_at = time_point::min();  // when a thread polls the wheel again without being woken

@@ -31,7 +31,7 @@ auto slab_watch::is_quick(std::size_t other, std::uint64_t begun, std::uint64_t 
   const time_point now = steady_time().now();
   if (!pays(now)) return true;
   const bool is_fresh = now < looked_ + patience;
-  if (other != other_ && is_fresh && !is_known_) return true;  // to poll two alternately shows nothing of either
+  if (other != other_ && is_fresh && !is_known_) return true;  // polling two alternately shows nothing about either
   const bool known = other == other_ && is_fresh;
   if (known && now < looked_ + between_looks) return answer_;
   const auto jobs = static_cast<std::int64_t>(begun - begun_);

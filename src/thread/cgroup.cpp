@@ -123,7 +123,7 @@ auto shown_at(const mount& where, const fs::path& path) -> std::optional<fs::pat
   return below == "." ? fs::path() : below;
 }
 
-/// The usual places, for a tree that says nothing of mounts.
+/// Returns the usual places, for a tree that does not mention mounts.
 auto usual_locations(const membership& of, std::string_view controller) -> std::vector<cgroup_location> {
   const fs::path usual = "/sys/fs/cgroup";
   const fs::path below = climbs(of.path) ? fs::path() : of.path.relative_path();

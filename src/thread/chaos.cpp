@@ -124,7 +124,7 @@ struct chaos::state {
   thread worker;  // last: it uses the others
 };
 
-/// Leaves out the threads that `find` does not return any more, and takes in the others.
+/// Leaves out the threads that `find` does not return any more, and adds the others.
 auto chaos::state::look_for() -> result<void> {
   const std::vector<thread_info> wanted = find();
   std::erase_if(targets, [&wanted](detail::disturbed_thread& each) {

@@ -47,7 +47,7 @@ struct registry_state {
   fork_safe_mutex mutex;
   intrusive_list<registered_thread_node> threads;  // by generation
   std::size_t size = 0;
-  std::uint64_t forks = 0;                    // how many the process had behind it when the list was used last
+  std::uint64_t forks = 0;                    // the number of forks of the process when the list was used last
   std::shared_ptr<const observers> watching;  // replaced as a whole, so that calls need no lock
 };
 

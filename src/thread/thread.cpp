@@ -24,7 +24,7 @@ auto status(int code) -> result<void> {
   return {};
 }
 
-/// The attributes of a thread that is to be started.
+/// The attributes of a thread that will be started.
 class attributes {
  public:
   attributes() { ::pthread_attr_init(&value_); }

@@ -1,4 +1,4 @@
-// src/thread/topology_draft.cpp: turns claims into lists in which every CPU stands exactly once.
+// src/thread/topology_draft.cpp: converts claims into lists that contain every CPU exactly once.
 #include <braid/thread/detail/topology_draft.hpp>
 
 #include <algorithm>

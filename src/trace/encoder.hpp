@@ -47,7 +47,7 @@ class tick_line {
   double ns_per_tick_ = 0;  // 0: not yet measured
 };
 
-/// A process that was, whose trace is to be completed.
+/// A former process whose trace must be completed.
 struct left_process {
   std::uint64_t id = 0;
   std::function<std::string(std::uint64_t address)> text_at;    ///< of names

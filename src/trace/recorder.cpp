@@ -21,7 +21,7 @@ namespace braid::detail {
 namespace {
 
 constexpr std::size_t chunk_records = 1024;
-constexpr std::uint64_t chunks_in_span = 8;  // no chunk is of a longer part of what is kept
+constexpr std::uint64_t chunks_in_span = 8;  // no chunk covers a longer part of the kept time
 constexpr std::uint64_t max_files = 10;
 
 auto ticks_of(const trace_record& record) noexcept -> std::uint64_t { return record.when_kind >> 8U; }
@@ -186,7 +186,7 @@ void flight_recorder::save(std::string_view reason, std::uint64_t asked_ns, bool
                  static_cast<double>(session_.settings().last_ns) / 1e9, path.c_str(),
                  static_cast<unsigned long long>(records), static_cast<int>(reason.size()), reason.data());
   } catch (const std::bad_alloc&) {
-    throw;  // what is kept may be half counted
+    throw;  // the kept records may be half counted
   } catch (const std::exception& error) {
     std::fprintf(stderr, "braid: the last seconds are not written: %s\n", error.what());
   }

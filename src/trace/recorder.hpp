@@ -25,8 +25,8 @@ class flight_recorder {
   flight_recorder(const flight_recorder&) = delete;
   auto operator=(const flight_recorder&) -> flight_recorder& = delete;
 
-  /// Takes what threads have noted since the last call, and drops what was too old at `now`, in ticks. Whether there
-  /// was anything.
+  /// Takes the records of threads since the last call, and drops records that were too old at `now`, in ticks. Returns
+  /// whether there were any.
   auto take_new(std::uint64_t now) -> bool;
   /// Writes FILE.1, FILE.2, up to FILE.10, then FILE.1 again, and reports it on stderr. A request during the time of
   /// the last file is ignored, unless `by_hand`. `asked_ns` is the time of the request, by `boot_nanoseconds`, because
@@ -90,7 +90,7 @@ class flight_recorder {
   std::uint64_t kept_ = 0;       // records
   std::uint64_t forget_at_ = 0;  // in ticks: ends of tasks that are too old
   std::vector<std::unique_ptr<thread_state>> threads_;
-  task_states states_;                                    // as of what was dropped last
+  task_states states_;                                    // as of the last dropped records
   std::unordered_map<std::uint64_t, std::string> names_;  // of tasks that are not dropped whole
   std::uint64_t files_ = 0;
   std::uint64_t quiet_until_ns_ = 0;

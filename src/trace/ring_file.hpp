@@ -69,15 +69,14 @@ struct ring_file_layout {
 /// The writer's side. Threads: one at a time, except that `commit` and `note_objects` are the writer's.
 class ring_file {
  public:
-  /// Creates the file anew.
-  /// Errors: std::system_error.
+  /// Creates the file again. Errors: std::system_error.
   explicit ring_file(std::string path);
   ring_file(const ring_file&) = delete;
   auto operator=(const ring_file&) -> ring_file& = delete;
 
   /// Returns memory for a ring, or null if the disk or the memory is full.
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
-  /// Called when all of it is in the trace. Frees its memory.
+  /// Called when all records are in the trace. Frees its memory.
   void close_ring(thread_ring& ring) noexcept;
 
   void add_task(std::uint64_t number, std::string_view name) noexcept;
@@ -85,9 +84,9 @@ class ring_file {
 
   [[nodiscard]] auto process_name() const -> std::string { return head_->process_name.data(); }
   void set_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept;
-  /// Notes what has been loaded since the last call. Errors: std::bad_alloc.
+  /// Records the objects that were loaded since the last call. Errors: std::bad_alloc.
   void note_objects();
-  /// Which of the two states is to be written next, in each ring.
+  /// Returns which of the two states must be written next, in each ring.
   [[nodiscard]] auto next_state() const noexcept -> std::size_t;
   /// Commits the state: `file_bytes` bytes of the trace contain all records that the rings count as read.
   void commit(std::uint64_t file_bytes) noexcept;

@@ -119,7 +119,7 @@ class trace_session {
   /// Registers a name that was created at run time.
   void add_name(const char* text) noexcept;
 
-  /// The last seconds are to be written, soon, by the writer. Blocks: for a lock. Errors: std::bad_alloc.
+  /// Requests that the writer writes the last seconds soon. Blocks: for a lock. Errors: std::bad_alloc.
   void save(std::string_view reason);
   /// Returns the bytes of a file of the last `span_ns`.
   /// Blocks: until the writer has created them. Errors: errc::closed if the writer has ended; std::bad_alloc.

@@ -21,7 +21,7 @@ class trace_writer {
 
   /// Writes what threads have noted since the last call. Whether there was anything.
   auto write_new() -> bool;
-  /// Does the same for the last time, and closes what is open.
+  /// Does the same for the last time, and closes all files.
   void finish();
 
  private:

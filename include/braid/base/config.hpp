@@ -1,4 +1,4 @@
-// braid/base/config.hpp: what stands before everything: exported symbols, cache lines, contracts.
+// braid/base/config.hpp: common definitions: exported symbols, cache lines, contracts.
 #pragma once
 
 #include <braid/base/detail/requirements.hpp>

@@ -28,7 +28,7 @@ enum class errc {
   would_deadlock,     ///< the caller would wait for itself; equals std::errc::resource_deadlock_would_occur
   invalid_argument,   ///< the call does not allow this value; equals std::errc::invalid_argument
   broken_promise,     ///< there will be no result, because its producer was destroyed
-  already_set,        ///< what is set once has been: the result of a promise, the runtime of the process
+  already_set,        ///< a value that is set once is set already: the result of a promise, the runtime of the process
   full,               ///< there is no room for more
   stale,              ///< what the handle named has ended, and its place was used again
   finished,           ///< too late: the job has finished
@@ -81,7 +81,7 @@ namespace braid {
 struct diagnostic {
   std::string code;     ///< snake_case, never renamed: "unknown_key"
   std::string pointer;  ///< JSON pointer (RFC 6901) into the document, or empty for the whole of it
-  std::string message;  ///< one sentence that says what is wrong
+  std::string message;  ///< one sentence that describes the error
   std::string hint;     ///< what to do about it, or empty
   std::string node;     ///< the plan's node, or empty
   std::string source;   ///< the file that was read, or empty

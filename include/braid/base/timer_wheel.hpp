@@ -12,7 +12,7 @@
 
 namespace braid {
 
-/// One pending call at a point in time. It lies inside of the object that waits.
+/// One pending call at a point in time. It is a part of the object that waits.
 /// Threads: as the timer service that it is armed with. Lifetime: disarmed, fired or dropped before it is destroyed.
 class timer : public list_hook {
  public:
@@ -54,7 +54,7 @@ class BRAID_API timer_wheel {
   /// Arms `item` for `when`, or moves it there if it is already armed. A time in the past is due at once.
   void arm(timer& item, time_point when) noexcept;
 
-  /// Takes `item` out, also when it is due and has not fired yet. One that is not armed is left alone.
+  /// Removes `item`, even if it is due and has not fired yet. Does nothing if it is not armed.
   void disarm(timer& item) noexcept;
 
   /// Moves the wheel to `now`, and every timer that is due to the end of `due`: first those that were late when they

@@ -143,8 +143,8 @@ auto operator co_await(future<T>& /*from*/) {
   static_assert(sizeof(T*) == 0, "a future is awaited once, and used up: co_await std::move(future)");
 }
 
-/// `co_await shared` waits for the value of a shared future, and gives it as `shared.get()` does: as a const T&, which
-/// lives as long as a copy of the future. Stop, errors: as above. Cost: two blocks of memory for jobs.
+/// `co_await shared` waits for the value of a shared future, and returns it as `shared.get()` does: as a const T&,
+/// which lives as long as a copy of the future. Stop, errors: as above. Cost: two blocks of memory for jobs.
 template <typename T>
 [[nodiscard]] auto operator co_await(const shared_future<T>& from) {
   return detail::shared_future_awaiter<T>(from);
@@ -163,8 +163,8 @@ shared_future_awaiter<T>::shared_future_awaiter(const shared_future<T>& from)
 
 }  // namespace detail
 
-/// `co_await as_outcome(std::move(future))` waits likewise, and gives how the work ended instead of throwing. Work that
-/// fails with errc::stopped counts as stopped.
+/// `co_await as_outcome(std::move(future))` waits likewise, and returns how the work ended instead of throwing. Work
+/// that fails with errc::stopped counts as stopped.
 template <typename T>
 [[nodiscard]] auto as_outcome(future<T> from) -> task<outcome<T>> {
   outcome<T> ended;

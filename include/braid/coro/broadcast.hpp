@@ -44,7 +44,7 @@ class broadcast {
   /// Errors: errc::closed; what the move of a value throws, and nothing is sent then.
   [[nodiscard]] auto send(T value) -> result<void>;
 
-  /// Refuses what is sent from now on. Receivers get what is there, and then errc::closed.
+  /// Refuses values that are sent from now on. Receivers get the values that are there, and then errc::closed.
   void close() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
@@ -52,7 +52,7 @@ class broadcast {
     waiting_.pop_all(woken);
   }
 
-  /// A receiver of what is sent from now on.
+  /// Returns a receiver of the values that are sent from now on.
   [[nodiscard]] auto subscribe() noexcept -> receiver {
     const std::lock_guard guard(lock_);
     return receiver(*this, sent_);
@@ -186,8 +186,8 @@ class watch<T>::observer {
   class awaiter;
 
  public:
-  /// Waits until the value is another one than was seen, and gives the newest as a result<T>. Errors: errc::closed when
-  /// it was seen and will not change.
+  /// Waits until the value differs from the one that was seen, and returns the newest as a result<T>. Errors:
+  /// errc::closed when it was seen and will not change.
   [[nodiscard]] auto changed() noexcept { return awaiter(*this); }
 
  private:

@@ -102,10 +102,11 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
 
 /// Runs `fn()` on `where` and resumes the task at home with its result. If a stop or a deadline comes before the
 /// function has begun, the function does not begin, and the task ends as stopped at once. A function that has begun
-/// ends before the task goes on: a long function polls `scope::stop()`.
+/// ends before the task continues: a long function polls `scope::stop()`.
 /// Threads: any; a task that is away comes home first. Blocks: no thread of the home.
 /// Errors: what `fn` throws; std::system_error with errc::closed if `where` refuses it, errc::dropped if a shutdown
-/// drops it; std::bad_alloc. Cost: a post to `where` and one back, a block of memory for jobs.
+/// drops it; std::bad_alloc.
+/// Cost: a post to `where` and one back, a block of memory for jobs.
 template <std::move_constructible Fn>
   requires(std::invocable<Fn&> && !detail::is_lazy_work<std::invoke_result_t<Fn&>>)
 [[nodiscard]] auto offload(executor& where, Fn fn) {
@@ -160,7 +161,7 @@ inline constexpr bool can_offload_timed = sizeof...(All) == 1 && can_offload<All
 
 }  // namespace detail
 
-/// Does not compile: says what is wrong with the callable or its arguments.
+/// Does not compile: describes the error in the callable or its arguments.
 template <typename... All>
   requires(!detail::can_offload<All...>)
 BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, All&&... /*all*/) {

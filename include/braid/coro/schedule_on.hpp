@@ -47,7 +47,7 @@ class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
   friend class departure;
   enum class step : std::uint8_t { leave, stop, go_on };
 
-  /// Sends the coroutine away. Returns what to go on with. Threads: the home's, if there is one.
+  /// Sends the coroutine away. Returns the coroutine to continue with. Threads: the home's, if there is one.
   BRAID_API auto leave() noexcept -> std::coroutine_handle<>;
   BRAID_API static void came_home(job& self, action what);
   void come_home_for(step there) noexcept {

@@ -126,7 +126,7 @@ class BRAID_API scope : private job, private stop_callback {
     static_assert(sizeof(T) == 0,
                   "this would drop the value of the task: braid::spawn(scope, task) gives a future of it");
   }
-  /// Does not compile: says what is wrong with the callable.
+  /// Does not compile: describes the error in the callable.
   template <typename Fn>
     requires(!detail::is_lazy_argument<Fn> && !detail::returns_task_without_value<Fn>)
   auto spawn(Fn&& /*fn*/) {
@@ -223,7 +223,7 @@ class BRAID_API scope : private job, private stop_callback {
   static void deadline_passed(timer& self) noexcept;
   void free_sent() noexcept;
 
-  inline void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;  // for scope.cpp alone
+  inline void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;  // only for scope.cpp
   void stop_here(errc reason) noexcept;
   void stop_from_outside(errc reason) noexcept;
   void post_stop() noexcept;
@@ -350,7 +350,7 @@ struct [[nodiscard, gnu::warn_unused]] stop_awaiter {
 
 }  // namespace detail
 
-/// `co_await this_scope()` gives the scope that the calling task lives in. Threads: any. Blocks: never.
+/// `co_await this_scope()` returns the scope that the calling task lives in. Threads: any. Blocks: never.
 [[nodiscard]] inline auto this_scope() noexcept { return detail::this_scope_awaiter{}; }
 
 /// `co_await stop_here()` ends the calling task as stopped. Threads: any.

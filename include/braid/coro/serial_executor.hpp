@@ -137,7 +137,7 @@ class BRAID_API serial_executor final : public home {
   atomic<bool> refused_{false};  // by the executor, or for lack of memory; written by the thread that was refused
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
   step drain_step_{*this, &drain_due};
-  step end_;  // the end of the home; its beginning, if it runs alone
+  step end_;  // the end of the home; its beginning, if it runs separately
   // For the thread that holds the executor:
   detail::intrusive_queue<job> ready_;  // taken out of the queue
   detail::drain_limit length_;

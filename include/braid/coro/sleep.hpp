@@ -143,7 +143,7 @@ class interval {
       const auto moved = static_cast<std::uint64_t>(when.time_since_epoch().count()) -
                          static_cast<std::uint64_t>(wanted.time_since_epoch().count());
       left_out = moved / static_cast<std::uint64_t>(of->rule_.interval.count());
-      return when > now ? when : time_point::min();  // what is now would be rounded up
+      return when > now ? when : time_point::min();  // the current time would be rounded up
     }
     auto woken() const noexcept -> std::uint64_t {
       of->last_ = when;

@@ -109,7 +109,7 @@ concept task_function =
     std::invocable<std::decay_t<Fn>&, std::decay_t<Args>...> &&
     is_task<std::invoke_result_t<std::decay_t<Fn>&, std::decay_t<Args>...>>;
 
-/// Keeps the callable and its arguments until the task that they give has ended.
+/// Keeps the callable and its arguments until their task has ended.
 template <typename Fn, typename... Args>
 auto call_in_frame(Fn fn, Args... args) -> std::invoke_result_t<Fn&, Args...> {
   co_return co_await std::invoke(fn, std::move(args)...);

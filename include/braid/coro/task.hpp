@@ -204,7 +204,7 @@ inline auto task_promise<void>::get_return_object() noexcept -> task<void> {
   return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-/// Runs a task, in another scope if one is given, and gives how it ended.
+/// Runs a task, in another scope if one is passed, and returns how it ended.
 template <typename T>
 class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
  public:

@@ -160,7 +160,7 @@ struct race {
   std::optional<std::size_t> winner;
   std::exception_ptr failure;  // of the first that failed, or was stopped by a stop of the scope itself
 
-  /// Runs one of several tasks. The first that gives a value keeps it in `into` and stops the others.
+  /// Runs one of several tasks. The first that returns a value keeps it in `into` and stops the others.
   template <typename T>
   auto run(scope& all, std::size_t index, task<T> work, outcome<T>& into) -> task<void> {
     if (winner) co_return;  // its first step was queued, and one before it has a value

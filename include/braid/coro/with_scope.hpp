@@ -36,8 +36,8 @@ struct joined_end {
   bool is_own_stop = false;  ///< the body ended by a stop of its own scope, which is not passed on
 };
 
-/// Runs the task that `start(children)` gives, and joins: when it did not end well, the tasks that it left are stopped
-/// first.
+/// Runs the task that `start(children)` returns, and joins: if it failed or was stopped, the remaining tasks are
+/// stopped first.
 template <typename T, typename Start>
 auto joined(scope& children, Start start) -> task<joined_end<T>> {
   joined_end<T> end;
@@ -191,8 +191,8 @@ class task_local {
     co_return end.ended.take();
   }
 
-  /// `co_await get()` gives a pointer to the value that is bound for the calling task, or null. It lives as long as the
-  /// binding, and what it points to may be changed by the tasks of its home.
+  /// `co_await get()` returns a pointer to the value that is bound for the calling task, or null. It lives as long as
+  /// the binding, and the tasks of its home may change the value.
   [[nodiscard]] auto get() const noexcept { return look(*this); }
 };
 

@@ -342,7 +342,7 @@ class flow_builder {
   auto add(std::string_view name, Fn&& fn, flow_node<Values>... takes) {
     return add({.name = name}, std::forward<Fn>(fn), takes...);
   }
-  /// Does not compile: says what is wrong with the callable or the values that it takes.
+  /// Does not compile: describes the error in the callable or in its values.
   template <typename Fn, typename... Takes>
     requires(!detail::can_add_to_flow<Fn, Takes...>)
   auto add(const flow_node_options& /*how*/, Fn&& /*fn*/, Takes&&... /*takes*/) {

@@ -54,7 +54,7 @@ struct graph_failure {
 
 /// The behavior of a run after a node has failed.
 enum class after_failure : std::uint8_t {
-  stop,        ///< nodes behind the failed one in the order are stopped or never start
+  stop,        ///< nodes after the failed one in the order are stopped or never start
   keep_going,  ///< only nodes that depend on the failed one are skipped, as with `make -k`
 };
 

@@ -44,7 +44,7 @@ class BRAID_API graph_shape {
   /// Returns the number of edges that end in each node.
   [[nodiscard]] auto predecessor_counts() const noexcept -> std::span<const std::uint32_t> { return predecessors_; }
 
-  /// Returns all nodes, each behind its predecessors; if several could be next, the one with the smallest number.
+  /// Returns all nodes, each after its predecessors; if several could be next, the one with the smallest number.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
   /// Returns the index of a node in `order()`.
   [[nodiscard]] auto position(node_index node) const noexcept -> std::uint32_t { return position_[node]; }

@@ -130,7 +130,7 @@ class BRAID_API graph_builder {
     }
   }
 
-  /// Does not compile: says what is wrong with the callable.
+  /// Does not compile: describes the error in the callable.
   template <typename Fn>
     requires(!detail::node_function<Fn>)
   auto add(Fn&& /*fn*/) {

@@ -100,8 +100,8 @@ class BRAID_API byte_stream {
     return open_->on();
   }
 
-  /// Waits until there is something, reads it into the front of `into`, which is not empty, and gives its size as a
-  /// result<std::size_t>. 0: the other side has ended the stream.
+  /// Waits until there are bytes, reads them into the front of `into`, which is not empty, and returns their number as
+  /// a result<std::size_t>. 0: the other side has ended the stream.
   [[nodiscard]] auto read_some(std::span<std::byte> into) const noexcept {
     return detail::read_operation<std::size_t>(open_.get(), into);
   }
@@ -112,20 +112,20 @@ class BRAID_API byte_stream {
     return detail::read_operation<void>(open_.get(), into);
   }
 
-  /// Waits until there is room, writes as much of `bytes` as there is room for, and gives how much as a
+  /// Waits until there is room, writes as much of `bytes` as there is room for, and returns the number of bytes as a
   /// result<std::size_t>.
   [[nodiscard]] auto write_some(std::span<const std::byte> bytes) const noexcept {
     return detail::write_operation<std::size_t>(open_.get(), bytes);
   }
 
-  /// Writes all of `bytes`, and gives a result<void>. A stop in between leaves a part written.
+  /// Writes all of `bytes`, and returns a result<void>. A stop in between leaves a part written.
   [[nodiscard]] auto write_all(std::span<const std::byte> bytes) const noexcept {
     return detail::write_operation<void>(open_.get(), bytes);
   }
 
   [[nodiscard]] auto write_all(std::string_view text) const noexcept { return write_all(bytes_of(text)); }
 
-  /// Writes all parts, one behind the other, without copying them together.
+  /// Writes all parts, one after the other, without copying them together.
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const noexcept {
     return detail::write_operation<void>(open_.get(), parts);
   }
@@ -142,7 +142,7 @@ class BRAID_API byte_stream {
   /// Threads: once a task has waited on it, its loop's own; before, any.
   void move_to(loop& other) noexcept;
 
-  /// Closes it; what was written is still delivered. Requires that no task reads or writes.
+  /// Closes it; bytes that were written are still delivered. Requires that no task reads or writes.
   void close() noexcept { open_.reset(); }
 
  protected:
@@ -193,8 +193,8 @@ class BRAID_API buffered_reader {
   /// Errors: errc::ended if the stream ends first; errc::too_long if `size` is beyond the limit; the stream's.
   [[nodiscard]] auto read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>>;
 
-  /// Reads once, behind the buffered bytes, and returns the number of bytes. 0 means that the stream has ended.
-  /// Errors: errc::full if the buffer is full; the stream's.
+  /// Reads once, after the buffered bytes, and returns the number of bytes. 0 means that the stream has ended. Errors:
+  /// errc::full if the buffer is full; the stream's.
   [[nodiscard]] auto fill() -> task<result<std::size_t>>;
 
   /// Returns the bytes that were read and not yet returned by a call.
@@ -211,7 +211,7 @@ class BRAID_API buffered_reader {
   const byte_stream* from_;
   std::size_t max_size_;
   std::vector<std::byte> buffer_;
-  std::size_t begin_ = 0;  // of what is buffered
+  std::size_t begin_ = 0;  // of the buffered bytes
   std::size_t end_ = 0;
 };
 

@@ -59,16 +59,16 @@ class BRAID_API file {
     stay,    ///< the link itself
   };
 
-  /// New files can be read and written by all, less what the umask takes away.
+  /// New files can be read and written by all, except for the permissions that the umask removes.
   [[nodiscard]] static auto open(executor& blocking, std::string path, mode how) -> task<result<file>>;
 
   /// Reads up to the size of `into`. It reads less only at the end of the file, and returns 0 there.
   [[nodiscard]] auto read_at(std::uint64_t offset, std::span<std::byte> into) const -> task<result<std::size_t>>;
-  /// Writes all of it.
+  /// Writes all bytes.
   [[nodiscard]] auto write_at(std::uint64_t offset, std::span<const std::byte> bytes) const -> task<result<void>>;
   [[nodiscard]] auto size() const -> task<result<std::uint64_t>>;
   [[nodiscard]] auto resize(std::uint64_t size) const -> task<result<void>>;
-  /// Returns when what was written is on the disk.
+  /// Returns when the written bytes are on the disk.
   [[nodiscard]] auto sync() const -> task<result<void>>;
 
   /// The default limit of `read`.

@@ -104,7 +104,7 @@ class BRAID_API signal_set {
   /// The maximum number of sets of a process at a time.
   static constexpr std::size_t max_sets = 16;
 
-  /// Errors: invalid_argument for what is no signal or cannot be caught; errc::full; the system's.
+  /// Errors: invalid_argument for a number that is not a signal or cannot be caught; errc::full; the system's.
   [[nodiscard]] static auto create(loop& on, std::initializer_list<int> signals) -> result<signal_set>;
 
   signal_set(signal_set&& other) noexcept;

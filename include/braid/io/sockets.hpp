@@ -80,8 +80,8 @@ class BRAID_API socket_address {
   socklen_t size_ = 0;
 };
 
-/// A connection is closed when it is destroyed: what was written is still delivered, unless something arrived that was
-/// not read, and then a TCP peer gets connection_reset.
+/// A connection is closed when it is destroyed: written bytes are still delivered, unless bytes arrived that were not
+/// read, and then a TCP peer gets connection_reset.
 class BRAID_API stream_socket : public byte_stream {
  public:
   /// Which directions of a connection `shutdown` ends.
@@ -120,7 +120,8 @@ class BRAID_API stream_socket : public byte_stream {
   /// Two Unix sockets that are connected to each other. Errors: the system's.
   [[nodiscard]] static auto pair(loop& on) -> result<std::pair<stream_socket, stream_socket>>;
 
-  /// Ends one direction: the peer reads to the end of what was written before. Errors: not_connected; the system's.
+  /// Ends one direction: the peer reads to the end of the bytes that were written before. Errors: not_connected; the
+  /// system's.
   [[nodiscard]] auto shutdown(side side) const noexcept -> result<void>;
 
   /// Errors of all three: not_connected; the system's.
@@ -151,7 +152,7 @@ class BRAID_API stream_listener {
     bool reuse_port =
         false;  ///< several listeners of one address, of this user, share its connections: one for each loop
     bool ipv6_only = false;                  ///< a listener on `[::]` accepts no IPv4
-    stream_socket::options connection = {};  ///< of what is accepted
+    stream_socket::options connection = {};  ///< of accepted connections
   };
 
   stream_listener() = default;
@@ -261,7 +262,8 @@ class BRAID_API udp_socket {
 
   udp_socket() = default;
 
-  /// Port 0 is a free one. Errors: invalid_argument for what is no IP address; the system's, such as address_in_use.
+  /// Port 0 is a free one. Errors: invalid_argument if the address is not an IP address; the system's, such as
+  /// address_in_use.
   [[nodiscard]] static auto bind(loop& on, const socket_address& at, const options& how) -> result<udp_socket>;
   [[nodiscard]] static auto bind(loop& on, const socket_address& at) -> result<udp_socket> {
     return bind(on, at, options());

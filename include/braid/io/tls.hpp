@@ -66,12 +66,12 @@ namespace detail {
 class tls_setup;
 }
 
-/// A handle of what is checked and loaded once, and shared by connections; copies name the same.
-/// A client's context keeps the last session of each host by itself. TLS 1.2 and 1.3; ciphers with forward secrecy
-/// only; keys of fewer than 112 bits of security and SHA-1 are refused; no compression, no renegotiation, no early
-/// data. Revocation of certificates is not looked up.
-/// Threads: any; connections of several loops share one.
-/// Lifetime: connections keep it; `handshakes` outlives them all, and has ended before their loops are destroyed.
+/// A handle of settings that are checked and loaded once, and shared by connections; copies name the same. A client's
+/// context keeps the last session of each host by itself. TLS 1.2 and 1.3; ciphers with forward secrecy only; keys of
+/// fewer than 112 bits of security and SHA-1 are refused; no compression, no renegotiation, no early data. Revocation
+/// of certificates is not looked up.
+/// Threads: any; connections of several loops share one. Lifetime: connections keep it; `handshakes` outlives them all,
+/// and has ended before their loops are destroyed.
 class BRAID_API tls_context {
  public:
   /// PEM text, or the file that has it; or nothing. Keys that are locked by a password are refused. Threads: as any
@@ -213,7 +213,7 @@ class BRAID_API tls_stream {
     return write_all(bytes_of(text));
   }
 
-  /// Writes all parts, one behind the other, in records that are as full as can be.
+  /// Writes all parts, one after the other, in records that are as full as can be.
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>>;
 
   /// Notifies the peer that nothing more will be sent, and ends that direction of the socket. Reading still works.
@@ -270,8 +270,8 @@ concept awaited_as = requires(Awaitable from) {
 
 }  // namespace detail
 
-/// Ends the side of writing: the peer reads to the end of what was written before. Threads: the loop's own. Errors: as
-/// `shutdown`.
+/// Ends the side of writing: the peer reads to the end of the bytes that were written before. Threads: the loop's own.
+/// Errors: as `shutdown`.
 [[nodiscard]] inline auto end_writing(const stream_socket& of) -> task<result<void>> {
   co_return of.shutdown(stream_socket::side::write);
 }

@@ -45,8 +45,8 @@ struct http_url {
   /// whole URL. Neither is checked; `parse` says whether the outcome can be asked for. Source: RFC 3986, 5.2.
   [[nodiscard]] BRAID_API static auto resolve(std::string_view base, std::string_view reference) -> std::string;
 
-  /// `text` with each `%XX` as the byte that it stands for, NUL and slash included. Errors: bad_target for a percent
-  /// sign without two digits.
+  /// Returns `text` with each `%XX` replaced by its byte, NUL and slash included. Errors: bad_target for a percent sign
+  /// without two digits.
   [[nodiscard]] BRAID_API static auto percent_decoded(std::string_view text) -> result<std::string>;
 
   /// Returns the first value of `name` in `a=1&b=2`, decoded, with plus signs as spaces. Returns nothing if `name` is

@@ -260,12 +260,12 @@ struct http_framing {
   friend auto operator==(const http_framing&, const http_framing&) -> bool = default;
 };
 
-/// The head of a request. Lifetime: views into what was parsed.
+/// The head of a request. Lifetime: views into the parsed bytes.
 struct http_request_head {
   http_method method = http_method::get;
   std::string_view target;  ///< as it was received
   std::string_view path;    ///< `/` at least, or `*`; percent signs and dots as they were received
-  std::string_view query;   ///< behind the first question mark
+  std::string_view query;   ///< after the first question mark
   /// from an absolute target, otherwise from the field; empty if an HTTP/1.0 request names no host
   std::string_view host;
   int minor_version = 1;  ///< 0 for HTTP/1.0, otherwise 1
@@ -275,7 +275,7 @@ struct http_request_head {
   bool expects_continue = false;  ///< the client waits for 100 before it sends the body
 };
 
-/// The head of a response. Lifetime: views into what was parsed.
+/// The head of a response. Lifetime: views into the parsed bytes.
 struct http_response_head {
   http_status status = http_status::ok;
   std::string_view reason;

@@ -57,7 +57,7 @@ class BRAID_API redis_cluster {
  public:
   /// Which nodes of a cluster answer reads.
   enum class reads : std::uint8_t {
-    masters,   ///< what was written before is seen
+    masters,   ///< earlier writes are seen
     replicas,  ///< a replica of the key's master, round robin, if one is reachable; its data may lag behind
   };
 

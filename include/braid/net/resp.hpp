@@ -21,7 +21,7 @@
 
 namespace braid {
 
-/// The type of a value, with the byte that stands for it in the protocol.
+/// The type of a value, with its byte in the protocol.
 enum class resp_type : std::uint8_t {
   null,           ///< `_`, and `$-1` and `*-1` of RESP2
   simple_string,  ///< `+`
@@ -136,7 +136,7 @@ enum class resp_errc : std::uint8_t {
   bad_real,          ///< a real number is malformed
   bad_boolean,       ///< a boolean is neither t nor f
   bad_null,          ///< a null is followed by something
-  bad_line_end,      ///< CR and LF are missing, or one of them is alone
+  bad_line_end,      ///< CR and LF are missing, or there is only one of them
   bad_verbatim,      ///< a verbatim text has no format of three letters and a colon
   misplaced_push,    ///< a push inside another value
   streamed,          ///< a value of unknown length: no server sends them
@@ -176,7 +176,7 @@ struct std::is_error_code_enum<braid::resp_errc> : std::true_type {};
 
 namespace braid {
 
-/// A text and a number behind it, such as the key `user:42`, without a string that holds both.
+/// A text followed by a number, such as the key `user:42`, without a string that holds both.
 struct resp_joined {
   std::string_view text;
   std::int64_t number = 0;

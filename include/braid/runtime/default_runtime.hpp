@@ -68,8 +68,8 @@ namespace detail {
 
 /// Runs `fn` once, some time later: on the pool of the calling worker; otherwise on the workers of the process if its
 /// runtime exists; otherwise on the workers of the oldest living runtime that the program has created.
-/// Threads: any; if that runtime has a `queue_capacity`, it must live while others call this. Errors: closed, or full if
-/// the capacity is reached, and then `fn` has been destroyed without being called.
+/// Threads: any; if that runtime has a `queue_capacity`, it must live while others call this. Errors: closed, or full
+/// if the capacity is reached, and then `fn` has been destroyed without being called.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(Fn&& fn) -> result<void> {
   if (executor* const queue = detail::nearest_queue()) [[unlikely]]
@@ -125,7 +125,7 @@ concept refused_callable = has_call<std::decay_t<Fn>> && !work_place<std::remove
 
 }  // namespace detail
 
-/// Does not compile: says what is wrong with the callable or its arguments.
+/// Does not compile: describes the error in the callable or its arguments.
 template <typename Fn, typename... Args>
   requires detail::refused_callable<Fn, Args...>
 auto spawn(Fn&& /*fn*/, Args&&... /*args*/) {

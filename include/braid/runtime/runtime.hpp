@@ -70,10 +70,11 @@ class BRAID_API runtime {
     braid::scheduler scheduler = braid::scheduler::work_stealing;
     runtime_shape shape = runtime_shape::separate;
     std::size_t max_blocking_threads = 64;
-    /// How many functions may wait for a worker that `post` and `spawn` were given by threads that are no workers of
-    /// the runtime; 0: no limit. What workers post does not count, nor do tasks, continuations and offloaded functions.
+    /// The number of functions that may wait for a worker after `post` and `spawn` on threads that are not workers of
+    /// the runtime; 0: no limit. Functions that workers post do not count, nor do tasks, continuations and offloaded
+    /// functions.
     std::size_t queue_capacity = 0;
-    /// What happens to more functions. On the thread of a loop, `wait` holds up all tasks of that loop.
+    /// The treatment of more functions. On the thread of a loop, `wait` holds up all tasks of that loop.
     when_full on_full = when_full::wait;
     // The workers, as `pool::options` says of each of these. In a merged runtime they wait in their loops, and so have
     // no spare threads.
@@ -100,7 +101,7 @@ class BRAID_API runtime {
   /// system's; not_enough_memory.
   [[nodiscard]] static auto create(options how) -> result<std::unique_ptr<runtime>>;
   [[nodiscard]] static auto create() -> result<std::unique_ptr<runtime>> { return create(options()); }
-  /// Stops the tasks, runs what was accepted, and joins the threads.
+  /// Stops the tasks, runs accepted work, and joins the threads.
   ~runtime();
   runtime(const runtime&) = delete;
   auto operator=(const runtime&) -> runtime& = delete;

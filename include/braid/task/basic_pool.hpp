@@ -62,7 +62,7 @@ class BRAID_API work_stealing {
   [[nodiscard]] auto steal(worker& self, search why) noexcept -> found_job;
 
   detail::local_queues local_queues_;
-  // the target of remote jobs; written by a worker that takes work over
+  // the target of remote jobs; written by a worker that takes over work
   alignas(cache_line) atomic<worker*> kept_busy_;
 };
 

@@ -28,9 +28,9 @@ class BRAID_API error_callbacks {
   /// was.
   auto add(error_callback callback) -> id;
 
-  /// Removes a callback, which is not called for exceptions after this. A call that has begun on another thread goes
-  /// on, and keeps the callable alive. Returns false if the list does not have it. Blocks: never, so that a callback
-  /// may remove itself. Errors: std::bad_alloc, and then the list is as it was.
+  /// Removes a callback, which is not called for exceptions after this. A call that has begun on another thread
+  /// continues, and keeps the callable alive. Returns false if the list does not have it. Blocks: never, so that a
+  /// callback may remove itself. Errors: std::bad_alloc, and then the list is unchanged.
   auto remove(id which) -> bool;
 
   /// True if the list has this callback.

@@ -20,7 +20,7 @@ enum class every_mode : std::uint8_t {
 enum class missed_ticks : std::uint8_t {
   burst,  ///< all of them follow, one right after the other
   skip,   ///< they are left out; the next run is at the first tick that is still to come
-  delay,  ///< one run at once stands for all of them, and ticks are counted from then on
+  delay,  ///< one run at once replaces all of them, and ticks are counted from then on
 };
 
 /// The interval of repeated work, and how it is kept.

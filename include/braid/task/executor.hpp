@@ -34,7 +34,8 @@ class error_callback {
     std::size_t worker = no_worker;  ///< the index of the worker; no_worker if the thread is not a worker
     /// the number of the job among those that this worker has begun, from 1; 0 if it was not a job
     std::uint64_t job = 0;
-    const char* what = "a posted job";  ///< what threw, such as `the handler of GET /users`; for the call alone
+    /// the code that threw, such as `the handler of GET /users`; only valid during the call
+    const char* what = "a posted job";
   };
 
   error_callback() = default;

@@ -124,7 +124,7 @@ struct refused_fork<Signal, All...> : refused_fork<All...> {};
 
 }  // namespace detail
 
-/// Does not compile: says what is wrong with the callables.
+/// Does not compile: describes the error in the callables.
 template <typename... All>
   requires(sizeof...(All) > 0 && !detail::can_fork<All...>)
 auto fork_join(All&&... /*all*/) {
@@ -217,7 +217,7 @@ class BRAID_API task_group {
     }
     start(*made);
   }
-  /// Does not compile: says what is wrong with the callable.
+  /// Does not compile: describes the error in the callable.
   template <typename Fn>
     requires(!detail::job_function<Fn>)
   auto run(Fn&& /*fn*/) {

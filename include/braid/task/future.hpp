@@ -107,7 +107,7 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     if (state_ != nullptr) std::exchange(state_, nullptr)->drop_reference();
   }
 
-  /// Turns it into a future that can be copied, and whose value no thread can take away.
+  /// Converts it to a future that can be copied, and whose value no thread can move out.
   [[nodiscard]] auto share() && -> shared_future<T>;
 
   using detail::refused_continuations<T>::then;
@@ -141,8 +141,8 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     return pass<mode::inside, gets::value>(state().where(), std::forward<Fn>(fn));
   }
 
-  /// Calls `fn(std::exception_ptr)` if the future fails, and goes on with what that returns: a T, or a future<T>. A
-  /// value passes by. Where it runs: as `then`; if the executor refuses or drops it, the failure stays what it was.
+  /// Calls `fn(std::exception_ptr)` if the future fails, and continues with its result: a T, or a future<T>. A value is
+  /// passed on. Where it runs: as `then`; if the executor refuses or drops it, the failure stays unchanged.
   template <detail::continuation_function<T, gets::failure> Fn>
   auto recover(Fn&& fn) && -> future {
     return pass<mode::posted, gets::failure>(state().where(), std::forward<Fn>(fn));

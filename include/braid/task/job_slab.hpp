@@ -216,7 +216,7 @@ class BRAID_API job_slab {
   atomic<mode> mode_{mode::open};  // open, draining, dropping, in this order; written by `stop`
   [[maybe_unused]] std::array<std::byte, cache_line> behind_mode_;
   atomic<std::size_t> dropped_{0};
-  atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that deal with what is queued
+  atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that process the queued jobs
   std::mutex shared_ring_;        // serialises allocation by threads that have no ring of their own
   std::uint32_t shared_next_;     // the slot of their next job
   std::mutex shared_queue_;       // jobs that found no room elsewhere, or come from threads without a context

@@ -121,9 +121,9 @@ template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn,
   return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), first, count, fn, proj, how);
 }
 
-/// As above for ranges without random access or without a size, such as lists, maps and filtered views, whose elements
-/// are visited more than once. Cost: one pass over the range on the calling thread, and a vector of its iterators, so
-/// that it pays off for large elements or long calls only. Errors: as above; std::bad_alloc.
+/// Does the same for ranges without random access or without a size, such as lists, maps and filtered views, whose
+/// elements are visited more than once. Cost: one pass over the range on the calling thread, and a vector of its
+/// iterators, so that it pays off only for large elements or long calls. Errors: as above; std::bad_alloc.
 template <detail::walked_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
 void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {}) {
@@ -198,8 +198,8 @@ template <stop_signal Signal, detail::divisible_range Range, typename T, typenam
 }
 
 /// Writes to `out[i]` the total of the elements up to and with i, joined by `combine`, which need not commute; totals
-/// have the type of the elements. `out` may be the begin of the range. In which order pairs are combined depends on the
-/// number of elements and the grain alone.
+/// have the type of the elements. `out` may be the begin of the range. The order in which pairs are combined depends
+/// only on the number of elements and the grain.
 /// Threads, blocks, errors: as `parallel_for`; after an exception the values that were written are unspecified.
 /// Cost: each element is combined twice, unless all fit into one grain (by default 4096); small values that are copied
 /// as bytes, such as numbers, in four places at once, because additions that wait for each other take longer.
@@ -209,8 +209,8 @@ void parallel_inclusive_scan(Range&& range, Out out, Combine combine = {}, paral
   detail::scan_all<value>(detail::never_stopped{}, std::nullopt, range, out, combine, how);
 }
 
-/// Writes to `out[i]` the total of `init` and the elements before i; gives the total of all. Threads, blocks, errors
-/// and cost: as `parallel_inclusive_scan`.
+/// Writes to `out[i]` the total of `init` and the elements before i; returns the total of all.
+/// Threads, blocks, errors and cost: as `parallel_inclusive_scan`.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename T, typename Combine = std::plus<>>
 auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {}, parallel_options how = {}) -> T {
   return *detail::scan_all<T>(detail::never_stopped{}, std::optional<T>(std::move(init)), range, out, combine, how);

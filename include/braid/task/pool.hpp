@@ -45,8 +45,9 @@ namespace braid {
 
 /// The schedulers of a pool: they differ in their queues, and in the workers that take jobs from them.
 enum class scheduler : std::uint8_t {
-  work_stealing,   ///< in a queue per worker; a worker without jobs steals half of another one's
-  least_loaded,    ///< in the context of the worker that has least to do; taken from there only behind a long job
+  work_stealing,  ///< in a queue per worker; a worker without jobs steals half of another one's
+  /// in the context of the worker that has least to do; taken from there only if they wait behind a long job
+  least_loaded,
   shared_queue,    ///< one queue, from which all workers take jobs in order
   current_thread,  ///< in one queue, whose jobs run on the thread that waits for them: there are no threads
   run_inline,      ///< no threads: `post` runs the job; a job that another job posts runs when that one has ended
@@ -155,7 +156,7 @@ class BRAID_API pool : public executor {
     return !has_threads_ && options_.scheduler == scheduler::current_thread;
   }
 
-  /// Requested by `stop_now`, and by a `shutdown_for` whose time is over. The destructor alone requests nothing.
+  /// Requested by `stop_now`, and by a `shutdown_for` whose time is over. The destructor itself requests nothing.
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
   void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
   void report(std::exception_ptr error) noexcept override;

@@ -43,7 +43,7 @@ class found_job {
 struct placement {
   enum class verdict : std::uint8_t {
     refused,    ///< the scheduler is closed; the job still belongs to the caller
-    can_wait,   ///< the worker that has it queued comes to it, unless a long job holds it up: then the monitor helps
+    can_wait,   ///< the worker that has it queued will run it, unless a long job holds it up: then the monitor helps
     urgent,     ///< another worker is worth its wake
     no_memory,  ///< the scheduler has no place for the job at the moment; the pool queues it with priority `high`
   };

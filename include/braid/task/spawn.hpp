@@ -43,8 +43,8 @@ concept callable_once =
 template <typename Fn, typename... Args>
 concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
 
-/// The same with a stop of the caller's, which `fn` may take ahead of its arguments: the std::stop_token, or the flag
-/// as a const stop_flag&.
+/// Does the same with a stop of the caller's, which `fn` may accept ahead of its arguments: the std::stop_token, or the
+/// flag as a const stop_flag&.
 template <typename Signal, typename Fn, typename... Args>
 concept stoppable = stop_signal<Signal> && callable_once<typename stopped_by_t<Signal>::seen, Fn, Args...>;
 
@@ -219,7 +219,7 @@ inline constexpr bool can_post<Where, Level, Fn> = job_function<Fn>;
 
 }  // namespace detail
 
-/// Does not compile: says what is wrong with the arguments.
+/// Does not compile: describes the error in the arguments.
 template <detail::work_place Where, typename... All>
   requires(!detail::can_spawn<Where, All...>)
 auto spawn(Where& /*where*/, All&&... /*all*/) {

@@ -67,8 +67,8 @@ class BRAID_API driver {
   /// Returns whether `work` would find something to do.
   [[nodiscard]] virtual auto is_ready() noexcept -> bool { return false; }
 
-  /// Called by a worker that is busy, between two jobs: behind the first one after a call of `work`, then less and less
-  /// often, and at least every eight jobs. Whether it is time to call `work`.
+  /// Returns whether it is time to call `work`. Called by a worker that is busy, between two jobs: after the first one
+  /// after a call of `work`, then less and less often, and at least every eight jobs.
   [[nodiscard]] virtual auto is_due() noexcept -> bool { return false; }
 
   /// Does what there is to do, without blocking and for a bounded time. Called between two jobs, by a worker that
@@ -145,7 +145,7 @@ struct alignas(cache_line) worker {
   // Used only by the worker, on cache lines of their own.
   alignas(cache_line) std::uint32_t until_fair = 1;  ///< searches for work until the next fair one
   std::uint32_t until_low = 1;             ///< fair searches until the next one that begins with priority `low`
-  std::uint32_t consecutive_next = 0;      ///< how often it has run what was to run next, ahead of the others
+  std::uint32_t consecutive_next = 0;      ///< how often it has run the next job ahead of the others
   std::uint32_t consecutive_high = 0;      ///< how often it has run jobs of priority `high`, ahead of the others
   std::uint32_t between_own_work = 1;      ///< jobs that it runs before it asks its driver again whether there is work
   std::uint32_t since_look = 0;            ///< how many posted jobs it has run since it last looked for more of them

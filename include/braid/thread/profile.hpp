@@ -59,8 +59,8 @@ struct thread_profile {
   std::optional<cpu_set> affinity = std::nullopt;
   std::optional<braid::scheduling> scheduling = std::nullopt;
 
-  /// Runs before everything fair: fifo, below the priority that Linux gives to its interrupt threads. Needs a
-  /// privilege.
+  /// Runs before all threads with fair scheduling: fifo, below the priority that Linux uses for its interrupt threads.
+  /// Needs a privilege.
   static auto realtime() -> thread_profile { return {.scheduling = scheduling::fifo{40}}; }
 
   /// A large share of the CPU: other, nice -10. Needs a privilege.

@@ -116,7 +116,7 @@ class BRAID_API scheduling {
     return std::holds_alternative<Policy>(policy_);
   }
 
-  /// Nothing for a policy without one.
+  /// Returns nothing for a policy without a nice value.
   [[nodiscard]] auto nice() const noexcept -> std::optional<nice_value>;
   [[nodiscard]] auto priority() const noexcept -> std::optional<realtime_priority>;
 

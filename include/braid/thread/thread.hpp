@@ -173,16 +173,15 @@ concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
 
 }  // namespace detail
 
-/// All that can be done with the thread behind a std::thread, a std::jthread, a pthread_t, a braid::thread or a
-/// thread_info. Owns nothing.
-/// Threads: as the object behind it. Blocks: `join`, until the thread has ended. Errors: as for `thread_info`.
+/// All operations on the thread of a std::thread, a std::jthread, a pthread_t, a braid::thread or a thread_info. Owns
+/// nothing. Threads: as that object. Blocks: `join`, until the thread has ended. Errors: as for `thread_info`.
 /// Lifetime: a view of a pthread_t or a thread_info keeps a copy, the others need the object.
 template <detail::thread_like T>
 class thread_view : public detail::thread_control<thread_view<T>> {
  public:
   constexpr thread_view(std::conditional_t<detail::small_handle<T>, T, T&> viewed) noexcept : viewed_(kept(viewed)) {}
 
-  /// The object behind it.
+  /// Returns the viewed object.
   [[nodiscard]] constexpr auto get() const noexcept -> std::conditional_t<detail::small_handle<T>, T, T&> {
     if constexpr (detail::small_handle<T>)
       return viewed_;

@@ -21,9 +21,9 @@ enum class topology_source : std::uint8_t {
   nothing,  ///< no source: every allowed CPU is a core of its own, in one package and one node
 };
 
-/// The CPUs that are online. Each of them lies in exactly one package, node and core, and in at most one group of each
-/// cache, whatever the system's files say. The lists are ordered by their first CPU, nodes by their id.
-/// Threads: a value.
+/// The CPUs that are online. Each of them is in exactly one package, node and core, and in at most one group of each
+/// cache, whatever the system's files say. The lists are ordered by their first CPU, nodes by their id. Threads: a
+/// value.
 struct topology {
   /// The kind of a core compared with the others of its machine.
   enum class core_kind : std::uint8_t { alike, performance, efficiency };

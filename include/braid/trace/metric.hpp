@@ -22,7 +22,7 @@ struct metric {
   enum class type : std::uint8_t {
     counter,    ///< grows as long as what it is of lives
     gauge,      ///< can increase and decrease
-    histogram,  ///< how much of what was measured is at most so large, for each of its buckets
+    histogram,  ///< the number of measured values up to a bound, for each of its buckets
   };
   struct label {
     std::string name = {};

@@ -8,7 +8,7 @@
 namespace braid::detail {
 
 /// Returns `now + span`, rounded up to nanoseconds. Returns the end of time if the span is longer than a century, and
-/// `now` if it is not positive. Requires that `now` lies within a century of the clock's epoch.
+/// `now` if it is not positive. Requires that `now` is within a century of the clock's epoch.
 template <typename Rep, typename Period>
 constexpr auto after(time_point now, std::chrono::duration<Rep, Period> span) noexcept -> time_point {
   using seconds = std::chrono::duration<double>;  // holds every span, though not exactly

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-// A compiler that cannot build braid gives one sentence: the computed includes name no file, which ends the compilation
-// before the errors that would follow.
+// A compiler that cannot build braid prints one sentence: the computed includes name no file, which ends the
+// compilation before the errors that would follow.
 #if !defined(__cplusplus) || __cplusplus <= 202002L
 #error "braid needs C++23: compile with -std=c++23 or later (CMake: target_compile_features(app PRIVATE cxx_std_23))"
 #define BRAID_STOP_HERE <braid/needs_cpp23>

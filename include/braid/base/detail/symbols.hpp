@@ -21,7 +21,7 @@ class BRAID_API symbol_table {
   /// A program or a library, and its addresses in memory.
   struct loaded {
     std::string path;
-    std::uint64_t base = 0;   // what is added to the addresses in its file
+    std::uint64_t base = 0;   // added to the addresses in its file
     std::uint64_t begin = 0;  // of its first segment
     std::uint64_t end = 0;    // of its last one
   };

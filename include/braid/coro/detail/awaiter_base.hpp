@@ -18,9 +18,9 @@ struct wait_layout;
 /// Whether an operation could be ended before it completed.
 enum class withdrawal : std::uint8_t {
   done,      ///< it will not complete any more
-  too_late,  ///< another thread has completed it: the coroutine is on its way home, and goes on there
+  too_late,  ///< another thread has completed it: the coroutine is on its way home, and continues there
   later,     ///< the kernel still has it: `complete` or `stop_later` follows
-  runs,      ///< another thread runs it to its end: `complete_from_elsewhere` follows, and the coroutine goes on then
+  runs,      ///< another thread runs it to its end: `complete_from_elsewhere` follows, and then the coroutine continues
 };
 
 /// The task that a wait depends on, for dumps.
@@ -136,7 +136,7 @@ BRAID_API void describe_task(std::string& text, const char* how, std::uint64_t n
 /// Appends "3.2 s left" to a description. Errors: std::bad_alloc.
 BRAID_API void describe_time_left(std::string& text, time_point when, time_point now);
 
-/// So many awaits of what is there already may follow each other in a step of a home.
+/// The number of awaits of available results that may follow each other in a step of a home.
 inline constexpr int ready_awaits_in_succession = 128;
 
 }  // namespace braid::detail

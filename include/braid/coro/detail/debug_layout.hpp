@@ -27,8 +27,8 @@ struct wait_layout {
   kind what;
   std::uint64_t flag;  ///< the offset of a byte from the awaiter_base; 0 if there is no such byte
   std::uint64_t hops;  ///< how many pointers lead to the value: 0 or 1
-  /// The offset of a pointer from the awaiter_base, and the offset of the value from the address in it; or the offset
-  /// of the value alone.
+  /// The offset of a pointer from the awaiter_base, and the offset of the value from the address in it; or only the
+  /// offset of the value.
   std::array<std::uint64_t, 2> path;
 
   auto operator==(const wait_layout&) const -> bool = default;

@@ -146,7 +146,7 @@ struct fiber_body {
   outcome<value> ended;
 };
 
-/// Inlined, as its symbol does not say what it gives: a `transfer` differs between compilers.
+/// Inlined, because its symbol does not contain its return type: a `transfer` differs between compilers.
 template <typename Awaiter>
 [[gnu::always_inline]] inline auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place at) {
   if constexpr (requires { what.await_suspend(self, at); })

@@ -1,4 +1,4 @@
-// braid/coro/detail/fork_awaiter.hpp: awaiting several children at once: so many by name, or one for each element.
+// braid/coro/detail/fork_awaiter.hpp: awaiting several children at once: a fixed number, or one for each element.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -200,7 +200,7 @@ class fork_loop final : public fork_point {
   const std::size_t end_;
 };
 
-/// So many elements are one loop; more are halved first, because a loop has one rest for all thieves.
+/// The number of elements in one loop; more are halved first, because a loop has one rest for all thieves.
 constexpr auto max_fork_loop(std::size_t count) noexcept -> std::size_t {
   return std::max<std::size_t>(16, count / 128);
 }

@@ -99,7 +99,7 @@ class BRAID_API fork_point : public fork_record {
   auto join_taken() noexcept -> std::coroutine_handle<>;
 
   atomic<bool> failed_{false};  // set by the first child that fails, which writes `thrown_` before it ends
-  next_fn next_ = nullptr;      // written by the thread that has the continuation, before that lies in the deque
+  next_fn next_ = nullptr;      // written by the thread that has the continuation, before it is in the deque
   std::coroutine_handle<> parent_;
   join_balance balance_;
   std::exception_ptr thrown_;

@@ -24,7 +24,7 @@ namespace detail {
 template <typename A>
 concept computed = requires { typename A::is_computed; };
 
-/// Ties a coroutine to what goes on when it has ended, and to nothing else: it has no home, and no scope.
+/// Connects a coroutine only to its continuation: it has no home, and no scope.
 class fork_promise_base {
  public:
   /// Returns the coroutine to run after the end of `ended`, or null. The frame of `ended` may be destroyed then.

@@ -17,8 +17,8 @@
 
 namespace braid::detail {
 
-/// A job that starts a coroutine, which no task awaits. It is a record as well, which never lies in a deque: for
-/// workers that wait for it as for a fork.
+/// A job that starts a coroutine, which no task awaits. It is a record as well, which is never in a deque: for workers
+/// that wait for it as for a fork.
 class BRAID_API fork_root : public job, public fork_record {
  public:
   /// Runs it on this thread, as far as no other thread does, and returns when it has ended.

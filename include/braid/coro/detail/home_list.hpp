@@ -31,7 +31,7 @@ struct home_part;
 /// Threads: any. Blocks: for a lock of the part that the home is in. Protocol: docs/design/dump.md
 struct BRAID_API home_list {
   static void add(home& one) noexcept;
-  /// One that is not there is left alone.
+  /// Removes a home; does nothing if it is not in the list.
   static void remove(home& one) noexcept;
 
   /// Calls `ask(home)` for each, under the lock of its part; that neither enters nor leaves the list.

@@ -1,4 +1,5 @@
-// braid/coro/detail/join_balance.hpp: which of several strands of a fork is the last one, and goes on after it.
+// braid/coro/detail/join_balance.hpp: decides which of several strands of a fork is the last one, and continues after
+// it.
 #pragma once
 
 #include <braid/sync/atomic.hpp>

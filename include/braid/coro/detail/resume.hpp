@@ -15,7 +15,7 @@
 
 namespace braid::detail {
 
-/// Leaves a coroutine with the thread, for the `resume` that it is in to go on with.
+/// Leaves a coroutine with the thread, so that the current `resume` continues with it.
 BRAID_API void leave_for_resume(std::coroutine_handle<> next) noexcept;
 
 // clang turns a handle that await_suspend returns into a jump at every level of optimisation. g++ 12 makes a call if it

@@ -1,4 +1,4 @@
-// braid/coro/detail/task_state.hpp: a task that gives a future: its beginning, its scope and its result in one block.
+// braid/coro/detail/task_state.hpp: a task with a future: its beginning, its scope and its result in one block.
 #pragma once
 
 #include <braid/base/error.hpp>

@@ -1,4 +1,4 @@
-// braid/coro/detail/task_value.hpp: whether a function gives a task, and what one gets from it in the end.
+// braid/coro/detail/task_value.hpp: whether a function returns a task, and the type of its result.
 #pragma once
 
 #include <braid/coro/task.hpp>

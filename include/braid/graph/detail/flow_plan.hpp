@@ -70,7 +70,7 @@ struct flow_plan {
   std::vector<flow_value_index> sources;  // what the nodes wait for, node by node
   std::size_t inputs = 0;
   graph_shape shape;
-  std::size_t values_end = 0;  // offset behind all values
+  std::size_t values_end = 0;  // offset after all values
   std::size_t alignment = 1;   // of the block
 
   [[nodiscard]] auto sources_of(node_index node) const noexcept -> std::span<const flow_value_index> {

@@ -73,8 +73,8 @@ class io_registration {
 /// The link of a transfer in a backend's own lists.
 struct io_transfer_hook : list_hook {};
 
-/// Bytes that are to be read or written, or a wait for that to be possible. Lies inside of whatever waits.
-/// One for each side of a registration at a time. A backend answers once, from `wait`, in one of two ways: it has moved
+/// Bytes that must be read or written, or a wait for that to be possible. It is a part of the object that waits. One
+/// for each side of a registration at a time. A backend answers once, from `wait`, in one of two ways: it has moved
 /// bytes by itself, or it reports that a system call is worth a try.
 class io_transfer : public io_transfer_hook {
  public:

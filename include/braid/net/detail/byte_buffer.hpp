@@ -18,7 +18,8 @@ class BRAID_API byte_buffer {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end_ - begin_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return end_ == begin_; }
 
-  /// A place behind the end for at least `size` bytes, which belong to the buffer once `added` says so.
+  /// Returns a place after the end for at least `size` bytes, which belong to the buffer once `added` is called for
+  /// them.
   [[nodiscard]] auto room(std::size_t size) -> char* {
     if (size > capacity_ - end_) make_room(size);
     return data_.get() + end_;

@@ -1,4 +1,4 @@
-// braid/net/detail/http_body_decoder.hpp: the body of a message out of the bytes behind its head.
+// braid/net/detail/http_body_decoder.hpp: decodes the body of a message from the bytes after its head.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -61,11 +61,11 @@ class BRAID_API http_body_decoder {
   enum class state : std::uint8_t {
     size_first,  // a digit must follow
     size,
-    extension_name,    // behind a semicolon
-    extension_value,   // behind an equals sign
+    extension_name,    // after a semicolon
+    extension_value,   // after an equals sign
     extension_quoted,  // in quotation marks
-    extension_escape,  // behind a backslash in them
-    extension_end,     // behind the closing one
+    extension_escape,  // after a backslash in them
+    extension_end,     // after the closing one
     size_lf,
     data,
     data_cr,

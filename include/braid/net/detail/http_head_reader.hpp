@@ -25,8 +25,8 @@ struct http_known_fields {
   bool expects_continue = false;
 };
 
-/// Reads line by line from a text that grows and begins with the same bytes each time. Its results depend on the bytes
-/// alone, and not on the pieces in which they arrived: characters are checked as they arrive, and a line is parsed once
+/// Reads line by line from a text that grows and begins with the same bytes each time. Its results depend only on the
+/// bytes, and not on the pieces in which they arrived: characters are checked as they arrive, and a line is parsed once
 /// it is complete.
 class BRAID_API http_head_reader {
  public:

@@ -32,7 +32,7 @@ enum class redis_end : std::uint8_t {
 /// `withdraw` has returned.
 struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   struct kind {
-    /// Appends at most `max_count` of the commands that are still to be sent; gives how many. Errors: std::bad_alloc.
+    /// Appends at most `max_count` of the commands that are not sent yet; returns how many. Errors: std::bad_alloc.
     std::uint32_t (*encode)(redis_request& self, byte_buffer& out, std::uint32_t max_count);
     void (*over)(redis_request& self, redis_end how) noexcept;
     std::uint32_t types;  ///< a bit for each type that its replies may have

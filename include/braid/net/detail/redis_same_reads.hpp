@@ -17,7 +17,7 @@ namespace braid::detail {
 /// Threads: one. Lifetime: what it knows is forgotten (`clear`) before the encoded bytes move.
 class redis_same_reads {
  public:
-  /// For so many commands; 0: nothing is ever found. Errors: std::bad_alloc.
+  /// Has room for `max_count` commands; with 0 nothing is ever found. Errors: std::bad_alloc.
   explicit redis_same_reads(std::uint32_t max_count)
       : places_(max_count == 0 ? 0 : std::bit_ceil(std::size_t{max_count} * 2)) {}
 
@@ -26,7 +26,7 @@ class redis_same_reads {
   /// Forgets everything.
   void clear() noexcept { ++iteration_; }
 
-  /// The entry of the same command, or null; `command` lies in `all`, behind what was added.
+  /// Returns the entry of the same command, or null; `command` is in `all`, after the bytes that were added.
   [[nodiscard]] auto find(std::string_view all, std::string_view command) noexcept -> redis_window::entry* {
     std::size_t at = hash_(command) & (places_.size() - 1);
     for (; places_[at].iteration == iteration_; at = (at + 1) & (places_.size() - 1))

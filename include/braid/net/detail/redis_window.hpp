@@ -12,8 +12,7 @@
 namespace braid::detail {
 
 /// A ring of entries, one for each run of commands that were encoded for one request. An entry stays when its request
-/// leaves, because the replies come all the same. Nothing is allocated after the start.
-/// Threads: one.
+/// leaves, because the replies come nevertheless. Nothing is allocated after the start. Threads: one.
 class redis_window {
  public:
   struct entry {
@@ -59,7 +58,7 @@ class redis_window {
   /// Removes `who` as the waiting task of its entries; an entry that it shares passes to the next one.
   void leave(const redis_request& who) noexcept;
 
-  /// Calls `look(who)` for each entry that a task waits for, in the order of sending, until it gives false. `look`
+  /// Calls `look(who)` for each entry that a task waits for, in the order of sending, until it returns false. `look`
   /// may let requests leave.
   template <typename Look>
   void for_each(Look&& look) {

@@ -33,7 +33,7 @@ class BRAID_API resp_parser {
 
   struct progress {
     status state;
-    std::size_t consumed;  ///< bytes; the others are to be given again, with more behind them when it is incomplete
+    std::size_t consumed;  ///< bytes; if the value is incomplete, pass the others again, with more bytes after them
   };
 
   explicit resp_parser(const resp_limits& limits = {}) noexcept;

@@ -77,7 +77,7 @@ class inbox {
     return try_post_from(my_producer(), std::forward<Fn>(fn));
   }
 
-  /// A producer for a thread that keeps its producers itself. Null when all are in use. Its owner gives it back.
+  /// Returns a producer for a thread that keeps its producers itself; null if all are in use. Its owner returns it.
   [[nodiscard]] auto open_producer() -> std::shared_ptr<producer>;
 
   /// Posts as `post` does, for the thread that owns the producer; null means the shared producer.
@@ -316,7 +316,7 @@ auto inbox<Lock, Producers, SegmentSize>::open_producer() -> std::shared_ptr<pro
   const std::size_t count = count_.load(relaxed);
   for (std::size_t i = 0; i < count; ++i)
     if (producers_[i]->try_use()) return producers_[i];
-  return count < Producers ? add_producer() : nullptr;  // the place behind them is for the shared one
+  return count < Producers ? add_producer() : nullptr;  // the place after them is for the shared one
 }
 
 /// Under the lock of the registry. Requires that there is a place.

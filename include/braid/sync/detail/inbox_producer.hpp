@@ -77,8 +77,8 @@ class inbox_position {
   std::uint64_t word_ = 0;  // the count, and below it the offset
 };
 
-/// Callables of one producer, in order, as many as memory holds.
-/// Threads: the producer; one consumer at a time, except for `done`, which is the owner's alone.
+/// The callables of one producer, in order, as many as memory holds. Threads: the producer; one consumer at a time,
+/// except for `done`, which only the owner calls.
 template <std::size_t SegmentSize>
 class inbox_producer : public inbox_producer_base {
  public:
@@ -190,7 +190,8 @@ class inbox_producer : public inbox_producer_base {
     of.done.store(of.done.load(relaxed) + 1, release);
   }
 
-  /// Moves half of what is here, rounded up: how many. They are there before they are gone from here.
+  /// Moves half of the callables here, rounded up, and returns their number. They are there before they are gone from
+  /// here.
   auto move_half_to(posting& there) noexcept -> std::size_t;
 
   /// Moves the oldest to other memory. False when nothing is here.
@@ -212,7 +213,7 @@ class inbox_producer : public inbox_producer_base {
   void free_memory() noexcept;
 
  private:
-  /// The bytes of a segment for records; behind them there is room to say that it ends.
+  /// The bytes of a segment for records; after them there is room for the mark of its end.
   static constexpr std::size_t room = sizeof(segment::memory) - inbox_record::unit;
   static_assert(room >= inbox_record::unit + inbox_record::inline_size && room < inbox_position::offset_limit);
 

@@ -1,4 +1,4 @@
-// braid/sync/detail/inbox_record.hpp: one posted callable: what it does, and its captures behind that.
+// braid/sync/detail/inbox_record.hpp: one posted callable: its function, followed by its captures.
 #pragma once
 
 #include <array>

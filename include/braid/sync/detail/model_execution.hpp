@@ -1,4 +1,4 @@
-// braid/sync/detail/model_execution.hpp: one run of the explorer: its threads, which take turns, and what they did.
+// braid/sync/detail/model_execution.hpp: one run of the explorer: its threads, which take turns, and their steps.
 #pragma once
 
 #include <braid/sync/detail/model_atomic.hpp>
@@ -54,9 +54,9 @@ class model_decider {
 
 /// The limits of a run.
 struct model_bounds {
-  unsigned preemptions = 2;            ///< the number of times that a thread which could continue is interrupted
-  unsigned surprises = 2;              ///< stale values, spurious failures and wakes, timeouts while others can go on
-  std::size_t steps = 2'000;           ///< a run with more steps is reported as a run that never ends
+  unsigned preemptions = 2;   ///< the number of times that a thread which could continue is interrupted
+  unsigned surprises = 2;     ///< stale values, spurious failures and wakes, timeouts while others can continue
+  std::size_t steps = 2'000;  ///< a run with more steps is reported as a run that never ends
   std::optional<model_site> weakened;  ///< accesses from here are relaxed, whatever they say
 };
 

@@ -35,8 +35,8 @@ class run_queue {
     while (!back_.try_push(element)) spill();
   }
 
-  /// Puts the element into the slot; what was there goes to the end of the queue.
-  /// Cost: two stores when the slot is free, an exchange otherwise.
+  /// Puts the element into the slot; the earlier one goes to the end of the queue. Cost: two stores if the slot is
+  /// free, an exchange otherwise.
   void push_next(T& element) noexcept;
 
   /// Returns the oldest element; if there is none, the element in the slot; otherwise null.
@@ -61,8 +61,8 @@ class run_queue {
 
   // --- any thread ---
 
-  /// Names what is in the slot: 0 for nothing, and another number each time that the owner fills it. A thief that finds
-  /// the same number after a while knows that the owner is busy with something else, and may `steal_next`.
+  /// Names the content of the slot: 0 for nothing, and another number each time that the owner fills it. A thief that
+  /// finds the same number after a while knows that the owner is busy with something else, and may `steal_next`.
   [[nodiscard]] auto next_mark() const noexcept -> std::uint64_t {
     return next_.load(relaxed) == nullptr ? 0 : filled_.load(relaxed);
   }
@@ -115,7 +115,7 @@ class run_queue {
   atomic<T*> next_{nullptr};         // the slot: filled and emptied by the owner, emptied by thieves
   atomic<std::uint64_t> filled_{0};  // how often the owner has filled the slot
   alignas(cache_line) Lock lock_;    // for the list, and for everything that moves between it and the rings
-  intrusive_queue<T> list_;          // what is between the rings, added by the owner only
+  intrusive_queue<T> list_;          // the elements between the rings, added by the owner only
   atomic<std::size_t> listed_{0};    // how many these are, written under the lock
 };
 
@@ -174,7 +174,7 @@ void run_queue<T, Capacity, Lock>::spill() noexcept {
   listed_.store(listed_.load(relaxed) + count, relaxed);
 }
 
-/// The oldest element of the list. Moves as many of those behind it as there is room for to the front ring.
+/// Returns the oldest element of the list. Moves as many of the next ones as there is room for to the front ring.
 template <typename T, std::size_t Capacity, typename Lock>
 auto run_queue<T, Capacity, Lock>::refill() noexcept -> T* {
   half_ring moved;

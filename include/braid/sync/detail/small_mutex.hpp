@@ -9,9 +9,10 @@
 
 namespace braid::detail {
 
-/// For an object of which there are many, and which is hardly ever touched by two threads at once: std::mutex has forty
-/// bytes, and its calls are not inlined. A std::lock_guard takes it. Threads: any. Blocks: while another thread holds
-/// it. Cost: two locked operations. Source: Drepper, "Futexes are tricky", 2011, mutex2.
+/// A mutex for objects of which there are many, and which are hardly ever used by two threads at once: std::mutex has
+/// forty bytes, and its calls are not inlined. Lock it with a std::lock_guard.
+/// Threads: any. Blocks: while another thread holds it. Cost: two locked operations.
+/// Source: Drepper, "Futexes are tricky", 2011, mutex2.
 class small_mutex {
  public:
   constexpr small_mutex() noexcept = default;

@@ -229,7 +229,7 @@ class split_deque {
   // The cache line of the thieves. Tail: +1 by the thread that takes the entry there; border and tag: written by the
   // owner, and by thieves that take.
   alignas(cache_line) atomic<word> word_{0};
-  atomic<ring*> ring_;  // the newest, which stands on a line that thieves stay away from, too; written by the owner
+  atomic<ring*> ring_;  // the newest, on a cache line that thieves avoid, too; written by the owner
   asymmetric_barrier& barrier_;
   const std::size_t max_capacity_;
 };

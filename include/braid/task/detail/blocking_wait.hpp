@@ -1,4 +1,4 @@
-// braid/task/detail/blocking_wait.hpp: how a thread blocks; a worker lets a spare thread go on with its other jobs.
+// braid/task/detail/blocking_wait.hpp: how a thread blocks; a worker lets a spare thread run its other jobs.
 #pragma once
 
 #include <braid/base/clock.hpp>

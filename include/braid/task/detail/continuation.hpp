@@ -1,5 +1,4 @@
-// braid/task/detail/continuation.hpp: what is notified that a future has settled, and how many are notified without
-// recursion.
+// braid/task/detail/continuation.hpp: the objects that are notified when a future settles, without recursion.
 #pragma once
 
 #include <braid/base/detail/intrusive_queue.hpp>
@@ -15,8 +14,8 @@ class continuation : public job {
  public:
   using job::job;
 
-  /// Called when the future has settled. Continuations that are to be notified as a consequence are added to `more`,
-  /// and not notified from here.
+  /// Called when the future has settled. Continuations that must be notified as a consequence are added to `more`, and
+  /// not notified from here.
   virtual void fire(cascade& more) noexcept = 0;
 
  protected:

@@ -15,7 +15,8 @@ template <typename T>
 concept cheap_to_copy =
     std::copyable<T> && std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 16;
 
-/// Moves those to the front that `belongs` says, and gives their end. Each element is moved, without a jump.
+/// Moves the elements for which `belongs` is true to the front, and returns their end. Each element is moved, without a
+/// jump.
 template <typename Iterator, typename Belongs>
 auto gather_front(Iterator first, Iterator last, Belongs belongs) -> Iterator {
   Iterator end = first;

@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// The failure that stands for a refusal of the library's own. Always the same object for the same code, so that
-/// nothing is allocated when work is refused or dropped.
+/// Returns the failure for a refusal of the library's own. Always the same object for the same code, so that nothing is
+/// allocated when work is refused or dropped.
 BRAID_API auto failure_of(errc code) noexcept -> const std::exception_ptr&;
 
 }  // namespace braid::detail

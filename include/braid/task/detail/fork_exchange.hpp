@@ -31,7 +31,7 @@ class BRAID_API fork_exchange {
   /// already.
   void share(worker& self) noexcept;
 
-  /// Returns when the record has ended, which a thief has taken. Requires that nothing lies in the worker's deque.
+  /// Returns when the record, which a thief has taken, has ended. Requires an empty deque of the worker.
   void wait_for(worker& self, fork_record& stolen) noexcept;
 
   /// Runs what others forked, once. False when there is nothing, or the stack holds enough of it.

@@ -14,7 +14,7 @@ namespace detail {
 /// coroutine's frame.
 /// Protocol: docs/design/fork_join.md
 struct fork_record {
-  /// Runs what was forked, keeps what it gives or throws, and says that it has ended; then the record may be gone.
+  /// Runs the forked function, keeps its result or exception, and reports the end; then the record may be gone.
   using run_fn = void (*)(fork_record&) noexcept;
 
   explicit fork_record(run_fn fn) noexcept : run(fn) {}

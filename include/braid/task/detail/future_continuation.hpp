@@ -26,7 +26,7 @@ enum class continuation_mode : std::uint8_t {
 enum class continuation_takes : std::uint8_t {
   view,     // the value, as a reader
   value,    // the value, as its consumer
-  failure,  // what was thrown, as the consumer
+  failure,  // the exception, as the consumer
 };
 
 /// How the callable of a continuation of a future<T> is called.
@@ -42,7 +42,7 @@ struct continuation_call<Fn, void, Gets> {
   using result = std::invoke_result<Fn>;
 };
 
-/// A handler of failures stands in for the value: what it returns becomes a T, or is a future<T>.
+/// A handler of failures replaces the value: its result becomes a T, or is a future<T>.
 template <typename Fn, typename T>
 struct handler_call {
   static constexpr bool possible = false;
@@ -93,7 +93,7 @@ template <typename T, continuation_takes Gets, typename Where, typename Fn>
   requires std::convertible_to<Where, executor&>
 struct refused_continuation<T, Gets, Where, Fn> : refused_continuation<T, Gets, Fn> {};
 
-/// True if a continuation with these arguments, a callable behind an optional executor, can be attached.
+/// True if a continuation with these arguments, a callable after an optional executor, can be attached.
 template <typename T, continuation_takes Gets, typename... All>
 inline constexpr bool can_continue = false;
 template <typename T, continuation_takes Gets, typename Fn>
@@ -102,7 +102,7 @@ template <typename T, continuation_takes Gets, typename Where, typename Fn>
   requires std::convertible_to<Where, executor&>
 inline constexpr bool can_continue<T, Gets, Where, Fn> = continuation_function<Fn, T, Gets>;
 
-/// The members of a future that do not compile: each says what is wrong with the continuation.
+/// The members of a future that do not compile: each describes the error in the continuation.
 template <typename T>
 struct refused_continuations {
   template <typename... All>
@@ -243,7 +243,7 @@ auto future_continuation<T, Fn, Place, Gets>::call(future_state<T>& from) -> res
     return std::invoke(std::move(fn_), from.take());
 }
 
-/// The callable is not for how the future settled: that goes on to the next.
+/// The callable is not for how the future settled: the result is passed on to the next.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 void future_continuation<T, Fn, Place, Gets>::pass_on(cascade& more) noexcept {
   std::destroy_at(std::addressof(fn_));
@@ -266,7 +266,7 @@ void future_continuation<T, Fn, Place, Gets>::give_up(errc why, cascade& more) n
   this->fail(failure_of(why), more);
 }
 
-/// Refuses a callable that gives a coroutine which begins when it is awaited: nothing would await it.
+/// Refuses a callable that returns a coroutine which begins when it is awaited: nothing would await it.
 template <typename Result>
 constexpr void check_continuation() {
   static_assert(

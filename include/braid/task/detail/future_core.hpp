@@ -138,7 +138,7 @@ inline void future_core::settle(verdict as, cascade& more) noexcept {
   const std::uintptr_t before = head_.exchange(static_cast<std::uintptr_t>(as), acq_rel);
   continuation* const newest = node_of(before);
   if ((before & mask) == claimed && newest->next == nullptr) [[likely]] {
-    refs_.store(1, relaxed);  // no other thread knows the object: the consumer has it alone
+    refs_.store(1, relaxed);  // no other thread knows the object: only the consumer has it
     more.add(*newest);
   } else if (before == pending) {
     drop_reference(more);

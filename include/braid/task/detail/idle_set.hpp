@@ -32,7 +32,7 @@ class idle_set {
     return true;
   }
 
-  /// Retires an advertised worker for good: no thread claims it any more, and it goes on counting as idle. False when
+  /// Retires an advertised worker for good: no thread claims it any more, and it still counts as idle. Returns false if
   /// it has been claimed meanwhile: a wake is in transit.
   [[nodiscard]] auto try_retire(std::size_t index) noexcept -> bool {
     return advertised_[index].exchange(0, relaxed) != 0;

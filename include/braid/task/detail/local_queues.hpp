@@ -17,7 +17,7 @@ namespace braid::detail {
 /// About twice the time from a wake to the first job of the woken worker. A shorter backlog is done before help comes.
 inline constexpr duration worth_a_wake = 20us;
 
-/// About what it takes to move as many jobs from one worker context to another as are moved at once.
+/// The approximate time of moving a batch of jobs from one worker context to another.
 inline constexpr duration worth_a_steal = 5us;
 inline constexpr auto max_stolen = static_cast<duration::rep>(inbox<>::producer::max_moved);
 
@@ -40,7 +40,7 @@ class BRAID_API local_queues {
   /// Places a job that another thread posts for a worker.
   [[nodiscard]] auto place_for(worker& at, job& work) noexcept -> placement;
 
-  /// The worker's own jobs: what is to run next, a few times in a row at most; its queue; its inbox.
+  /// Returns one of the worker's own jobs: the next to run, a few times in a row at most; its queue; its inbox.
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job {
     constexpr std::uint32_t max_consecutive = 3;
     if (self.consecutive_next < max_consecutive) {
@@ -61,8 +61,8 @@ class BRAID_API local_queues {
   /// Returns a remote job if it is their turn, ahead of the worker's own jobs; the next time it is the other way round.
   [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
 
-  /// The oldest of the jobs of another worker, whose older half the thief moves to its own context. Nothing once
-  /// everything is being dropped.
+  /// Returns the oldest job of another worker, after the thief has moved the older half of that worker's jobs to its
+  /// own context. Returns nothing once everything is being dropped.
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
   /// Returns whether the jobs of the victim have to wait for long: it has begun none since the thief watched it last,
@@ -76,8 +76,8 @@ class BRAID_API local_queues {
   [[nodiscard]] auto is_quiescent() noexcept -> bool;
   void close() noexcept;
 
-  /// When this returns, what was accepted before the worker contexts were closed has been dropped, or taken by a worker
-  /// that runs it now. From its begin on no thief steals.
+  /// When this returns, jobs that were accepted before the worker contexts were closed have been dropped, or taken by a
+  /// worker that runs them now. From its begin on no thief steals.
   void drop_all() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }

@@ -53,7 +53,7 @@ class region_pace {
 
 /// A part of a loop's numbers: how it is run.
 enum class region_part : std::uint8_t {
-  whole,      ///< by this thread alone
+  whole,      ///< only by this thread
   divisible,  ///< on a worker: thieves take their share
 };
 
@@ -61,7 +61,7 @@ enum class region_part : std::uint8_t {
 struct region_work {
   using run_fn = auto (*)(void* loop, std::size_t first, std::size_t last, region_part how) -> bool;
 
-  run_fn run;  ///< false when the rest is to be left out
+  run_fn run;  ///< false if the rest must be left out
   void* loop;
   std::size_t count;
   std::size_t grain;

@@ -59,7 +59,7 @@ struct blocks {
   static auto size_for(std::size_t elements, parallel_options how) noexcept -> std::size_t {
     constexpr std::size_t unit = 64;
     constexpr std::size_t usual_size = 2048;
-    constexpr std::size_t max_blocks = 1024;  // so that what is kept for each block is small
+    constexpr std::size_t max_blocks = 1024;  // so that the data of each block is small
     const std::size_t wanted = how.grain != 0 ? how.grain : std::max(usual_size, elements / max_blocks);
     return (std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(elements, 1)) + unit - 1) / unit * unit;
   }

@@ -1,4 +1,4 @@
-// braid/task/detail/parallel_divider.hpp: partition in place: blocks one by one, and then what lies on the wrong side.
+// braid/task/detail/parallel_divider.hpp: partition in place: blocks one by one, and then elements on the wrong side.
 #pragma once
 
 #include <braid/task/detail/division.hpp>
@@ -63,7 +63,8 @@ auto divide_block(Iterator first, Iterator last, Belongs belongs) -> Iterator {
     return std::ranges::partition(first, last, std::ref(belongs)).begin();
 }
 
-/// Moves those that `belongs(element)` to the front, and gives their number. Their order is any.
+/// Moves the elements for which `belongs(element)` is true to the front, and returns their number. They end up in any
+/// order.
 template <typename Stop, typename Iterator, typename Belongs>
 auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, const Belongs& belongs,
                 parallel_options how) -> unless_stopped<Stop, std::size_t> {

@@ -1,4 +1,5 @@
-// braid/task/detail/parallel_filter.hpp: stream compaction: marks what is kept, counts it by block, and moves it.
+// braid/task/detail/parallel_filter.hpp: stream compaction: marks the elements to keep, counts them by block, moves
+// them.
 #pragma once
 
 #include <braid/task/detail/division.hpp>
@@ -72,7 +73,7 @@ class kept_elements {
 
   const blocks& all_;
   std::vector<std::uint64_t> marks_;
-  std::vector<std::size_t> starts_;  // before `add_up`, behind each block: how many it keeps
+  std::vector<std::size_t> starts_;  // before `add_up`, after each block: how many elements it keeps
 };
 
 /// Marks all blocks. Returns false if a stop has left out some of them.

@@ -29,7 +29,7 @@ constexpr auto grain_of(std::size_t count, parallel_options how) noexcept -> std
 template <typename Stop, typename Chunk>
 class range_work {
  public:
-  /// `elements_of_each` number: what it stands for, so that its time says something of other loops.
+  /// `elements_of_each`: how many elements a number stands for, so that its time is comparable with other loops.
   range_work(std::size_t grain, const Stop& stop, const Chunk& chunk, std::size_t elements_of_each) noexcept
       : grain_(grain), elements_of_each_(elements_of_each), stop_(stop), chunk_(chunk) {}
 
@@ -126,7 +126,7 @@ void range_work<Stop, Chunk>::run_part(std::size_t first, std::size_t last) {
   }
 }
 
-/// Forks the later half of what is left.
+/// Forks the later half of the rest.
 template <typename Stop, typename Chunk>
 void range_work<Stop, Chunk>::halve(worker& self, std::size_t first, std::size_t last) {
   const std::size_t middle = first + (last - first) / 2;

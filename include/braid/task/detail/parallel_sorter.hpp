@@ -1,4 +1,4 @@
-// braid/task/detail/parallel_sorter.hpp: the recursions behind parallel_sort and parallel_stable_sort.
+// braid/task/detail/parallel_sorter.hpp: the recursions of parallel_sort and parallel_stable_sort.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -156,7 +156,8 @@ struct quick_sorter {
     return !rest.is_first && !all.less(rest.first - 1, rest.first);
   }
 
-  /// Everything before the first is not greater than what lies between the two, everything from the second on not less.
+  /// Everything before the first is not greater than the elements between the two, everything from the second on not
+  /// less.
   template <typename Iterator, typename Sorting>
   static auto divide(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
@@ -169,7 +170,7 @@ struct quick_sorter {
     }
   }
 
-  /// Everything before what it gives is equal to the first, which nothing is less than.
+  /// Everything before the result is equal to the first, which nothing is less than.
   template <typename Iterator, typename Sorting>
   static auto divide_equal(Iterator first, Iterator last, Sorting& all) -> Iterator {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {

@@ -1,4 +1,4 @@
-// braid/task/detail/reduction.hpp: deterministic tree reduction: its shape depends on the number of elements alone.
+// braid/task/detail/reduction.hpp: deterministic tree reduction: its shape depends only on the number of elements.
 #pragma once
 
 #include <braid/task/detail/fork.hpp>

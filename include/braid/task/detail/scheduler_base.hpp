@@ -50,7 +50,7 @@ class BRAID_API scheduler_base {
   /// jobs.
   virtual auto run_one(worker& self, search why) noexcept -> bool = 0;
 
-  /// Runs this job on the calling worker if it lies in its context, or in a queue of all, and is soon found there.
+  /// Runs this job on the calling worker if it is in its context, or in a queue of all, and is soon found there.
   virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }
 
   /// Returns whether the calling thread runs a job without being a worker.
@@ -63,8 +63,8 @@ class BRAID_API scheduler_base {
   [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
   [[nodiscard]] virtual auto empty() noexcept -> bool = 0;
 
-  /// Requires that it is closed. True when every queue was found empty, no fork was shared, and no thread moved jobs
-  /// meanwhile, so that what is left is what workers have in their hands. May be false at any time.
+  /// Returns true if every queue was found empty, no fork was shared, and no thread moved jobs meanwhile, so that only
+  /// jobs in the hands of workers are left. May return false at any time. Requires that it is closed.
   [[nodiscard]] virtual auto is_quiescent() noexcept -> bool { return false; }
 
   virtual void close() noexcept = 0;

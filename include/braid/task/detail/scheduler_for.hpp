@@ -216,7 +216,7 @@ void scheduler_for<Policy>::run_posted(worker& self) noexcept {
   });
 }
 
-/// The clock is read behind the first, second and fourth job, because jobs may be long, and then every eight jobs.
+/// The clock is read after the first, second and fourth job, because jobs may be long, and then every eight jobs.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::is_slice_over(worker& self, std::uint32_t ran) noexcept -> bool {
   if (ran == max_jobs_per_slice || self.absent != 0 || !high_.empty()) return true;
@@ -347,8 +347,8 @@ void scheduler_for<Policy>::look_up(worker& self) noexcept {
   }
 }
 
-/// A producer that has posted several jobs since the worker rested goes on writing: it is left alone for long. One that
-/// posts a single job and waits for it is looked for soon.
+/// A producer that has posted several jobs since the worker rested continues to write: it is not polled for a long
+/// time. A producer that posts a single job and waits for it is polled soon.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::back_off_after_jobs(worker& self) noexcept {
   const std::uint64_t begun = self.counters.jobs.load(relaxed);

@@ -112,7 +112,8 @@ class alignas(cache_line) slab_slot {
   /// Requires a pin. From now on the thread that finishes the job wakes waiters; false when it has finished.
   [[nodiscard]] auto announce_waiter(asymmetric_barrier& barrier) noexcept -> bool;
 
-  /// Gives the callable of a finished job, which is pinned, to the caller alone. False when it was given away before.
+  /// Passes the callable of a finished, pinned job to only this caller. Returns false if it was passed to another
+  /// caller before.
   [[nodiscard]] auto try_take(asymmetric_barrier& barrier) noexcept -> bool;
 
   // --- the thread that runs the job, or drops it ---
@@ -156,7 +157,7 @@ class alignas(cache_line) slab_slot {
 
  public:
   std::uint8_t owns = 0;  ///< 1: `act` has something to destroy; written by the allocating and the running thread
-  act_fn act = nullptr;   ///< runs or destroys what is in `payload`; written by the same
+  act_fn act = nullptr;   ///< runs or destroys the content of `payload`; written by the same
 
  private:
   atomic<std::uint32_t> pending_{1};  // the callable and the children that have not ended; 1 again when it is finished

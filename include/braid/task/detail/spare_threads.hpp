@@ -39,7 +39,7 @@ class BRAID_API spare_threads {
   auto operator=(const spare_threads&) -> spare_threads& = delete;
   ~spare_threads() { join(); }
 
-  /// Runs what the caller waits for, if it lies at this context and has not started.
+  /// Runs the job that the caller waits for, if it is in this context and has not started.
   auto run_awaited(worker& self, job& awaited) noexcept -> bool;
 
   /// Returns whether a worker of this context would have something to do.

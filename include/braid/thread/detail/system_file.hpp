@@ -24,7 +24,7 @@ auto first_line_of(const std::filesystem::path& file) -> std::string;
 /// Parses the list of CPUs in a file. Returns nothing if the list is empty or malformed.
 auto cpus_in(const std::filesystem::path& file) -> std::optional<cpu_set>;
 
-/// `path`, which begins with `/`, as it is found when `root` stands for `/`.
+/// Returns `path`, which begins with `/`, with `root` in place of `/`.
 inline auto under(const std::filesystem::path& root, const std::filesystem::path& path) -> std::filesystem::path {
   return root / path.relative_path();
 }

@@ -28,7 +28,8 @@ class BRAID_API metric_list {
   }
   void histogram(std::string_view name, std::string_view help, const time_histogram& of);
 
-  /// All of them. Samples of one name with the same labels, as two servers on one loop give, have become their sum.
+  /// Returns all samples. Samples of one name with the same labels, for example from two servers on one loop, have
+  /// become their sum.
   [[nodiscard]] auto take() -> std::vector<metric>;
 
  private:

@@ -45,7 +45,7 @@ class record_ring {
 
   // --- the consumer ---
 
-  /// Calls `fn(record)` for what has been added, in order. How many.
+  /// Calls `fn(record)` for each added record, in order. Returns their number.
   template <typename Fn>
   auto drain(Fn&& fn) -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);
@@ -61,8 +61,9 @@ class record_ring {
 
   // --- what reads a ring that its process has left ---
 
-  /// Adds to `to` what was added after the first `from` records and is still there. How many are not. Whatever the
-  /// bytes of the ring are, it adds no more than that holds. The last two places may hold half of a new record.
+  /// Adds to `to` the records that were added after the first `from` records and are still there. Returns how many are
+  /// not. Whatever the bytes of the ring are, it adds no more than the ring holds. The last two places may hold half of
+  /// a new record.
   auto copy_from(std::uint64_t from, std::vector<Record>& to) const -> std::uint64_t {
     constexpr std::uint64_t kept = Capacity - 2;
     const std::uint64_t head = head_.load(acquire);  // edge record_ring.record: observe, the records are seen whole

@@ -25,8 +25,8 @@ struct trace_settings {
   }
 };
 
-/// Reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]]. Errors: a sentence that says what is
-/// wrong.
+/// Reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]]. Errors: a sentence that describes the
+/// error.
 [[nodiscard]] BRAID_API auto parse_trace_settings(std::string_view text) -> std::expected<trace_settings, std::string>;
 
 }  // namespace braid::detail

@@ -1,4 +1,5 @@
-// braid/trace/detail/time_histogram.hpp: how many of the measured times are at most so long, counted by any thread.
+// braid/trace/detail/time_histogram.hpp: how many of the measured times are at most a given length, counted by any
+// thread.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -13,14 +14,14 @@
 
 namespace braid::detail {
 
-/// Two buckets a decade, from a microsecond to a second; one up to ten seconds; one for what is longer.
-/// Threads: any. Blocks: never.
+/// Two buckets a decade, from a microsecond to a second; one up to ten seconds; one for longer times. Threads: any.
+/// Blocks: never.
 class BRAID_API time_histogram {
  public:
   static constexpr std::array<duration, 14> bounds{1us, 3us,  10us, 30us,  100us, 300us, 1ms,
                                                    3ms, 10ms, 30ms, 100ms, 300ms, 1s,    10s};
 
-  /// Adds a time that was measured once and stands for `weight` of them. One below zero counts as zero.
+  /// Adds a time that was measured once and represents `weight` times. A time below zero counts as zero.
   void add(duration span, std::uint64_t weight = 1) noexcept;
 
   /// The sum of all.
@@ -30,8 +31,9 @@ class BRAID_API time_histogram {
   [[nodiscard]] auto buckets() const -> std::vector<metric::bucket>;
 
  private:
-  std::array<atomic<std::uint64_t>, bounds.size() + 1> counts_{};  // of each bucket alone; written by any thread
-  atomic<std::uint64_t> sum_ns_{0};                                // the same
+  // of each bucket, not cumulative; written by any thread
+  std::array<atomic<std::uint64_t>, bounds.size() + 1> counts_{};
+  atomic<std::uint64_t> sum_ns_{0};  // the same
 };
 
 }  // namespace braid::detail
