@@ -4,6 +4,7 @@
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/registry/folder_names.hpp>
 #include <rankd/registry/object_reader.hpp>
 
 #include <algorithm>
@@ -26,18 +27,17 @@ auto digest_of_file(const artifact& one) -> braid::checked<std::string> {
 /// Calls `add(file, out)` for each file of a folder. Errors: unreadable_folder.
 template <typename Add>
 auto walk_folder(const std::filesystem::path& folder, Add add) -> braid::checked<std::vector<artifact>> {
-  std::error_code error;
   std::vector<artifact> out;
-  std::filesystem::directory_iterator entries(folder, error);
-  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error))
-    add(entries->path(), out);
-  if (error)
-    return std::unexpected(braid::diagnostics({.code = "unreadable_folder",
-                                               .pointer = {},
-                                               .message = "the folder of the plans cannot be read: " + error.message(),
-                                               .hint = {},
-                                               .node = {},
-                                               .source = folder.string()}));
+  const auto names = folder_names(folder);
+  if (!names)
+    return std::unexpected(
+        braid::diagnostics({.code = "unreadable_folder",
+                            .pointer = {},
+                            .message = "the folder of the plans cannot be read: " + names.error().message(),
+                            .hint = {},
+                            .node = {},
+                            .source = folder.string()}));
+  for (const std::string& each : *names) add(folder / each, out);
   std::ranges::sort(out, {}, &artifact::name);
   return out;
 }
@@ -65,8 +65,9 @@ auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics {
   if (!std::filesystem::exists(file, error)) return {};
   const auto artifacts = list_artifacts(folder);
   if (!artifacts) return artifacts.error();
-  const auto document = read_json_file(file);
+  auto document = read_json_file(file);
   if (!document) return document.error();
+  const json_dismantler end(*document);
   braid::diagnostics problems;
   detail::check_index(*document, *artifacts, digest_of_file, problems);
   problems.set_source(file.string());
@@ -77,8 +78,9 @@ auto verify_index_of(const artifact& one) -> braid::diagnostics {
   const std::filesystem::path file = one.file.parent_path() / index_file;
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return {};
-  const auto document = read_json_file(file);
+  auto document = read_json_file(file);
   if (!document) return document.error();
+  const json_dismantler end(*document);
   braid::diagnostics problems;
   object_reader in(*document, "", problems);
   const json* rows = in.array("plans", presence::required);

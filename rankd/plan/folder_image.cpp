@@ -80,11 +80,12 @@ auto index_faults_of(const pass& seen, image_faults faults) -> faults_by_name {
     out[""].add(*seen.index->problem);
     return out;
   }
-  const auto document = parse_json(seen.index->text, seen.index->file.string());
+  auto document = parse_json(seen.index->text, seen.index->file.string());
   if (!document) {
     out[""].append(document.error());
     return out;
   }
+  const json_dismantler end(*document);
   std::vector<artifact> artifacts;
   for (const read_file& each : seen.artifacts) artifacts.push_back({each.file.stem().string(), each.file});
   const auto digest_of = [&](const artifact& one) -> braid::checked<std::string> {

@@ -283,8 +283,9 @@ void read_artifact(const json& document, std::optional<std::string> stem, draft&
 
 auto read_text(std::string_view text, std::string_view source_name, std::optional<std::string> stem,
                const plan_rules& rules) -> braid::checked<plan> {
-  const auto document = parse_json(text, source_name);
+  auto document = parse_json(text, source_name);
   if (!document) return std::unexpected(document.error());
+  const json_dismantler end(*document);
   draft into{.rules = rules, .out = {}, .known = {}, .problems = {}};
   into.out.digest = sha256_hex(text);
   read_artifact(*document, std::move(stem), into);

@@ -2,10 +2,9 @@
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
-#include <system_error>
 
+#include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -33,12 +32,15 @@ auto memory_of_process() -> memory_sizes {
   return {.resident = resident * page, .addresses = pages * page};
 }
 
+/// Not by std::filesystem::directory_iterator, which ends the process where there is no memory.
 auto open_descriptors() -> double {
-  std::error_code failed;
+  ::DIR* const folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return 0;
+  constexpr double others = 3;  // `.`, `..`, and the descriptor that reads the folder
   double count = 0;
-  for (std::filesystem::directory_iterator at("/proc/self/fd", failed), end; !failed && at != end; at.increment(failed))
-    ++count;
-  return count - 1;  // without the descriptor that reads the folder
+  while (::readdir(folder) != nullptr) ++count;
+  ::closedir(folder);
+  return count - others;
 }
 
 /// When this process started, approximately.

@@ -2,12 +2,14 @@
 #include <rankd/server/traffic/traffic_findings.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/folder_names.hpp>
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -97,8 +99,8 @@ auto list_records(const std::vector<fs::path>& places) -> braid::checked<std::ve
       continue;
     }
     std::vector<fs::path> inside;
-    for (fs::directory_iterator at(each, error), end; !error && at != end; at.increment(error))
-      if (at->path().extension() == ".rec") inside.push_back(at->path());
+    for (const std::string& name : folder_names(each).value_or(std::vector<std::string>()))
+      if (fs::path(name).extension() == ".rec") inside.push_back(each / name);
     if (inside.empty()) return refused("no_records", "the folder holds no file NAME.rec", {}, each);
     std::ranges::sort(inside);
     out.insert(out.end(), inside.begin(), inside.end());
