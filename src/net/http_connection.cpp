@@ -297,6 +297,23 @@ void http_connection::answer_without_handler() {
   say(http_status::method_not_allowed);
 }
 
+namespace {
+
+/// Returns whether an exception says that there was no memory.
+auto is_memory_shortage(const std::exception_ptr& thrown) -> bool {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    return true;
+  } catch (const std::system_error& error) {
+    return error.code() == std::errc::not_enough_memory;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void http_connection::finish_answer(const outcome<void>& ended) {
   const std::string_view route = match().options() == nullptr ? std::string_view() : match().options()->name;
   if (ended.has_exception()) by_->report(ended.exception(), head(), route);
@@ -316,6 +333,8 @@ void http_connection::finish_answer(const outcome<void>& ended) {
     add_to_count(by_->counts.failed);
   }
   if (is_late_) return say(http_status::service_unavailable, errc::deadline_exceeded);
+  if (ended.has_exception() && is_memory_shortage(ended.exception()))
+    return say(http_status::service_unavailable, std::make_error_code(std::errc::not_enough_memory));
   say(http_status::internal_server_error);
 }
 
