@@ -107,6 +107,8 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
   const std::string named = name_of(failed);
   if (failure.why == cause::node_timeout) return error_of_node_time(failed);
   if (const cached_node* taken = state.cached_of(failure.node); taken != nullptr && taken->error) return *taken->error;
+  if (failure.error && detail::is_memory_shortage(failure.error))
+    return {"out_of_memory", named + " got no memory", node, {}};
   if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
   const auto& node_error = state.nodes[failure.node].error;
   if (!node_error) return {"stopped", named + " was stopped", node, {}};

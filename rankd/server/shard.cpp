@@ -24,7 +24,9 @@ auto server_options_of(const serve_options& options, shard_shares shares) -> bra
   return out;
 }
 
-/// The code and message for a request that no handler accepts.
+constexpr std::string_view memory_message = "the server has no memory for this request; try again later";
+
+/// Code and sentence of a request that comes to no handler, or whose handler fails.
 struct refusal_message {
   std::string code;
   std::string message;
@@ -35,6 +37,7 @@ auto message_of(const braid::http_server::refusal& refusal, const braid::http_li
     const auto fault = static_cast<braid::http_errc>(refusal.why.value());
     return {std::string(code_of(fault)), sentence_of(fault, limits)};
   }
+  if (refusal.why == std::errc::not_enough_memory) return {"out_of_memory", std::string(memory_message)};
   switch (refusal.status) {
     case braid::http_status::not_found: return {"unknown_path", "there is no endpoint at this path"};
     case braid::http_status::method_not_allowed:

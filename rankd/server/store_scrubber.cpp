@@ -3,6 +3,7 @@
 
 #include <rankd/engine/engine.hpp>
 
+#include <new>
 #include <utility>
 
 namespace rankd {
@@ -56,7 +57,12 @@ auto store_scrubber::counts() const -> std::vector<scrub_counts> {
 
 void store_scrubber::run(scrub_pace pace) {
   for (;;) {
-    const scrub_step done = step();
+    scrub_step done{.bytes = step_bytes};
+    try {
+      done = step();
+    } catch (const std::bad_alloc&) {
+      // The bytes are read again in the next round.
+    }
     const std::chrono::duration<double> reading(static_cast<double>(done.bytes) /
                                                 static_cast<double>(pace.bytes_per_second));
     braid::duration pause = std::chrono::duration_cast<braid::duration>(reading);

@@ -28,6 +28,8 @@ class request_sink {
   /// Called once for each request that has ended, even if it was refused or its client has gone. Exceptions are logged,
   /// and the other sinks receive the request nevertheless.
   virtual void receive(served_request& request) = 0;
+  /// Called when `receive` has thrown, because memory ran out for example: counts what was lost.
+  virtual void lose(const served_request& /*request*/) noexcept {}
   /// Called when the loop has served its last request.
   virtual void stop() {}
 };

@@ -23,6 +23,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -152,14 +153,23 @@ struct traffic_run {
   braid::atomic<std::uint64_t> all{0};     // the same
   braid::atomic<bool> is_given_up{false};  // written by the loop: true for good
   std::mutex mutex;
-  std::optional<braid::checked<traffic_findings>> result;  // under the mutex; set once
+  std::optional<braid::checked<traffic_findings>> result;  // under it; set once
+  // Made while there is memory.
+  std::optional<braid::checked<traffic_findings>> no_memory =
+      braid::checked<traffic_findings>(refused("out_of_memory", "the server has no memory for this; try again later"));
 
   void run_to_end(const braid::atomic<bool>& stopping) {
-    auto found = compare_on_records(files, how, [&](std::uint64_t bytes, std::uint64_t of) {
+    const auto goes_on = [&](std::uint64_t bytes, std::uint64_t of) {
       done.store(bytes, braid::relaxed);
       all.store(of, braid::relaxed);
       return !is_given_up.load(braid::relaxed) && !stopping.load(braid::relaxed);
-    });
+    };
+    std::optional<braid::checked<traffic_findings>> found;
+    try {
+      found = compare_on_records(files, how, goes_on);
+    } catch (const std::bad_alloc&) {
+      found = std::move(no_memory);
+    }
     const std::scoped_lock lock(mutex);
     result = std::move(found);
   }

@@ -28,6 +28,7 @@ constexpr std::array run_statuses{
     code_status{"store_timeout", http_status::gateway_timeout},
     code_status{"model_timeout", http_status::gateway_timeout},
     code_status{"stopped", http_status::service_unavailable},
+    code_status{"out_of_memory", http_status::service_unavailable},
     code_status{"store_unreachable", http_status::service_unavailable},
     code_status{"store_not_ready", http_status::service_unavailable},
     code_status{"store_overloaded", http_status::service_unavailable},

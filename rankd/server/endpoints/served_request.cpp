@@ -199,6 +199,7 @@ void served_request::end() noexcept {
     try {
       each->receive(*this);
     } catch (...) {
+      each->lose(*this);
       log_failed_sink(to.serving().log);
     }
   }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -167,7 +168,12 @@ void counter_writer::add(std::vector<counter_step> steps) {
     counts_.lost += steps.size();
     return;
   }
-  std::ranges::move(steps, std::back_inserter(waiting_));
+  const std::size_t before = waiting_.size();
+  try {
+    std::ranges::move(steps, std::back_inserter(waiting_));
+  } catch (const std::bad_alloc&) {
+    counts_.lost += steps.size() - (waiting_.size() - before);
+  }
 }
 
 auto counter_writer::counts() const -> counter_counts {
@@ -197,8 +203,7 @@ void counter_writer::settle(std::size_t written, std::size_t lost, std::string_v
   if (lost == 0) {
     is_reported_ = false;
   } else if (!std::exchange(is_reported_, true)) {
-    log_.note(log_level::warning, "counters_failed",
-              {{"lost", static_cast<std::int64_t>(lost)}, {"message", std::string(why)}});
+    log_.note(log_level::warning, "counters_failed", {{"lost", static_cast<std::int64_t>(lost)}, {"message", why}});
   }
 }
 
@@ -207,13 +212,21 @@ auto counter_writer::work() -> braid::task<void> {
   connections all(on_->io(), servers_);
   for (;;) {
     const bool was_ending = is_ending();
-    const std::vector<counter_step> taken = take();
-    std::map<std::size_t, std::vector<const counter_step*>> by_endpoint;
-    for (const counter_step& each : taken) by_endpoint[rules_->counters()[each.counter].endpoint].push_back(&each);
-    for (const auto& [endpoint, steps] : by_endpoint) {
-      auto writing = all.write(endpoint, *rules_, steps);
-      const auto [written, why] = co_await std::move(writing);
-      settle(written, steps.size() - written, why);
+    std::vector<counter_step> taken;
+    std::size_t unsettled = 0;
+    try {
+      taken = take();
+      unsettled = taken.size();
+      std::map<std::size_t, std::vector<const counter_step*>> by_endpoint;
+      for (const counter_step& each : taken) by_endpoint[rules_->counters()[each.counter].endpoint].push_back(&each);
+      for (const auto& [endpoint, steps] : by_endpoint) {
+        auto writing = all.write(endpoint, *rules_, steps);
+        const auto [written, why] = co_await std::move(writing);
+        settle(written, steps.size() - written, why);
+        unsettled -= steps.size();
+      }
+    } catch (const std::bad_alloc&) {
+      settle(0, unsettled, "there is no memory");  // later ones are tried
     }
     if (taken.empty() && was_ending) co_return;
     if (taken.size() < steps_at_once && !was_ending) co_await braid::sleep_for(between_batches);

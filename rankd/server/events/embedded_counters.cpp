@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <new>
 #include <ranges>
 #include <string>
 #include <unordered_set>
@@ -181,9 +182,15 @@ void embedded_counters::count_step(const counter_step& step) {
   const auto found = hashes_.find(rules_->counters()[step.counter].endpoint);
   if (found == hashes_.end()) return;  // it is in Redis
   const auto change = [&](counted_hash& hash) { return add_to(hash, *rules_, step); };
-  auto done = found->second->update(step.key, step.received, change);
-  if (done == counted_hashes::outcome::full && make_room(step))
+  auto done = counted_hashes::outcome::full;
+  try {
     done = found->second->update(step.key, step.received, change);
+    if (done == counted_hashes::outcome::full && make_room(step))
+      done = found->second->update(step.key, step.received, change);
+  } catch (const std::bad_alloc&) {
+    lost_.fetch_add(1, braid::relaxed);
+    return;  // the log goes on: what is behind this step counts
+  }
   if (done == counted_hashes::outcome::done) {
     written_.fetch_add(1, braid::relaxed);
     return;
@@ -240,7 +247,11 @@ void embedded_counters::work() {
       std::unique_lock lock(mutex_);
       if (changed_.wait_for(lock, options_.between_snapshots, [this] { return ending_; })) return;
     }
-    static_cast<void>(write_snapshot());  // which reports errors itself
+    try {
+      static_cast<void>(write_snapshot());  // which reports what is wrong
+    } catch (const std::bad_alloc&) {
+      snapshots_failed_.fetch_add(1, braid::relaxed);  // the next one is tried
+    }
   }
 }
 

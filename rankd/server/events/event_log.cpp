@@ -13,6 +13,7 @@
 #include <charconv>
 #include <iterator>
 #include <limits>
+#include <new>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -175,10 +176,15 @@ auto event_log::path_of(unsigned number) const -> fs::path {
   return options_.folder / (std::string(file_prefix) + digits + std::string(file_suffix));
 }
 
-/// The name of a new file is on the disk before any event in it is reported.
-auto event_log::open_file(unsigned number) -> bool {
-  braid::descriptor next(
-      ::open(path_of(number).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, for_owner_and_group));
+/// The name of a new file is on the disk before anything in it is reported.
+auto event_log::open_file(unsigned number) noexcept -> bool {
+  braid::descriptor next;
+  try {
+    next = braid::descriptor(
+        ::open(path_of(number).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, for_owner_and_group));
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+  }
   if (!next) return false;
   // A second guard in addition to the lock of the folder, whose file may be deleted.
   if (::flock(next.number(), LOCK_EX | LOCK_NB) != 0) return false;
@@ -256,42 +262,81 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
       static_cast<void>(mine.done.set_value(event_outcome{.result = event_outcome::result_kind::full}));
       return;
     }
-    for (std::size_t at = 0; at < events.size(); ++at) {
-      if (!ids_.insert(events[at].event_id).second) {
-        ++mine.outcome.duplicates;
-        continue;
+    const queue_sizes before{waiting.bytes.size(), waiting.ids.size(), waiting.steps.size(), ages_.size()};
+    try {
+      for (std::size_t at = 0; at < events.size(); ++at) {
+        const bool is_new = take(events[at], lines[at], rules, now, waiting);
+        ++(is_new ? mine.outcome.accepted : mine.outcome.duplicates);
       }
-      ages_.emplace_back(now, events[at].event_id);
-      ++mine.outcome.accepted;
-      waiting.bytes += lines[at];
-      waiting.ids.push_back(events[at].event_id);
-      if (options_.on_written) std::ranges::move(steps_of(events[at], rules, now), std::back_inserter(waiting.steps));
+      // One that is there already may be part of the group that is being written, and this one ends after that.
+      waiting.waiters.push_back(std::move(mine));
+    } catch (...) {
+      take_back(before, waiting);
+      throw;
     }
-    // A duplicate may be in the group that is being written, and this group ends after that one.
-    waiting.waiters.push_back(std::move(mine));
   });
   return result;
 }
 
+/// Under the mutex of the log. Returns false if the event has been taken before.
+auto event_log::take(const event& one, const std::string& line, const event_rules& rules, milliseconds now,
+                     batch& waiting) -> bool {
+  waiting.ids.push_back(one.event_id);  // first, so that `take_back` finds it
+  if (!ids_.insert(one.event_id).second) {
+    waiting.ids.pop_back();
+    return false;
+  }
+  ages_.emplace_back(now, one.event_id);
+  waiting.bytes += line;
+  if (options_.on_written) std::ranges::move(steps_of(one, rules, now), std::back_inserter(waiting.steps));
+  return true;
+}
+
+/// Under the mutex of the log: for a call that gets no memory. None of its events was taken, and they may come again.
+void event_log::take_back(const queue_sizes& before, batch& waiting) noexcept {
+  for (; waiting.ids.size() > before.ids; waiting.ids.pop_back()) ids_.erase(waiting.ids.back());
+  waiting.bytes.resize(before.bytes);
+  waiting.steps.erase(waiting.steps.begin() + static_cast<std::ptrdiff_t>(before.steps), waiting.steps.end());
+  while (ages_.size() > before.ages) ages_.pop_back();
+}
+
 void event_log::write(batch& taken, append_then /*then*/) {
   const bool is_written = taken.bytes.empty() ? is_in_place() : write_in_place(taken.bytes);
-  if (is_written && options_.on_written && !taken.bytes.empty())
-    options_.on_written(std::move(taken.steps), {.file = number_, .bytes = size_});
+  if (is_written && options_.on_written && !taken.bytes.empty()) count(std::move(taken.steps));
   settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
 }
 
-/// Permanently removes what was written and not reported. Until that is on the disk, nothing may be written after it:
-/// it would be there after a restart, and its events would be duplicates that no counter has counted.
+/// They may be on the disk, and are not reported.
+void event_log::lose(batch& taken) noexcept { settle(taken, event_outcome::result_kind::failed); }
+
+/// Counts what is written. Without memory for that, the events stay written, and their counters are behind.
+void event_log::count(std::vector<counter_step> steps) noexcept {
+  const auto lost = static_cast<std::int64_t>(steps.size());
+  try {
+    options_.on_written(std::move(steps), {.file = number_, .bytes = size_});
+  } catch (...) {
+    options_.log.note(log_level::error, "counters_failed", {{"lost", lost}, {"message", "there is no memory"}});
+  }
+}
+
+/// Takes away what was written and not reported, for good. Until that is on the disk nothing may be written after it:
+/// after a restart it would be there, and its events be duplicates that no counter has counted.
 auto event_log::cut() -> bool {
   return ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0 && options_.sync(file_.number()) == 0;
 }
 
-/// Whether the paths of the lock and of the file still refer to the open files.
-auto event_log::is_in_place() -> bool {
-  const bool is_there = leads_to(options_.folder / "lock", lock_) && leads_to(path_of(number_), file_);
+/// Whether the names of the lock and of the file still lead to what is open. Without memory for the names nothing is
+/// known, and what was written is not reported.
+auto event_log::is_in_place() noexcept -> bool {
+  bool is_there = false;
+  try {
+    is_there = leads_to(options_.folder / "lock", lock_) && leads_to(path_of(number_), file_);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   if (is_there != is_misplaced_) return is_there;
   is_misplaced_ = !is_there;
-  const std::string folder = options_.folder.string();
+  const std::string_view folder = options_.folder.native();
   if (is_there)
     options_.log.note(log_level::info, "events_back", {{"folder", folder}});
   else
@@ -325,14 +370,14 @@ auto event_log::append(std::string_view bytes) -> bool {
   return false;
 }
 
-/// If a group is lost, so are the events that came meanwhile: they may count on ids of that group.
-void event_log::settle(batch& taken, event_outcome::result_kind how) {
+/// With a group that is lost goes what came meanwhile: it may count on ids of that group.
+void event_log::settle(batch& taken, event_outcome::result_kind how) noexcept {
+  batch next;
   log_.locked([&](batch& waiting, event_counts& counts) {
     if (how == event_outcome::result_kind::failed) {
       drop(taken, counts);
       drop(waiting, counts);
-      std::ranges::move(waiting.waiters, std::back_inserter(taken.waiters));
-      waiting.clear();
+      std::swap(next, waiting);
     }
     for (waiter& each : taken.waiters) {
       each.outcome.result = how;
@@ -345,7 +390,9 @@ void event_log::settle(batch& taken, event_outcome::result_kind how) {
       counts.bytes += taken.bytes.size();
     }
   });
-  for (waiter& each : taken.waiters) static_cast<void>(each.done.set_value(each.outcome));
+  for (waiter& each : next.waiters) each.outcome.result = how;
+  for (batch* const of : {&taken, &next})
+    for (waiter& each : of->waiters) static_cast<void>(each.done.set_value(each.outcome));
 }
 
 /// Under the mutex of the log: its events may come again.

@@ -117,18 +117,31 @@ class event_log {
     void clear() { *this = {}; }
   };
 
+  /// The sizes of what waits, and of `ages_`.
+  struct queue_sizes {
+    std::size_t bytes = 0;
+    std::size_t ids = 0;
+    std::size_t steps = 0;
+    std::size_t ages = 0;
+  };
+
   explicit event_log(event_log_options options) : options_(std::move(options)) {}
   auto start() -> braid::checked<void>;
   auto recover(std::chrono::milliseconds now) -> braid::checked<void>;
-  [[nodiscard]] auto open_file(unsigned number) -> bool;
+  [[nodiscard]] auto open_file(unsigned number) noexcept -> bool;
   [[nodiscard]] auto path_of(unsigned number) const -> std::filesystem::path;
   void forget(std::chrono::milliseconds now, event_counts& counts);
   void write(batch& taken, append_then then);
+  void lose(batch& taken) noexcept;
+  void count(std::vector<counter_step> steps) noexcept;
   [[nodiscard]] auto cut() -> bool;
   [[nodiscard]] auto write_in_place(std::string_view bytes) -> bool;
   [[nodiscard]] auto append(std::string_view bytes) -> bool;
-  [[nodiscard]] auto is_in_place() -> bool;
-  void settle(batch& taken, event_outcome::result_kind how);
+  [[nodiscard]] auto is_in_place() noexcept -> bool;
+  auto take(const event& one, const std::string& line, const event_rules& rules, std::chrono::milliseconds now,
+            batch& waiting) -> bool;
+  void take_back(const queue_sizes& before, batch& waiting) noexcept;
+  void settle(batch& taken, event_outcome::result_kind how) noexcept;
   void drop(const batch& taken, event_counts& counts);
 
   event_log_options options_;

@@ -36,11 +36,12 @@ struct append_options {
 ///     batch                       entries in their order, with `empty()`, `size()` in bytes, and `clear()`
 ///     counts_type                 what it counts, such as `append_counts`
 ///     write(batch&, append_then)  writes the entries, and then reopens the file if it was asked to
-///     next_attempt()              optional: when `write` is called although nothing waits, to try something again
+///     lose(batch&)                counts what `write` has not counted when it threw, because memory ran out for
+///     example next_attempt()              optional: when `write` is called although nothing waits, to try something
+///     again
 ///
-/// Only the writing thread calls the last two. A log is the last member of its encoder, so that the thread ends before
-/// what it uses.
-/// Threads: any.
+/// Only the writing thread calls the last three. A log is the last member of its encoder, so that the thread ends
+/// before what it uses. Threads: any.
 template <typename Encoder>
 class append_log {
  public:
@@ -155,7 +156,11 @@ void append_log<Encoder>::write_until_end() {
       std::swap(taken, waiting_);
       if (std::exchange(reopen_, false)) then = append_then::reopen;
     }
-    encoder_->write(taken, then);
+    try {
+      encoder_->write(taken, then);
+    } catch (...) {  // the thread goes on: what comes later may have memory
+      encoder_->lose(taken);
+    }
     taken.clear();
   }
 }

@@ -41,13 +41,21 @@ void arrow_file::add(captured_copy rows) {
   });
 }
 
-/// Writes batches of one schema, none of which is much larger than necessary.
+void arrow_file::lose() noexcept {
+  log_.locked([](batch&, append_counts& counts) { ++counts.lost; });
+}
+
+void arrow_file::lose(const batch& taken) noexcept {
+  const std::size_t lost = taken.sets.size() - settled_;
+  log_.locked([lost](batch&, append_counts& counts) { counts.lost += lost; });
+}
+
+/// In batches of one schema, none of which is much larger than it has to be.
 void arrow_file::write(const batch& taken, append_then then) {
-  std::size_t begin = 0;
+  settled_ = 0;
   std::size_t bytes = 0;
   const auto write_to = [&](std::size_t end) {
-    write_batch(std::span(taken.sets).subspan(begin, end - begin));
-    begin = end;
+    write_batch(std::span(taken.sets).subspan(settled_, end - settled_));
     bytes = 0;
   };
   for (std::size_t at = 0; at < taken.sets.size(); ++at) {
@@ -71,6 +79,7 @@ void arrow_file::write_batch(std::span<const captured_copy> sets) {
   const std::size_t taken = is_ready ? files_.append(text) : 0;
   const bool is_whole = is_ready && taken == text.size();
   log_.locked([&](batch&, append_counts& counts) { (is_whole ? counts.written : counts.lost) += sets.size(); });
+  settled_ += sets.size();
   if (is_ready && !files_.keep(is_whole ? taken : 0, taken)) is_ended_ = true;
 }
 

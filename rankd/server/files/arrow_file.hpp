@@ -43,6 +43,8 @@ class arrow_file {
 
   /// Blocks: never for long.
   void add(captured_copy rows);
+  /// Counts a row set as lost that could not be copied because memory ran out.
+  void lose() noexcept;
 
   /// Writes the waiting rows, and continues with a new file. If that fails, rows go into the previous file, and each
   /// batch tries again.
@@ -71,6 +73,7 @@ class arrow_file {
 
   arrow_file(file_series files, options how);
   void write(const batch& taken, append_then then);
+  void lose(const batch& taken) noexcept;
   void write_batch(std::span<const captured_copy> sets);
   [[nodiscard]] auto make_room(std::size_t bytes) -> bool;
 
@@ -78,7 +81,8 @@ class arrow_file {
   file_series files_;               // this and the next members: used by the writing thread
   std::vector<captured_key> keys_;  // columns of all rows so far
   std::vector<captured_key> keys_of_file_;
-  bool is_ended_ = false;  // a new file is needed
+  bool is_ended_ = false;    // a new file is wanted
+  std::size_t settled_ = 0;  // row sets of the batch that are counted
   reopening reopening_;
   append_log<arrow_file> log_;
 };

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -64,8 +65,17 @@ auto file_series::create(options of) -> braid::checked<file_series> {
   return made;
 }
 
-/// Chooses an unused name: another process may write to the same folder, or the clock may have gone back.
-auto file_series::open_next(std::string_view last) -> bool {
+auto file_series::open_next(std::string_view last) noexcept -> bool {
+  try {
+    return open_new_name(last);
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return false;
+  }
+}
+
+/// A name that nothing has: another process may write to the same folder, or the clock may have gone back.
+auto file_series::open_new_name(std::string_view last) -> bool {
   constexpr int tries = 1000;
   for (int i = 0; i < tries; ++i) {
     std::string number = std::to_string(++number_);

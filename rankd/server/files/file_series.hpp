@@ -28,10 +28,10 @@ class file_series {
   /// Errors: unwritable_file.
   static auto create(options of) -> braid::checked<file_series>;
 
-  /// Continues with a new file, after writing `last` at the end of the previous one. Returns false if it cannot make a
-  /// file; then the current file stays.
-  [[nodiscard]] auto open_next(std::string_view last = {}) -> bool;
-  /// Closes the file, after writing `last` at its end; removes an empty file. There is no file until `open_next`.
+  /// Goes on with a new file, after `last` at the end of the one before. False where none can be made; then the file
+  /// stays as it is.
+  [[nodiscard]] auto open_next(std::string_view last = {}) noexcept -> bool;
+  /// Lets the file go, after `last` at its end; one without bytes is removed. There is none until `open_next`.
   void close(std::string_view last = {});
 
   /// Returns whether the file still has the name that it was made with.
@@ -50,6 +50,7 @@ class file_series {
 
  private:
   explicit file_series(options of) : of_(std::move(of)) {}
+  auto open_new_name(std::string_view last) -> bool;
 
   options of_;
   std::filesystem::path path_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -55,15 +56,25 @@ line_file::~line_file() {
   if (series_) series_->close();
 }
 
-void line_file::add(std::string_view line) {
-  log_.locked([line](batch& waiting, append_counts& counts) {
-    if (waiting.size() + line.size() >= max_waiting) {
-      ++counts.lost;
-      return;
-    }
-    waiting += line;
-    waiting += '\n';
-  });
+void line_file::add(std::string_view line) noexcept {
+  try {
+    log_.locked([line](batch& waiting, append_counts& counts) {
+      if (waiting.size() + line.size() >= max_waiting) {
+        ++counts.lost;
+        return;
+      }
+      const std::size_t whole = waiting.size() + line.size() + 1;
+      if (waiting.capacity() < whole) waiting.reserve(std::max(whole, 2 * waiting.capacity()));
+      waiting += line;
+      waiting += '\n';
+    });
+  } catch (const std::bad_alloc&) {
+    lose();
+  }
+}
+
+void line_file::lose() noexcept {
+  log_.locked([](batch&, append_counts& counts) { ++counts.lost; });
 }
 
 void line_file::reopen(std::chrono::milliseconds retry) {
@@ -79,7 +90,8 @@ auto line_file::next_attempt() const -> std::optional<std::chrono::steady_clock:
 void line_file::write(const batch& lines, append_then then) {
   const auto is_due = [this] { return reopening_.is_pending() && std::chrono::steady_clock::now() >= next_try_; };
   const bool anew = then == append_then::reopen;
-  // Lines that have come since then belong into the new file.
+  settled_ = 0;
+  // Lines that have come since belong into the new file.
   if (!anew && is_due()) open_anew(reopening::attempt::repeated);
   write_lines(lines);
   if (anew) open_anew(reopening::attempt::asked);
@@ -89,7 +101,12 @@ void line_file::write(const batch& lines, append_then then) {
   next_try_ = std::chrono::steady_clock::now() + retry;
 }
 
-/// If a series has no line in its file, the file stays, if it still has its name.
+void line_file::lose(const batch& lines) noexcept {
+  const auto lost = static_cast<std::uint64_t>(std::ranges::count(std::string_view(lines).substr(settled_), '\n'));
+  log_.locked([lost](batch&, append_counts& counts) { counts.lost += lost; });
+}
+
+/// Of a series that has no line in its file, the file stays, if it still has its name.
 void line_file::open_anew(reopening::attempt kind) {
   errno = 0;
   bool is_open = true;
@@ -130,6 +147,7 @@ auto line_file::write_whole(std::string_view lines) -> bool {
     counts.lost += lost;
     counts.written += all - lost;
   });
+  settled_ += lines.size();
   const std::size_t whole = lines.substr(0, taken).rfind('\n') + 1;  // npos + 1 is 0
   return !series_ || series_->keep(whole, taken);
 }

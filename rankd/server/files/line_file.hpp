@@ -38,8 +38,10 @@ class line_file {
   line_file(const line_file&) = delete;
   auto operator=(const line_file&) -> line_file& = delete;
 
-  /// Queues one line, without its line feed. Blocks: never for long.
-  void add(std::string_view line);
+  /// Takes one line, without its line feed. A line that gets no memory is lost. Blocks: never for long.
+  void add(std::string_view line) noexcept;
+  /// Counts a line as lost that could not be made because memory ran out.
+  void lose() noexcept;
 
   /// How long the writer waits before it tries once more to reopen a file.
   static constexpr std::chrono::milliseconds default_retry{1000};
@@ -65,6 +67,7 @@ class line_file {
   line_file(std::filesystem::path path, braid::descriptor file);
   static auto start(std::unique_ptr<line_file> made) -> braid::checked<std::unique_ptr<line_file>>;
   void write(const batch& lines, append_then then);
+  void lose(const batch& lines) noexcept;
   [[nodiscard]] auto next_attempt() const -> std::optional<std::chrono::steady_clock::time_point>;
   void write_lines(std::string_view text);
   [[nodiscard]] auto write_whole(std::string_view lines) -> bool;
@@ -73,7 +76,8 @@ class line_file {
   std::filesystem::path path_;  // empty for standard error, and for a series
   braid::descriptor file_;      // used by the writing thread, as is the series, which replaces it
   std::optional<file_series> series_;
-  std::chrono::steady_clock::time_point next_try_;   // used by the writing thread, while a reopening is pending
+  std::chrono::steady_clock::time_point next_try_;   // of the writing thread, while a reopening is pending
+  std::size_t settled_ = 0;                          // bytes of the batch that are counted; of the writing thread
   std::chrono::milliseconds retry_ = default_retry;  // under the mutex of the log
   reopening reopening_;
   append_log<line_file> log_{*this, {.thread = "lines"}};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -24,16 +25,20 @@ class reopening {
     listener_ = std::move(to);
   }
 
-  /// Called by the writer after each attempt.
-  void note(std::error_code why, attempt kind) {
-    listener report;
-    {
-      const std::scoped_lock lock(mutex_);
-      const bool was_pending = std::exchange(is_pending_, static_cast<bool>(why));
-      if (why) ++failures_;
-      if (why ? kind == attempt::asked || !was_pending : was_pending) report = listener_;
+  /// Called by the writer after each attempt. A report that gets no memory is left out.
+  void note(std::error_code why, attempt kind) noexcept {
+    try {
+      listener report;
+      {
+        const std::scoped_lock lock(mutex_);
+        const bool was_pending = std::exchange(is_pending_, static_cast<bool>(why));
+        if (why) ++failures_;
+        if (why ? kind == attempt::asked || !was_pending : was_pending) report = listener_;
+      }
+      if (report) report(why);
+    } catch (const std::bad_alloc&) {
+      return;  // the metrics have it
     }
-    if (report) report(why);
   }
 
   /// Returns true while lines still go into the previous file.

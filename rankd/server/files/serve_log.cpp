@@ -7,11 +7,27 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <new>
 
 namespace rankd {
 namespace {
 
 constexpr std::array<std::string_view, 5> level_names{"off", "error", "warning", "info", "debug"};
+
+/// Returns the line of an event.
+auto line_of(log_level level, std::string_view event, std::initializer_list<serve_log::field> fields) -> std::string {
+  std::string line = "{";
+  append_json_unless_empty(line, "time", utc_text(std::chrono::system_clock::now()));
+  append_json_unless_empty(line, "level", level_names[static_cast<std::size_t>(level)]);
+  append_json_unless_empty(line, "event", event);
+  for (const serve_log::field& each : fields) {
+    if (const auto* const number = std::get_if<std::int64_t>(&each.value))
+      append_json_member(line, each.name, *number);
+    else
+      append_json_unless_empty(line, each.name, std::get<std::string_view>(each.value));
+  }
+  return line + "}";
+}
 
 }  // namespace
 
@@ -21,19 +37,13 @@ auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>
   return static_cast<log_level>(found - level_names.begin());
 }
 
-void serve_log::note(log_level level, std::string_view event, std::initializer_list<field> fields) const {
+void serve_log::note(log_level level, std::string_view event, std::initializer_list<field> fields) const noexcept {
   if (!is_logged(level)) return;
-  std::string line = "{";
-  append_json_unless_empty(line, "time", utc_text(std::chrono::system_clock::now()));
-  append_json_unless_empty(line, "level", level_names[static_cast<std::size_t>(level)]);
-  append_json_unless_empty(line, "event", event);
-  for (const field& each : fields) {
-    if (const auto* const number = std::get_if<std::int64_t>(&each.value))
-      append_json_member(line, each.name, *number);
-    else
-      append_json_unless_empty(line, each.name, std::get<std::string_view>(each.value));
+  try {
+    into_->add(line_of(level, event, fields));
+  } catch (const std::bad_alloc&) {
+    into_->lose();
   }
-  into_->add(line + "}");
 }
 
 auto utc_text(std::chrono::system_clock::time_point time) -> std::string {

@@ -34,7 +34,8 @@ class serve_log {
   [[nodiscard]] auto is_logged(log_level level) const noexcept -> bool {
     return into_ != nullptr && level != log_level::off && level <= max_level_;
   }
-  void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const;
+  /// A line that gets no memory is lost, and counted.
+  void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const noexcept;
   /// The file that it writes to, or null.
   [[nodiscard]] auto file() const noexcept -> const line_file* { return into_; }
   /// How many lines of its file were lost.

@@ -13,16 +13,16 @@ using kind = exposition::kind;
 
 }  // namespace
 
-void serve_metrics::count_answer(endpoint which, braid::http_status status) {
+void serve_metrics::count_answer(endpoint which, braid::http_status status) noexcept {
   const std::scoped_lock lock(mutex_);
-  ++answers_[{which, static_cast<int>(status)}];
+  ++answers_[static_cast<std::size_t>(which)][status];
 }
 
 void serve_metrics::count_end(endpoint which, braid::http_status status, braid::duration took,
-                              const admission_counts& now, std::size_t unread) {
+                              const admission_counts& now, std::size_t unread) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (status != braid::http_status{}) ++answers_[{which, static_cast<int>(status)}];
-  times_[which].add(took);
+  if (status != braid::http_status{}) ++answers_[static_cast<std::size_t>(which)][status];
+  times_[static_cast<std::size_t>(which)].add(took);
   gate_ = now;
   unread_ = unread;
 }
@@ -87,8 +87,11 @@ void serve_metrics::note_gate(const admission_counts& now, std::size_t unread) {
 
 void serve_metrics::add_to(serve_metrics& sums) const {
   const std::scoped_lock lock(mutex_);
-  for (const auto& [key, count] : answers_) sums.answers_[key] += count;
-  for (const auto& [which, times] : times_) sums.times_[which].add(times);
+  for (std::size_t which = 0; which < endpoints; ++which) {
+    for (std::size_t slot = 0; slot < answer_counts::size(); ++slot)
+      sums.answers_[which].at(slot) += answers_[which].at(slot);
+    sums.times_[which].add(times_[which]);
+  }
   sums.in_batches_ += in_batches_;
   for (const auto& [name, metrics] : plans_) {
     plan_metrics& sum = sums.plans_[name];
@@ -110,15 +113,25 @@ void serve_metrics::add_to(serve_metrics& sums) const {
   sums.unread_ += unread_;
 }
 
+/// Writes only what has been counted.
+void serve_metrics::write_endpoints(exposition& out) const {
+  const auto name = [](std::size_t which) { return name_of(static_cast<endpoint>(which)); };
+  out.family("rankd_http_responses_total", kind::counter, "Answers by endpoint and status.");
+  for (std::size_t which = 0; which < endpoints; ++which)
+    for (std::size_t slot = 0; slot < answer_counts::size(); ++slot)
+      if (const std::uint64_t count = answers_[which].at(slot); count != 0)
+        out.sample({{"endpoint", name(which)}, {"status", std::to_string(answer_counts::status_at(slot))}},
+                   static_cast<double>(count));
+  out.family("rankd_http_request_duration_seconds", kind::histogram, "Time from the head of a request to its answer.");
+  for (std::size_t which = 0; which < endpoints; ++which)
+    if (times_[which].up_to(times_[which].bounds.size()) != 0)
+      write_histogram(out, {{"endpoint", name(which)}}, times_[which]);
+}
+
 void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops) {
   serve_metrics all;
   for (const serve_metrics* each : loops) each->add_to(all);
-
-  out.family("rankd_http_responses_total", kind::counter, "Answers by endpoint and status.");
-  for (const auto& [key, count] : all.answers_)
-    out.sample({{"endpoint", name_of(key.first)}, {"status", std::to_string(key.second)}}, static_cast<double>(count));
-  out.family("rankd_http_request_duration_seconds", kind::histogram, "Time from the head of a request to its answer.");
-  for (const auto& [which, times] : all.times_) write_histogram(out, {{"endpoint", name_of(which)}}, times);
+  all.write_endpoints(out);
 
   out.family("rankd_batch_requests_total", kind::counter, "Requests that came in batches.");
   out.sample({}, static_cast<double>(all.in_batches_));

@@ -27,13 +27,13 @@ namespace rankd {
 /// The counts of one loop. Threads: any. Cost: an uncontended lock for each call.
 class serve_metrics {
  public:
-  /// Counts an answer of any kind.
-  void count_answer(endpoint which, braid::http_status status);
-  /// Counts the end of a request to rank, or of a call with a batch: its status, 0 if it was not answered, its time
-  /// since its head, and the requests at the gate now.
+  /// An answer of any kind.
+  void count_answer(endpoint which, braid::http_status status) noexcept;
+  /// The end of a request to rank, or of a call with a batch: its answer, 0 for none, how long it took from its head
+  /// on, and the requests at the gate now.
   void count_end(endpoint which, braid::http_status status, braid::duration took, const admission_counts& now,
-                 std::size_t unread);
-  /// Counts the requests in one call.
+                 std::size_t unread) noexcept;
+  /// The requests that came by one call.
   void count_batch(std::size_t requests);
   /// Counts the end of a request that reached its plan; `code` is `ok`, or why there are no candidates. Only names of a
   /// server's plans are used, so that there are not too many.
@@ -87,17 +87,37 @@ class serve_metrics {
     std::uint64_t malformed_ids = 0;
     std::uint64_t malformed_values = 0;
   };
-  using answer_key = std::pair<endpoint, int>;
+  /// The answers of one endpoint by status, in fixed memory: a request that gets no memory is counted, too. A status of
+  /// the server's own is at most 31 above its hundred.
+  class answer_counts {
+   public:
+    [[nodiscard]] static constexpr auto size() noexcept -> std::size_t { return 5 * per_hundred; }
+    [[nodiscard]] static auto status_at(std::size_t slot) noexcept -> int {
+      return static_cast<int>((slot / per_hundred + 1) * 100 + slot % per_hundred);
+    }
+    auto operator[](braid::http_status status) noexcept -> std::uint64_t& {
+      const auto number = static_cast<std::size_t>(status);
+      return counts_[(number / 100 - 1) * per_hundred + number % 100];
+    }
+    auto at(std::size_t slot) noexcept -> std::uint64_t& { return counts_[slot]; }
+    [[nodiscard]] auto at(std::size_t slot) const noexcept -> std::uint64_t { return counts_[slot]; }
+
+   private:
+    static constexpr std::size_t per_hundred = 32;
+    std::array<std::uint64_t, 5 * per_hundred> counts_{};
+  };
+  static constexpr std::size_t endpoints = static_cast<std::size_t>(endpoint::other) + 1;
 
   auto count_code(std::string_view plan, std::string_view code) -> plan_metrics&;
   void add_to(serve_metrics& sums) const;
+  void write_endpoints(exposition& out) const;
   static auto made_for(const bound_plan& plan, const plan_nodes_seen* before) -> plan_nodes_seen;
   void add_nodes_to(std::string_view plan, plan_nodes_seen& sums) const;
   void forget_others(std::span<const known_plan> serving);
 
   mutable std::mutex mutex_;
-  std::map<answer_key, std::uint64_t> answers_;
-  std::map<endpoint, time_histogram> times_;
+  std::array<answer_counts, endpoints> answers_{};
+  std::array<time_histogram, endpoints> times_{};
   std::uint64_t in_batches_ = 0;  // requests
   std::map<std::string, plan_metrics, std::less<>> plans_;
   std::map<std::string, plan_nodes_seen, std::less<>> nodes_;         // by plan

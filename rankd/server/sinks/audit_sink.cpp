@@ -14,6 +14,8 @@ class audit_sink final : public request_sink {
     if (is_reported(request)) serving_->audit->add(audit_line(request.record, serving_->redacted));
   }
 
+  void lose(const served_request& /*request*/) noexcept override { serving_->audit->lose(); }
+
  private:
   const serve_context* serving_;
 };

@@ -5,6 +5,8 @@
 #include <rankd/server/sinks/captured_lines.hpp>
 #include <rankd/server/files/line_file.hpp>
 
+#include <new>
+
 namespace rankd::detail {
 namespace {
 
@@ -26,8 +28,19 @@ class capture_sink final : public request_sink {
   void add(const served_request& request, const bound_plan& plan, const ranking& ranked) {
     const line_origin origin{request.record, request.time, plan.name, plan.digest, serving_->redacted};
     for (const captured_rows& each : ranked.captured_by_plan) {
-      if (serving_->captures != nullptr) serving_->captures->add(capture_line(origin, each));
-      if (serving_->arrow_captures != nullptr) serving_->arrow_captures->add(copy_of(origin, each));
+      add(serving_->captures, [&] { serving_->captures->add(capture_line(origin, each)); });
+      add(serving_->arrow_captures, [&] { serving_->arrow_captures->add(copy_of(origin, each)); });
+    }
+  }
+
+  /// Adds rows to a file, if there is one. Those that get no memory are lost, and the next ones may get some.
+  template <typename File, typename Add>
+  static void add(File* to, Add add_rows) {
+    if (to == nullptr) return;
+    try {
+      add_rows();
+    } catch (const std::bad_alloc&) {
+      to->lose();
     }
   }
 

@@ -18,6 +18,8 @@ class exposure_sink final : public request_sink {
         exposure_line({record, request.time, record.plan, record.plan_digest, serving_->redacted}, *request.ranked));
   }
 
+  void lose(const served_request& /*request*/) noexcept override { serving_->exposures->lose(); }
+
  private:
   const serve_context* serving_;
 };

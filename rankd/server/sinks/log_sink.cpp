@@ -37,11 +37,11 @@ class log_sink final : public request_sink {
   void receive(served_request& request) override {
     if (!is_reported(request)) return;
     const request_record& record = request.record;
-    const braid::duration slow = context_->options().trace_slow;
-    if (slow > braid::duration::zero() && record.took >= slow) save_trace(record);
-    note(record);
     if (record.is_shed) ++unreported_refusals_;
     report_refusals(record.begun + record.took);
+    note(record);
+    const braid::duration slow = context_->options().trace_slow;
+    if (slow > braid::duration::zero() && record.took >= slow) save_trace(record);
   }
 
   void stop() override {
@@ -64,8 +64,8 @@ class log_sink final : public request_sink {
               {"code", record.code}});
   }
 
-  /// A full server refuses thousands of requests: a line for each would cost as much as the refusals save.
-  void report_refusals(braid::time_point now) {
+  /// Refusals of a full server come by thousands: a line for each would cost as much as what they save.
+  void report_refusals(braid::time_point now) noexcept {
     if (unreported_refusals_ == 0 || now < next_summary_) return;
     next_summary_ = now + time_between_summaries;
     const auto refused = static_cast<std::int64_t>(std::exchange(unreported_refusals_, std::uint64_t{0}));

@@ -16,11 +16,12 @@ class metrics_sink final : public request_sink {
  public:
   explicit metrics_sink(endpoint_context& context) noexcept : context_(&context) {}
 
+  /// Counts the answer first, which needs no memory. The call counts for all requests of its batch.
   void receive(served_request& request) override {
+    if (request.which)
+      context_->metrics.count_end(*request.which, request.record.status, request.record.took, context_->gate.counts(),
+                                  context_->unread());
     if (request.ranked != nullptr) count_run(request, *request.ranked);
-    if (!request.which) return;  // the call counts for all requests of its batch
-    context_->metrics.count_end(*request.which, request.record.status, request.record.took, context_->gate.counts(),
-                                context_->unread());
   }
 
  private:

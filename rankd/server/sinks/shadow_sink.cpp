@@ -8,6 +8,7 @@
 #include <braid/runtime/runtime.hpp>
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -58,9 +59,13 @@ auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, c
 auto run_shadow(endpoint_context& context, std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served,
                 in_flight_shares::pass place) -> braid::task<void> {
   const in_flight_shares::pass held = std::move(place);
-  co_await compare_with_candidate(*context.shared, *ask, *plan, served);
-  static_cast<void>(
-      braid::post(*context.loop, [gone = std::move(served)] {}));  // a loop that has stopped needs no lock
+  try {
+    co_await compare_with_candidate(*context.shared, *ask, *plan, served);
+    static_cast<void>(
+        braid::post(*context.loop, [gone = std::move(served)] {}));  // a loop that has stopped wants no lock
+  } catch (const std::bad_alloc&) {
+    ask->board->count(shadow_verdict::skipped);
+  }
 }
 
 class shadow_sink final : public request_sink {
@@ -88,9 +93,13 @@ class shadow_sink final : public request_sink {
     if (request.others_wait || shared.stopping.load(braid::relaxed)) return board->count(shadow_verdict::skipped);
     auto place = shared.of_shadows.try_enter(board->plan(), board->max_runs());
     if (!place) return board->count(shadow_verdict::busy);
-    auto run = run_shadow(*context_, std::move(request.shadow), request.plan, *request.ranked, std::move(*place));
-    if (!braid::post(*shared.candidates()->runs_on, std::move(run)))
-      board->count(shadow_verdict::skipped);  // the runtime has ended
+    try {
+      auto run = run_shadow(*context_, std::move(request.shadow), request.plan, *request.ranked, std::move(*place));
+      if (!braid::post(*shared.candidates()->runs_on, std::move(run)))
+        board->count(shadow_verdict::skipped);  // the runtime has ended
+    } catch (const std::bad_alloc&) {
+      board->count(shadow_verdict::skipped);
+    }
   }
 
  private:

@@ -103,6 +103,8 @@ class span_sink final : public request_sink {
     serving_->spans->add(std::move(spans));
   }
 
+  void lose(const served_request& /*request*/) noexcept override { serving_->spans->lose(); }
+
  private:
   const serve_context* serving_;
 };

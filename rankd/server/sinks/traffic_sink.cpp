@@ -86,6 +86,8 @@ class traffic_sink final : public request_sink {
     if (frame_.capacity() > max_kept_frame) frame_ = std::string();
   }
 
+  void lose(const served_request& /*request*/) noexcept override { traffic_->lose(traffic_loss::queue); }
+
  private:
   /// Leaves out what must not be recorded. A request without such values is recorded as it came.
   void redact(recorded_ask& out, const rank_request& asked, const bound_plan& plan) const {

@@ -47,6 +47,15 @@ struct compiler_process::running {
   braid::buffered_reader answers;
 };
 
+/// Ends the process, unless it has answered: it may still be about to, also if there was no memory for the question.
+struct compiler_process::process_end {
+  std::unique_ptr<running>& of;
+  bool is_due = true;
+  ~process_end() {
+    if (is_due) of.reset();
+  }
+};
+
 compiler_process::compiler_process(settings how) : how_(std::move(how)) {}
 
 compiler_process::~compiler_process() {
@@ -126,10 +135,13 @@ auto compiler_process::ask_here(const std::string& question, const std::function
       if (!begun) co_return failed(how_.program, begun.error().message());
       running_ = std::make_unique<running>(std::move(*begun), how_.max_answer);
     }
+    process_end end{running_};
     auto asking = braid::with_timeout(how_.max_wait, running_->ask(question));
     braid::result<std::string> answer = co_await std::move(asking);
-    if (answer && (!fits || fits(*answer))) co_return std::move(*answer);
-    running_.reset();
+    if (answer && (!fits || fits(*answer))) {
+      end.is_due = false;
+      co_return std::move(*answer);
+    }
     if (answer) co_return failed(how_.program, "what it wrote answers another question");
     if (is_new || answer.error() == braid::errc::deadline_exceeded)
       co_return failed(how_.program, answer.error().message());

@@ -52,6 +52,7 @@ class compiler_process {
 
  private:
   struct running;
+  struct process_end;
 
   auto start() -> braid::checked<void>;
   [[nodiscard]] auto is_closed() const -> bool;

@@ -164,8 +164,14 @@ void span_exporter::add(std::vector<otlp_span> of_request) {
     counts_.dropped += of_request.size();
     return;
   }
-  counts_.queued += of_request.size();
+  const std::size_t size = of_request.size();
   waiting_.push_back(std::move(of_request));
+  counts_.queued += size;
+}
+
+void span_exporter::lose() noexcept {
+  const std::scoped_lock lock(mutex_);
+  ++counts_.dropped;
 }
 
 auto span_exporter::counts() const -> span_counts {
@@ -180,17 +186,14 @@ auto span_exporter::is_ending() const -> bool {
 
 /// Returns the oldest spans, in whole requests.
 auto span_exporter::take_batch() -> spans {
-  std::vector<spans> taken;
-  {
-    const std::scoped_lock lock(mutex_);
-    std::size_t size = 0;
-    auto end = waiting_.begin();
-    while (end != waiting_.end() && (size == 0 || size + end->size() <= options_.batch)) size += end++->size();
-    std::move(waiting_.begin(), end, std::back_inserter(taken));
-    waiting_.erase(waiting_.begin(), end);
-  }
+  const std::scoped_lock lock(mutex_);
+  std::size_t size = 0;
+  auto end = waiting_.begin();
+  while (end != waiting_.end() && (size == 0 || size + end->size() <= options_.batch)) size += end++->size();
   spans out;
-  for (spans& each : taken) std::ranges::move(each, std::back_inserter(out));
+  out.reserve(size);  // nothing is taken without memory for all
+  for (spans& each : std::ranges::subrange(waiting_.begin(), end)) std::ranges::move(each, std::back_inserter(out));
+  waiting_.erase(waiting_.begin(), end);
   return out;
 }
 
@@ -210,13 +213,18 @@ auto span_exporter::work() -> braid::task<void> {
                                         .connect_timeout = options_.timeout,
                                         .names = &names});
   for (;;) {
-    const bool is_last = is_ending();  // read before the batch: later spans are not waited for
-    const spans batch = take_batch();
-    if (batch.empty() && is_last) co_return;
-    if (!batch.empty()) {
-      auto delivering = deliver(client, batch);
-      co_await std::move(delivering);
+    const bool is_last = is_ending();  // before the batch: what comes later is not waited for
+    spans batch;
+    try {
+      batch = take_batch();
+      if (!batch.empty()) {
+        auto delivering = deliver(client, batch);
+        co_await std::move(delivering);
+      }
+    } catch (const std::bad_alloc&) {
+      settle(0, batch.size());  // later ones are tried
     }
+    if (batch.empty() && is_last) co_return;
     if (batch.size() < options_.batch / 2 && !is_last) co_await braid::sleep_for(options_.interval);
   }
 }

@@ -42,9 +42,9 @@ struct span_export_options {
 /// The fate of spans. Each span is in one of these numbers.
 struct span_counts {
   std::uint64_t exported = 0;
-  std::uint64_t dropped = 0;  ///< because the queue was full
-  std::uint64_t failed = 0;   ///< the collector did not accept them
-  std::uint64_t queued = 0;   ///< waiting or being sent
+  std::uint64_t dropped = 0;  ///< because the queue was full, or they got no memory
+  std::uint64_t failed = 0;   ///< the collector did not take them
+  std::uint64_t queued = 0;   ///< or being sent
 };
 
 /// Returns the URL to call for the URL in an option. Errors: errc::bad_url for an invalid URL.
@@ -67,6 +67,8 @@ class span_exporter {
   [[nodiscard]] auto samples(const braid::trace_context& first) const noexcept -> bool;
   /// Queues the spans of one request, or drops all of them. Blocks: for an uncontended lock.
   void add(std::vector<otlp_span> of_request);
+  /// Counts a span as dropped that could not be made because memory ran out.
+  void lose() noexcept;
 
   [[nodiscard]] auto counts() const -> span_counts;
 

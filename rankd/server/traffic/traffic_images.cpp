@@ -164,8 +164,9 @@ recorded_world::~recorded_world() {
 auto recorded_world::replace_by(const fs::path& file) -> braid::checked<void> {
   auto text = read_text_file(file);
   if (!text) return std::unexpected(std::move(text.error()));
-  const auto document = parse_json(*text, file.string());
+  auto document = parse_json(*text, file.string());
   if (!document) return std::unexpected(document.error());
+  const json_dismantler end(*document);
   const auto name = document->is_object() ? document->find("plan_name") : document->end();
   if (name == document->end() || !name->is_string())
     return refused("missing_field", "has no `plan_name`, so it is not a plan", {}, file);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <new>
 #include <numeric>
 #include <system_error>
 #include <utility>
@@ -87,7 +88,7 @@ auto traffic_writer::number_of(const plan_handle& plan) -> std::uint32_t {
   return number;
 }
 
-void traffic_writer::add(const plan_handle& plan, std::string_view frame) {
+void traffic_writer::add(const plan_handle& plan, std::string_view frame) noexcept {
   log_.locked([&](batch& waiting, traffic_counts& counts) {
     const std::uint64_t number = next_request_++;
     const bool is_large = frame.size() > max_frame;
@@ -96,14 +97,19 @@ void traffic_writer::add(const plan_handle& plan, std::string_view frame) {
       ++counts.lost[static_cast<std::size_t>(is_large ? traffic_loss::write : traffic_loss::queue)];
       return;
     }
-    const std::uint32_t of_plan = number_of(plan);
-    waiting.bytes += frame;
-    number_request(std::span(waiting.bytes).subspan(before), number, of_plan);
-    waiting.items.push_back({plan, of_plan, frame.size()});
+    try {
+      const std::uint32_t of_plan = number_of(plan);
+      waiting.bytes += frame;
+      number_request(std::span(waiting.bytes).subspan(before), number, of_plan);
+      waiting.items.push_back({plan, of_plan, frame.size()});
+    } catch (const std::bad_alloc&) {
+      waiting.bytes.resize(before);
+      ++counts.lost[static_cast<std::size_t>(traffic_loss::queue)];
+    }
   });
 }
 
-void traffic_writer::lose(traffic_loss why) {
+void traffic_writer::lose(traffic_loss why) noexcept {
   log_.locked([&](batch&, traffic_counts& counts) {
     ++next_request_;
     ++counts.lost[static_cast<std::size_t>(why)];
@@ -121,6 +127,7 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
   std::size_t begin = 0;  // of the frames that are ready
   std::size_t end = 0;
   std::vector<std::size_t> sizes;
+  sizes.reserve(taken.items.size());  // what follows does not throw
   const auto flush = [&] {
     const std::size_t written = write_bytes(std::string_view(taken.bytes).substr(begin, end - begin));
     std::size_t whole = 0;
@@ -136,7 +143,7 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
     std::optional<traffic_loss> lost;
     if (const auto known = images_.find(each.number); known == images_.end() || !known->second.is_written) {
       flush();
-      lost = has_plan(each.plan, each.number);
+      lost = plan_loss(each.plan, each.number);
     }
     if (!lost && size_ + (end - begin) + each.size > options_.max_bytes) lost = traffic_loss::limit;
     if (lost) {
@@ -153,7 +160,19 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
   flush();
 }
 
-/// Writes a plan that the file does not have yet. Returns why it cannot, or could not a short time ago.
+/// Nothing of it was written: only the memory before the first frame may be short.
+void traffic_writer::lose(const batch& taken) noexcept { count(0, taken.items.size(), traffic_loss::write); }
+
+/// Returns what `has_plan` does, or that there is no memory for the plan now.
+auto traffic_writer::plan_loss(const plan_handle& plan, std::uint32_t number) noexcept -> std::optional<traffic_loss> {
+  try {
+    return has_plan(plan, number);
+  } catch (...) {
+    return traffic_loss::plan;
+  }
+}
+
+/// Writes a plan that the file does not have yet. Gives why it cannot, or could not a short time ago.
 auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss> {
   const auto [at, is_new] = images_.try_emplace(number);
   image& state = at->second;

@@ -73,10 +73,11 @@ class traffic_writer {
 
   /// Whether the next request is to be recorded: never after a request was too large for the size of the file.
   [[nodiscard]] auto wants_next() noexcept -> bool;
-  /// Queues the frame of a request to that plan, and sets its numbers. Blocks: never for long.
-  void add(const plan_handle& plan, std::string_view frame);
-  /// Counts a request that should be recorded and is in no frame.
-  void lose(traffic_loss why);
+  /// Takes the frame of a request of that plan, and sets its numbers. A frame that gets no memory is lost. Blocks:
+  /// never for long.
+  void add(const plan_handle& plan, std::string_view frame) noexcept;
+  /// A request that was to be recorded and that no frame holds.
+  void lose(traffic_loss why) noexcept;
 
   [[nodiscard]] auto counts() const -> traffic_counts { return log_.counts(); }
 
@@ -113,6 +114,8 @@ class traffic_writer {
   auto start(const recorded_project& project) -> braid::checked<void>;
   auto number_of(const plan_handle& plan) -> std::uint32_t;
   void write(batch& taken, append_then then);
+  void lose(const batch& taken) noexcept;
+  auto plan_loss(const plan_handle& plan, std::uint32_t number) noexcept -> std::optional<traffic_loss>;
   auto has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss>;
   auto write_plan(const plan_handle& plan, std::uint32_t number, image& state) -> std::optional<traffic_loss>;
   auto write_bytes(std::string_view bytes) -> std::size_t;

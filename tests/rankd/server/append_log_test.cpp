@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -24,7 +25,7 @@ const std::thread::id test_thread = std::this_thread::get_id();
 braid::atomic<int> looks{0};
 
 /// Encodes letters, and remembers its batches, each with `!` if it had to reopen after it. After `?` it wants to be
-/// called again.
+/// called again, and `#` it cannot write.
 class letters {
  public:
   struct batch : std::string {
@@ -55,12 +56,16 @@ class letters {
     return out;
   }
   void write(batch& taken, append_then then) {
+    if (taken == "#") throw std::bad_alloc();
     log_.locked([&](batch&, append_counts& counts) {
       seen_.push_back(taken + (then == append_then::reopen ? "!" : ""));
       counts.written += taken.length();
       attempt_.reset();
       if (taken == "?") attempt_ = std::chrono::steady_clock::now();
     });
+  }
+  void lose(const batch& taken) noexcept {
+    log_.locked([&](batch&, append_counts& counts) { counts.lost += taken.length(); });
   }
   [[nodiscard]] auto next_attempt() const -> std::optional<std::chrono::steady_clock::time_point> { return attempt_; }
 
@@ -113,6 +118,16 @@ TEST_CASE("what is too much is lost, and counted by the encoder") {
   to.log().finish();
   CHECK(to.seen() == batches{"abc"});
   CHECK(to.log().counts().lost == 2);
+}
+
+TEST_CASE("what cannot be written is lost, and the thread goes on") {
+  letters to;
+  to.add("#");
+  REQUIRE(eventually([&] { return to.log().counts().lost == 1; }));
+  to.add("a");
+  to.log().finish();
+  CHECK(to.seen() == batches{"a"});
+  CHECK(to.log().counts().lost == 1);
 }
 
 TEST_CASE("a file is reopened after the entries that came before, also at the end") {
