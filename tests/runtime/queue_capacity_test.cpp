@@ -103,6 +103,7 @@ TEST_CASE_FIXTURE(watched, "what workers post, tasks and offloaded functions do 
     held.release();
     offloaded.get();
   }
+  CHECK(where->workers().wait_idle());
   spawn(*where, [&] {
     for (int i = 0; i < 5; ++i) CHECK(post(*where, [&ran] { ++ran; }));
   }).get();
@@ -136,6 +137,7 @@ TEST_CASE("free functions obey the bound of the oldest runtime while it lives, a
       pool others({.workers = 1});
       if (!spawn(others, [] { return post([] {}).has_value(); }).get()) ::_exit(9);  // on its own pool
       held.release();
+      if (!own->workers().wait_idle()) ::_exit(6);  // the functions before this have left the queue
       bool accepted = true;
       spawn(*own, [&] {
         for (int i = 0; i < 5; ++i) accepted = accepted && post([&ran] { ++ran; }).has_value();
