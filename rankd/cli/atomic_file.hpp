@@ -14,7 +14,8 @@ namespace rankd {
 /// The destination of a command's output. A regular file is written as a part file next to it, which gets its name at
 /// the end, so that a failure leaves the earlier contents; a device or a pipe is written directly. A part file is no
 /// more readable than the file that it replaces. While it is open, no other process opens it; the lock ends with the
-/// process, however that ends. Threads: one. Blocks: on the disk.
+/// process, however that ends.
+/// Threads: one. Blocks: on the disk.
 class atomic_file {
  public:
   static constexpr std::string_view default_suffix = ".unfinished";

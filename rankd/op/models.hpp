@@ -75,7 +75,8 @@ class model_folder {
 };
 
 /// Returns the bytes of a model's file, which may be larger than other documents: a model is limited by its nodes and
-/// by its memory. Blocks: on the disk. Errors: those of `read_text_file`.
+/// by its memory.
+/// Blocks: on the disk. Errors: those of `read_text_file`.
 auto read_model_file(const std::filesystem::path& file) -> braid::checked<std::string>;
 
 /// The files of a folder that are models by their names, ascending. Blocks: on the disk.

@@ -35,7 +35,8 @@ inline constexpr std::size_t largest_library = std::size_t{256} << 20U;
 auto load_operators(std::span<const std::filesystem::path> files) -> braid::checked<void>;
 
 /// Reports library_changed for each file that differs from the loaded one, or was not loaded: a process keeps its
-/// operators. Blocks: on the disk.
+/// operators.
+/// Blocks: on the disk.
 auto changed_operators(std::span<const std::filesystem::path> files) -> braid::diagnostics;
 
 /// Adds the operators of a library. A name or a digest that is already known is accepted if nothing about the operator

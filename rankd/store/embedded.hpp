@@ -54,7 +54,8 @@ class embedded_store {
   auto scrub(std::uint64_t max_bytes) -> scrub_step;
 
   /// Returns the damage that `scrub` has found; nothing if it has found no damage. Once there is damage, no more
-  /// snapshots are taken. Threads: any.
+  /// snapshots are taken.
+  /// Threads: any.
   [[nodiscard]] auto damage() const -> std::optional<block_damage>;
 
  private:

@@ -56,7 +56,8 @@ class store {
   virtual auto scrub(std::uint64_t max_bytes) -> scrub_step;
 
   /// Returns the damage that `scrub` has found, as a sentence; empty if there is no damage. A damaged store answers no
-  /// batch. Threads: any.
+  /// batch.
+  /// Threads: any.
   [[nodiscard]] virtual auto damage() const -> std::string;
 };
 

@@ -12,8 +12,8 @@ namespace braid::detail {
 /// Errors: OpenSSL's, also if they do not belong together.
 [[nodiscard]] auto use_identity(SSL_CTX* context, const tls_context::identity& identity) -> result<void>;
 
-/// Trusts every certificate of `pem`, and lists them for clients that are asked for a certificate. Errors: as above,
-/// also if `pem` contains no certificate.
+/// Trusts every certificate of `pem`, and lists them for clients that are asked for a certificate.
+/// Errors: as above, also if `pem` contains no certificate.
 [[nodiscard]] auto trust(SSL_CTX* context, const tls_context::pem& pem) -> result<void>;
 
 }  // namespace braid::detail

@@ -69,7 +69,8 @@ struct ring_file_layout {
 /// The writer's side. Threads: one at a time, except that `commit` and `note_objects` are the writer's.
 class ring_file {
  public:
-  /// Creates the file again. Errors: std::system_error.
+  /// Creates the file again.
+  /// Errors: std::system_error.
   explicit ring_file(std::string path);
   ring_file(const ring_file&) = delete;
   auto operator=(const ring_file&) -> ring_file& = delete;

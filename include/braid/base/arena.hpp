@@ -17,8 +17,8 @@ namespace braid {
 /// A bump allocator: an allocation moves a pointer, nothing is freed before the arena is reset or destroyed, and no
 /// destructor of an object in it is ever called. Also a std::pmr::memory_resource, so that standard containers can live
 /// in it.
-/// Threads: one at a time. Errors: std::bad_alloc. Cost: about 2 ns an allocation; now and then a chunk from operator
-/// new or from its upstream resource.
+/// Threads: one at a time. Errors: std::bad_alloc.
+/// Cost: about 2 ns an allocation; now and then a chunk from operator new or from its upstream resource.
 class BRAID_API arena final : public std::pmr::memory_resource {
  public:
   /// `first_chunk` is the size of the first chunk in bytes; later chunks double up to 1 MiB. Chunks come from

@@ -379,7 +379,8 @@ class [[nodiscard, gnu::warn_unused]] task_info_awaiter {
 }  // namespace detail
 
 /// `co_await this_task()` returns what is known about the calling task, or about the nearest surrounding task that
-/// `spawn` started; null if there is no such task. Threads: any. Blocks: never.
+/// `spawn` started; null if there is no such task.
+/// Threads: any. Blocks: never.
 [[nodiscard]] inline auto this_task() noexcept { return detail::task_info_awaiter(); }
 
 }  // namespace braid

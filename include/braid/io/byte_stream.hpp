@@ -193,8 +193,8 @@ class BRAID_API buffered_reader {
   /// Errors: errc::ended if the stream ends first; errc::too_long if `size` is beyond the limit; the stream's.
   [[nodiscard]] auto read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>>;
 
-  /// Reads once, after the buffered bytes, and returns the number of bytes. 0 means that the stream has ended. Errors:
-  /// errc::full if the buffer is full; the stream's.
+  /// Reads once, after the buffered bytes, and returns the number of bytes. 0 means that the stream has ended.
+  /// Errors: errc::full if the buffer is full; the stream's.
   [[nodiscard]] auto fill() -> task<result<std::size_t>>;
 
   /// Returns the bytes that were read and not yet returned by a call.

@@ -70,8 +70,8 @@ class tls_setup;
 /// context keeps the last session of each host by itself. TLS 1.2 and 1.3; ciphers with forward secrecy only; keys of
 /// fewer than 112 bits of security and SHA-1 are refused; no compression, no renegotiation, no early data. Revocation
 /// of certificates is not looked up.
-/// Threads: any; connections of several loops share one. Lifetime: connections keep it; `handshakes` outlives them all,
-/// and has ended before their loops are destroyed.
+/// Threads: any; connections of several loops share one.
+/// Lifetime: connections keep it; `handshakes` outlives them all, and has ended before their loops are destroyed.
 class BRAID_API tls_context {
  public:
   /// PEM text, or the file that has it; or nothing. Keys that are locked by a password are refused. Threads: as any

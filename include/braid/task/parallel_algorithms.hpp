@@ -124,7 +124,8 @@ auto transform_all(const Stop& stop, const Iterator& first, std::size_t count, c
 }  // namespace detail
 
 /// Writes `fn(proj(element))` of each element to `out`, and returns the end of the output. `out` may be the begin of
-/// the range. Cost: as `parallel_for`.
+/// the range.
+/// Cost: as `parallel_for`.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Fn, typename Proj = std::identity>
 auto parallel_transform(Range&& range, Out out, Fn fn, Proj proj = {}, parallel_options how = {}) -> Out {
   return detail::transform_all(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), out, fn,
@@ -244,8 +245,8 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
 }
 
 /// Copies the elements for which `pred(proj(element))` is true to `out`, in order, and returns their end. `out` is not
-/// in the range. Errors: std::bad_alloc, too. Cost: `pred` is called once for each element, and memory for a bit of
-/// each is needed.
+/// in the range.
+/// Errors: std::bad_alloc, too. Cost: `pred` is called once for each element, and memory for a bit of each is needed.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
 auto parallel_copy_if(Range&& range, Out out, Pred pred, Proj proj = {}, parallel_options how = {}) -> Out {

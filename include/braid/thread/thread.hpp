@@ -174,7 +174,8 @@ concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
 }  // namespace detail
 
 /// All operations on the thread of a std::thread, a std::jthread, a pthread_t, a braid::thread or a thread_info. Owns
-/// nothing. Threads: as that object. Blocks: `join`, until the thread has ended. Errors: as for `thread_info`.
+/// nothing.
+/// Threads: as that object. Blocks: `join`, until the thread has ended. Errors: as for `thread_info`.
 /// Lifetime: a view of a pthread_t or a thread_info keeps a copy, the others need the object.
 template <detail::thread_like T>
 class thread_view : public detail::thread_control<thread_view<T>> {

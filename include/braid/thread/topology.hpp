@@ -22,8 +22,8 @@ enum class topology_source : std::uint8_t {
 };
 
 /// The CPUs that are online. Each of them is in exactly one package, node and core, and in at most one group of each
-/// cache, whatever the system's files say. The lists are ordered by their first CPU, nodes by their id. Threads: a
-/// value.
+/// cache, whatever the system's files say. The lists are ordered by their first CPU, nodes by their id.
+/// Threads: a value.
 struct topology {
   /// The kind of a core compared with the others of its machine.
   enum class core_kind : std::uint8_t { alike, performance, efficiency };
@@ -74,7 +74,8 @@ struct topology {
   /// Lifetime: until the topology changes.
   [[nodiscard]] BRAID_API auto location_of(unsigned cpu) const noexcept -> const location*;
 
-  /// Returns the node with this id, or null if there is no such node. Lifetime: until the topology changes.
+  /// Returns the node with this id, or null if there is no such node.
+  /// Lifetime: until the topology changes.
   [[nodiscard]] BRAID_API auto node_with_id(unsigned id) const noexcept -> const node*;
 
   /// Reads the topology of this machine from the first source that answers: `first`, and after it the others in their
@@ -84,7 +85,8 @@ struct topology {
   BRAID_API static auto read(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
       -> topology;
 
-  /// Returns the version of hwloc that is used, such as `2.9`, or the reason why hwloc is not used. Threads: any.
+  /// Returns the version of hwloc that is used, such as `2.9`, or the reason why hwloc is not used.
+  /// Threads: any.
   /// Blocks: the first call, while it loads hwloc.
   BRAID_API static auto hwloc_state() -> std::string;
 

@@ -17,7 +17,8 @@ struct data_check_options {
 };
 
 /// The columns that the plans of a project read, except columns that the server writes by counters.toml. Invalid plans
-/// are left out. Threads: one. Lifetime: the workspace, and everything that the options name, outlive it.
+/// are left out.
+/// Threads: one. Lifetime: the workspace, and everything that the options name, outlive it.
 class data_check {
  public:
   /// Blocks: on the disk. It reads artifacts, and no models.

@@ -12,7 +12,8 @@
 namespace rankd {
 
 /// `label [#####.....] 50 %`, redrawn at most ten times a second, removed when it is destroyed. Nothing is drawn if
-/// standard error is not a terminal. Threads: one.
+/// standard error is not a terminal.
+/// Threads: one.
 class progress_bar {
  public:
   enum class output : std::uint8_t { automatic, forced };

@@ -35,7 +35,8 @@ class test_runner {
   ~test_runner();
 
   /// Runs one test, and again with an explanation if ids are missing. A request that the plan refuses fails, as it
-  /// would in a server. Blocks: until the answer is there.
+  /// would in a server.
+  /// Blocks: until the answer is there.
   /// Errors: those of load_store and open_store.
   auto run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome>;
 

@@ -12,7 +12,8 @@
 namespace braid::detail {
 
 /// A ring of entries, one for each run of commands that were encoded for one request. An entry stays when its request
-/// leaves, because the replies come nevertheless. Nothing is allocated after the start. Threads: one.
+/// leaves, because the replies come nevertheless. Nothing is allocated after the start.
+/// Threads: one.
 class redis_window {
  public:
   struct entry {

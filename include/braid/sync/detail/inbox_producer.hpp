@@ -77,8 +77,8 @@ class inbox_position {
   std::uint64_t word_ = 0;  // the count, and below it the offset
 };
 
-/// The callables of one producer, in order, as many as memory holds. Threads: the producer; one consumer at a time,
-/// except for `done`, which only the owner calls.
+/// The callables of one producer, in order, as many as memory holds.
+/// Threads: the producer; one consumer at a time, except for `done`, which only the owner calls.
 template <std::size_t SegmentSize>
 class inbox_producer : public inbox_producer_base {
  public:

@@ -35,8 +35,8 @@ class run_queue {
     while (!back_.try_push(element)) spill();
   }
 
-  /// Puts the element into the slot; the earlier one goes to the end of the queue. Cost: two stores if the slot is
-  /// free, an exchange otherwise.
+  /// Puts the element into the slot; the earlier one goes to the end of the queue.
+  /// Cost: two stores if the slot is free, an exchange otherwise.
   void push_next(T& element) noexcept;
 
   /// Returns the oldest element; if there is none, the element in the slot; otherwise null.

@@ -15,7 +15,8 @@ namespace braid::detail {
 extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribute__((tls_model("initial-exec")));
 
 /// Counts a post. Returns true if its job must be timed, and until a job is. A callable that is posted without a job is
-/// then wrapped in one. Cost: a decrement and a branch.
+/// then wrapped in one.
+/// Cost: a decrement and a branch.
 [[nodiscard]] inline auto is_post_timed() noexcept -> bool {
 #if defined(BRAID_NO_TRACE_HOOKS)
   return false;

@@ -45,8 +45,8 @@ class BRAID_API shared_timers : public timer_service {
   auto run_once() noexcept -> std::optional<time_point>;
 
   /// Ends the service. Nothing fires after this; pending timers are dropped, by the caller, and counted. Repeated calls
-  /// find nothing to drop. Blocks: while a timer fires on another thread. Errors: would_deadlock from a function of a
-  /// timer of these timers.
+  /// find nothing to drop. Blocks: while a timer fires on another thread.
+  /// Errors: would_deadlock from a function of a timer of these timers.
   [[nodiscard]] auto close() noexcept -> result<std::size_t>;
 
   /// For scheduled work.

@@ -14,7 +14,8 @@
 
 namespace braid::detail {
 
-/// Two buckets a decade, from a microsecond to a second; one up to ten seconds; one for longer times. Threads: any.
+/// Two buckets a decade, from a microsecond to a second; one up to ten seconds; one for longer times.
+/// Threads: any.
 /// Blocks: never.
 class BRAID_API time_histogram {
  public:
