@@ -548,7 +548,8 @@ TEST_CASE("two readers at once, a stream that goes while it is read, and a read 
     here.io().spawn(reader(one));
     one.close();
   });
-  ends_with("a read needs room for at least one byte", [](test_loop&, stream_socket& one) { static_cast<void>(one.read_some({})); });
+  ends_with("a read needs room for at least one byte",
+            [](test_loop&, stream_socket& one) { static_cast<void>(one.read_some({})); });
 }
 
 TEST_CASE("a read, and a write, are given a timeout as they are, and give the result that they would give") {
