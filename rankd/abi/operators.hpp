@@ -67,7 +67,7 @@ class binding {
   binding(const rankd_binding& from, const rankd_operator& of) noexcept : from_(&from), of_(&of) {}
 
   [[nodiscard]] auto given(std::string_view name) const -> bool { return value(name).given != 0; }
-  /// Whether each request gives the value: then it is known in `run` only, by `rows::value`.
+  /// True if each request sets the value. It is then known only in `run`, from `rows::value`.
   [[nodiscard]] auto per_request(std::string_view name) const -> bool { return value(name).per_request != 0; }
 
   [[nodiscard]] auto integer(std::string_view name, std::int64_t otherwise = 0) const -> std::int64_t {

@@ -33,7 +33,8 @@ auto file_at(const fs::path& place) -> std::optional<status> {
   return found;
 }
 
-/// Returns the mode of the replaced file; but its owner may always write the part, or no process could continue it.
+/// Returns the mode of the file that is replaced, and adds read and write permission for the owner. Without these, no
+/// process could continue the part.
 auto mode_until_complete(const status& replaced) -> ::mode_t {
   return (replaced.st_mode & permissions) | S_IRUSR | S_IWUSR;
 }

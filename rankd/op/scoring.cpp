@@ -215,7 +215,7 @@ auto score(const Model& what, const scoring& all, braid::arena& memory, const de
   return !stopped.load(braid::relaxed);
 }
 
-/// The sums of an output by position as a column by row.
+/// Converts the sums of one output, indexed by position, to a column indexed by row.
 auto by_row(const scoring& all, std::span<double> sums, braid::arena& memory) -> model_sums {
   const std::size_t size = all.rows.table().size();
   if (all.rows.is_prefix() && all.rows.size() == size)

@@ -24,7 +24,7 @@ struct special_number {
   double value;
 };
 
-/// A JSON text whose special numbers are zeros of the same length, so that places in it stay what they are.
+/// A JSON text in which zeros of the same length replace each special number, so that offsets do not change.
 struct plain_json {
   std::string text;
   std::vector<special_number> specials;

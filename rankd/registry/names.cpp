@@ -1,4 +1,4 @@
-// rankd/registry/names.cpp: the patterns of names, written out.
+// rankd/registry/names.cpp: checks names against their patterns, without regular expressions.
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>

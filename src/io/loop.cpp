@@ -206,7 +206,7 @@ void loop::time_next_iteration() noexcept {
   backend_->answered_ = {};
 }
 
-/// One has just ended, but for the question to the system, which may block.
+/// An iteration has just ended, except for its system call for events, which may block.
 void loop::time_iteration(time_point start) noexcept {
   if (until_timed_ == 1) return time_next_iteration();
   until_timed_ = iterations_per_timed;

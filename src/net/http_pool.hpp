@@ -131,8 +131,7 @@ class http_lease {
 
   /// Sends the call and receives the head of its answer. A long call is sent while the answer is received, because a
   /// server may refuse before it has everything, or send while it receives.
-  /// Errors: those of receiving; if receiving fails because sending failed, those of sending; those of the call's own
-  /// pieces.
+  /// Errors: those of receiving, or of sending if that is why receiving failed; and those of the source of the body.
   auto converse(std::string_view head_and_body, const http_client::call& call) -> task<result<void>>;
   auto read_some() -> task<result<std::string_view>>;
 

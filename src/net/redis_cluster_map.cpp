@@ -43,7 +43,7 @@ auto error_in(const resp_value& answer) noexcept -> redis_errc {
   return is_empty ? redis_errc::cluster_down : redis_errc::unexpected_reply;
 }
 
-/// The address in the metadata of a node in CLUSTER SLOTS: an array of names and values, with RESP3 a map.
+/// Returns the address in a node's metadata from CLUSTER SLOTS, which is an array of names and values, or a RESP3 map.
 auto ip_in(std::span<const resp_value> node) -> std::string_view {
   if (node.size() < 4 || !node[3].has_items()) return {};
   const std::span<const resp_value> metadata = node[3].items();

@@ -462,7 +462,7 @@ void redis_shared_connection::look_for_silence() noexcept {
   lose(std::make_error_code(std::errc::timed_out));
 }
 
-/// A waiter has left. Not at once, as in `look_for_silence`.
+/// Called when a waiter has left. The connection is not closed at once, for the same reason as in `look_for_silence`.
 void redis_shared_connection::look_sooner_for_silence() noexcept {
   if (state_ != state::ready || window_.empty() || window_.front().who != nullptr) return;
   if (doubted_ == last_heard_) return;  // the second look is near

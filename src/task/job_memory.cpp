@@ -101,8 +101,8 @@ class central_list {
   std::size_t chains_ = 0;
 };
 
-/// Never destroyed, because threads may end, and free, after the static objects of the process. Not from operator new,
-/// because the first call here may be one that frees.
+/// This object is never destroyed, because threads may end and free memory after static objects are destroyed. It is
+/// not allocated by operator new, because the first call here may be a deallocation.
 union without_destructor {
   constexpr without_destructor() noexcept : all() {}
   ~without_destructor() {}

@@ -14,9 +14,9 @@ void slab_watch::has_stolen(time_point begin) noexcept {
   way_ = stole_ - begin;
 }
 
-/// Returns whether it may take jobs again. If running the last ones took less time than fetching them, their first
-/// owner would have been done with them sooner. That may last: each pause is longer than the one before, until a try
-/// pays.
+/// Returns whether this worker may take jobs again. If the last jobs took less time to run than to fetch, their first
+/// owner would have finished them sooner. This may persist, so each pause is longer than the one before, until an
+/// attempt pays.
 auto slab_watch::pays(time_point now) noexcept -> bool {
   if (stole_ != time_point()) {
     const bool paid = now - stole_ > 2 * way_;

@@ -34,7 +34,7 @@ auto is_before(std::uint64_t ticks, std::uint64_t other) noexcept -> bool {
   return static_cast<std::int64_t>((other - ticks) << 8U) > 0;
 }
 
-/// A file that is complete under its name, or not there.
+/// A file that gets its name only when it is complete.
 class file_in_progress {
  public:
   explicit file_in_progress(std::string path)

@@ -1,4 +1,5 @@
-// braid/coro/scope.hpp: tasks that belong together: their end, stop and deadline; facts of the running task.
+// braid/coro/scope.hpp: scopes of tasks: waiting for their end, stopping them, deadlines; queries about the running
+// task.
 #pragma once
 
 #include <braid/base/clock.hpp>

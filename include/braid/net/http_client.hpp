@@ -104,7 +104,7 @@ class BRAID_API http_client {
     std::string body;
     std::string url;  ///< the last one, after redirects
 
-    /// The first field of that name; names are the same in any case.
+    /// Returns the first field with that name. Upper and lower case are the same in names.
     [[nodiscard]] BRAID_API auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
   };
 

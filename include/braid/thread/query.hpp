@@ -101,7 +101,7 @@ class queryable {
   [[nodiscard]] auto find_by(detail::wanted<Member> value) const {
     return find_if(detail::equals<Member>(std::move(value)));
   }
-  /// Returns whether the field of any value equals this.
+  /// Returns whether at least one value has a field equal to `value`.
   template <auto Member>
   [[nodiscard]] auto contains(detail::wanted<Member> value) const -> bool {
     return any(detail::equals<Member>(std::move(value)));
@@ -181,7 +181,7 @@ struct result_with<result<T>> {
 template <typename T>
 using as_result = typename result_with<T>::type;
 
-/// `change` of the value, or of what it is controlled by.
+/// Calls `change` with the value, or with the object that controls it.
 template <typename T, typename Fn, typename... Args>
 auto change_one(const T& value, const Fn& change, const Args&... args) {
   if constexpr (std::invocable<const Fn&, const T&, const Args&...>) {

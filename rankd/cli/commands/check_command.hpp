@@ -1,4 +1,5 @@
-// rankd/cli/commands/check_command.hpp: rankd check: the rules of the engine for compilers and editors.
+// rankd/cli/commands/check_command.hpp: rankd check: checks plans by the rules of the engine, for compilers and
+// editors.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>

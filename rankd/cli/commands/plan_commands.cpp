@@ -108,7 +108,7 @@ auto plans_table(const std::vector<bound_plan>& plans) -> std::string {
   return table.to_text();
 }
 
-/// Whether every node has it, whatever its other params are.
+/// Returns whether every node has this param, regardless of its other params.
 auto is_always_there(const param_shape& param) -> bool {
   return param.need == presence::required && param.when.param.empty();
 }

@@ -86,7 +86,7 @@ auto for_people(const traffic_findings& of, bool is_live) -> std::string {
   return out;
 }
 
-/// Prints to standard error, since the records before are valid all the same.
+/// Reports a damaged end on standard error; the comparison of the requests before it is valid.
 void note_end(const read_record& of) {
   if (of.end == traffic_reader::end::whole) return;
   std::fprintf(stderr, "rankd: %s: %s after byte %llu; the requests before that were compared\n",

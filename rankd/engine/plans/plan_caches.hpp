@@ -38,9 +38,9 @@ struct plan_caches {
   auto operator=(const plan_caches&) -> plan_caches& = delete;
 };
 
-/// Reports what prevents nodes from having a cache. Requires a plan whose nodes were bound without diagnostic.
-/// Errors: too_many_caches; uncacheable if the part of a node reads what no key contains (candidates, cursors, the time
-/// of the request), or has a fallback or another cache.
+/// Reports why nodes cannot have a cache. Requires a plan whose nodes were bound without diagnostics.
+/// Errors: too_many_caches; uncacheable if the cached part of the plan reads input that is not in the key (candidates,
+/// cursors, the time of the request), or contains a fallback or another cache.
 [[nodiscard]] auto check_caches(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
 /// Returns null if no node has a cache. Requires a plan that `check_caches` reports nothing about; `identity` is that
