@@ -55,7 +55,8 @@ auto verdict_on(std::string_view name, std::string_view value) -> std::string {
   if (name == "BRAID_TRACE") return verdict_on_trace(value);
   if (name == "BRAID_DUMP") return value == "quit" ? "valid" : "ignored: it is not quit";
   if (name == "BRAID_TOP") return value == "1" ? "valid" : "ignored: it is not 1";
-  if (name == "BRAID_STALL") return detail::parse_stall_limit(value) ? "valid" : "ignored: no time such as 500ms or 2s";
+  if (name == "BRAID_STALL")
+    return detail::parse_stall_limit(value) ? "valid" : "ignored: not a duration such as 500ms or 2s";
   return "not a variable of the library";
 }
 

@@ -102,12 +102,12 @@ class binding {
 
   [[nodiscard]] auto read(std::string_view name) const -> read_column {
     const rankd_value& found = value(name, RANKD_OPTION_READ_KEY);
-    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not given; ask `given` before");
+    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not given; call `given` first");
     return {found.first_column};
   }
   [[nodiscard]] auto written(std::string_view name) const -> written_column {
     const rankd_value& found = value(name, RANKD_OPTION_WRITE_KEY);
-    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not given; ask `given` before");
+    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not given; call `given` first");
     return {found.first_column};
   }
   [[nodiscard]] auto all_read(std::string_view name) const -> std::vector<read_column> {

@@ -299,7 +299,9 @@ void add_eval(CLI::App& app, action& chosen) {
   command->add_option("--diversity", options->diversity, "Key whose values should differ among the first candidates")
       ->check(check_not_empty)
       ->type_name("KEY");
-  command->add_option("--resamples", options->bootstrap.resamples, "Resamples of the requests for each interval")
+  command
+      ->add_option("--resamples", options->bootstrap.resamples,
+                   "How often requests are resampled for each confidence interval")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   command

@@ -156,7 +156,7 @@ auto misread(reading wanted, std::string pointer) -> braid::diagnostic {
     return {.code = "wants_vector",
             .pointer = std::move(pointer),
             .message = "expected a key of type vector",
-            .hint = "vectors are keys of type vector, as keys.toml declares them",
+            .hint = "a vector must be a key that keys.toml declares with type vector",
             .node = {},
             .source = {}};
   const bool number = wanted == reading::number;

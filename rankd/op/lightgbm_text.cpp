@@ -225,7 +225,7 @@ auto read_sets(const section_reader& in) -> category_sets {
   for (std::size_t at = 0; at < out.bounds.size(); ++at)
     if (at == 0 ? out.bounds[at] != 0 : out.bounds[at] < out.bounds[at - 1])
       in.with.report("out_of_range", braid::json_pointer(in.place("cat_boundaries"), at),
-                     "the boundaries begin with 0 and do not go down");
+                     "the boundaries must begin with 0 and must not decrease");
   if (!in.with.problems.empty()) return out;
   out.words = in.list<std::uint32_t>("cat_threshold", static_cast<std::size_t>(out.bounds.back()));
   return out;

@@ -196,7 +196,7 @@ auto load(table& all, const fs::path& file) -> braid::checked<void> {
   const fs::path place = canonical_path(file);
   if (const auto known = all.files.find(place); known != all.files.end()) {
     if (known->second->sha256 == now->sha256) return {};
-    return changed(file, "the library is not what this process has loaded");
+    return changed(file, "the library differs from the one that this process has loaded");
   }
   // The same bytes elsewhere, as in a copy of a project, offer the same.
   const auto same = std::ranges::find(all.libraries, now->sha256, &operator_digest::sha256);
@@ -244,7 +244,7 @@ auto changed_operators(std::span<const fs::path> files) -> braid::diagnostics {
     if (known == all.files.end())
       problems.append(changed(file, "the library was not there when this process started").error());
     else if (known->second->sha256 != now->sha256)
-      problems.append(changed(file, "the library is not what this process has loaded").error());
+      problems.append(changed(file, "the library differs from the one that this process has loaded").error());
   }
   return problems;
 }

@@ -77,7 +77,7 @@ class shape_reader {
     if (!std::isfinite(offered_->row_cost_ns) || offered_->row_cost_ns < 0)
       report("its cost of a row must be a number from 0 on");
     if (!std::isfinite(offered_->run_cost_ns) || offered_->run_cost_ns < 0)
-      report("its cost of a run must be a number from 0 on");
+      report("its cost per run must be a number of at least 0");
     read_options();
     check_inputs();
     if (!problems_.empty()) return std::move(problems_);

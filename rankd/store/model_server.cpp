@@ -181,7 +181,7 @@ auto model_server::keep_client(model_server& owner, braid::loop& on) -> braid::t
 auto model_server::client_of(braid::home& where) -> std::shared_ptr<client> {
   if (auto known = clients_.find(where)) return known;
   auto* const on = dynamic_cast<braid::loop*>(&where);
-  BRAID_EXPECTS(on != nullptr, "a server of models is asked by tasks of an event loop");
+  BRAID_EXPECTS(on != nullptr, "a server of models may only be called by tasks of an event loop");
   on->spawn(keep_client(*this, *on));
   return clients_.find(where);
 }

@@ -198,7 +198,7 @@ void record_parser::machine::check_pairing(const members& found) {
     report("ambiguous_record", "",
            "a line is a " + std::string(line_kinds[kinds[0]].head) + " or a " + std::string(line_kinds[kinds[1]].head) +
                ", not both",
-           "write two lines with two keys");
+           "write two lines, each with its own key");
     return;
   }
   if (kinds.empty()) {

@@ -126,7 +126,8 @@ auto stall_limit_of_environment() -> std::optional<duration> {
   const char* const asked = ::secure_getenv("BRAID_STALL");
   if (asked == nullptr) return std::nullopt;
   const auto limit = parse_stall_limit(asked);
-  if (!limit) std::fprintf(stderr, "braid: BRAID_STALL is ignored: \"%s\" is no time such as 500ms or 2s\n", asked);
+  if (!limit)
+    std::fprintf(stderr, "braid: BRAID_STALL is ignored: \"%s\" is not a duration such as 500ms or 2s\n", asked);
   return limit;
 }
 

@@ -98,10 +98,10 @@ auto left_rings::read(const std::string& path) -> std::expected<left_rings, std:
   void* const place =
       is_file && size >= ring_file_layout::head ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
   ::close(file);
-  if (place == MAP_FAILED) return std::unexpected(path + " is no file of rings: it is too short");
+  if (place == MAP_FAILED) return std::unexpected(path + " is not a ring file: it is too short");
   left_rings made(std::make_unique<const image>(place, size));
   const ring_file_head& head = made.image_->head();
-  if (head.magic != ring_file_head::its_magic) return std::unexpected(path + " is no file of rings");
+  if (head.magic != ring_file_head::its_magic) return std::unexpected(path + " is not a ring file");
   if (head.version != ring_file_head::its_version || head.ring_bytes != sizeof(thread_ring))
     return std::unexpected(path + " is of another version of braid: its own braid-doctor can read it");
   if (!line_of(head)) return std::unexpected(path + " is damaged: its clock has no speed that can be");

@@ -94,7 +94,8 @@ auto parse_trace_settings(std::string_view text) -> outcome {
   while (found && !text.empty()) found = with_option(std::move(*found), take(text, ','));
   if (!found) return found;
   if (found->at_signal && found->last_ns == 0)
-    return std::unexpected(std::string("on=signal is for last=8s: a whole trace is written all the time"));
+    return std::unexpected(
+        std::string("on=signal needs last=8s or the like: without it the whole trace is written all the time"));
   if (found->recovers && found->last_ns != 0)
     return std::unexpected(std::string("recover is for a whole trace: last=8s keeps what it has in memory"));
   if (found->max_bytes == 0) found->max_bytes = found->last_ns != 0 ? memory : usual;

@@ -132,7 +132,7 @@ TEST_CASE("each variable of the library is known, and what is wrong with it is s
   for (const std::string& line : {std::string("  BRAID_DUMP   \"quit\" "), std::string("  BRAID_STALL  \"soon\" "),
                                   "  BRAID_TRACE  \"" + file + ",last=1s\"  valid\n"})
     CHECK_MESSAGE(told.find(line) != std::string::npos, told);
-  CHECK(told.find("ignored: no time such as 500ms or 2s\n") != std::string::npos);
+  CHECK(told.find("ignored: not a duration such as 500ms or 2s\n") != std::string::npos);
   CHECK(told.find("not a variable of the library") == std::string::npos);
 }
 

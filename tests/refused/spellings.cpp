@@ -16,7 +16,7 @@ auto named() -> task<void> {
 // says: co_await std::move(future)
 auto future_by_name(future<int> ahead) -> task<void> { co_await ahead; }
 
-// says: keep that, and co_await it by its name
+// says: store the future in a variable
 auto shared_at_once(future<int> ahead) -> task<void> { co_await std::move(ahead).share(); }
 
 // says: co_await std::move(future)

@@ -97,5 +97,5 @@ TEST_CASE("BRAID_STALL reports a worker of a pool that belongs to no runtime") {
 
 TEST_CASE("a value of BRAID_STALL that is no time is named where there are only pools, too") {
   const auto end = end_with("BRAID_STALL", "soon", [] { const pool workers({.workers = 1}); });
-  CHECK(has(end.errors, "braid: BRAID_STALL is ignored: \"soon\" is no time such as 500ms or 2s"));
+  CHECK(has(end.errors, "braid: BRAID_STALL is ignored: \"soon\" is not a duration such as 500ms or 2s"));
 }

@@ -327,7 +327,7 @@ class Traced(unittest.TestCase):
                 (self.file, ",mb=x", "mb=x is no number of megabytes from 1 to 1000000"),
                 (self.file, ",what=all", "what=all is none of jobs, tasks, io and nodes"),
                 (self.file, ",last=1s,recover", "recover is for a whole trace: last=8s keeps what it has in memory"),
-                (self.file, ",on=signal", "on=signal is for last=8s: a whole trace is written all the time"),
+                (self.file, ",on=signal", "on=signal needs last=8s or the like: without it the whole trace is written all the time"),
                 (missing, "", f"{missing} cannot be written: No such file or directory")):
             ended = self.run_program("spans", options=options, file=file)
             self.assertEqual((ended.returncode, ended.stdout), (0, "done\n"))

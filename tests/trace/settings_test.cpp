@@ -60,7 +60,8 @@ TEST_CASE("what is wrong is named") {
   CHECK(error_of("t,last=8") == "last=8 is no time from 1ms to 600s");
   CHECK(error_of("t,last=601s") == "last=601s is no time from 1ms to 600s");
   CHECK(error_of("t,last=8s,on=stall") == "on=stall is not signal");
-  CHECK(error_of("t,on=signal") == "on=signal is for last=8s: a whole trace is written all the time");
+  CHECK(error_of("t,on=signal") ==
+        "on=signal needs last=8s or the like: without it the whole trace is written all the time");
   CHECK(error_of(",mb=3") == "no file is named");
   CHECK(error_of("t,mb=0") == "mb=0 is no number of megabytes from 1 to 1000000");
   CHECK(error_of("t,mb=1x") == "mb=1x is no number of megabytes from 1 to 1000000");

@@ -151,8 +151,9 @@ template <typename T>
 }
 template <typename T>
 auto operator co_await(shared_future<T>&& /*from*/) {
-  static_assert(sizeof(T*) == 0,
-                "the value lives as long as the shared future: keep that, and co_await it by its name");
+  static_assert(
+      sizeof(T*) == 0,
+      "the value lives only as long as the shared future: store the future in a variable, and co_await that variable");
 }
 
 namespace detail {

@@ -363,8 +363,10 @@ class flow_builder {
   /// Errors: the codes unknown_node, timeout_of_small_node, too_large; the messages name the nodes.
   template <typename T>
   [[nodiscard]] auto build(flow_node<T> result) && -> checked<flow<T(In...)>> {
-    static_assert(!detail::borrows<T>, "what a flow gives outlives its run, and all that it could point to does not");
-    static_assert(std::is_void_v<T> || std::move_constructible<T>, "what a flow gives is moved out of its run");
+    static_assert(!detail::borrows<T>,
+                  "the result of a flow outlives its run, so it must not be a pointer or reference to data of the run");
+    static_assert(std::is_void_v<T> || std::move_constructible<T>,
+                  "the result of a flow is moved out of its run, so it must be movable");
     const detail::flow_source from = detail::flow_access::source_of(result);
     return made<T>(draft_.build(from), from.value);
   }

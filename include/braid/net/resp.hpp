@@ -96,7 +96,7 @@ class resp_value {
     return {items_, size_};
   }
   [[nodiscard]] auto integer() const noexcept -> std::int64_t {
-    BRAID_EXPECTS(type_ == resp_type::integer, "only an integer has its value");
+    BRAID_EXPECTS(type_ == resp_type::integer, "this RESP value is not an integer");
     return integer_;
   }
   [[nodiscard]] auto real() const noexcept -> double {

@@ -335,7 +335,8 @@ void tests_reader::read_expectations(object_reader& from, plan_test& into) {
   const bool fails = std::ranges::any_of(
       into.expected, [](const expectation& each) { return std::holds_alternative<error_expectation>(each.what); });
   if (fails && list->size() > 1)
-    from.report("expect", "bad_value", "a request that fails has no rows, so an error is all that its test expects");
+    from.report("expect", "bad_value",
+                "a test that expects an error cannot expect anything else, because a failed request returns no rows");
 }
 
 auto tests_reader::read_test(const located& from, const std::vector<test_record>& shared) -> plan_test {

@@ -82,7 +82,7 @@ constexpr right rights[] = {
     {access::edit, &token_client::may_edit, "edit_forbidden",
      "only a client whose token has the right `edit` works on sources of plans and changes what serves"},
     {access::see_shadows, &token_client::may_see_shadows, "shadow_forbidden",
-     "only a client whose token has the right `shadow` sees what came of candidates"},
+     "only a client whose token has the right `shadow` can see the results of candidates"},
     {access::see_traffic, &token_client::may_see_shadows, "traffic_forbidden",
      "only a client whose token has the right `shadow` sees recorded traffic"},
 };

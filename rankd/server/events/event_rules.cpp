@@ -74,7 +74,7 @@ class counter_reader {
                    "set the same expiry for both, or leave one out");
     if (of.window_s == 0) return;
     if (of.idle_s != 0)
-      row_->report("window_s", "bad_value", "the hash ends by `idle_s` already", "leave out one of the two");
+      row_->report("window_s", "bad_value", "the hash already expires after `idle_s`", "leave out one of the two");
     else if (of.half_life_s != 0)
       row_->report("window_s", "bad_value", "a window would end what fades by `half_life_s`",
                    "use `idle_s` in its place, some thirty half-lives");

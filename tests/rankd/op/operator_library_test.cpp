@@ -361,7 +361,7 @@ TEST_CASE("a library is refused with all that is wrong with it") {
         "bad_operator: operator `raw::it`: no effect has the number 6\n"
         "bad_operator: operator `raw::it`: it lacks `bind` or `run`\n"
         "bad_operator: operator `raw::it`: its cost of a row must be a number from 0 on\n"
-        "bad_operator: operator `raw::it`: its cost of a run must be a number from 0 on");
+        "bad_operator: operator `raw::it`: its cost per run must be a number of at least 0");
   CHECK(refusal_of([](raw_library& it) { it.one.inputs = 2; }).ends_with("further inputs are options"));
   CHECK(refusal_of([](raw_library& it) { it.one.inputs = 0; }) ==
         "bad_operator: operator `raw::it`: it has no input rows, and only an operator that makes rows may have none");
