@@ -303,7 +303,10 @@ function expectationsOf(list: Record<string, unknown>[]): Expectations {
   const add = (kind: string, fields: Readonly<Record<string, unknown>>): void => {
     const hasError = kind === "error" || list.some((each) => each["kind"] === "error");
     if (hasError && list.length > 0)
-      throw new PlanError("bad_value", "a test that expects an error cannot expect anything else, because a failed request returns no rows");
+      throw new PlanError(
+        "bad_value",
+        "a test that expects an error cannot expect anything else, because a failed request returns no rows",
+      );
     list.push({ kind, ...fields, $span: currentSpan() });
   };
   const ofIds = (kind: string) => (ids: readonly Id[]) => {
