@@ -342,6 +342,7 @@ TEST_CASE("what a job has forked is for others while it waits for what is no job
       return ran;
     });
     CHECK(was_run);
+    CHECK(where.wait_idle());  // the posted job no longer looks at the latch
   });
 }
 
