@@ -41,17 +41,20 @@ void add_node_spans(const served_request& request, std::vector<otlp_span>& out) 
     const node_sample& node = ranked.nodes[at];
     if (!node.queue || !node.run) continue;
     const bool failed = node.state == node_state::failed || node.state == node_state::timed_out;
-    out.push_back(
-        {.context = record.trace->child(),
-         .name = ran.nodes[at].node_id,
-         .what = otlp_span::kind::internal,
-         .begin = base + std::chrono::duration_cast<std::chrono::system_clock::duration>(node.ready + *node.queue),
-         .took = *node.run,
-         .attributes = {{"rankd.op", ran.nodes[at].op_name},
-                        {"rankd.rows", static_cast<std::int64_t>(node.rows_out)},
-                        {"rankd.queue_us",
-                         std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(*node.queue).count()}}},
-         .error = failed ? std::string(to_string(node.state)) : std::string()});
+    otlp_span span{
+        .context = record.trace->child(),
+        .name = ran.nodes[at].node_id,
+        .what = otlp_span::kind::internal,
+        .begin = base + std::chrono::duration_cast<std::chrono::system_clock::duration>(node.ready + *node.queue),
+        .took = *node.run,
+        .error = failed ? std::string(to_string(node.state)) : std::string()};
+    // Not from a list: it would copy the values, and a variant of libstdc++ 12 whose copy throws is not destroyed well.
+    span.attributes.reserve(3);
+    span.attributes.emplace_back("rankd.op", ran.nodes[at].op_name);
+    span.attributes.emplace_back("rankd.rows", static_cast<std::int64_t>(node.rows_out));
+    span.attributes.emplace_back(
+        "rankd.queue_us", std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(*node.queue).count()});
+    out.push_back(std::move(span));
   }
 }
 

@@ -4,6 +4,9 @@
 #include <rankd/registry/json_members.hpp>
 
 #include <array>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include <unistd.h>
 
@@ -36,7 +39,7 @@ void append_attribute(std::string& out, std::string_view key, const otlp_span::v
   out += "}}";
 }
 
-void append_attributes(std::string& out, const std::vector<std::pair<std::string_view, otlp_span::value>>& all) {
+void append_attributes(std::string& out, std::span<const std::pair<std::string_view, otlp_span::value>> all) {
   append_json_name(out, "attributes");
   append_json_list(out, all, [](std::string& to, const auto& each) { append_attribute(to, each.first, each.second); });
 }
@@ -78,10 +81,12 @@ void append_span(std::string& out, const otlp_span& one) {
 
 auto otlp_json(std::span<const otlp_span> spans) -> std::string {
   std::string out = R"({"resourceSpans":[{"resource":{)";
-  append_attributes(out, {{"service.name", "rankd"},
-                          {"service.version", RANKD_VERSION},
-                          {"host.name", host_name()},
-                          {"process.pid", std::int64_t{::getpid()}}});
+  const std::array<std::pair<std::string_view, otlp_span::value>, 4> resource{
+      {{"service.name", "rankd"},
+       {"service.version", RANKD_VERSION},
+       {"host.name", host_name()},
+       {"process.pid", std::int64_t{::getpid()}}}};
+  append_attributes(out, resource);
   out += R"(},"scopeSpans":[{"scope":{"name":"rankd"},"spans":)";
   append_json_list(out, spans, append_span);
   return out += "}]}]}";
