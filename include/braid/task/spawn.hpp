@@ -232,12 +232,14 @@ auto spawn(Where& /*where*/, spawn_options /*how*/, All&&... /*all*/) {
   static_cast<void>(detail::refused_task<All...>());
   return future<void>();
 }
+/// Does not compile: describes the error in the arguments.
 template <detail::work_place Where, typename... All>
   requires(!detail::can_spawn<Where, All...>)
 auto try_spawn(Where& /*where*/, All&&... /*all*/) {
   static_cast<void>(detail::refused_spawn<detail::place_kind_of<Where>, All...>());
   return result<future<void>>();
 }
+/// Does not compile: describes the error in the arguments.
 template <detail::work_place Where, typename... All>
   requires(!detail::can_post<Where, All...>)
 auto post(Where& /*where*/, All&&... /*all*/) {
