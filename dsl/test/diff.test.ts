@@ -19,7 +19,7 @@ function tableProject(): string {
   return folder;
 }
 
-/** What the engine says of two artifacts in which nothing is wrong. */
+/** Compares two artifacts without faults. */
 async function compared(own: Engine, before: string, after: string): Promise<Comparison> {
   const found = await own.diff({ artifact: before }, { artifact: after });
   assert.deepEqual([found.before, found.after], [[], []]);

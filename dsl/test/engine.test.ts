@@ -65,7 +65,7 @@ test("without an engine plans are compiled, one line says that nothing was check
   assert.equal(run(folder, ["check", "plans/a.json"]).status, 3);
   assert.deepEqual([run(folder, ["outdated"]).status, run(folder, ["bindings"]).status], [3, 0]);
 
-  // What only the engine refuses is built; what the compiler refuses is not.
+  // A plan that only the engine would refuse is built; one that the compiler refuses is not.
   writeFiles(folder, { "plans/a.plan.ts": plan("other"), "plans/b.plan.ts": "export default 3;\n" });
   const wrong = run(folder, ["build"]);
   assert.equal(wrong.status, 1);

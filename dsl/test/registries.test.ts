@@ -18,7 +18,7 @@ function registriesWith(files: Readonly<Record<string, string | Buffer>>, enviro
   return folder;
 }
 
-/** What is wrong with a project: "file:line:column: code: sentence; hint", with the pointer. */
+/** Returns the faults of a project: "file:line:column: code: sentence; hint", with the pointer. */
 async function refusedIn(folder: string): Promise<{ line: string; spelled: string }[]> {
   const own = engineFor(folder);
   const problems = await own.open();

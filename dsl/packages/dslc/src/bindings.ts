@@ -89,7 +89,7 @@ function endpoints(declared: Registries): string {
 const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 /** How a param is called in options: a reference is called by what it refers to. */
-export function optionOf(param: OpParam): string {
+function optionOf(param: OpParam): string {
   const refers = param.kind === "expr_id" || param.kind === "pred_id";
   return camel(refers ? param.name.replace(/_id$/, "") : param.name);
 }

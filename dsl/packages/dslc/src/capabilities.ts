@@ -5,14 +5,14 @@ import { isObject, type JsonObject, pointerTo } from "./values.js";
 /** Required by a plan that says which of its nodes come from fragments. */
 export const fragmentCapability = "cap.rfc.0002.fragments.v1";
 /** Required by a plan that binds options to params. */
-export const boundParamsCapability = "cap.rfc.0003.bound_params.v1";
+const boundParamsCapability = "cap.rfc.0003.bound_params.v1";
 /** Required by a plan with fallbacks, of nodes or its own. */
 export const fallbackCapability = "cap.rfc.0004.fallback.v1";
 /** Required by a plan that chooses among nodes, or compares a param with strings. */
-export const branchCapability = "cap.rfc.0005.branch.v1";
+const branchCapability = "cap.rfc.0005.branch.v1";
 
 /** Required by the fields of a node that not every node has. */
-export const fieldCapabilities: Readonly<Record<string, string>> = {
+const fieldCapabilities: Readonly<Record<string, string>> = {
   timeout_ms: "cap.rfc.0007.timeouts.v1",
   retries: "cap.rfc.0008.retries.v1",
   hedge_ms: "cap.rfc.0012.hedge.v1",
@@ -54,7 +54,7 @@ export function furtherOps(tree: unknown, pointer: string, declared: Registries)
   return found;
 }
 
-/** What a node has that not every plan may. */
+/** The parts of a node that need a capability. */
 export function furtherParts(
   { op: name, params, limits, fallback }: BuiltParts,
   pointer: string,

@@ -13,7 +13,7 @@ export interface Problem {
   readonly source: string;
 }
 
-/** What the engine says of an artifact. */
+/** The engine's answer about an artifact. */
 export interface Verdict {
   readonly problems: readonly Problem[];
   /** Empty if there are problems. */

@@ -159,8 +159,8 @@ interface Rules {
   readonly program: string | undefined;
 }
 
-const unchecked =
-  "dslc: nothing was checked, because there is no rankd: install @rankd/engine-linux-x64, or name the program by --engine\n";
+const howToGet = "install @rankd/engine-linux-x64, or name the program by --engine";
+const unchecked = `dslc: nothing was checked, because there is no rankd: ${howToGet}\n`;
 
 /** Reads a project, which the engine checks meanwhile. */
 async function openProject(root: string, engine: Engine | undefined): Promise<Project> {
@@ -205,9 +205,7 @@ async function run(options: Options, project: Project, rules: Rules, to: Output)
     if (options.command === "serve") return await serve(project, compiler, process.stdin, process.stdout);
     if (options.command === "publish") return await publishAll(options, project, compiler, engine, to);
     if (engine === undefined && options.command === "test")
-      throw new ProjectError(
-        "there is no rankd to run tests: install @rankd/engine-linux-x64, or name the program by --engine",
-      );
+      throw new ProjectError(`there is no rankd to run tests: ${howToGet}`);
     if (engine === undefined) to.err(unchecked);
     if (options.command === "outdated") return await outdated(options, project, compiler, engine, to);
     const files = filesOf(options, project);
@@ -341,10 +339,7 @@ function wholeText(compiled: readonly Compiled[]): string {
 }
 
 async function diff(options: Options, compiler: Compiler, engine: Engine | undefined, to: Output): Promise<number> {
-  if (engine === undefined)
-    throw new ProjectError(
-      "there is no rankd to compare plans: install @rankd/engine-linux-x64, or name the program by --engine",
-    );
+  if (engine === undefined) throw new ProjectError(`there is no rankd to compare plans: ${howToGet}`);
   const compiled = await compileAll(options.files, compiler, engine, "any names");
   const sides = compiled.flatMap(({ file, artifact }): Side[] =>
     artifact === undefined ? [] : [file.endsWith(".json") ? { file: resolve(file) } : { artifact }],

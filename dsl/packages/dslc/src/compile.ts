@@ -24,7 +24,7 @@ import { SpanTable } from "./transform.js";
 import { pointerTo } from "./values.js";
 
 /** Written into artifacts; changes when the same plan would produce other bytes. */
-export const builtBy = "dslc 1";
+const builtBy = "dslc 1";
 
 /** What a plan may use while it is built. */
 export const defaultLimits: Limits = { timeMs: 1000, memoryMb: 64 };
@@ -314,7 +314,7 @@ class PlanCompilation {
     return this.sources.map((source) => this.program.emit(source).module);
   }
 
-  /** What becomes of a plan that ran. */
+  /** Checks the result of a plan that ran, and makes its artifact. */
   async finish({ error, built }: Ran): Promise<Compiled> {
     if (error !== undefined) return this.done([this.failed(error)]);
     if (definesFragment(this.file)) return this.finishFragment(readResult<BuiltFragment>(built, "fragment"));
@@ -363,12 +363,7 @@ class PlanCompilation {
     const places = new Map<string, Place>();
     const text = prettyJson(this.artifactOf(built, places));
     const verdict = await this.options.checker?.plan(text, planNameOf(this.shown));
-    const stated = new Map(
-      built.nodes.flatMap(({ $cacheBy: by }, index): [number, readonly string[]][] =>
-        by === undefined ? [] : [[index, by]],
-      ),
-    );
-    const problems = [...(verdict?.problems ?? []), ...cacheProblems(built.nodes, stated, verdict)];
+    const problems = [...(verdict?.problems ?? []), ...cacheProblems(built.nodes, verdict)];
     const made = this.judged({ problems, warnings: verdict?.warnings ?? [] }, places, text);
     return made.artifact === undefined ? made : { ...made, options: () => this.optionsOf(built) };
   }
@@ -497,11 +492,11 @@ class PlanCompilation {
       if (place !== undefined) places.set(pointer, place);
       return place;
     };
-    const noteFallback = (pointer: string, spans: Record<string, number> | undefined): void => {
+    const noteFields = (pointer: string, spans: Record<string, number> | undefined): void => {
       for (const [field, span] of Object.entries(spans ?? {}))
         note(field === "" ? pointer : `${pointer}/${field}`, span);
     };
-    noteFallback("/fallback_plan", built.$fallback);
+    noteFields("/fallback_plan", built.$fallback);
     note("/plan_name", built.$nameSpan);
     note("", built.$nameSpan);
     note("/outputs", built.$outputSpan);
@@ -536,8 +531,8 @@ class PlanCompilation {
       const place = note(pointer, node.$span);
       for (const [field, span] of Object.entries(node.$fields))
         note(field === "$as" ? `${pointer}/node_id` : `${pointer}/params/${field}`, span);
-      noteFallback(`${pointer}/fallback`, node.$fallback);
-      noteFallback(pointer, node.$limits);
+      noteFields(`${pointer}/fallback`, node.$fallback);
+      noteFields(pointer, node.$limits);
       return {
         node_id: node.node_id,
         op: node.op,
@@ -570,17 +565,13 @@ const noProblem: Problem = { code: "", pointer: "", message: "", hint: "", node:
 
 const nodeMessage = ({ node, message }: Problem): string => `node \`${node}\` ${message}`;
 
-/** Where the author says of a cache that its rows depend on something else than the engine finds. */
-function cacheProblems(
-  nodes: readonly BuiltNode[],
-  stated: ReadonlyMap<number, readonly string[]>,
-  verdict: Verdict | undefined,
-): Problem[] {
+/** Reports each cache whose `by` differs from what the engine says its rows depend on. */
+function cacheProblems(nodes: readonly BuiltNode[], verdict: Verdict | undefined): Problem[] {
   const named = (all: readonly string[]): string => (all.length === 0 ? "nothing" : all.join(", "));
-  return [...stated].flatMap(([index, by]) => {
-    const node = nodes[index]!.node_id;
+  return nodes.flatMap(({ node_id: node, $cacheBy: by }, index) => {
     const key = verdict?.caches[node];
-    if (key === undefined || (by.length === key.length && key.every((each) => by.includes(each)))) return [];
+    if (by === undefined || key === undefined) return [];
+    if (by.length === key.length && key.every((each) => by.includes(each))) return [];
     return [
       {
         ...noProblem,

@@ -13,19 +13,19 @@ import { EngineError } from "./project_error.js";
 const enginePackage = `@rankd/engine-${process.platform}-${process.arch}`;
 /** Longer messages are refused by the engine. */
 const maxMessage = 16 * 1024 * 1024;
-/** Of what the engine writes on standard error, so much is shown. */
+/** The maximum number of characters that a failure shows of the engine's standard error. */
 const maxShown = 1000;
 
 /** An artifact for a comparison: its text, or the file that it is in. */
 export type Side = { readonly artifact: string } | { readonly file: string };
 
-/** What the engine says of two artifacts. */
+/** The engine's answer about two artifacts. */
 export interface Comparison {
   readonly before: readonly Problem[];
   readonly after: readonly Problem[];
-  /** As `rankd diff --json` prints it; absent if an artifact is wrong. */
+  /** The object that `rankd diff --json` prints; absent if an artifact is wrong. */
   readonly comparison?: { readonly equal: boolean };
-  /** As `rankd diff` prints it. */
+  /** The lines that `rankd diff` prints. */
   readonly lines?: string;
 }
 

@@ -16,7 +16,7 @@ const indexName = "index.json";
 /** Whether a file defines a fragment, and not a plan. */
 export const definesFragment = (file: string): boolean => file.endsWith(suffix);
 
-/** What an artifact says of a use. */
+/** A use of a fragment, as an artifact records it. */
 export interface FragmentUse {
   readonly id: string;
   readonly fragment: string;

@@ -110,7 +110,7 @@ export function isLibrary(file: string): boolean {
 
 /** Whether a file is one of TypeScript's declarations of the language. */
 export function isStandard(file: string): boolean {
-  // Asked lazily: in a browser TypeScript learns late where its files are.
+  // Computed late, because in a browser TypeScript does not know the folder of its files at first.
   standardFolder ??= dirname(resolve(ts.getDefaultLibFilePath(compilerOptions)));
   return dirname(resolve(file)) === standardFolder && /[/\\]lib\.[^/\\]*\.ts$/.test(file);
 }

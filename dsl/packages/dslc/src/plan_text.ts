@@ -8,7 +8,7 @@ import { placeOf } from "./transform.js";
  * Levels of the syntax tree, each of which the type checker and the emitter call themselves for. The stack that Node has
  * holds more of them; a text that overflows it all the same is refused, too.
  */
-export const maxTextDepth = 800;
+const maxTextDepth = 800;
 
 /** A file as the program has it. */
 export interface PlanText {

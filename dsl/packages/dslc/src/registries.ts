@@ -20,7 +20,7 @@ export interface Entry {
   readonly doc: string;
   /** Undefined if there is no default. */
   readonly standard: unknown;
-  /** Of a vector; otherwise 0. */
+  /** The length of a vector; 0 for other types. */
   readonly dimensions: number;
 }
 
@@ -38,7 +38,7 @@ export interface OpParam {
   readonly required: boolean;
   readonly min?: number | bigint;
   readonly max?: number | bigint;
-  /** Of a list. */
+  /** Only for lists. */
   readonly min_items?: number | bigint;
   readonly use?: "read" | "write";
   readonly choices?: readonly string[];
@@ -66,7 +66,6 @@ export interface Op {
 /** An op of expressions and predicates: its fields, each with its kind, in order. */
 export interface TreeOp {
   readonly name: string;
-  readonly gives: string;
   readonly fields: readonly (readonly [string, string])[];
   /** The capability that a plan must require to use it; absent if every plan may. */
   readonly capability?: string;

@@ -6,7 +6,7 @@ import type { Problem } from "./checker.js";
 import { type Diagnostic, diagnostic, type Place, startOf, toLine } from "./diagnostic.js";
 import { ProjectError } from "./project_error.js";
 
-/** What is wrong with the files of a project, each with its place. */
+/** The faults of the files of a project, each with its place. */
 export class RegistryError extends ProjectError {
   constructor(readonly diagnostics: readonly Diagnostic[]) {
     super(diagnostics.map((each) => toLine(each)).join("\n"));
@@ -52,7 +52,7 @@ function textOf(file: string): string {
 function placed({ code, message, hint, pointer, source }: Problem, root: string): Diagnostic {
   const file = resolve(source);
   const shown = relative(root, file).split(sep).join("/");
-  // What is not TOML has no pointer: the sentence begins with the place.
+  // A syntax error of TOML has no pointer: its message begins with the place.
   const syntax = /^line (\d+), column (\d+): (.*)$/s.exec(message);
   if (code !== "toml_syntax" || syntax === null)
     return diagnostic(code, message, placeIn(shown, textOf(file), pointer), { hint, pointer });
@@ -60,7 +60,7 @@ function placed({ code, message, hint, pointer, source }: Problem, root: string)
   return diagnostic(code, syntax[3]!, { file: shown, line, column, endLine: line, endColumn: column }, { hint });
 }
 
-/** What the engine says of a project, as an error: with places, unless no file is at fault. */
+/** Makes an error of the engine's diagnostics about a project; it has places, unless no file is at fault. */
 export function projectFault(problems: readonly Problem[], root: string): ProjectError {
   const general = problems.find(({ source }) => source === "");
   if (general !== undefined)

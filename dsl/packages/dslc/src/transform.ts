@@ -7,7 +7,7 @@ import ts from "typescript";
 import { type Diagnostic, diagnostic, type Place } from "./diagnostic.js";
 
 /** The name under which compiled plans find the hooks. */
-export const hooksName = "$rankd";
+const hooksName = "$rankd";
 
 const natural = new Map<ts.SyntaxKind, string>([
   [ts.SyntaxKind.PlusToken, "+"],

@@ -14,7 +14,7 @@ export interface Argument<Value, Need extends "required" | "optional"> {
 /** The arguments of a fragment, by name. */
 export type Arguments = Readonly<Record<string, Argument<unknown, "required" | "optional">>>;
 
-/** What `build` of a fragment gets for each of its arguments. */
+/** The values that `build` of a fragment receives for its arguments. */
 export type ArgumentValues<Args extends Arguments> = {
   readonly [Name in keyof Args]: Args[Name] extends Argument<infer Value, "required" | "optional"> ? Value : never;
 };
@@ -189,7 +189,7 @@ export interface GivenUse {
 
 /** The plan that is built now, to which uses of fragments are added. */
 interface UsingGraph {
-  /** What `build` gets. */
+  /** The context that `build` receives. */
   readonly context: object;
   addUse(fragment: FragmentJson, use: GivenUse, make: () => unknown): unknown;
 }
