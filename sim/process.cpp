@@ -32,7 +32,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int stack_signal = 64;
 constexpr std::chrono::seconds patience(60);  // for the report of a program that is stuck, on a busy machine
 
 auto find_library() -> std::string {

@@ -57,7 +57,6 @@ auto kernel(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e 
 
 // Calls that several functions share.
 auto lock_mutex(pthread_mutex_t* mutex, nanoseconds deadline) -> int;
-auto unlock_mutex(pthread_mutex_t* mutex) -> int;
 auto clock_time(clockid_t clock) -> nanoseconds;
 auto sleep_until(nanoseconds deadline) -> woken;
 auto kernel_mask(int how, const sigset_t* set, sigset_t* old) -> int;

@@ -114,9 +114,9 @@ void answer(int /*signal*/) {
 void answer_or_report(int signal, siginfo_t* info, void* /*context*/) {
   const bool is_asked = info->si_pid != static_cast<pid_t>(kernel(SYS_getpid));
   if (self == nullptr || !is_asked) return answer(signal);
-  report_and_exit(ending::stuck,
-                  "a thread has run for too long without a call that the simulator sees: it spins, or it "
-                  "waits in a call that the simulator does not know");
+  report_and_exit(
+      "a thread has run for too long without a call that the simulator sees: it spins, or it "
+      "waits in a call that the simulator does not know");
 }
 
 void ask_for_stacks() {
@@ -148,20 +148,18 @@ void print_last_switches() {
 
 }  // namespace
 
-void write_report(ending why, const char* sentence) {
+void write_report(const char* sentence) {
   if (page->report_size != 0) return;
   ++self->depth;
-  page->report_size = 0;
   print("%s\n", sentence);
   ask_for_stacks();
   for_each_thread([](const thread& each) { print_thread(each); });
   print_last_switches();
   --self->depth;
-  page->ended.store(why, std::memory_order_release);
 }
 
-void report_and_exit(ending why, const char* sentence) {
-  write_report(why, sentence);
+void report_and_exit(const char* sentence) {
+  write_report(sentence);
   kernel(SYS_exit_group, ended_status);
   __builtin_unreachable();
 }
@@ -170,7 +168,7 @@ void refuse(const char* call_name, const char* reason) {
   std::array<char, 300> sentence{};
   std::snprintf(sentence.data(), sentence.size(),
                 "the program called %s, which a simulation of one process cannot have: %s", call_name, reason);
-  report_and_exit(ending::refused, sentence.data());
+  report_and_exit(sentence.data());
 }
 
 void prepare_reports() {

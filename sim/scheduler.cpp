@@ -105,7 +105,7 @@ void add_record(call kind, std::uint16_t is_wait = 0) {
   page->time = what.time;
   page->switches.store(at + 1, std::memory_order_relaxed);
   if (page->wanted.max_switches != 0 && at >= page->wanted.max_switches)
-    report_and_exit(ending::too_long, "the program still runs after as many switches as --max-switches allows");
+    report_and_exit("the program still runs after as many switches as --max-switches allows");
 }
 
 void end_wait(thread& waiter, woken how) {
@@ -159,7 +159,7 @@ void wait_for_outside() {
     for (nfds_t at = 0; at < each.waits.descriptor_count && count < all.size(); ++at)
       all[count++] = each.waits.descriptors[at];
   });
-  if (!is_any) report_and_exit(ending::deadlock, "deadlock: every thread waits, and nothing can wake one");
+  if (!is_any) report_and_exit("deadlock: every thread waits, and nothing can wake one");
   page->idle.store(1, std::memory_order_relaxed);
   kernel_poll(all.data(), count, second / 100);
   page->idle.store(0, std::memory_order_relaxed);
@@ -188,9 +188,9 @@ void find_event() {
       if (idle_since == 0 || at > idle_at + 4 * live.count) idle_since = real_time();
       idle_at = at;
       if (real_time() - idle_since > outside_limit)
-        report_and_exit(ending::deadlock,
-                        "deadlock: every thread waits, and nothing outside of the program has woken one "
-                        "for 5 s");
+        report_and_exit(
+            "deadlock: every thread waits, and nothing outside of the program has woken one "
+            "for 5 s");
       wait_for_outside();
       check_descriptors();
     }

@@ -140,11 +140,10 @@ void send_to_process(int signal);
 void install_handlers(void (*report)(int, siginfo_t*, void*));
 
 // Reports
-void report_and_exit(ending why, const char* sentence);
-void write_report(ending why, const char* sentence);
+void report_and_exit(const char* sentence);
+void write_report(const char* sentence);
 void refuse(const char* call_name, const char* reason);
 void prepare_reports();
-inline constexpr int stack_signal = 64;
 
 struct live_threads {
   std::array<thread*, max_threads> all;

@@ -47,41 +47,40 @@ enum class call : std::uint16_t {
 };
 
 /// The names of `call`, as reports print them.
-inline constexpr std::array<const char*, static_cast<std::size_t>(call::count)> call_names = {"begin of the thread",
-                                                                                              "end of the thread",
-                                                                                              "pthread_create",
-                                                                                              "join",
-                                                                                              "mutex lock",
-                                                                                              "mutex unlock",
-                                                                                              "condition wait",
-                                                                                              "condition signal",
-                                                                                              "rwlock lock",
-                                                                                              "rwlock unlock",
-                                                                                              "semaphore wait",
-                                                                                              "semaphore post",
-                                                                                              "barrier wait",
-                                                                                              "once",
-                                                                                              "spin lock",
-                                                                                              "futex wait",
-                                                                                              "futex wake",
-                                                                                              "sleep",
-                                                                                              "yield",
-                                                                                              "clock",
-                                                                                              "membarrier",
-                                                                                              "entropy",
-                                                                                              "read",
-                                                                                              "write",
-                                                                                              "connect",
-                                                                                              "accept",
-                                                                                              "poll",
-                                                                                              "close",
-                                                                                              "file lock",
-                                                                                              "signal sent",
-                                                                                              "signal wait",
-                                                                                              "signal mask"};
+inline constexpr std::array call_names = {"begin of the thread",
+                                          "end of the thread",
+                                          "pthread_create",
+                                          "join",
+                                          "mutex lock",
+                                          "mutex unlock",
+                                          "condition wait",
+                                          "condition signal",
+                                          "rwlock lock",
+                                          "rwlock unlock",
+                                          "semaphore wait",
+                                          "semaphore post",
+                                          "barrier wait",
+                                          "once",
+                                          "spin lock",
+                                          "futex wait",
+                                          "futex wake",
+                                          "sleep",
+                                          "yield",
+                                          "clock",
+                                          "membarrier",
+                                          "entropy",
+                                          "read",
+                                          "write",
+                                          "connect",
+                                          "accept",
+                                          "poll",
+                                          "close",
+                                          "file lock",
+                                          "signal sent",
+                                          "signal wait",
+                                          "signal mask"};
 
-inline constexpr std::size_t name_count = call_names.size();
-static_assert(name_count == static_cast<std::size_t>(call::count));
+static_assert(call_names.size() == static_cast<std::size_t>(call::count));
 
 constexpr auto name(call kind) -> const char* { return call_names[static_cast<std::size_t>(kind)]; }
 
@@ -102,9 +101,6 @@ struct settings {
   std::uint64_t records = 0;  ///< the number of records for which the file has memory
 };
 
-/// How a run ended, if the simulator ended it.
-enum class ending : std::uint32_t { by_itself, deadlock, crash, refused, stuck, too_long };
-
 /// One switch: a call at which another thread may have been chosen.
 struct record {
   std::int64_t time = 0;  ///< virtual nanoseconds since the start of the run
@@ -119,7 +115,6 @@ struct record {
 struct shared_page {
   settings wanted;
   std::atomic<std::uint32_t> started = 0;
-  std::atomic<ending> ended = ending::by_itself;
   std::atomic<std::uint64_t> switches = 0;
   std::uint64_t hash = 0;
   std::int64_t time = 0;
@@ -135,6 +130,9 @@ inline constexpr std::size_t records_offset = (sizeof(shared_page) + 4095) / 409
 
 /// The exit status of a process that the simulator ended, and of braid-sim then.
 inline constexpr int ended_status = 70;
+
+/// The signal by which braid-sim asks the library for the stack of a thread.
+inline constexpr int stack_signal = 64;
 
 /// The variable that names the file, as `/proc/PID/fd/FD` with numbers of a fixed width: a longer environment would
 /// move the stack of the program.

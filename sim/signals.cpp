@@ -39,7 +39,7 @@ void set_default(int signal);
 void crash(int signal) {
   std::array<char, 100> sentence{};
   std::snprintf(sentence.data(), sentence.size(), "the program ended by signal %d: %s", signal, ::sigdescr_np(signal));
-  if (self != nullptr) write_report(ending::crash, sentence.data());
+  if (self != nullptr) write_report(sentence.data());
   set_default(signal);
   sigset_t only;
   ::sigemptyset(&only);
