@@ -1,7 +1,7 @@
 // rankd/cli/check_session.cpp: reads messages, and checks and compares the artifacts that they carry.
 #include <rankd/cli/check_session.hpp>
 
-#include <rankd/cli/diff_lines.hpp>
+#include <rankd/cli/output/diff_lines.hpp>
 #include <rankd/cli/plan_tests/plan_tests.hpp>
 #include <rankd/engine/plans/bound_plan.hpp>
 #include <rankd/engine/plan_check.hpp>

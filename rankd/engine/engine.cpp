@@ -13,6 +13,7 @@
 #include <braid/base/config.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/graph/run.hpp>
+#include <braid/base/detail/memory_shortage.hpp>
 #include <braid/task/detail/job_allocator.hpp>
 #include <braid/trace/trace.hpp>
 
@@ -107,7 +108,7 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
   const std::string named = name_of(failed);
   if (failure.why == cause::node_timeout) return error_of_node_time(failed);
   if (const cached_node* taken = state.cached_of(failure.node); taken != nullptr && taken->error) return *taken->error;
-  if (failure.error && detail::is_memory_shortage(failure.error))
+  if (failure.error && braid::detail::is_memory_shortage(failure.error))
     return {"out_of_memory", named + " got no memory", node, {}};
   if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
   const auto& node_error = state.nodes[failure.node].error;

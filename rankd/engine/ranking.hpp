@@ -78,6 +78,12 @@ struct ranking {
   std::shared_ptr<const ranking> failed_after = {};  ///< the failed answer of the substitute, if it failed, too
 };
 
+/// Returns the code of the error, or "ok".
+inline auto answer_code(const ranking& answer) -> std::string { return answer.error ? answer.error->code : "ok"; }
+
+/// Returns the number of candidates, which is 0 after an error.
+inline auto answer_size(const ranking& answer) -> std::size_t { return answer.error ? 0 : answer.rows.size(); }
+
 /// The response of the HTTP interface and the command line, as one line of JSON without a line feed.
 auto to_json(const ranking& answer) -> std::string;
 

@@ -23,4 +23,17 @@ void append_json_unless_empty(std::string& out, std::string_view name, std::stri
   if (!text.empty()) append_json_member(out, name, text);
 }
 
+void append_json_scalar(std::string& out, const scalar& value) {
+  if (const auto* const whole = std::get_if<std::int64_t>(&value))
+    append_json_number(out, *whole);
+  else if (const auto* const number = std::get_if<double>(&value))
+    append_json_number(out, *number);
+  else if (const auto* const text = std::get_if<std::string>(&value))
+    append_json_string(out, *text);
+  else if (const bool* const flag = std::get_if<bool>(&value))
+    out += *flag ? "true" : "false";
+  else
+    out += "null";
+}
+
 }  // namespace rankd

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/registry/json_text.hpp>
+#include <rankd/registry/value.hpp>
 
 #include <cstdint>
 #include <string>
@@ -15,6 +16,9 @@ void append_json_name(std::string& out, std::string_view name);
 /// Appends a member whose value is a string or a number.
 void append_json_member(std::string& out, std::string_view name, std::string_view text);
 void append_json_member(std::string& out, std::string_view name, std::int64_t number);
+
+/// Appends the value of a key or a param.
+void append_json_scalar(std::string& out, const scalar& value);
 
 /// Appends a member whose value is a string, unless the string is empty.
 void append_json_unless_empty(std::string& out, std::string_view name, std::string_view text);

@@ -16,7 +16,7 @@ namespace rankd {
 struct key_batch {
   static constexpr std::size_t max_prefix = 256;
 
-  std::string_view prefix;  ///< at most longest_prefix bytes
+  std::string_view prefix;  ///< at most max_prefix bytes
   std::span<const std::int64_t> ids;
   read_hedge hedge = {};
 };

@@ -3,7 +3,7 @@
 #include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
-#include <rankd/cli/diff_lines.hpp>
+#include <rankd/cli/output/diff_lines.hpp>
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/traffic_diff.hpp>
@@ -20,16 +20,6 @@
 namespace rankd {
 namespace {
 
-auto line_of(const plan_change& change) -> std::string {
-  std::string out(to_string(change.kind));
-  out.resize(9, ' ');
-  if (change.kind == change_kind::renamed) return out + change.was + " → " + change.node;
-  if (!change.node.empty()) out += change.node + ": ";
-  if (change.kind == change_kind::added) return out + change.after.value_or("");
-  if (change.kind == change_kind::removed) return out + change.before.value_or("");
-  return out + change.field + ": " + change.before.value_or("(none)") + " → " + change.after.value_or("(none)");
-}
-
 auto open_side(const workspace& in, const std::string& name_or_file) -> braid::checked<bound_plan> {
   return name_or_file.ends_with(".json") ? in.load_plan_file(name_or_file) : in.load_plan_of(name_or_file);
 }
@@ -40,15 +30,6 @@ auto report_error(const braid::diagnostics& problems, output_form form) -> exit_
 }
 
 }  // namespace
-
-auto diff_lines(const plan_comparison& found) -> std::string {
-  std::string out;
-  for (const plan_change& change : found.changes) out += printable(line_of(change)) + "\n";
-  for (const plan_consequence& each : found.consequences)
-    out += "follows  " +
-           printable(each.what + ": " + joined(each.before, "(none)") + " → " + joined(each.after, "(none)")) + "\n";
-  return out;
-}
 
 auto diff_command(const diff_options& options) -> exit_status {
   const auto in = workspace::open(options.project);

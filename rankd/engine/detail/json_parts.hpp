@@ -1,6 +1,7 @@
 // rankd/engine/detail/json_parts.hpp: pieces of answers as JSON, appended to a text.
 #pragma once
 
+#include <rankd/registry/json_members.hpp>
 #include <rankd/rows/column.hpp>
 
 #include <braid/base/clock.hpp>
@@ -26,14 +27,8 @@ template <typename Items, typename Fn>
 void append_list(std::string& out, std::string_view name, const Items& items, Fn append_item) {
   out += '"';
   out += name;
-  out += "\":[";
-  std::string_view separator;
-  for (const auto& item : items) {
-    out += separator;
-    append_item(out, item);
-    separator = ",";
-  }
-  out += ']';
+  out += "\":";
+  append_json_list(out, items, append_item);
 }
 
 }  // namespace rankd::detail

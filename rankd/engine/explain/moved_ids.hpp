@@ -24,7 +24,7 @@ struct moved_id {
   std::optional<std::size_t> is;   ///< the same in the second answer
   /// the node at which its ways through both plans part, in the second plan if it is there; or empty
   std::string node;
-  std::string why;  ///< one sentence without a full stop; empty before `explain_moves`
+  std::string why;  ///< one sentence without a full stop; empty before `move_explainer::explain`
 };
 
 /// Returns the ids that are in only one of two answers, then those that changed their order: all except a longest

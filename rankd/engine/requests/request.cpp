@@ -29,16 +29,6 @@ constexpr std::int64_t max_deadline_ms = 86'400'000;
 /// A request that contains only wrong names must not cost a diagnostic for each of a million.
 constexpr std::size_t max_diagnostics = 100;
 
-/// Returns one diagnostic, if it is known that there are no others.
-auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
-  return braid::diagnostics({.code = std::move(code),
-                             .pointer = std::move(pointer),
-                             .message = std::move(message),
-                             .hint = {},
-                             .node = {},
-                             .source = "request"});
-}
-
 /// Reads a text that is an id; returns nothing if it is absent or invalid.
 auto read_text_user(object_reader& in, const nlohmann::json& value, diagnostic_list problems) -> std::optional<row_id> {
   auto id = detail::id_from_json(value, value_type::string);
@@ -316,6 +306,15 @@ auto is_plan_name(std::string_view text) -> bool {
 }
 
 }  // namespace
+
+auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+  return braid::diagnostics({.code = std::move(code),
+                             .pointer = std::move(pointer),
+                             .message = std::move(message),
+                             .hint = {},
+                             .node = {},
+                             .source = "request"});
+}
 
 auto parse_request(std::string_view text, const registries& declared, request_origin from)
     -> braid::checked<rank_request> {

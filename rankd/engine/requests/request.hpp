@@ -93,6 +93,9 @@ struct request_origin {
   std::chrono::milliseconds time{0};  ///< since 1970: when it came; 0: now
 };
 
+/// Returns one diagnostic about a request.
+auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics;
+
 /// Parses a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
 /// digits, which may begin with zeros; or, if ids are texts, such a text. The empty plan counts as absent.
 /// `check_needs` checks what its plan needs.

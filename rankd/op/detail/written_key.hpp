@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace rankd::detail {
 
@@ -25,7 +26,9 @@ struct written_key {
         nulls(key.nullable ? null_rule::allowed : null_rule::refused) {}
 };
 
-/// Returns null_value or non_finite_value for the first active row whose value is not allowed for the key.
-auto refused_value(const row_set& rows, const column& values, const written_key& key) -> std::optional<op_error>;
+/// Returns null_value or non_finite_value for the first active row whose value is not allowed for the key. `what` names
+/// the value in the message.
+auto refused_value(const row_set& rows, const column& values, const written_key& key, std::string_view what = "value")
+    -> std::optional<op_error>;
 
 }  // namespace rankd::detail

@@ -30,7 +30,4 @@ void take_asked(request_record& record, const rank_request& asked);
 /// Returns why a client may not name arms of experiments; empty if it may, or does not name any.
 auto check_forced(const request_record& record, const rank_request& asked) -> braid::diagnostics;
 
-/// Returns one diagnostic about a request.
-auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics;
-
 }  // namespace rankd::detail

@@ -16,12 +16,11 @@ namespace {
 using braid::http_status;
 
 auto as_json(const plan_version_info& version) -> std::string {
-  std::string out = "{\"plan\":";
-  append_json_string(out, version.name);
-  out += ",\"version\":" + std::to_string(version.number) + ",\"digest\":";
-  append_json_string(out, version.digest);
-  out += ",\"loaded_at\":";
-  append_json_string(out, utc_text(version.loaded_at));
+  std::string out = "{";
+  append_json_member(out, "plan", version.name);
+  append_json_member(out, "version", static_cast<std::int64_t>(version.number));
+  append_json_member(out, "digest", version.digest);
+  append_json_member(out, "loaded_at", utc_text(version.loaded_at));
   out += version.serves ? ",\"serves\":true" : ",\"serves\":false";
   out += version.pinned ? ",\"pinned\":true" : ",\"pinned\":false";
   return out + ",\"users\":" + std::to_string(version.users) + "}";
@@ -43,13 +42,13 @@ auto as_json(const reload_report& report) -> std::string {
   if (report.shadows_changed) out += ",\"shadows_changed\":true";
   if (!report.until_restart.empty()) append_names(out, "until_restart", report.until_restart);
   if (report.left_out.empty()) return out + "}\n";
-  out += ",\"left_out\":[";
-  for (const left_out_plan& each : report.left_out) {
-    out += out.ends_with('[') ? "{\"plan\":" : ",{\"plan\":";
-    append_json_string(out, each.name);
-    out += ",\"diagnostics\":" + diagnostics_json(each.problems) + "}";
-  }
-  return out + "]}\n";
+  append_json_name(out, "left_out");
+  append_json_list(out, report.left_out, [](std::string& to, const left_out_plan& each) {
+    to += '{';
+    append_json_member(to, "plan", each.name);
+    to += ",\"diagnostics\":" + diagnostics_json(each.problems) + "}";
+  });
+  return out + "}\n";
 }
 
 /// Answers with the version that serves now.

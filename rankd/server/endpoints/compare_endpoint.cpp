@@ -85,7 +85,7 @@ struct compared_side {
     out += ",\"digest\":";
     append_json_string(out, plan->digest);
     out += ",\"code\":";
-    append_json_string(out, answer.error ? answer.error->code : "ok");
+    append_json_string(out, answer_code(answer));
     out += ",\"answer\":";
     append_json(out, answer);
     out += '}';
@@ -299,7 +299,7 @@ auto answer_diff_answers(endpoint_context& context, braid::http_exchange& x) -> 
   const std::string text = co_await braid::offload(context.runtime->blocking(), print);
   call.record.status = http_status::ok;
   call.record.code = "ok";
-  call.record.candidates = before.answer.error ? 0 : before.answer.rows.size();
+  call.record.candidates = answer_size(before.answer);
   x.reply(http_status::ok, json_type, text);
 }
 

@@ -118,14 +118,20 @@ auto status_of_edit(const braid::diagnostics& problems) -> http_status {
   return code == "compiler_failed" ? http_status::bad_gateway : http_status::unprocessable_content;
 }
 
-/// Reads the body. Returns false if that failed, and then the request has been answered.
-auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint which, held_body& body)
-    -> braid::task<bool> {
+/// Reads the body into `body`, and parses it. Returns nothing if that failed, and then the request has been answered.
+auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint which, edit_fields fields, held_body& body)
+    -> braid::task<std::optional<edit>> {
+  const std::string_view id = given_request_id(x.request());
   std::optional<braid::result<void>> read = body.read_now(x);
   if (!read) read = co_await body.read(x);
-  if (*read) co_return true;
-  reply(context, x, which, unread_body(read->error(), context.options().http.limits, given_request_id(x.request())));
-  co_return false;
+  if (!*read) {
+    reply(context, x, which, unread_body(read->error(), context.options().http.limits, id));
+    co_return std::nullopt;
+  }
+  auto parsed = read_edit_text(body.text(), fields);
+  if (parsed) co_return std::move(*parsed);
+  reply(context, x, which, answer_error(http_status::bad_request, parsed.error(), id));
+  co_return std::nullopt;
 }
 
 /// A thread that may block waits for the compiler.
@@ -169,12 +175,9 @@ auto answer_source(endpoint_context& context, braid::http_exchange& x) -> braid:
 auto answer_draft(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::draft;
   held_body body(context);
-  auto reading = read_edit(context, x, which, body);
-  if (!co_await std::move(reading)) co_return;
-  auto what = read_edit_text(body.text(), edit_fields::text_or_artifact);
-  if (!what)
-    co_return reply(context, x, which,
-                    answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  auto reading = read_edit(context, x, which, edit_fields::text_or_artifact, body);
+  auto what = co_await std::move(reading);
+  if (!what) co_return;
   const auto compile = [drafts = context.serving().drafts, name = std::string(x.value("name")), is = std::move(*what)] {
     return is.artifact ? drafts->take(name, *is.artifact) : drafts->compile(name, is.text);
   };
@@ -185,12 +188,9 @@ auto answer_draft(endpoint_context& context, braid::http_exchange& x) -> braid::
 auto answer_completions(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::completions;
   held_body body(context);
-  auto reading = read_edit(context, x, which, body);
-  if (!co_await std::move(reading)) co_return;
-  auto what = read_edit_text(body.text(), edit_fields::text_and_offset);
-  if (!what)
-    co_return reply(context, x, which,
-                    answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  auto reading = read_edit(context, x, which, edit_fields::text_and_offset, body);
+  auto what = co_await std::move(reading);
+  if (!what) co_return;
   const auto find = [drafts = context.serving().drafts, name = std::string(x.value("name")), at = std::move(*what)] {
     return drafts->complete(name, at.text, at.offset);
   };
@@ -201,12 +201,9 @@ auto answer_completions(endpoint_context& context, braid::http_exchange& x) -> b
 auto answer_option(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::option;
   held_body body(context);
-  auto reading = read_edit(context, x, which, body);
-  if (!co_await std::move(reading)) co_return;
-  auto what = read_edit_text(body.text(), edit_fields::option);
-  if (!what)
-    co_return reply(context, x, which,
-                    answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  auto reading = read_edit(context, x, which, edit_fields::option, body);
+  auto what = co_await std::move(reading);
+  if (!what) co_return;
   const auto change = [drafts = context.serving().drafts, name = std::string(x.value("name")),
                        how = std::move(what->option)] { return drafts->change_option(name, how); };
   auto asking = ask_compiler(context, x, which, change);
@@ -246,12 +243,9 @@ auto answer_compiler_script(endpoint_context& context, braid::http_exchange& x) 
 auto answer_save(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::source;
   held_body body(context);
-  auto reading = read_edit(context, x, which, body);
-  if (!co_await std::move(reading)) co_return;
-  auto what = read_edit_text(body.text(), edit_fields::text_and_digest);
-  if (!what)
-    co_return reply(context, x, which,
-                    answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  auto reading = read_edit(context, x, which, edit_fields::text_and_digest, body);
+  auto what = co_await std::move(reading);
+  if (!what) co_return;
   const auto write = [drafts = context.serving().drafts, plans = context.serving().changes,
                       name = std::string(x.value("name")), is = std::move(*what)]() -> braid::checked<std::string> {
     auto saved = drafts->save(name, is.text, is.digest);

@@ -184,13 +184,4 @@ auto check_forced(const request_record& record, const rank_request& asked) -> br
                          "only a client whose token has the right `force` names arms");
 }
 
-auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
-  return braid::diagnostics({.code = std::move(code),
-                             .pointer = std::move(pointer),
-                             .message = std::move(message),
-                             .hint = {},
-                             .node = {},
-                             .source = "request"});
-}
-
 }  // namespace rankd::detail

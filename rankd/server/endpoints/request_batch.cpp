@@ -20,15 +20,6 @@ using texts = std::vector<std::string_view>;
 constexpr std::string_view spaces = " \t\r\n";
 constexpr std::string_view requests_field = "requests";
 
-auto batch_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
-  return braid::diagnostics({.code = std::move(code),
-                             .pointer = std::move(pointer),
-                             .message = std::move(message),
-                             .hint = {},
-                             .node = {},
-                             .source = "request"});
-}
-
 /// Parses a batch, or gives up if the text has another shape.
 class cutter {
  public:
@@ -111,7 +102,7 @@ auto problems_of(std::string_view body) -> braid::diagnostics {
   in.refuse_unknown_fields();
   problems.set_source("request");
   if (problems.empty())
-    return batch_problem("unknown_field", "", "the field `requests` is written with escapes, which a batch has not");
+    return request_problem("unknown_field", "", "the field `requests` is written with escapes, which a batch has not");
   return problems;
 }
 
@@ -121,8 +112,8 @@ auto split_batch(std::string_view body, std::size_t max_requests) -> braid::chec
   cutter cuts(body, max_requests);
   if (auto found = cuts.run()) return std::move(*found);
   if (!cuts.has_too_many()) return std::unexpected(problems_of(body));
-  return std::unexpected(batch_problem("batch_too_large", "/requests",
-                                       "a batch has at most " + std::to_string(max_requests) + " requests"));
+  return std::unexpected(request_problem("batch_too_large", "/requests",
+                                         "a batch has at most " + std::to_string(max_requests) + " requests"));
 }
 
 }  // namespace rankd

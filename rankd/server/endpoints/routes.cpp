@@ -26,7 +26,7 @@ auto may_change_plans(const serve_shared& shared) -> bool {
   return has_versions(shared) && shared.options.clients_change_plans;
 }
 
-constexpr route_limit trace_limit{"/v1/trace", 1};  // a trace is in memory as a whole
+constexpr route_limit trace_limit{name_of(endpoint::trace), 1};  // a trace is in memory as a whole
 constexpr route_limit answers_limit{name_of(endpoint::diff_answers), 4};
 constexpr route_limit traffic_limit{name_of(endpoint::diff_traffic), 1};
 constexpr route_limit compiler_limit{"drafts", 4};  // the compiler answers one question at a time

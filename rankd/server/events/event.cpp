@@ -137,19 +137,6 @@ class event_reader {
   const event_type* type_ = nullptr;
 };
 
-void append_scalar(std::string& out, const scalar& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value))
-    append_json_number(out, *whole);
-  else if (const auto* number = std::get_if<double>(&value))
-    append_json_number(out, *number);
-  else if (const auto* text = std::get_if<std::string>(&value))
-    append_json_string(out, *text);
-  else if (const auto* flag = std::get_if<bool>(&value))
-    out += *flag ? "true" : "false";
-  else
-    out += "null";
-}
-
 /// Doubles beyond the integers of 64 bits are written without an exponent, and are not integers when they are parsed.
 void mend_large_numbers(json& document) {
   const auto fields = document.find("fields");
@@ -172,7 +159,7 @@ auto key_text(const event& what, const std::string& name) -> std::optional<std::
   if (value == nullptr || is_null(*value)) return std::nullopt;
   if (const auto* text = std::get_if<std::string>(value)) return *text;
   std::string out;
-  append_scalar(out, *value);
+  append_json_scalar(out, *value);
   return out;
 }
 
@@ -258,7 +245,7 @@ auto event_line(const event& what, std::chrono::milliseconds received) -> std::s
     out += ",\"fields\":{";
     for (const auto& [name, value] : what.fields) {
       append_json_name(out, name);
-      append_scalar(out, value);
+      append_json_scalar(out, value);
     }
     out += '}';
   }

@@ -53,10 +53,6 @@ auto sealed(std::string line) -> std::string {
   return line.append(sum_lead).append(sum).append("\"}\n");
 }
 
-auto unwritable(const fs::path& path, int why) -> std::unexpected<braid::diagnostics> {
-  return refused("unwritable_file", "cannot be written: " + std::generic_category().message(why), {}, path);
-}
-
 /// The result of scanning the lines of a file.
 struct line_scan {
   std::size_t good = 0;     // bytes before the end of the last whole line
@@ -148,10 +144,10 @@ auto event_log::open(event_log_options options) -> braid::checked<std::unique_pt
 auto event_log::start() -> braid::checked<void> {
   std::error_code why;
   if (fs::create_directories(options_.folder, why)) fs::permissions(options_.folder, folder_for_owner_and_group, why);
-  if (why) return unwritable(options_.folder, why.value());
+  if (why) return unwritable_file(options_.folder, why.value());
   const fs::path lock = options_.folder / "lock";
   lock_ = braid::descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_owner_and_group));
-  if (!lock_) return unwritable(lock, errno);
+  if (!lock_) return unwritable_file(lock, errno);
   if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0)
     return refused("folder_in_use", "another process writes events there", "use a separate folder for each server",
                    options_.folder);
@@ -221,7 +217,7 @@ auto event_log::recover(milliseconds now) -> braid::checked<void> {
     });
     const bool is_newest = left == files.size();
     if (is_newest && lines.damaged == 0 && lines.behind != 0) {
-      if (::truncate(file.c_str(), static_cast<::off_t>(lines.good)) != 0) return unwritable(file, errno);
+      if (::truncate(file.c_str(), static_cast<::off_t>(lines.good)) != 0) return unwritable_file(file, errno);
       note_cut(options_.log, file, text->size() - lines.good);
     } else if (lines.damaged + lines.behind != 0) {
       note_damage(options_.log, file, lines.damaged + lines.behind);
@@ -234,8 +230,8 @@ auto event_log::recover(milliseconds now) -> braid::checked<void> {
     if (ids_.insert(id).second) ages_.emplace_back(at, std::move(id));
   event_counts ignored;
   forget(now, ignored);
-  if (!open_file(number)) return unwritable(options_.folder, errno);
-  if (options_.sync(file_.number()) != 0) return unwritable(path_of(number_), errno);
+  if (!open_file(number)) return unwritable_file(options_.folder, errno);
+  if (options_.sync(file_.number()) != 0) return unwritable_file(path_of(number_), errno);
   return {};
 }
 

@@ -36,9 +36,8 @@ struct append_options {
 ///     batch                       entries in their order, with `empty()`, `size()` in bytes, and `clear()`
 ///     counts_type                 what it counts, such as `append_counts`
 ///     write(batch&, append_then)  writes the entries, and then reopens the file if it was asked to
-///     lose(batch&)                counts what `write` has not counted when it threw, because memory ran out for
-///     example next_attempt()              optional: when `write` is called although nothing waits, to try something
-///     again
+///     lose(batch&)                counts what `write` had not counted when it threw, for instance without memory
+///     next_attempt()              optional: when `write` is called although nothing waits, to try something again
 ///
 /// Only the writing thread calls the last three. A log is the last member of its encoder, so that the thread ends
 /// before what it uses. Threads: any.

@@ -22,19 +22,6 @@ void append_id(std::string& out, std::string_view name, const row_id& id) {
   append_json_id(out, id);
 }
 
-void append_scalar(std::string& out, const scalar& value) {
-  if (const auto* const whole = std::get_if<std::int64_t>(&value))
-    append_json_number(out, *whole);
-  else if (const auto* const number = std::get_if<double>(&value))
-    append_json_number(out, *number);
-  else if (const auto* const text = std::get_if<std::string>(&value))
-    append_json_string(out, *text);
-  else if (const bool* const flag = std::get_if<bool>(&value))
-    out += *flag ? "true" : "false";
-  else
-    out += "null";
-}
-
 template <typename Items, typename Append>
 void append_list(std::string& out, std::string_view name, const Items& items, Append append) {
   append_json_name(out, name);
@@ -94,7 +81,7 @@ class request_writer {
       const std::string& name = declared_->params()[param].name;
       if (!shows(name)) continue;
       append_json_name(text_, name);
-      append_scalar(text_, request_->params[param]);
+      append_json_scalar(text_, request_->params[param]);
     }
     text_ += '}';
   }

@@ -28,8 +28,7 @@ class metrics_sink final : public request_sink {
   void count_run(const served_request& request, const ranking& ranked) {
     serve_metrics& metrics = context_->metrics;
     const std::string& plan = request.record.plan;
-    metrics.count_run(plan, ranked.error ? ranked.error->code : "ok", request.ran_until - request.record.begun,
-                      ranked.error ? 0 : ranked.rows.size());
+    metrics.count_run(plan, answer_code(ranked), request.ran_until - request.record.begun, answer_size(ranked));
     if (ranked.malformed_ids + ranked.malformed_values != 0)
       metrics.count_malformed(plan, ranked.malformed_ids, ranked.malformed_values);
     if (!ranked.arms.empty()) metrics.count_arms(*ranked.experiments, ranked.arms);

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::size_t overlap_depth = 10;
 
-auto answer_code(const ranking& answer) -> std::string { return answer.error ? answer.error->code : "ok"; }
-
-auto answer_size(const ranking& answer) -> std::size_t { return answer.error ? 0 : answer.rows.size(); }
-
 /// Runs the request as a separate request to the candidate: with its budget and its deadline, on another thread, and
 /// with connections to stores that no served request waits for.
 auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, const bound_plan& plan,

@@ -60,7 +60,7 @@ class traffic_sink final : public request_sink {
     if (request.kept == nullptr || request.ranked == nullptr) return;
     recorded_ask& kept = *request.kept;
     const ranking& ranked = *request.ranked;
-    const std::string code = ranked.error ? ranked.error->code : "ok";
+    const std::string code = answer_code(ranked);
     recorded_request out{.time = kept.time,
                          .head_id = kept.head_id,
                          .request_id = kept.request_id,

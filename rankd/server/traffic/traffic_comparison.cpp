@@ -39,7 +39,7 @@ auto failed_for(const braid::diagnostics& problems) -> ranking {
 }
 
 auto summary_of(const ranking& answer) -> compared_answer {
-  return {.code = answer.error ? answer.error->code : "ok", .candidates = answer.error ? 0 : answer.rows.size()};
+  return {.code = answer_code(answer), .candidates = answer_size(answer)};
 }
 
 /// Whether reads of one project mean the same in the other, because endpoints are numbers in them.

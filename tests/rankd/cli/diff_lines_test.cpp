@@ -1,5 +1,5 @@
 // tests/rankd/cli/diff_lines_test.cpp: differences of plans as lines.
-#include <rankd/cli/diff_lines.hpp>
+#include <rankd/cli/output/diff_lines.hpp>
 
 #include <string>
 

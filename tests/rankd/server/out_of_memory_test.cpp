@@ -215,7 +215,7 @@ struct asked_row {
 
 constexpr std::string_view number = "#######";  // a number of its own for each request
 
-/// The text of a request; `put_number` makes it another one.
+/// The text of a request; `next` makes it another one.
 class numbered_text {
  public:
   explicit numbered_text(const asked_row& row)

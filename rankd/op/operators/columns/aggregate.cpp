@@ -2,8 +2,8 @@
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/detail/written_key.hpp>
 #include <rankd/rows/aggregate.hpp>
-#include <rankd/rows/defect.hpp>
 
 #include <array>
 #include <optional>
@@ -17,9 +17,7 @@ namespace {
 struct aggregate_params {
   aggregate_options how;
   std::string_view name;  ///< of the kind
-  std::uint32_t out_key = 0;
-  std::string out_name;
-  null_rule nulls = null_rule::allowed;
+  written_key out;
 
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
     return (how.group_key ? 30.0 : 8.0) * static_cast<double>(rows);
@@ -29,17 +27,8 @@ struct aggregate_params {
     const row_set& rows = context.inputs[0];
     if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
     const column values = aggregate(rows, how, context.memory);
-    if (const auto wrong = find_defect(rows, values, nulls)) return refused(rows, *wrong);
-    return rows.with_column(out_key, values, context.memory);
-  }
-
- private:
-  [[nodiscard]] auto refused(const row_set& rows, const defect& wrong) const -> std::unexpected<op_error> {
-    const std::string what = "the " + std::string(name) + " for `" + out_name + "` of row " +
-                             std::to_string(wrong.row) + " (id " + to_text(rows.table().id(wrong.row)) + ") is ";
-    if (wrong.kind == defect_kind::non_finite)
-      return std::unexpected(op_error{"non_finite_value", what + "not a finite number"});
-    return std::unexpected(op_error{"null_value", what + "null, which the key refuses"});
+    if (auto wrong = refused_value(rows, values, out, name)) return std::unexpected(std::move(*wrong));
+    return rows.with_column(out.key_id, values, context.memory);
   }
 };
 
@@ -69,9 +58,7 @@ auto bind_aggregate(const plan_node& node, const bind_context& with) -> braid::c
   if (!problems.empty()) return std::unexpected(std::move(problems));
   aggregate_params made{.how = {.kind = static_cast<aggregate_kind>(kind), .key_id = 0, .group_key = std::nullopt},
                         .name = aggregate_kinds[kind],
-                        .out_key = out->key_id,
-                        .out_name = out->name,
-                        .nulls = out->nullable ? null_rule::allowed : null_rule::refused};
+                        .out = written_key(*out)};
   if (key != nullptr) made.how.key_id = key->key_id;
   if (group != nullptr) made.how.group_key = group->key_id;
   return make_bound(std::move(made));

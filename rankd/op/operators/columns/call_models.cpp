@@ -1,4 +1,6 @@
 // rankd/op/operators/columns/call_models.cpp: the operator that scores rows by models from files.
+#include <rankd/op/detail/written_key.hpp>
+#include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/scoring.hpp>
@@ -16,18 +18,11 @@
 namespace rankd::detail::call_models_op {
 namespace {
 
-/// A key that scores are written under.
-struct score_key {
-  std::uint32_t key_id = 0;
-  std::string name;
-  null_rule nulls = null_rule::allowed;
-};
-
 /// A model, and a key for each of its outputs.
 struct called_model {
   std::string name;
   std::shared_ptr<const model> scores_by;
-  std::vector<score_key> keys;
+  std::vector<written_key> keys;
 };
 
 struct call_models_params {
@@ -78,9 +73,8 @@ struct call_models_params {
   }
 };
 
-constexpr std::array<std::string_view, 1> score_types{"float"};
 constexpr param_shape out_keys_shape{
-    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = score_types};
+    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = float_types};
 constexpr std::array call_models_shape{
     param_shape{.name = "models", .kind = param_kind::names, .min_items = 1},
     out_keys_shape,
@@ -120,9 +114,7 @@ auto bind_call_models(const plan_node& node, const bind_context& with) -> braid:
     const std::size_t outputs = made.scores_by == nullptr ? 1 : made.scores_by->outputs();
     for (std::size_t end = wanted + outputs; wanted < end; ++wanted) {
       if (wanted >= keys.size() || keys[wanted] == nullptr) continue;
-      const key_entry& key = *keys[wanted];
-      made.keys.push_back(
-          {.key_id = key.key_id, .name = key.name, .nulls = key.nullable ? null_rule::allowed : null_rule::refused});
+      made.keys.emplace_back(*keys[wanted]);
     }
     params.called.push_back(std::move(made));
   }

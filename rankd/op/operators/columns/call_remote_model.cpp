@@ -1,4 +1,5 @@
 // rankd/op/operators/columns/call_remote_model.cpp: the operator that scores rows by a model which another server runs.
+#include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -146,12 +147,10 @@ struct remote_params {
 
 constexpr std::array<std::string_view, 1> http_kinds{"http"};
 constexpr std::array<std::string_view, 2> width_names{"fp64", "fp32"};
-constexpr std::array<std::string_view, 1> score_types{"float"};
-constexpr std::array<std::string_view, 4> sent_types{"int", "float", "string", "bool"};
 constexpr param_shape inputs_shape{
-    .name = "inputs", .kind = param_kind::key_ids, .min_items = 1, .choices = sent_types};
+    .name = "inputs", .kind = param_kind::key_ids, .min_items = 1, .choices = scalar_types};
 constexpr param_shape out_keys_shape{
-    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = score_types};
+    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = float_types};
 constexpr param_shape floats_shape{
     .name = "floats", .kind = param_kind::enumeration, .need = presence::nullable, .choices = width_names};
 constexpr std::array remote_shape{

@@ -1,6 +1,8 @@
 // rankd/op/operators/columns/extract_features.cpp: the operator that makes columns of floats, as models want them, out
 // of columns.
 #include <rankd/expr/detail/facts.hpp>
+#include <rankd/op/detail/written_key.hpp>
+#include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
@@ -235,9 +237,7 @@ struct one_hot_rule {
 /// A column that is made, and its source column.
 struct made_feature {
   std::uint32_t from_key = 0;
-  std::uint32_t key_id = 0;
-  std::string key_name;
-  null_rule nulls = null_rule::allowed;
+  written_key out;
 };
 
 template <typename Rule>
@@ -259,8 +259,8 @@ struct extract_params {
       if (context.stop != nullptr && context.stop->requested())
         return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
       const column values = rule.draw(source_of(made[at], on), at, on);
-      if (const auto wrong = find_defect(rows, values, made[at].nulls)) return refused(made[at], rows, *wrong);
-      out = out.with_column(made[at].key_id, values, context.memory);
+      if (const auto wrong = find_defect(rows, values, made[at].out.nulls)) return refused(made[at], rows, *wrong);
+      out = out.with_column(made[at].out.key_id, values, context.memory);
     }
     return out;
   }
@@ -277,24 +277,21 @@ struct extract_params {
   [[nodiscard]] auto refused(const made_feature& feature, const row_set& rows, const defect& wrong) const
       -> std::unexpected<op_error> {
     const std::string what = "the " + std::string(name) + " of row " + std::to_string(wrong.row) + " (id " +
-                             to_text(rows.table().id(wrong.row)) + ") for `" + feature.key_name + "` is ";
+                             to_text(rows.table().id(wrong.row)) + ") for `" + feature.out.name + "` is ";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(op_error{"non_finite_value", what + "not a finite number"});
     return std::unexpected(op_error{"null_value", what + "null, which the key refuses"});
   }
 };
 
-constexpr std::array<std::string_view, 4> any_types{"int", "float", "string", "bool"};
-constexpr std::array<std::string_view, 2> number_types{"int", "float"};
 constexpr std::array<std::string_view, 3> listed_types{"int", "float", "string"};
-constexpr std::array<std::string_view, 1> made_types{"float"};
 constexpr std::array<std::string_view, 1> of_bucket{"bucket"};
 constexpr std::array<std::string_view, 1> of_clip{"clip"};
 constexpr std::array<std::string_view, 1> of_one_hot{"one_hot"};
 
-constexpr param_shape keys_shape{.name = "keys", .kind = param_kind::key_ids, .min_items = 1, .choices = any_types};
+constexpr param_shape keys_shape{.name = "keys", .kind = param_kind::key_ids, .min_items = 1, .choices = scalar_types};
 constexpr param_shape out_keys_shape{
-    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = made_types};
+    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = float_types};
 constexpr std::array extract_shape{
     param_shape{.name = "transform", .kind = param_kind::enumeration, .choices = transform_names},
     keys_shape,
@@ -321,7 +318,7 @@ constexpr std::array extract_shape{
 
 /// Returns the types of keys that a transform accepts.
 auto types_of(transform how) noexcept -> std::span<const std::string_view> {
-  if (how == transform::is_null) return any_types;
+  if (how == transform::is_null) return scalar_types;
   if (how == transform::one_hot) return listed_types;
   return number_types;
 }
@@ -422,10 +419,7 @@ auto bind_extract_features(const plan_node& node, const bind_context& with) -> b
     if (!problems.empty()) return std::unexpected(std::move(problems));
     std::vector<made_feature> made;
     for (std::size_t at = 0; at < to.size(); ++at)
-      made.push_back({.from_key = (from.size() == 1 ? from.front() : from[at])->key_id,
-                      .key_id = to[at]->key_id,
-                      .key_name = to[at]->name,
-                      .nulls = to[at]->nullable ? null_rule::allowed : null_rule::refused});
+      made.push_back({.from_key = (from.size() == 1 ? from.front() : from[at])->key_id, .out = written_key(*to[at])});
     return make_bound(extract_params<decltype(rule)>{
         .rule = std::move(rule), .name = transform_names[place], .made = std::move(made)});
   };

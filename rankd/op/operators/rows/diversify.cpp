@@ -192,11 +192,10 @@ auto bind_window(const plan_node& node, const key_entry* by, overflow_rule overf
 
 /// Whether a quota can find the rows with these values by a key.
 void check_quota(const plan_node& node, const key_entry& by, braid::diagnostics& problems) {
+  if (by.type != value_type::integer && by.type != value_type::string)
+    return problems.add(wrong_key_type(by, *node.find_param("by"), "`quota` takes one of: int, string"));
   const std::string named =
       "key " + std::to_string(by.key_id) + " (" + by.name + ") is of type " + std::string(to_string(by.type));
-  if (by.type != value_type::integer && by.type != value_type::string)
-    return problems.add(
-        problem("wrong_key_type", node.find_param("by")->pointer, named + "; `quota` takes one of: int, string"));
   const plan_param& values = *node.find_param("values");
   const bool strings = std::holds_alternative<std::string>(values.items.front());
   if (strings != (by.type == value_type::string))

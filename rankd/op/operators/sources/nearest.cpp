@@ -1,4 +1,5 @@
 // rankd/op/operators/sources/nearest.cpp: finds the vectors of a file that are nearest to the vectors of rows.
+#include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
@@ -83,8 +84,6 @@ struct nearest_params {
 
 constexpr std::int64_t max_nearest = 100'000;
 constexpr std::array<std::string_view, 1> vector_kinds{"vectors"};
-constexpr std::array<std::string_view, 1> vector_types{"vector"};
-constexpr std::array<std::string_view, 1> score_types{"float"};
 constexpr std::array nearest_shape{
     param_shape{.name = "endpoint", .kind = param_kind::endpoint_ref, .choices = vector_kinds},
     param_shape{.name = "query", .kind = param_kind::key_id, .choices = vector_types, .capability = vectors_capability},
@@ -93,7 +92,7 @@ constexpr std::array nearest_shape{
                 .kind = param_kind::key_id,
                 .need = presence::nullable,
                 .use = key_use::write,
-                .choices = score_types},
+                .choices = float_types},
     param_shape{.name = "probe",
                 .kind = param_kind::int64,
                 .need = presence::nullable,

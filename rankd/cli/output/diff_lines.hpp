@@ -1,4 +1,4 @@
-// rankd/cli/diff_lines.hpp: the difference of two plans for people.
+// rankd/cli/output/diff_lines.hpp: the difference of two plans for people.
 #pragma once
 
 #include <rankd/engine/explain/plan_comparison.hpp>
