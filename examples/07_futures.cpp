@@ -1,5 +1,5 @@
-// examples/07_futures.cpp: work that goes on where its parts are ready: chains,
-// failures, several results as one.
+// examples/07_futures.cpp: work that continues when its parts are ready:
+// chains, failures, several results as one.
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>

@@ -145,7 +145,7 @@ int main() {
   ending();
   outliving();
   // [process]
-  // Not needed where the defaults will do.
+  // Only needed if the defaults do not fit.
   braid::or_throw(braid::initialize({.workers = 2}));
   std::printf("process-wide %d\n", braid::spawn([] { return 1; }).get());
   braid::or_throw(braid::finalize());

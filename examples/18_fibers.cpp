@@ -56,7 +56,7 @@ auto program() -> task<void> {
       return fiber_await(braid::sleep_for(1h)), false;
     });
   };
-  // Stopped where it waits.
+  // The timeout stops it while it waits.
   const auto late = co_await with_timeout(2ms, braid::run_fiber(patient));
   std::printf("%s\n", late.error().message().c_str());
   // [/sort]

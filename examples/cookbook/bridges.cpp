@@ -45,7 +45,7 @@ auto users_in_time(std::shared_ptr<std::mutex> lock) -> task<std::string> {
 
 // [long]
 auto count_until_stopped(braid::pool& workers) -> task<long> {
-  // Of this request.
+  // The stop flag of this request.
   const braid::stop_flag& stop = (co_await braid::this_scope()).stop();
   co_return co_await braid::offload(workers, [&stop] {
     long n = 0;
@@ -113,8 +113,8 @@ auto doubled() -> task<int> {
 // [/task_of_future]
 
 // [foreign_thread]
-/// Another library's thread hands work to the loop, where its data may be
-/// touched without a lock.
+/// Another library's thread posts work to the loop, which may use its data
+/// without a lock.
 void from_elsewhere(braid::loop& io, int& total) {
   std::jthread foreign([&] {
     for (int i = 0; i < 10; ++i)
@@ -126,7 +126,7 @@ void from_elsewhere(braid::loop& io, int& total) {
 // [merged]
 auto homes_of_tasks(braid::runtime& cores, int tasks) -> int {
   auto is_at_home = [&cores]() -> task<bool> {
-    // The loop of this worker, where the task stays.
+    // The task stays on the loop of this worker.
     const braid::loop* const mine = &cores.io();
     co_await braid::sleep_for(1us);
     co_return &cores.io() == mine;

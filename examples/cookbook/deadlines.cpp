@@ -100,7 +100,7 @@ auto later(std::chrono::nanoseconds pause, task<std::string> work)
 auto hedged() -> task<std::string> {
   std::vector<task<std::string>> attempts;
   attempts.push_back(ask("Paris", 1h));
-  // Asked only where Paris takes longer than that.
+  // Sent only if Paris takes longer than 5 ms.
   attempts.push_back(later(5ms, ask("Oslo", 1ms)));
   co_return (co_await braid::when_any(std::move(attempts))).value;
 }

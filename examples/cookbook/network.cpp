@@ -159,7 +159,7 @@ auto ask_further(braid::http_client& client, std::string url, http_exchange& x)
   const auto answer = co_await client.get(std::move(url));
   const braid::trace_context* span =
       co_await braid::trace_context::current.get();
-  // As a log would have it.
+  // A log line would contain this.
   std::printf("in trace %s\n", span->trace_id_text().c_str());
   x.reply(http_status::ok, answer ? answer->body : answer.error().message());
 }

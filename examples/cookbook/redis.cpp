@@ -38,7 +38,7 @@ auto page(braid::redis_connection& redis, std::string key,
   braid::arena memory;
   const auto cached = co_await redis.get(key, memory, limit);
   if (cached && *cached) co_return std::string(**cached);
-  // Rendered, also where Redis is down or slow.
+  // The page is also rendered if Redis is down or slow.
   std::string text = "page " + key;
   ++rendered;
   std::ignore = co_await redis.set(key, text, limit);

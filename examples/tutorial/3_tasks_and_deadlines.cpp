@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 using braid::scope, braid::task;
 
 // [task]
-/// As a request to another machine would be: it waits, and no thread waits with
-/// it.
+/// Stands for a request to another machine: the task waits, and blocks no
+/// thread.
 auto fetch(std::string name, std::chrono::milliseconds time)
     -> task<std::string> {
   co_await braid::sleep_for(time);

@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/detail/after.hpp>
+#include <braid/base/detail/memory_shortage.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/net/detail/http_date.hpp>
 #include <braid/net/trace_context.hpp>
@@ -296,23 +297,6 @@ void http_connection::answer_without_handler() {
   if (head().method == http_method::options) return reply(http_status::no_content, {}, {});
   say(http_status::method_not_allowed);
 }
-
-namespace {
-
-/// Returns whether an exception says that there was no memory.
-auto is_memory_shortage(const std::exception_ptr& thrown) -> bool {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::bad_alloc&) {
-    return true;
-  } catch (const std::system_error& error) {
-    return error.code() == std::errc::not_enough_memory;
-  } catch (...) {
-    return false;
-  }
-}
-
-}  // namespace
 
 void http_connection::finish_answer(const outcome<void>& ended) {
   const std::string_view route = match().options() == nullptr ? std::string_view() : match().options()->name;

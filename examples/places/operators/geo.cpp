@@ -188,8 +188,7 @@ struct cities {
 // [/cities]
 
 // [unite]
-/// The rows that it is called on, then those of another node that are at none
-/// of their places.
+/// Appends the rows of another node, except those at places that already occur.
 struct unite {
   static auto shape() -> ops::shape {
     return ops::shape("geo::unite",

@@ -168,6 +168,7 @@ BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, All&&... /*all*/) {
   static_cast<void>(detail::refused_call<All...>());
   return task<void>();
 }
+/// Does not compile: describes the error in the callable, or its arguments.
 template <typename... All>
   requires(!detail::can_offload_timed<All...>)
 BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, offload_options /*how*/, All&&... /*all*/) {

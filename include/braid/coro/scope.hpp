@@ -76,10 +76,6 @@ class BRAID_API deaf_wait : private stop_callback {
   std::coroutine_handle<> handle_;
 };
 
-}  // namespace detail
-
-namespace detail {
-
 template <typename Fn>
 concept returns_task_without_value = std::same_as<std::invoke_result_t<std::decay_t<Fn>&>, task<void>>;
 

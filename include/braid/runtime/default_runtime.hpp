@@ -132,6 +132,7 @@ auto spawn(Fn&& /*fn*/, Args&&... /*args*/) {
   static_cast<void>(detail::refused_call<Fn, Args...>());
   return future<void>();
 }
+/// Does not compile: describes the error in the callable.
 template <typename Fn>
   requires detail::refused_callable<Fn>
 auto post(Fn&& /*fn*/) {

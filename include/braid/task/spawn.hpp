@@ -56,6 +56,9 @@ using spawned_future = future<detail::future_value<detail::call_result<detail::o
 template <typename Signal, typename Fn, typename... Args>
 using stoppable_future = future<detail::future_value<detail::call_result<detail::stopped_by_t<Signal>, Fn, Args...>>>;
 
+template <typename Where>
+concept takes_priorities = requires(Where& where, job& work, priority level) { where.try_post(work, level); };
+
 }  // namespace detail
 
 /// Runs `fn(args...)` on `where`, with copies of both that are destroyed before the result is seen. Exceptions arrive
@@ -74,8 +77,7 @@ auto spawn(executor& where, Fn&& fn, Args&&... args) -> detail::spawned_future<F
 /// Does the same with a priority, on a pool.
 /// Threads, errors: as above.
 template <std::derived_from<executor> Where, typename Fn, typename... Args>
-  requires(detail::spawnable<Fn, Args...> &&
-           requires(Where& pool, job& work, priority level) { pool.try_post(work, level); })
+  requires(detail::spawnable<Fn, Args...> && detail::takes_priorities<Where>)
 auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
   const auto try_post = [&where, level](job& made) noexcept { return where.try_post(made, level); };
   return detail::attempt_spawn_by(try_post, where, detail::own_stop_of<Fn, Args...>(where), std::forward<Fn>(fn),
@@ -179,9 +181,6 @@ auto spawn_all(executor& where, R&& range, const Fn& fn)
 
 namespace detail {
 
-template <typename Where>
-concept takes_priorities = requires(Where& where, job& work, priority level) { where.try_post(work, level); };
-
 /// True if an overload of `spawn` accepts the arguments, or if they are a task, whose overloads are in other layers.
 template <typename Where, typename... All>
 inline constexpr bool can_spawn = false;
@@ -226,6 +225,7 @@ auto spawn(Where& /*where*/, All&&... /*all*/) {
   static_cast<void>(detail::refused_spawn<detail::place_kind_of<Where>, All...>());
   return future<void>();
 }
+/// Does not compile: describes the error in the arguments.
 template <detail::work_place Where, typename... All>
   requires(!detail::can_spawn_task<All...>)
 auto spawn(Where& /*where*/, spawn_options /*how*/, All&&... /*all*/) {

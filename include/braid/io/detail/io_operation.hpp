@@ -39,8 +39,8 @@ class BRAID_API open_descriptor {
   io_registration registration_;
 };
 
-/// An operation that first tries at home, and waits if the try would block. A stop withdraws it. An attempt moves
-/// everything or nothing, so no bytes are lost.
+/// An operation that first tries at home, and waits if the try would block. A stop withdraws it. An attempt
+/// moves bytes and says how many, or moves none: the operation knows every byte that it has moved.
 /// Protocol: docs/design/sockets.md
 class BRAID_API io_operation : public awaiter_base, protected io_transfer {
  public:

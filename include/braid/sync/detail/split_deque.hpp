@@ -279,7 +279,7 @@ auto split_deque<T>::steal() noexcept -> T* {
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
     note_lost_exchange();
   }
-  // Not a store, which would hide what came with an `ask` before it.
+  // An exchange and not a store, because a store would hide what an earlier `ask` published.
   if (limit_.load(relaxed) != asked) limit_.exchange(asked, relaxed);
   return nullptr;
 }

@@ -22,7 +22,7 @@ namespace detail {
 struct registry_state;
 
 /// A handle of a `thread_registry`, for options whose headers leave out braid/thread/registry.hpp. It converts from a
-/// registry and back. Threads: as any value. Errors: std::bad_alloc.
+/// registry; `registry` returns it. Threads: as any value. Errors: std::bad_alloc.
 class BRAID_API registry_handle {
  public:
   /// Refers to `default_registry()` as it is now.
