@@ -427,8 +427,14 @@ auto http_connection::set_field(std::string_view name, std::string_view value) -
 void http_connection::reply(http_status status, std::string_view type, std::string_view body) {
   if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
   discard_body();
+  const std::size_t before = work_->output.size();
+  try {
+    if (append_answer(status, {http_framing::kind::length, body.size()}, type) && sends_body()) work_->output += body;
+  } catch (...) {  // a head without its body would keep the client waiting
+    work_->output.resize(before);
+    throw;
+  }
   answer_ = answer::whole;
-  if (append_answer(status, {http_framing::kind::length, body.size()}, type) && sends_body()) work_->output += body;
 }
 
 void http_connection::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {

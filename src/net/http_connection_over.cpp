@@ -170,8 +170,7 @@ auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<
   if (is_sending_) co_return fail(http_errc::used_twice);
   if (!sends_body() || piece.empty()) co_return co_await flush();
   using kind = http_framing::kind;
-  work_->written += piece.size();
-  if (work_->framing.how == kind::length && work_->written > work_->framing.length) {
+  if (work_->framing.how == kind::length && work_->framing.length - work_->written < piece.size()) {
     answer_ = answer::broken;
     co_return fail(errc::full);
   }
@@ -182,9 +181,11 @@ auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<
       append_chunk(work_->output, piece);
     else
       work_->output += piece;
+    work_->written += piece.size();
     sent = co_await flush();
   } else {
     if (chunked) append_chunk_size(work_->output, piece.size());
+    work_->written += piece.size();
     sending begun(*this);
     work_->output.swap(work_->sent);
     const std::array parts{bytes_of(work_->sent), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};

@@ -171,9 +171,15 @@ void append_chunk_size(std::string& out, std::size_t size) {
 
 void append_chunk(std::string& out, std::string_view data) {
   if (data.empty()) return;
-  append_chunk_size(out, data.size());
-  out += data;
-  out += "\r\n";
+  const std::size_t before = out.size();
+  try {
+    append_chunk_size(out, data.size());
+    out += data;
+    out += "\r\n";
+  } catch (...) {  // the size of a chunk must not stand without its data
+    out.resize(before);
+    throw;
+  }
 }
 
 auto append_last_chunk(std::string& out, std::span<const http_fields::field> trailers)

@@ -190,6 +190,61 @@ TEST_CASE("whichever allocation fails for a connection, others and new ones are 
   CHECK(scene.here.run_until([&] { return scene.server().counts().open == 1; }));
 }
 
+TEST_CASE("an answer is sent whole or not at all if its memory is short") {
+  const std::string large(100'000, 'x');
+  for (const scarcity then : {scarcity::one, scarcity::rest}) {
+    CAPTURE(then == scarcity::rest);
+    for (long n = 0, failed = 1; failed != 0; ++n) {
+      CAPTURE(n);
+      failed = 0;
+      http_router routes;
+      routes.get("/", [&](http_exchange& x) {
+        const scarce_memory scarce(n, then);
+        const bool is_whole = survives([&] { x.reply(http_status::ok, "text/plain", large); });
+        failed = failures();
+        CHECK(x.answered() == is_whole);
+        if (!is_whole) throw std::bad_alloc();
+      });
+      http_scene scene(routes, {.on_error = [](const std::exception_ptr&) {}});
+      const auto asks = scene.talker();
+      asks->say(get);
+      REQUIRE(asks->hears(failed == 0 ? large : "\r\n\r\nService Unavailable\n"));
+      CHECK(asks->heard().starts_with(failed == 0 ? "HTTP/1.1 200" : "HTTP/1.1 503"));
+    }
+  }
+}
+
+TEST_CASE("a piece of an answer that got no memory can be written again") {
+  const std::string_view piece = "a piece that no string holds within itself, and that is copied into the output";
+  for (const bool is_chunked : {true, false}) {
+    for (long n = 0, failed = 1; failed != 0; ++n) {
+      CAPTURE(n);
+      http_router routes;
+      routes.get("/", [&](http_exchange& x) -> task<void> {
+        if (is_chunked)
+          x.begin(http_status::ok);
+        else
+          x.begin(http_status::ok, {}, piece.size());
+        bool is_written = false;
+        {
+          const scarce_memory scarce(n, scarcity::one);
+          auto writes = as_outcome(x.write(piece));
+          const outcome<result<void>> first = co_await std::move(writes);
+          failed = failures();
+          is_written = first.has_value();
+        }
+        if (!is_written) static_cast<void>(co_await x.write(piece));
+      });
+      http_scene scene(routes, {.on_error = [](const std::exception_ptr&) {}});
+      const auto asks = scene.talker();
+      asks->say(get);
+      REQUIRE(asks->hears(is_chunked ? "\r\n0\r\n\r\n" : piece));
+      const std::string body = asks->heard().substr(asks->heard().find("\r\n\r\n") + 4);
+      CHECK(body == (is_chunked ? "4e\r\n" + std::string(piece) + "\r\n0\r\n\r\n" : std::string(piece)));
+    }
+  }
+}
+
 TEST_CASE("whichever allocation fails while a server stops, what has begun is answered") {
   long hit = 0;
   for (long n = 0, passed = 0; passed < 3; ++n) {
