@@ -69,18 +69,25 @@ class MakeRelease(ToolCase):
         made = {"make_packages": "rankd_1_amd64.deb", "make_image": "rankd-1.2.3.tar"}[name]
         (out / made).write_text(f"{name} {len(self.asked) if self.grows else ''}", encoding="utf-8")
 
+    @staticmethod
+    def pack(_root, out, _tools, folder):
+        """In the place of pack.js, which finds rankd in the Debian packages."""
+        found = (folder / "rankd_1_amd64.deb").read_text(encoding="utf-8")
+        (out / "rankd-engine-linux-x64-1.2.3.tgz").write_text(f"packed {found}", encoding="utf-8")
+
     def stub(self, grows=False):
         """No tool runs; where it `grows`, each run of one gives other bytes."""
         self.asked, self.grows = [], grows
         self.replace("run_tool", self.build)
-        self.replace("make_compiler", lambda root, out: (out / "rankd-dslc-1.2.3.tgz").write_text("packed", encoding="utf-8"))
+        self.replace("compiler_tools", lambda root: None)
+        self.replace("make_compiler", self.pack)
 
     def test_packages_and_image_are_given_out_with_their_sums(self):
         self.stub()
         self.assertEqual(self.run_tool()[0], 0)
         files = self.files()
         self.assertEqual(len(files["SHA256SUMS"].splitlines()), len(files) - 1)
-        self.assertLessEqual({"rankd_1_amd64.deb", "rankd-1.2.3.tar", "rankd-dslc-1.2.3.tgz"}, set(files))
+        self.assertLessEqual({"rankd_1_amd64.deb", "rankd-1.2.3.tar", "rankd-engine-linux-x64-1.2.3.tgz"}, set(files))
 
     def test_twice_means_the_same_bytes_without_a_cache(self):
         self.stub()
@@ -90,11 +97,11 @@ class MakeRelease(ToolCase):
         self.stub(grows=True)
         status, printed = self.run_tool("--twice")
         self.assertEqual(status, 1)
-        self.assertIn("SHA256SUMS, rankd-1.2.3.tar, rankd_1_amd64.deb of", printed)
+        self.assertIn("SHA256SUMS, rankd-1.2.3.tar, rankd-engine-linux-x64-1.2.3.tgz, rankd_1_amd64.deb of", printed)
 
     def test_a_tool_that_fails_ends_the_release(self):
         self.replace("ROOT", self.root)
-        self.replace("make_compiler", lambda root, out: None)
+        self.replace("compiler_tools", lambda root: None)
         self.write({"tools/make_packages": "#!/bin/sh\nexit 1\n"})
         (self.root / "tools/make_packages").chmod(0o755)
         self.commit()
