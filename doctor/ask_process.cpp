@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view last_line = "# EOF\n";
 
 /// A name in the abstract namespace belongs to the first process that takes it.
-auto is_of(int socket, int process) -> bool {
+auto belongs_to(int socket, int process) -> bool {
   ::ucred who{};
   ::socklen_t size = sizeof who;
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == process;
@@ -55,7 +55,7 @@ auto exchange(int socket, int process, char question, const question_limits& lim
   const detail::socket_deadline deadline(limits.time);
   if (!deadline.limit_connect(socket)) return {};
   if (::connect(socket, reinterpret_cast<const ::sockaddr*>(&address), size) != 0) return {};
-  if (!is_of(socket, process)) return {.became = process_answer::how::impostor};
+  if (!belongs_to(socket, process)) return {.became = process_answer::how::impostor};
   if (!deadline.send_all(socket, std::string_view(&question, 1))) return {};
   return read_answer(socket, deadline, limits.bytes);
 }

@@ -19,7 +19,7 @@ struct piece {
 };
 
 /// Returns what the thread did from `from` to `to`, without gaps.
-auto pieces_of(const recorded_thread& thread, std::uint64_t from, std::uint64_t to) -> std::vector<piece> {
+auto find_pieces(const recorded_thread& thread, std::uint64_t from, std::uint64_t to) -> std::vector<piece> {
   constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
   const auto& slices = thread.slices;
   std::vector<piece> found;
@@ -50,26 +50,27 @@ auto kind_of_wait(std::string_view name) -> std::optional<path_kind> {
 
 class path_walk {
  public:
-  path_walk(const trace_file& trace, const traced_request& of) : trace_(trace), bounds_{of.first}, at_(of.last) {}
+  path_walk(const trace_file& trace, const traced_request& request)
+      : trace_(trace), bounds_{request.first}, place_(request.last) {}
 
   /// Each step leads back in time, or to the surrounding slice.
   auto steps() -> std::vector<path_step> {
     constexpr unsigned max_steps_at_a_time = 1000;  // a trace that is damaged may lead round in a circle
     unsigned steps_here = 0;
     while (true) {
-      const std::uint64_t before = at_.when;
+      const std::uint64_t before = place_.when;
       if (steps_here == max_steps_at_a_time) {
         give_up();
       } else if (before > bounds_.back().when) {
         step();
       } else if (bounds_.size() > 1) {
-        at_ = bounds_.back();
+        place_ = bounds_.back();
         bounds_.pop_back();
       } else {
         std::ranges::reverse(steps_);
         return std::move(steps_);
       }
-      steps_here = at_.when == before ? steps_here + 1 : 0;
+      steps_here = place_.when == before ? steps_here + 1 : 0;
     }
   }
 
@@ -88,43 +89,44 @@ class path_walk {
   }
 
   void step() {
-    const std::size_t unit = unit_at(at_);
+    const std::size_t unit = unit_at(place_);
     if (unit == no_slice) return outside();
-    const recorded_slice& of = thread(at_.thread).slices[unit];
+    const recorded_slice& of = thread(place_.thread).slices[unit];
     if (!run(std::max(of.begin, bound()))) return;
-    at_.when = std::max(of.begin, bound());
-    at_.slice = of.parent;
+    place_.when = std::max(of.begin, bound());
+    place_.slice = of.parent;
     if (of.begin <= bound()) return;
     of.is_coroutine() ? before_coroutine(of) : before_job(of);
   }
 
   void give_up() {
     bounds_.resize(1);
-    add(bound(), at_.when, path_kind::unknown, at_.thread, "arrows that lead round in a circle");
-    at_.when = bound();
+    add(bound(), place_.when, path_kind::unknown, place_.thread, "arrows that lead round in a circle");
+    place_.when = bound();
   }
 
   /// No job runs here: the thread's own code began it, or the kernel did by way of a loop.
   void outside() {
     const std::uint64_t from = bound();
     const trace_place& begun = bounds_.back();
-    if (begun.thread == at_.thread && unit_at(begun) == no_slice) {
+    if (begun.thread == place_.thread && unit_at(begun) == no_slice) {
       run(from);
-    } else if (is_called(at_, "timers")) {
-      add(from, at_.when, path_kind::timer, at_.thread, "a timer");
-    } else if (last_call(at_.when, from) != nullptr) {
-      polled(from, at_.when, at_.thread, "I/O");
+    } else if (is_called(place_, "timers")) {
+      add(from, place_.when, path_kind::timer, place_.thread, "a timer");
+    } else if (last_call(place_.when, from) != nullptr) {
+      polled(from, place_.when, place_.thread, "I/O");
     } else {
-      add(from, at_.when, path_kind::unknown, at_.thread, "what began it on thread " + thread(at_.thread).name);
+      add(from, place_.when, path_kind::unknown, place_.thread,
+          "what began it on thread " + thread(place_.thread).name);
     }
-    at_.when = from;
+    place_.when = from;
   }
 
   void before_job(const recorded_slice& job) {
     const trace_place* const post = last(trace_.posts, job.cause, job.begin);
     if (post == nullptr) return;  // it is called by what is around it
-    queued(post->when, job.begin, at_.thread);
-    at_ = *post;
+    queued(post->when, job.begin, place_.thread);
+    place_ = *post;
   }
 
   void before_coroutine(const recorded_slice& coroutine) {
@@ -132,23 +134,23 @@ class path_walk {
     if (wait == nullptr) return;
     const trace_place* const ready = last(trace_.readies, coroutine.cause, coroutine.begin);
     if (ready != nullptr && ready->when >= wait->at.when) {
-      queued(ready->when, coroutine.begin, at_.thread);
-      at_ = *ready;
+      queued(ready->when, coroutine.begin, place_.thread);
+      place_ = *ready;
     }
-    if (at_.when <= bound()) return;
+    if (place_.when <= bound()) return;
     const std::string& waits_for = name(wait->name);
     const std::uint64_t from = std::max(wait->at.when, bound());
     const std::string what = waits_for + " in " + name(coroutine.name);
-    if (is_called(at_, "stop")) return stopped(*wait, from, what);
+    if (is_called(place_, "stop")) return stopped(*wait, from, what);
     switch (kind_of_wait(waits_for).value_or(path_kind::unknown)) {
       case path_kind::timer: slept(*wait, from, what); break;
-      case path_kind::io: polled(from, at_.when, at_.thread, what); break;
+      case path_kind::io: polled(from, place_.when, place_.thread, what); break;
       case path_kind::lock:
-        add(from, at_.when, path_kind::lock, wait->at.thread, what + ", had by " + doer(at_));
+        add(from, place_.when, path_kind::lock, wait->at.thread, what + ", had by " + doer(place_));
         break;
       default: return follow(*wait);
     }
-    at_ = wait->at;
+    place_ = wait->at;
   }
 
   /// Continues the walk in the work that made it ready, and then at the point at which the wait began.
@@ -158,10 +160,11 @@ class path_walk {
 
   /// Adds the cause of the stop: a timer of the loop, such as that of a deadline, or other code.
   void stopped(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
-    const bool by_timer = unit_at(at_) == no_slice && is_called({at_.thread, at_.when, around(at_)}, "timers");
+    const bool by_timer =
+        unit_at(place_) == no_slice && is_called({place_.thread, place_.when, around(place_)}, "timers");
     if (!by_timer) return follow(wait);
-    add(from, at_.when, path_kind::timer, at_.thread, "a timer, which stopped " + what);
-    at_ = wait.at;
+    add(from, place_.when, path_kind::timer, place_.thread, "a timer, which stopped " + what);
+    place_ = wait.at;
   }
 
   /// The slice around the innermost one of a place.
@@ -173,10 +176,10 @@ class path_walk {
   }
 
   void slept(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
-    const std::uint64_t due = wait.due != 0 ? wait.at.when + wait.due : at_.when;
-    const std::uint64_t until = std::clamp(due, from, at_.when);
-    queued(until, at_.when, at_.thread);
-    add(from, until, path_kind::timer, at_.thread, what);
+    const std::uint64_t due = wait.due != 0 ? wait.at.when + wait.due : place_.when;
+    const std::uint64_t until = std::clamp(due, from, place_.when);
+    queued(until, place_.when, place_.thread);
+    add(from, until, path_kind::timer, place_.thread, what);
   }
 
   /// An event that a loop receives from the kernel may have been pending since the loop's last call. If the loop did
@@ -198,7 +201,7 @@ class path_walk {
 
   /// Returns the last call of this loop to the kernel that began before `to` and ended after `from`, or null.
   [[nodiscard]] auto last_call(std::uint64_t to, std::uint64_t from) const -> const recorded_slice* {
-    const auto& slices = thread(at_.thread).slices;
+    const auto& slices = thread(place_.thread).slices;
     auto at = std::ranges::lower_bound(slices, to, {}, &recorded_slice::begin);
     while (at != slices.begin()) {
       --at;
@@ -210,11 +213,11 @@ class path_walk {
     return nullptr;
   }
 
-  /// Adds what the thread of `at_` did since `from`. Returns false if it slept until another thread woke it: then the
-  /// walk continues there.
+  /// Adds what the thread of `place_` did since `from`. Returns false if it slept until another thread woke it: then
+  /// the walk continues there.
   bool run(std::uint64_t from) {
-    const recorded_thread& on = thread(at_.thread);
-    auto all = pieces_of(on, from, at_.when);
+    const recorded_thread& on = thread(place_.thread);
+    auto all = find_pieces(on, from, place_.when);
     for (auto at = all.rbegin(); at != all.rend(); ++at) {
       const std::string& shown = at->slice != no_slice ? name(on.slices[at->slice].name) : on.name;
       const bool is_own = at->slice == no_slice || on.slices[at->slice].cause == 0;
@@ -223,20 +226,20 @@ class path_walk {
       if (is_own && shown == "parked") kind = path_kind::unknown;
       if (is_own && shown == "blocked") kind = path_kind::blocked;
       if (is_own && (shown == "wait" || shown == "poll")) kind = path_kind::io;
-      add(at->begin, at->end, kind, at_.thread, shown);
+      add(at->begin, at->end, kind, place_.thread, shown);
     }
     return true;
   }
 
   auto follow_wake(const piece& parked) -> bool {
-    const recorded_thread& on = thread(at_.thread);
+    const recorded_thread& on = thread(place_.thread);
     const auto woken = on.woken.lower_bound(parked.end);
     if (woken == on.woken.end()) return false;
     const trace_place* const wake = last(trace_.wakes, woken->second, woken->first);
     if (wake == nullptr || wake->when < parked.begin || wake->when > parked.end) return false;
-    add(wake->when, parked.end, path_kind::queued, at_.thread, "the wake of " + on.name);
-    if (parked.begin > bound()) bounds_.push_back({at_.thread, parked.begin, on.slices[parked.slice].parent});
-    at_ = *wake;
+    add(wake->when, parked.end, path_kind::queued, place_.thread, "the wake of " + on.name);
+    if (parked.begin > bound()) bounds_.push_back({place_.thread, parked.begin, on.slices[parked.slice].parent});
+    place_ = *wake;
     return true;
   }
 
@@ -254,7 +257,7 @@ class path_walk {
     std::unordered_map<std::uint32_t, std::uint64_t> times;
     std::uint64_t all = 0;
     std::pair<std::uint64_t, std::string> most;
-    for (const piece& each : pieces_of(thread(on), from, to)) {
+    for (const piece& each : find_pieces(thread(on), from, to)) {
       if (each.slice == no_slice) continue;
       const recorded_slice& slice = thread(on).slices[each.slice];
       const std::string& shown = name(slice.name);
@@ -305,7 +308,7 @@ class path_walk {
 
   const trace_file& trace_;
   std::vector<trace_place> bounds_;  // the walk stops at the last one and continues there
-  trace_place at_;
+  trace_place place_;
   std::vector<path_step> steps_;
 };
 
@@ -366,8 +369,8 @@ auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<
   return found;
 }
 
-auto critical_path(const trace_file& trace, const traced_request& of) -> std::vector<path_step> {
-  return path_walk(trace, of).steps();
+auto critical_path(const trace_file& trace, const traced_request& request) -> std::vector<path_step> {
+  return path_walk(trace, request).steps();
 }
 
 auto name_of(path_kind kind) -> const char* {

@@ -48,7 +48,7 @@ struct path_step {
 auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
 
 /// The steps of the request in order, without gaps: they add up to its length, to the nanosecond.
-auto critical_path(const trace_file& trace, const traced_request& of) -> std::vector<path_step>;
+auto critical_path(const trace_file& trace, const traced_request& request) -> std::vector<path_step>;
 
 auto name_of(path_kind kind) -> const char*;
 

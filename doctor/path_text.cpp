@@ -28,7 +28,7 @@ auto in_column(std::string text, std::size_t width, side at) -> std::string {
   return text;
 }
 
-auto line_of(std::uint64_t ns, const char* kind, const std::string& rest) -> std::string {
+auto format_line(std::uint64_t ns, const char* kind, const std::string& rest) -> std::string {
   return "  " + in_column(microseconds(ns), 14, side::left) + "  " + in_column(kind, 8, side::right) + ' ' + rest +
          '\n';
 }
@@ -39,7 +39,8 @@ struct short_steps {
   std::uint64_t ns = 0;
 
   void write_to(std::string& text) {
-    if (count != 0) text += line_of(ns, "...", std::to_string(count) + (count == 1 ? " short step" : " short steps"));
+    if (count != 0)
+      text += format_line(ns, "...", std::to_string(count) + (count == 1 ? " short step" : " short steps"));
     *this = {};
   }
 };
@@ -62,13 +63,13 @@ auto without_parameters(std::string_view text) -> std::string {
   return kept;
 }
 
-auto line_of(const trace_file& trace, const path_step& step) -> std::string {
-  return line_of(step.length(), name_of(step.kind),
-                 in_column(escaped(trace.threads[step.thread].name), 16, side::right) + ' ' +
-                     escaped(without_parameters(step.what)));
+auto format_line(const trace_file& trace, const path_step& step) -> std::string {
+  return format_line(step.length(), name_of(step.kind),
+                     in_column(escaped(trace.threads[step.thread].name), 16, side::right) + ' ' +
+                         escaped(without_parameters(step.what)));
 }
 
-auto sums_of(std::span<const path_step> steps) -> std::string {
+auto format_sums(std::span<const path_step> steps) -> std::string {
   std::array<std::uint64_t, path_kinds> sums{};
   std::uint64_t all = 0;
   for (const path_step& step : steps) {
@@ -96,10 +97,10 @@ auto text_of(const trace_file& trace, const traced_request& request) -> std::str
       continue;
     }
     between.write_to(text);
-    text += line_of(trace, step);
+    text += format_line(trace, step);
   }
   between.write_to(text);
-  return text + sums_of(steps);
+  return text + format_sums(steps);
 }
 
 }  // namespace
@@ -112,7 +113,7 @@ auto to_text(const trace_file& trace, std::span<const traced_request> requests) 
   return text;
 }
 
-auto tracks_of(const trace_file& trace, std::span<const traced_request> requests) -> std::string {
+auto format_tracks(const trace_file& trace, std::span<const traced_request> requests) -> std::string {
   using event = braid::detail::trace_event;
   braid::detail::perfetto_writer out;
   std::uint32_t number = 0;

@@ -13,7 +13,7 @@ namespace braid::doctor {
 auto to_text(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
 
 /// Packets for the end of the file: a track for each request, on which its steps are slices.
-auto tracks_of(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
+auto format_tracks(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
 
 /// The command `braid-doctor trace`, without its name. Gives the exit status.
 auto run_trace(std::span<const std::string> words) -> int;

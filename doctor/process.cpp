@@ -93,21 +93,21 @@ auto try_membarrier() -> std::error_code {
   return std::make_error_code(std::errc::operation_not_supported);
 }
 
-auto limit_of(int which) -> std::optional<::rlimit> {
+auto read_limit(int which) -> std::optional<::rlimit> {
   ::rlimit limit{};
   if (::getrlimit(static_cast<__rlimit_resource>(which), &limit) != 0) return std::nullopt;
   return limit;
 }
 
 auto real_time_limit() -> std::string {
-  const auto limit = limit_of(RLIMIT_RTPRIO);
+  const auto limit = read_limit(RLIMIT_RTPRIO);
   if (!limit) return "unknown";
   return limit->rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit->rlim_cur);
 }
 
 /// The limit is 20 minus the lowest nice value.
 auto nice_limit() -> std::string {
-  const auto limit = limit_of(RLIMIT_NICE);
+  const auto limit = read_limit(RLIMIT_NICE);
   if (!limit) return "unknown";
   if (limit->rlim_cur == RLIM_INFINITY) return "unlimited";
   return std::to_string(20 - static_cast<int>(std::clamp<::rlim_t>(limit->rlim_cur, 1, 40)));

@@ -121,7 +121,7 @@ auto run_gdb(const tasks_options& options, const inherited_file& tasks, const in
   return status;
 }
 
-auto last_line_of(std::string text) -> std::string {
+auto find_last_line(std::string text) -> std::string {
   while (text.ends_with('\n')) text.pop_back();
   return text.substr(text.rfind('\n') + 1);
 }
@@ -139,9 +139,9 @@ auto reason(const tasks_options& options, int status, const std::string& tasks, 
   if (options.process && (has("ptrace: ") || has("Could not attach")))
     return process + " may not be looked at by this user (sysctl kernel.yama.ptrace_scope): run this as root" +
            (has_top ? ", because " + silent_problem(*options.process) : ", or the program with BRAID_TOP=1");
-  if (const std::string last = last_line_of(tasks); last.starts_with("# ")) return last.substr(2);
+  if (const std::string last = find_last_line(tasks); last.starts_with("# ")) return last.substr(2);
   if (WIFSIGNALED(status)) return "gdb was ended by signal " + std::to_string(WTERMSIG(status));
-  return "gdb found no tasks: " + last_line_of(rest);
+  return "gdb found no tasks: " + find_last_line(rest);
 }
 
 /// The output of another program is not trusted: its lines are shown without characters that a terminal would obey.

@@ -97,7 +97,7 @@ auto write(const std::string& table, bool is_first) -> bool {
 }
 
 /// Returns the sentence for a look that brought no answer.
-auto problem_of(process_answer::how became, int process) -> std::string {
+auto describe_problem(process_answer::how became, int process) -> std::string {
   const std::string number = std::to_string(process);
   if (became == process_answer::how::too_large) return too_large_problem(process);
   if (became == process_answer::how::impostor) return "another process has the socket @braid." + number;
@@ -107,7 +107,7 @@ auto problem_of(process_answer::how became, int process) -> std::string {
 auto show(const top_options& options) -> int {
   looks at(*options.process);
   if (!at.look()) {
-    std::fprintf(stderr, "braid-doctor: %s\n", problem_of(at.became(), *options.process).c_str());
+    std::fprintf(stderr, "braid-doctor: %s\n", describe_problem(at.became(), *options.process).c_str());
     return 1;
   }
   for (bool is_first = true;; is_first = false) {

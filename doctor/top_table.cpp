@@ -47,7 +47,7 @@ auto take_labels(std::string_view& rest) -> std::optional<std::map<std::string, 
   return labels;
 }
 
-auto sample_of(std::string_view line) -> std::optional<top_sample> {
+auto parse_sample(std::string_view line) -> std::optional<top_sample> {
   top_sample made;
   const std::size_t end = line.find_first_of("{ ");
   if (end == std::string_view::npos || end == 0) return std::nullopt;
@@ -210,7 +210,7 @@ auto parse_samples(std::string_view text) -> std::vector<top_sample> {
   while (!text.empty()) {
     const std::string_view line = take(text, '\n');
     if (line.starts_with('#')) continue;
-    if (auto made = sample_of(line)) samples.push_back(std::move(*made));
+    if (auto made = parse_sample(line)) samples.push_back(std::move(*made));
   }
   return samples;
 }

@@ -98,7 +98,7 @@ auto show(const trace_options& options) -> int {
                       ? "nothing in " + options.file + " is called " + options.request
                       : options.file + " has no request, no activity and no spawned task that has ended");
   requests.resize(std::min(requests.size(), max_requests));
-  if (options.adds_tracks) append(options.file, tracks_of(trace, requests));
+  if (options.adds_tracks) append(options.file, format_tracks(trace, requests));
   return print(to_text(trace, requests));
 }
 

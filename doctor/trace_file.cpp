@@ -206,30 +206,30 @@ class trace_parser {
     what.track == of.track ? on_thread(of, what, name) : on_track(of, what);
   }
 
-  static void annotate(event& what, std::string_view annotation) {
+  static void annotate(event& event, std::string_view annotation) {
     const std::string_view name = find(annotation, 10).bytes;
-    if (name == "records") what.lost = find(annotation, 3).value;
-    if (name == "ns") what.due = find(annotation, 3).value;
+    if (name == "records") event.lost = find(annotation, 3).value;
+    if (name == "ns") event.due = find(annotation, 3).value;
   }
 
-  void on_thread(sequence& of, const event& what, std::uint32_t name) {
+  void on_thread(sequence& of, const event& event, std::uint32_t name) {
     recorded_thread& thread = file_.threads[*of.thread];
     constexpr std::uint64_t begin = 1;
     constexpr std::uint64_t end = 2;
     constexpr std::uint64_t mark = 3;
-    last_ = std::max(last_, what.when);
-    if (what.type == begin) {
+    last_ = std::max(last_, event.when);
+    if (event.type == begin) {
       const std::size_t parent = innermost(of);
       of.open.push_back(thread.slices.size());
       constexpr std::uint64_t open_end = std::numeric_limits<std::uint64_t>::max();
       thread.slices.push_back(
-          {.begin = what.when, .end = open_end, .parent = parent, .name = name, .cause = what.flow_end});
-    } else if (what.type == end) {
+          {.begin = event.when, .end = open_end, .parent = parent, .name = name, .cause = event.flow_end});
+    } else if (event.type == end) {
       if (of.open.empty()) return;  // of a trace that has lost the begin
-      thread.slices[of.open.back()].end = what.when;
+      thread.slices[of.open.back()].end = event.when;
       of.open.pop_back();
-    } else if (what.type == mark) {
-      on_mark(of, what, name);
+    } else if (event.type == mark) {
+      on_mark(of, event, name);
     }
   }
 
@@ -237,29 +237,29 @@ class trace_parser {
     return of.open.empty() ? no_slice : of.open.back();
   }
 
-  void on_mark(const sequence& of, const event& what, std::uint32_t name) {
-    const trace_place here{.thread = *of.thread, .when = what.when, .slice = innermost(of)};
+  void on_mark(const sequence& of, const event& event, std::uint32_t name) {
+    const trace_place here{.thread = *of.thread, .when = event.when, .slice = innermost(of)};
     const std::string& text = file_.names[name];
-    if (what.flow_end != 0 && text == "woken") file_.threads[*of.thread].woken[what.when] = what.flow_end;
-    if (what.flow == 0) return;
-    if (what.flow % 2 == 0) {
-      if (text == "post") file_.posts[what.flow].push_back(here);
-      if (text == "wake") file_.wakes[what.flow].push_back(here);
+    if (event.flow_end != 0 && text == "woken") file_.threads[*of.thread].woken[event.when] = event.flow_end;
+    if (event.flow == 0) return;
+    if (event.flow % 2 == 0) {
+      if (text == "post") file_.posts[event.flow].push_back(here);
+      if (text == "wake") file_.wakes[event.flow].push_back(here);
     } else if (text == "ready") {
-      file_.readies[what.flow].push_back(here);
+      file_.readies[event.flow].push_back(here);
     } else if (text == "due") {
-      dues_.push_back({what.flow, here, what.due});
+      dues_.push_back({event.flow, here, event.due});
     } else {
-      file_.waits[what.flow].push_back({.at = here, .name = name, .due = 0});
+      file_.waits[event.flow].push_back({.at = here, .name = name, .due = 0});
     }
   }
 
-  void on_track(const sequence& of, const event& what) {
-    if (!has_states(what.track)) return;
-    recorded_track& track = file_.tracks[what.track];
-    track.is_activity = what.track >= first_activity_track;
-    const trace_place here{.thread = *of.thread, .when = what.when, .slice = innermost(of)};
-    const bool is_begin = what.type == 1;
+  void on_track(const sequence& of, const event& event) {
+    if (!has_states(event.track)) return;
+    recorded_track& track = file_.tracks[event.track];
+    track.is_activity = event.track >= first_activity_track;
+    const trace_place here{.thread = *of.thread, .when = event.when, .slice = innermost(of)};
+    const bool is_begin = event.type == 1;
     track.open += is_begin ? 1 : -1;
     if (is_begin && (track.first.when == 0 || here.when < track.first.when)) track.first = here;
     if (!is_begin && here.when >= track.last.when) track.last = here;

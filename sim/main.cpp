@@ -87,9 +87,10 @@ class reader {
       return refuse("unknown command `" + std::string(first) + "`; expected `run` or `search`");
     line_.command = first == "run" ? command_line::kind::run : command_line::kind::search;
     line_.options.wanted.keeps_stacks = first == "run" ? 1 : 0;
-    for (at_ = 1; at_ < words_.size() && line_.problem.empty() && words_[at_] != "--"; ++at_) read_option(words_[at_]);
+    for (position_ = 1; position_ < words_.size() && line_.problem.empty() && words_[position_] != "--"; ++position_)
+      read_option(words_[position_]);
     if (line_.command == command_line::kind::help || !line_.problem.empty()) return std::move(line_);
-    line_.options.words.assign(words_.begin() + static_cast<std::ptrdiff_t>(std::min(at_ + 1, words_.size())),
+    line_.options.words.assign(words_.begin() + static_cast<std::ptrdiff_t>(std::min(position_ + 1, words_.size())),
                                words_.end());
     if (line_.options.words.empty())
       return refuse("no program is named; write it after `--`, as in braid-sim run -- ./my_test");
@@ -143,7 +144,7 @@ class reader {
   }
 
   auto value(const std::string& option, const char* expected) -> std::string {
-    if (at_ + 1 < words_.size() && words_[at_ + 1] != "--") return words_[++at_];
+    if (position_ + 1 < words_.size() && words_[position_ + 1] != "--") return words_[++position_];
     line_.problem = option + " needs a value: expected " + expected;
     return {};
   }
@@ -179,7 +180,7 @@ class reader {
   }
 
   std::vector<std::string> words_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   command_line line_;
 };
 

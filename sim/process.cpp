@@ -56,7 +56,7 @@ auto on_path(const std::string& name) -> std::string {
 }
 
 /// Says why the loader could not load the library into a file.
-auto problem_of(const std::string& file) -> std::string {
+auto describe_problem(const std::string& file) -> std::string {
   std::ifstream in(file, std::ios::binary);
   Elf64_Ehdr header{};
   if (!in.read(reinterpret_cast<char*>(&header), sizeof(header)) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
@@ -153,14 +153,15 @@ auto find_program(run_options& options) -> std::string {
   if (!fs::exists(options.path, error)) return "the program `" + name + "` does not exist";
   if (::access(options.path.c_str(), X_OK) != 0 || fs::is_directory(options.path, error))
     return "`" + name + "` is not an executable file";
-  if (std::string problem = problem_of(options.path); !problem.empty()) return "the program `" + name + "` " + problem;
+  if (std::string problem = describe_problem(options.path); !problem.empty())
+    return "the program `" + name + "` " + problem;
   if (find_library().empty())
     return "libbraid-sim.so is missing: it is installed together with braid-sim, in " BRAID_LIBRARY_DIR "/braid";
   const char* own = std::getenv(file_variable);  // NOLINT(concurrency-mt-unsafe): there is one thread
   return own == nullptr ? std::string() : "braid-sim cannot run within a simulation";
 }
 
-process::process(const run_options& options, std::uint64_t seed, output where) : stuck_after_(options.stuck_after) {
+process::process(const run_options& options, std::uint64_t seed, output output) : stuck_after_(options.stuck_after) {
   file_ = ::memfd_create("braid-sim", MFD_CLOEXEC);
   size_ = records_offset + options.wanted.records * sizeof(record);
   if (file_ < 0 || ::ftruncate(file_, static_cast<off_t>(size_)) != 0)
@@ -171,7 +172,7 @@ process::process(const run_options& options, std::uint64_t seed, output where) :
   page_->wanted = options.wanted;
   page_->wanted.seed = seed;
   last_switch_ = std::chrono::steady_clock::now();
-  start(options, where);
+  start(options, output);
 }
 
 process::~process() {

@@ -31,7 +31,7 @@ enum class output { shown, kept };
 /// A process that runs under the simulator. Its memory that both share stays until the object ends.
 class process {
  public:
-  process(const run_options& options, std::uint64_t seed, output where);
+  process(const run_options& options, std::uint64_t seed, output output);
   process(const process&) = delete;
   auto operator=(const process&) -> process& = delete;
   ~process();
@@ -50,7 +50,7 @@ class process {
   [[nodiscard]] auto written() const -> std::string;
 
  private:
-  void start(const run_options& options, output where);
+  void start(const run_options& options, output output);
   [[noreturn]] void become(const run_options& options);
   void watch();
 

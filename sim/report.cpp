@@ -30,7 +30,7 @@ __attribute__((format(printf, 1, 2))) void print(const char* format, ...) {
       static_cast<std::uint32_t>(std::clamp<std::size_t>(static_cast<std::size_t>(length), 0, room - 1));
 }
 
-auto map_of(const void* address) -> const link_map* {
+auto find_map(const void* address) -> const link_map* {
   Dl_info found{};
   link_map* map = nullptr;
   if (::dladdr1(address, &found, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) return nullptr;
@@ -41,13 +41,13 @@ auto map_of(const void* address) -> const link_map* {
 auto program_frames(std::span<void* const> frames) -> std::span<void* const> {
   std::size_t first = 0;
   for (std::size_t at = 0; at < std::min<std::size_t>(frames.size(), 12); ++at)
-    if (map_of(frames[at]) == own_map) first = at + 1;
+    if (find_map(frames[at]) == own_map) first = at + 1;
   return frames.subspan(first);
 }
 
 void print_stack(std::span<void* const> frames) {
   for (void* frame : program_frames(frames)) {
-    const link_map* map = map_of(static_cast<char*>(frame) - 1);
+    const link_map* map = find_map(static_cast<char*>(frame) - 1);
     const std::uintptr_t base = map == nullptr ? 0 : map->l_addr;
     const char* file = map == nullptr ? "?" : *map->l_name == '\0' ? program.data() : map->l_name;
     print("\1%s\2%lx\n", file, reinterpret_cast<std::uintptr_t>(frame) - 1 - base);
@@ -174,7 +174,7 @@ void refuse(const char* call_name, const char* reason) {
 void prepare_reports() {
   kernel(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"), reinterpret_cast<long>(program.data()),
          static_cast<long>(program.size() - 1));
-  own_map = map_of(reinterpret_cast<const void*>(&prepare_reports));
+  own_map = find_map(reinterpret_cast<const void*>(&prepare_reports));
   std::array<void*, 2> frames{};
   ::backtrace(frames.data(), frames.size());  // the first call loads a library
   install_handlers(&answer_or_report);

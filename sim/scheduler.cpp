@@ -447,10 +447,10 @@ auto find_thread(pthread_t handle) -> thread* {
   return nullptr;
 }
 
-auto kernel_id(const thread& of) -> std::int32_t {
-  while (of.kernel_id.load(std::memory_order_acquire) == 0)
-    kernel(SYS_futex, reinterpret_cast<long>(&of.kernel_id), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0);
-  return of.kernel_id.load(std::memory_order_relaxed);
+auto kernel_id(const thread& thread) -> std::int32_t {
+  while (thread.kernel_id.load(std::memory_order_acquire) == 0)
+    kernel(SYS_futex, reinterpret_cast<long>(&thread.kernel_id), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0);
+  return thread.kernel_id.load(std::memory_order_relaxed);
 }
 
 auto find_thread(std::int32_t id) -> thread* {

@@ -126,7 +126,7 @@ void for_each_thread(Fn&& fn);
 /// The number that the program sees for a thread, and the kernel's number for it. Unknown numbers stay as they are.
 inline constexpr std::int32_t first_id = 100;
 /// The kernel's number of a thread. Waits until a new thread has stored it.
-auto kernel_id(const thread& of) -> std::int32_t;
+auto kernel_id(const thread& thread) -> std::int32_t;
 constexpr auto program_id(const thread& shown) -> std::int32_t {
   return first_id + static_cast<std::int32_t>(shown.id) - 1;
 }

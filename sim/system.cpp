@@ -211,20 +211,20 @@ auto open_at(int folder, const char* path, int flags, unsigned mode) -> int {
   return static_cast<int>(kernel(SYS_openat, folder, reinterpret_cast<long>(found.get()), flags, mode));
 }
 
-auto mode_of(int flags, va_list arguments) -> unsigned {
+auto read_mode(int flags, va_list arguments) -> unsigned {
   const bool has_mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   return has_mode ? va_arg(arguments, unsigned) : 0;
 }
 
 }  // namespace
 
-#define SIM_OPEN(name, folder, ...)                  \
-  SIM_CALL(int, name, __VA_ARGS__, int flags, ...) { \
-    va_list arguments;                               \
-    va_start(arguments, flags);                      \
-    const unsigned mode = mode_of(flags, arguments); \
-    va_end(arguments);                               \
-    return open_at(folder, path, flags, mode);       \
+#define SIM_OPEN(name, folder, ...)                    \
+  SIM_CALL(int, name, __VA_ARGS__, int flags, ...) {   \
+    va_list arguments;                                 \
+    va_start(arguments, flags);                        \
+    const unsigned mode = read_mode(flags, arguments); \
+    va_end(arguments);                                 \
+    return open_at(folder, path, flags, mode);         \
   }
 SIM_OPEN(open, AT_FDCWD, const char* path)
 SIM_OPEN(open64, AT_FDCWD, const char* path)
@@ -297,17 +297,17 @@ namespace {
 /// Returns the bytes of a mask of all CPUs.
 auto mask_size() -> std::size_t { return std::size_t{8} * ((page->wanted.cpus + 63) / 64); }
 
-auto read_cpus(const thread* of, std::size_t size, void* mask) -> long {
-  if (of == nullptr) return fail(ESRCH);
+auto read_cpus(const thread* thread, std::size_t size, void* mask) -> long {
+  if (thread == nullptr) return fail(ESRCH);
   if (size < mask_size()) return fail(EINVAL);
   std::memset(mask, 0, size);
-  std::memcpy(mask, of->cpus.data(), std::min(size, sizeof(of->cpus)));
+  std::memcpy(mask, thread->cpus.data(), std::min(size, sizeof(thread->cpus)));
   return static_cast<long>(mask_size());
 }
 
-auto write_cpus(thread* of, std::size_t size, const void* mask) -> long {
-  if (of == nullptr) return fail(ESRCH);
-  decltype(of->cpus) wanted{};
+auto write_cpus(thread* thread, std::size_t size, const void* mask) -> long {
+  if (thread == nullptr) return fail(ESRCH);
+  decltype(thread->cpus) wanted{};
   std::memcpy(wanted.data(), mask, std::min(size, sizeof(wanted)));
   bool is_any = false;
   for (std::uint32_t cpu = 0; cpu < max_cpus; ++cpu) {
@@ -316,7 +316,7 @@ auto write_cpus(thread* of, std::size_t size, const void* mask) -> long {
     is_any = is_any || (wanted[cpu / 64] & bit) != 0;
   }
   if (!is_any) return fail(EINVAL);
-  of->cpus = wanted;
+  thread->cpus = wanted;
   return 0;
 }
 

@@ -27,7 +27,9 @@ auto thread_time(clockid_t clock) -> nanoseconds {
   return found;
 }
 
-auto rest_of(nanoseconds deadline) -> timespec { return to_timespec(std::max<nanoseconds>(deadline - now(), 0)); }
+auto remaining_time(nanoseconds deadline) -> timespec {
+  return to_timespec(std::max<nanoseconds>(deadline - now(), 0));
+}
 
 }  // namespace
 
@@ -108,7 +110,7 @@ SIM_CALL(int, clock_nanosleep, clockid_t clock, int flags, const timespec* wante
   const bool is_absolute = (flags & TIMER_ABSTIME) != 0;
   const nanoseconds deadline = is_absolute ? moment(clock, *wanted) : after(*wanted);
   if (sleep_until(deadline) != woken::interrupted) return 0;
-  if (!is_absolute && rest != nullptr) *rest = rest_of(deadline);
+  if (!is_absolute && rest != nullptr) *rest = remaining_time(deadline);
   return EINTR;
 }
 

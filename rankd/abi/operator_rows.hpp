@@ -104,53 +104,53 @@ class written_texts : private written_values<rankd_text> {
 /// std::logic_error. Lifetime: within `run`.
 class seen_rows {
  public:
-  explicit seen_rows(const rankd_input& from) noexcept : from_(from) {}
+  explicit seen_rows(const rankd_input& from) noexcept : input_(from) {}
 
-  [[nodiscard]] auto size() const noexcept -> std::size_t { return static_cast<std::size_t>(from_.rows); }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return static_cast<std::size_t>(input_.rows); }
 
   [[nodiscard]] auto ints(read_column of) const {
-    return values<std::int64_t>(detail::typed(from_.reads[of.at], RANKD_TYPE_INT));
+    return values<std::int64_t>(detail::typed(input_.reads[of.at], RANKD_TYPE_INT));
   }
   [[nodiscard]] auto floats(read_column of) const {
-    return values<double>(detail::typed(from_.reads[of.at], RANKD_TYPE_FLOAT));
+    return values<double>(detail::typed(input_.reads[of.at], RANKD_TYPE_FLOAT));
   }
   [[nodiscard]] auto bools(read_column of) const {
-    return values<std::uint8_t, bool>(detail::typed(from_.reads[of.at], RANKD_TYPE_BOOL));
+    return values<std::uint8_t, bool>(detail::typed(input_.reads[of.at], RANKD_TYPE_BOOL));
   }
   [[nodiscard]] auto texts(read_column of) const {
-    return values<rankd_text, std::string_view>(detail::typed(from_.reads[of.at], RANKD_TYPE_TEXT));
+    return values<rankd_text, std::string_view>(detail::typed(input_.reads[of.at], RANKD_TYPE_TEXT));
   }
   /// The ids, of whichever type they are.
-  [[nodiscard]] auto ids() const { return values<std::int64_t>(detail::typed(from_.id, RANKD_TYPE_INT)); }
+  [[nodiscard]] auto ids() const { return values<std::int64_t>(detail::typed(input_.id, RANKD_TYPE_INT)); }
   [[nodiscard]] auto text_ids() const {
-    return values<rankd_text, std::string_view>(detail::typed(from_.id, RANKD_TYPE_TEXT));
+    return values<rankd_text, std::string_view>(detail::typed(input_.id, RANKD_TYPE_TEXT));
   }
 
  private:
-  rankd_input from_;
+  rankd_input input_;
 };
 
 /// The rows of a result, from 0 on. Each is one of an input, with the columns of that, or has an id of its own.
 class made_rows {
  public:
-  made_rows(const rankd_made& to, const rankd_run& run) noexcept : to_(&to), run_(&run) {}
+  made_rows(const rankd_made& to, const rankd_run& run) noexcept : target_(&to), run_(&run) {}
 
   /// Ids must have the id type of the project; another type throws std::logic_error.
   void set_id(std::size_t row, std::int64_t id) {
-    written_values<std::int64_t>(detail::typed(to_->id, RANKD_TYPE_INT)).set(row, id);
+    written_values<std::int64_t>(detail::typed(target_->id, RANKD_TYPE_INT)).set(row, id);
   }
   void set_id(std::size_t row, std::string_view id) {
-    written_texts(detail::typed(to_->id, RANKD_TYPE_TEXT), *run_).set(row, id);
+    written_texts(detail::typed(target_->id, RANKD_TYPE_TEXT), *run_).set(row, id);
   }
   /// For an operator that merges rows: the result row is the row at `from` of an input. An input row may be in the
   /// result only once.
   void take(std::size_t row, input_rows of, std::size_t from) {
-    if (to_->from == nullptr) throw std::logic_error("only an operator that merges rows takes them over");
-    to_->from[row] = {of.at, static_cast<std::uint32_t>(from)};
+    if (target_->from == nullptr) throw std::logic_error("only an operator that merges rows takes them over");
+    target_->from[row] = {of.at, static_cast<std::uint32_t>(from)};
   }
 
  private:
-  const rankd_made* to_;
+  const rankd_made* target_;
   const rankd_run* run_;
 };
 
@@ -160,10 +160,10 @@ class made_rows {
 class rows : public seen_rows {
  public:
   rows(const rankd_run& from, effect does) noexcept
-      : seen_rows({from.rows, from.id, from.reads}), from_(&from), does_(does) {}
+      : seen_rows({from.rows, from.id, from.reads}), input_(&from), does_(does) {}
 
   /// The rows of another node.
-  [[nodiscard]] auto input(input_rows of) const noexcept -> seen_rows { return seen_rows(from_->inputs[of.at]); }
+  [[nodiscard]] auto input(input_rows of) const noexcept -> seen_rows { return seen_rows(input_->inputs[of.at]); }
 
   [[nodiscard]] auto write_ints(written_column of) {
     return written_values<std::int64_t>(detail::typed(writes()[of.at], RANKD_TYPE_INT));
@@ -175,41 +175,41 @@ class rows : public seen_rows {
     return written_values<std::uint8_t, bool>(detail::typed(writes()[of.at], RANKD_TYPE_BOOL));
   }
   [[nodiscard]] auto write_texts(written_column of) {
-    return written_texts(detail::typed(writes()[of.at], RANKD_TYPE_TEXT), *from_);
+    return written_texts(detail::typed(writes()[of.at], RANKD_TYPE_TEXT), *input_);
   }
 
   /// The value for this request.
   [[nodiscard]] auto value(int_option of, std::int64_t otherwise = 0) const noexcept -> std::int64_t {
-    return from_->options[of.at].given != 0 ? from_->options[of.at].integer : otherwise;
+    return input_->options[of.at].given != 0 ? input_->options[of.at].integer : otherwise;
   }
   [[nodiscard]] auto value(float_option of, double otherwise = 0) const noexcept -> double {
-    return from_->options[of.at].given != 0 ? from_->options[of.at].number : otherwise;
+    return input_->options[of.at].given != 0 ? input_->options[of.at].number : otherwise;
   }
 
   /// Keeps a row; the rows of the result are in the order of the calls. For an operator that filters, orders or selects
   /// rows. If it keeps no row, it must call `keep_none`.
   void keep(std::uint32_t row) {
     if (!chooses()) throw std::logic_error("only an operator that filters, orders or selects rows keeps some");
-    if (kept_ == from_->rows) throw std::logic_error("more rows are kept than came in");
-    from_->order[kept_++] = row;
-    *from_->kept = kept_;
+    if (kept_ == input_->rows) throw std::logic_error("more rows are kept than came in");
+    input_->order[kept_++] = row;
+    *input_->kept = kept_;
   }
   void keep_none() {
     kept_ = 0;
-    *from_->kept = 0;
+    *input_->kept = 0;
   }
 
   /// Allocates `count` rows of the result. For an operator that makes or merges rows, which calls it once. Throws if
   /// the count exceeds the limit; then the node fails.
   auto make(std::size_t count) -> made_rows {
     if (!makes()) throw std::logic_error("only an operator that makes or merges rows has rows of its own");
-    made_ = from_->make(from_->host, count);
+    made_ = input_->make(input_->host, count);
     if (made_ == nullptr) throw std::length_error("there is no room for so many rows");
-    return {*made_, *from_};
+    return {*made_, *input_};
   }
 
   /// Returns whether the answer is no longer needed. A long computation checks this now and then, and returns.
-  [[nodiscard]] auto stopped() const noexcept -> bool { return from_->stopped(from_->host) != 0; }
+  [[nodiscard]] auto stopped() const noexcept -> bool { return input_->stopped(input_->host) != 0; }
 
  private:
   [[nodiscard]] auto makes() const noexcept -> bool {
@@ -217,12 +217,12 @@ class rows : public seen_rows {
   }
   [[nodiscard]] auto chooses() const noexcept -> bool { return !makes() && does_ != effect::keeps_rows; }
   [[nodiscard]] auto writes() const -> const rankd_written* {
-    if (!makes()) return from_->writes;
+    if (!makes()) return input_->writes;
     if (made_ == nullptr) throw std::logic_error("rows are made before columns of them are written");
     return made_->writes;
   }
 
-  const rankd_run* from_;
+  const rankd_run* input_;
   const rankd_made* made_ = nullptr;
   effect does_;
   std::uint64_t kept_ = 0;

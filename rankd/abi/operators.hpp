@@ -64,7 +64,7 @@ struct key {
 /// a mistake of the operator: it throws std::logic_error, which refuses the plan. Lifetime: within the constructor.
 class binding {
  public:
-  binding(const rankd_binding& from, const rankd_operator& of) noexcept : from_(&from), of_(&of) {}
+  binding(const rankd_binding& from, const rankd_operator& of) noexcept : binding_(&from), operator_(&of) {}
 
   [[nodiscard]] auto given(std::string_view name) const -> bool { return value(name).given != 0; }
   /// True if each request sets the value. It is then known only in `run`, from `rows::value`.
@@ -94,10 +94,10 @@ class binding {
 
   /// An option whose value `rows` has, whether plan or request gives it.
   [[nodiscard]] auto int_of(std::string_view name) const -> int_option {
-    return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INT) - from_->options)};
+    return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INT) - binding_->options)};
   }
   [[nodiscard]] auto float_of(std::string_view name) const -> float_option {
-    return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_FLOAT) - from_->options)};
+    return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_FLOAT) - binding_->options)};
   }
 
   [[nodiscard]] auto read(std::string_view name) const -> read_column {
@@ -119,23 +119,23 @@ class binding {
 
   /// Returns the rows of another node; there are no rows if the option is not given.
   [[nodiscard]] auto input(std::string_view name) const -> input_rows {
-    const auto option = static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INPUT) - from_->options);
-    std::uint32_t at = of_->inputs;
+    const auto option = static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INPUT) - binding_->options);
+    std::uint32_t at = operator_->inputs;
     for (std::uint32_t before = 0; before < option; ++before)
-      if (of_->options[before].kind == RANKD_OPTION_INPUT) ++at;
+      if (operator_->options[before].kind == RANKD_OPTION_INPUT) ++at;
     return {at};
   }
 
-  [[nodiscard]] auto key_of(read_column column) const -> key { return key_of(from_->reads[column.at]); }
-  [[nodiscard]] auto key_of(written_column column) const -> key { return key_of(from_->writes[column.at]); }
+  [[nodiscard]] auto key_of(read_column column) const -> key { return key_of(binding_->reads[column.at]); }
+  [[nodiscard]] auto key_of(written_column column) const -> key { return key_of(binding_->writes[column.at]); }
   /// Whether the ids of rows are texts; otherwise they are integers.
-  [[nodiscard]] auto text_ids() const noexcept -> bool { return from_->id_type == RANKD_TYPE_TEXT; }
+  [[nodiscard]] auto text_ids() const noexcept -> bool { return binding_->id_type == RANKD_TYPE_TEXT; }
 
  private:
   [[nodiscard]] auto value(std::string_view name, std::optional<std::uint32_t> kind = {}) const -> const rankd_value& {
-    for (std::uint32_t at = 0; at < of_->option_count; ++at) {
-      if (name != of_->options[at].name) continue;
-      if (!kind || *kind == of_->options[at].kind) return from_->options[at];
+    for (std::uint32_t at = 0; at < operator_->option_count; ++at) {
+      if (name != operator_->options[at].name) continue;
+      if (!kind || *kind == operator_->options[at].kind) return binding_->options[at];
       throw std::logic_error("option `" + std::string(name) + "` is of another kind");
     }
     throw std::logic_error("the shape has no option `" + std::string(name) + "`");
@@ -150,8 +150,8 @@ class binding {
     return {std::string_view(from.name.data, from.name.size), from.type, from.nullable != 0};
   }
 
-  const rankd_binding* from_;
-  const rankd_operator* of_;
+  const rankd_binding* binding_;
+  const rankd_operator* operator_;
 };
 
 // Hidden: two libraries may have classes of the same name, and what is unique in a process must not be shared by them.
@@ -163,7 +163,7 @@ template <typename Operator>
 struct glue {
   static inline rankd_operator made{};
 
-  static auto option_of(const std::string& name) noexcept -> std::uint32_t {
+  static auto find_option(const std::string& name) noexcept -> std::uint32_t {
     std::uint32_t at = 0;
     while (at < made.option_count && name != made.options[at].name) ++at;
     return at;
@@ -174,7 +174,7 @@ struct glue {
       *state = new Operator(binding(*with, made));
       return 0;
     } catch (const refusal& why) {
-      with->fail(with->host, option_of(why.option()), text_of(why.what()));
+      with->fail(with->host, find_option(why.option()), text_of(why.what()));
     } catch (const std::exception& why) {
       with->fail(with->host, with->option_count, text_of(why.what()));
     } catch (...) {

@@ -69,7 +69,7 @@ auto has_name(const braid::descriptor& file, const fs::path& name) -> bool {
          opened.st_ino == named.st_ino;
 }
 
-auto atomic_file::create(const fs::path& file, options how) -> braid::result<atomic_file> {
+auto atomic_file::create(const fs::path& file, options options) -> braid::result<atomic_file> {
   fs::path place = file;
   fs::path part;
   braid::result<braid::descriptor> opened;
@@ -82,12 +82,12 @@ auto atomic_file::create(const fs::path& file, options how) -> braid::result<ato
   } else {
     if (fs::exists(there)) place = fs::canonical(file, error);
     if (fs::exists(there) && error) return braid::fail(error);
-    part = place.string() + std::string(how.suffix);
+    part = place.string() + std::string(options.suffix);
     opened = open_part(part, place);
   }
   if (!opened) return braid::fail(opened.error());
-  atomic_file made(std::move(*opened), std::move(place), std::move(part), how);
-  if (!made.part_.empty() && !how.keeps_part)
+  atomic_file made(std::move(*opened), std::move(place), std::move(part), options);
+  if (!made.part_.empty() && !options.keeps_part)
     if (const auto empty = made.keep_first(0); !empty) return braid::fail(empty.error());
   return made;
 }
@@ -127,7 +127,7 @@ auto atomic_file::finish() -> braid::result<void> {
   if (::fsync(file_.number()) != 0 || ::rename(part_.c_str(), place_.c_str()) != 0)
     return braid::fail(braid::last_system_error());
   part_.clear();
-  return sync_folder_of(place_);
+  return sync_parent_folder(place_);
 }
 
 }  // namespace rankd

@@ -29,7 +29,7 @@ class atomic_file {
   /// Begins a file; standard output if the path is empty. A link is followed.
   /// Errors: operation_would_block if another process is writing this file; file_exists if the part would be no regular
   /// file; the system's.
-  static auto create(const std::filesystem::path& file, options how) -> braid::result<atomic_file>;
+  static auto create(const std::filesystem::path& file, options options) -> braid::result<atomic_file>;
   static auto create(const std::filesystem::path& file) -> braid::result<atomic_file> { return create(file, {}); }
 
   atomic_file(atomic_file&& other) noexcept
@@ -58,8 +58,8 @@ class atomic_file {
   auto finish() -> braid::result<void>;
 
  private:
-  atomic_file(braid::descriptor file, std::filesystem::path place, std::filesystem::path part, options how)
-      : file_(std::move(file)), place_(std::move(place)), part_(std::move(part)), keeps_part_(how.keeps_part) {}
+  atomic_file(braid::descriptor file, std::filesystem::path place, std::filesystem::path part, options options)
+      : file_(std::move(file)), place_(std::move(place)), part_(std::move(part)), keeps_part_(options.keeps_part) {}
 
   braid::descriptor file_;
   std::filesystem::path place_;

@@ -36,16 +36,16 @@ struct given_artifact {
 };
 
 /// Returns nothing after a diagnostic.
-auto read_given(object_reader& in, braid::diagnostics& problems) -> std::optional<given_artifact> {
-  const std::string* const text = in.text("artifact", presence::optional);
-  const std::string* const file = in.text("file", presence::optional);
-  const std::string* const name = in.text("name", presence::optional);
+auto read_given(object_reader& reader, braid::diagnostics& problems) -> std::optional<given_artifact> {
+  const std::string* const text = reader.text("artifact", presence::optional);
+  const std::string* const file = reader.text("file", presence::optional);
+  const std::string* const name = reader.text("name", presence::optional);
   given_artifact out;
   if (name != nullptr) out.name = *name;
   if ((text == nullptr) == (file == nullptr)) {
     if (problems.empty())
       problems.add({.code = "missing_field",
-                    .pointer = in.pointer(),
+                    .pointer = reader.pointer(),
                     .message = "the message has neither `artifact` nor `file`, or both; one of them is expected",
                     .hint = {},
                     .node = {},
@@ -95,13 +95,13 @@ auto parsed(const given_artifact& given, const registries& declared) -> braid::c
 }
 
 /// One side of a comparison, bound with the files of models and of vectors that it names.
-auto bound(const given_artifact& given, const project& where, const registries& declared)
+auto bound(const given_artifact& given, const project& project, const registries& declared)
     -> braid::checked<bound_plan> {
   auto loaded = parsed(given, declared);
   if (!loaded) return std::unexpected(std::move(loaded.error()));
-  model_folder models(where.models, declared);
-  vector_folder vectors(where.root);
-  const plan_budget budget = where.budgets.of(loaded->plan_name);
+  model_folder models(project.models, declared);
+  vector_folder vectors(project.root);
+  const plan_budget budget = project.budgets.of(loaded->plan_name);
   return bind_plan(std::move(*loaded), declared, budget, &models, &vectors);
 }
 
@@ -110,8 +110,8 @@ auto no_project() -> std::unexpected<braid::diagnostics> {
 }
 
 /// Reads the id that the answer repeats. Returns its JSON, which is null for a message without one.
-auto read_id(object_reader& in, braid::diagnostics& problems) -> std::string {
-  const json* const id = in.value("id", presence::optional);
+auto read_id(object_reader& reader, braid::diagnostics& problems) -> std::string {
+  const json* const id = reader.value("id", presence::optional);
   if (id == nullptr) return "null";
   const bool is_text = id->is_string() && id->get_ref<const std::string&>().size() <= check_session::max_id;
   if (is_text || id->is_number_integer()) return id->dump(-1, ' ', true, json::error_handler_t::replace);
@@ -125,7 +125,7 @@ auto read_id(object_reader& in, braid::diagnostics& problems) -> std::string {
   return "null";
 }
 
-auto answer_of(const std::string& id, const braid::checked<std::string>& members) -> std::string {
+auto make_answer(const std::string& id, const braid::checked<std::string>& members) -> std::string {
   if (members) return "{\"id\":" + id + "," + *members + "}";
   std::string out = "{\"id\":" + id + ",\"error\":" + diagnostics_json(members.error()) + "}";
   return out;
@@ -137,11 +137,11 @@ auto check_session::open(object_reader& message, braid::diagnostics& problems) -
   const std::string* const folder = message.text("project", presence::required);
   message.refuse_unknown_fields();
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  in_.reset();
+  project_.reset();
   std::string out;
   auto made = load(*folder);
   append_diagnostic_list(out, "diagnostics", made ? braid::diagnostics() : made.error());
-  if (made) in_.emplace(std::move(*made));
+  if (made) project_.emplace(std::move(*made));
   return out;
 }
 
@@ -159,14 +159,14 @@ auto check_session::check(object_reader& message, braid::diagnostics& problems) 
   const auto wants_normal = message.boolean("normalized", presence::optional);
   message.refuse_unknown_fields();
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  if (!in_) return no_project();
+  if (!project_) return no_project();
   std::string out;
-  const auto loaded = parsed(*given, in_->declared);
+  const auto loaded = parsed(*given, project_->declared);
   if (!loaded) {
     append_diagnostic_list(out, "diagnostics", loaded.error());
     return out;
   }
-  const plan_findings found = check_plan(*loaded, in_->declared);
+  const plan_findings found = check_plan(*loaded, project_->declared);
   append_diagnostic_list(out, "diagnostics", found.problems);
   if (!found.problems.empty()) return out;
   out += ',';
@@ -185,8 +185,8 @@ auto check_session::check_tests(object_reader& message, braid::diagnostics& prob
   const auto given = read_given(message, problems);
   message.refuse_unknown_fields();
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  if (!in_) return no_project();
-  const auto tests = parse_plan_tests(given->text, given->source, in_->declared);
+  if (!project_) return no_project();
+  const auto tests = parse_plan_tests(given->text, given->source, project_->declared);
   std::string out;
   append_diagnostic_list(out, "diagnostics", tests ? braid::diagnostics() : tests.error());
   return out;
@@ -204,9 +204,9 @@ auto check_session::compare(object_reader& message, braid::diagnostics& problems
   }
   message.refuse_unknown_fields();
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  if (!in_) return no_project();
-  const auto before = bound(*given[0], in_->where, in_->declared);
-  const auto after = bound(*given[1], in_->where, in_->declared);
+  if (!project_) return no_project();
+  const auto before = bound(*given[0], project_->where, project_->declared);
+  const auto after = bound(*given[1], project_->where, project_->declared);
   std::string out;
   append_diagnostic_list(out, names[0], before ? braid::diagnostics() : before.error());
   out += ',';
@@ -223,23 +223,23 @@ auto check_session::compare(object_reader& message, braid::diagnostics& problems
 auto check_session::answer(std::string_view message) -> std::string {
   constexpr std::array<std::string_view, 4> verbs{"open", "plan", "tests", "diff"};
   auto document = parse_json(message, "");
-  if (!document) return answer_of("null", std::unexpected(std::move(document.error())));
+  if (!document) return make_answer("null", std::unexpected(std::move(document.error())));
   const json_dismantler end(*document);
   braid::diagnostics problems;
   object_reader in(*document, "", problems);
   const std::string id = document->is_object() ? read_id(in, problems) : "null";
   const auto verb = in.choice("do", presence::required, verbs);
-  if (!problems.empty() || !verb) return answer_of(id, std::unexpected(std::move(problems)));
+  if (!problems.empty() || !verb) return make_answer(id, std::unexpected(std::move(problems)));
   using handler = braid::checked<std::string> (check_session::*)(object_reader&, braid::diagnostics&);
   constexpr std::array<handler, 4> handlers{&check_session::open, &check_session::check, &check_session::check_tests,
                                             &check_session::compare};
-  return answer_of(id, (this->*handlers[*verb])(in, problems));
+  return make_answer(id, (this->*handlers[*verb])(in, problems));
 }
 
 auto check_session::answer_too_long(std::size_t max_bytes) -> std::string {
-  return answer_of("null",
-                   refused("message_too_long", "the message has more than " + std::to_string(max_bytes) + " bytes",
-                           "name a large artifact by `file`"));
+  return make_answer("null",
+                     refused("message_too_long", "the message has more than " + std::to_string(max_bytes) + " bytes",
+                             "name a large artifact by `file`"));
 }
 
 }  // namespace rankd

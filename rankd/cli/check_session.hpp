@@ -42,7 +42,7 @@ class check_session {
   auto check_tests(object_reader& message, braid::diagnostics& problems) -> braid::checked<std::string>;
   auto compare(object_reader& message, braid::diagnostics& problems) -> braid::checked<std::string>;
 
-  std::optional<opened> in_;  // empty before the first project, and after an invalid one
+  std::optional<opened> project_;  // empty before the first project, and after an invalid one
 };
 
 }  // namespace rankd

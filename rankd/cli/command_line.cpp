@@ -438,7 +438,7 @@ auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
 
 /// Describes the error in the command line, which may contain text from other sources. If a command is missing, the
 /// word in its place is reported.
-auto diagnostic_of(const CLI::App* app, const CLI::Error& error) -> std::string {
+auto format_parse_error(const CLI::App* app, const CLI::Error& error) -> std::string {
   std::string what = error.what();
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
     const CLI::App* used = app;
@@ -461,7 +461,7 @@ auto rankd::detail::run_command_line(int argc, char** argv) -> int {
   CLI::App app("rankd: ranks candidates by plans: graphs of operators over rows", "rankd");
   app.set_version_flag("--version", "rankd " RANKD_VERSION);
   app.set_help_all_flag("--help-all", "Help for all subcommands");
-  app.failure_message(diagnostic_of);
+  app.failure_message(format_parse_error);
   app.footer(
       "Exit status: 0 success, 1 the request, plan or data is wrong, 2 wrong usage. When the reader of standard "
       "output\n"

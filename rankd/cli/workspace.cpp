@@ -31,14 +31,14 @@ auto is_embedded(const endpoint_entry& endpoint) -> bool {
   return std::holds_alternative<endpoint_entry::embedded_resolver>(endpoint.resolver);
 }
 
-auto folder_of(const endpoint_entry& endpoint, const fs::path& root) -> fs::path {
+auto find_folder(const endpoint_entry& endpoint, const fs::path& root) -> fs::path {
   return root / std::get<endpoint_entry::embedded_resolver>(endpoint.resolver).path;
 }
 
 /// The artifact of a name, or the file itself.
-auto artifact_of(const project& where, std::string_view name_or_file) -> braid::checked<fs::path> {
+auto find_artifact(const project& project, std::string_view name_or_file) -> braid::checked<fs::path> {
   if (name_or_file.ends_with(".json")) return fs::path(name_or_file);
-  auto artifacts = list_artifacts(where.plans);
+  auto artifacts = list_artifacts(project.plans);
   if (!artifacts) return std::unexpected(std::move(artifacts.error()));
   std::vector<std::string_view> names;
   for (const artifact& each : *artifacts) {
@@ -51,38 +51,40 @@ auto artifact_of(const project& where, std::string_view name_or_file) -> braid::
 }
 
 /// The plan with its operators bound, in the budget of its name.
-auto bound_to(const workspace& in, braid::checked<plan> loaded, const fs::path& file) -> braid::checked<bound_plan> {
+auto bound_to(const workspace& workspace, braid::checked<plan> loaded, const fs::path& file)
+    -> braid::checked<bound_plan> {
   if (!loaded) return std::unexpected(std::move(loaded.error()));
-  model_folder models(in.where.models, in.declared);
-  vector_folder vectors(in.where.root);
-  const plan_budget budget = in.where.budgets.of(loaded->plan_name);
-  auto bound = bind_plan(std::move(*loaded), in.declared, budget, &models, &vectors);
+  model_folder models(workspace.where.models, workspace.declared);
+  vector_folder vectors(workspace.where.root);
+  const plan_budget budget = workspace.where.budgets.of(loaded->plan_name);
+  auto bound = bind_plan(std::move(*loaded), workspace.declared, budget, &models, &vectors);
   if (!bound) {
     bound.error().set_source(file.string());
     return std::unexpected(std::move(bound.error()));
   }
   bound->warnings.set_source(file.string());
   braid::diagnostics problems;
-  add_experiments(*bound, experiments_of(in.experiments, bound->name, in.declared, experiment_time()), in.declared,
-                  problems);
+  add_experiments(*bound, find_experiments(workspace.experiments, bound->name, workspace.declared, experiment_time()),
+                  workspace.declared, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return bound;
 }
 
 /// Loads the plan that replaces another one.
-auto load_substitute(const workspace& in, std::string_view name) -> braid::checked<std::shared_ptr<const bound_plan>> {
-  const auto file = artifact_of(in.where, name);
+auto load_substitute(const workspace& workspace, std::string_view name)
+    -> braid::checked<std::shared_ptr<const bound_plan>> {
+  const auto file = find_artifact(workspace.where, name);
   if (!file) return nullptr;
-  auto bound = bound_to(in, load_plan(*file, {all_op_shapes(), in.declared}), *file);
+  auto bound = bound_to(workspace, load_plan(*file, {all_op_shapes(), workspace.declared}), *file);
   if (!bound) return std::unexpected(std::move(bound.error()));
   return std::make_shared<const bound_plan>(std::move(*bound));
 }
 
 /// The plan together with its substitute, if it has one.
-auto with_substitute(const workspace& in, braid::checked<bound_plan> plan, const fs::path& file)
+auto with_substitute(const workspace& workspace, braid::checked<bound_plan> plan, const fs::path& file)
     -> braid::checked<bound_plan> {
   if (!plan || substitute_name(*plan).empty()) return plan;
-  auto found = load_substitute(in, substitute_name(*plan));
+  auto found = load_substitute(workspace, substitute_name(*plan));
   if (!found) return std::unexpected(std::move(found.error()));
   braid::diagnostics problems = add_substitute(*plan, std::move(*found));
   if (problems.empty()) return plan;
@@ -101,18 +103,19 @@ auto names_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> b
 
 /// Opens the stores of the endpoints that are wanted; the others are null.
 template <typename Wanted>
-auto open_some(const workspace& in, server_messages words, const Wanted& is_wanted) -> braid::checked<open_stores> {
+auto open_some(const workspace& workspace, server_messages words, const Wanted& is_wanted)
+    -> braid::checked<open_stores> {
   open_stores stores;
-  for (const endpoint_entry& endpoint : in.declared.endpoints()) {
+  for (const endpoint_entry& endpoint : workspace.declared.endpoints()) {
     stores.owned.emplace_back();
     if (endpoint.kind == endpoint_entry::kind_type::vectors || !is_wanted(endpoint)) continue;
-    if (is_embedded(endpoint) && in.where.data) {
-      progress_bar bar("loading " + printable(in.where.data->filename().string()));
-      auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data,
-                                    {.progress = bar.for_load(), .vectors = lengths_of(in.declared)});
+    if (is_embedded(endpoint) && workspace.where.data) {
+      progress_bar bar("loading " + printable(workspace.where.data->filename().string()));
+      auto loaded = load_if_missing(find_folder(endpoint, workspace.where.root), *workspace.where.data,
+                                    {.progress = bar.for_load(), .vectors = list_lengths(workspace.declared)});
       if (!loaded) return std::unexpected(std::move(loaded.error()));
     }
-    auto opened = open_store(endpoint, in.where.root, words);
+    auto opened = open_store(endpoint, workspace.where.root, words);
     if (!opened) return std::unexpected(std::move(opened.error()));
     stores.owned.back() = std::move(*opened);
   }
@@ -134,10 +137,10 @@ auto workspace::open(const fs::path& folder) -> braid::checked<workspace> {
   return workspace{std::move(*where), std::move(*declared), std::move(*experiments)};
 }
 
-auto workspace::load_plan_of(std::string_view name_or_file) const -> braid::checked<bound_plan> {
-  const auto file = artifact_of(where, name_or_file);
+auto workspace::load_named_plan(std::string_view name_or_file) const -> braid::checked<bound_plan> {
+  const auto file = find_artifact(where, name_or_file);
   if (!file) return std::unexpected(file.error());
-  if (auto problems = verify_index_of({file->stem().string(), *file}); !problems.empty())
+  if (auto problems = verify_index_entry({file->stem().string(), *file}); !problems.empty())
     return std::unexpected(std::move(problems));
   return with_substitute(*this, bound_to(*this, load_plan(*file, {all_op_shapes(), declared}), *file), *file);
 }
@@ -151,7 +154,7 @@ auto workspace::load_plan_file(const fs::path& file) const -> braid::checked<bou
 
 auto workspace::embedded_folder() const -> braid::checked<fs::path> {
   for (const endpoint_entry& endpoint : declared.endpoints())
-    if (is_embedded(endpoint)) return folder_of(endpoint, where.root);
+    if (is_embedded(endpoint)) return find_folder(endpoint, where.root);
   return refused("no_embedded_store", "no endpoint of environment `" + where.environment + "` is an embedded store",
                  "name one with --store DIR; rankd load fills a server, too: --store redis://HOST:PORT");
 }
@@ -182,8 +185,8 @@ auto open_stores::pointers() const -> std::vector<store*> {
   return all;
 }
 
-auto open_all_stores(const workspace& in, server_messages words) -> braid::checked<open_stores> {
-  return open_some(in, words, [](const endpoint_entry& /*each*/) { return true; });
+auto open_all_stores(const workspace& workspace, server_messages words) -> braid::checked<open_stores> {
+  return open_some(workspace, words, [](const endpoint_entry& /*each*/) { return true; });
 }
 
 auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool {
@@ -192,8 +195,9 @@ auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> b
   return false;
 }
 
-auto open_stores_of(const workspace& in, std::span<const bound_plan* const> plans) -> braid::checked<open_stores> {
-  return open_some(in, server_messages::shown, [plans](const endpoint_entry& each) {
+auto open_plan_stores(const workspace& workspace, std::span<const bound_plan* const> plans)
+    -> braid::checked<open_stores> {
+  return open_some(workspace, server_messages::shown, [plans](const endpoint_entry& each) {
     return std::ranges::any_of(plans, [&each](const bound_plan* plan) { return reads_endpoint(*plan, each); });
   });
 }

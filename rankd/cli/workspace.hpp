@@ -30,7 +30,7 @@ struct workspace {
   static auto open(const std::filesystem::path& folder) -> braid::checked<workspace>;
 
   /// Loads and binds one plan by its name or file. Errors: unknown_plan; every error in it.
-  [[nodiscard]] auto load_plan_of(std::string_view name_or_file) const -> braid::checked<bound_plan>;
+  [[nodiscard]] auto load_named_plan(std::string_view name_or_file) const -> braid::checked<bound_plan>;
 
   /// Does the same for a file that may have any name and be in any folder: no index is read. Errors: every error in it.
   [[nodiscard]] auto load_plan_file(const std::filesystem::path& file) const -> braid::checked<bound_plan>;
@@ -55,7 +55,7 @@ struct open_stores {
 
 /// Opens all stores; an embedded store that does not exist yet is filled from the project's data first, with progress
 /// on standard error. Redis servers are not asked yet.
-auto open_all_stores(const workspace& in, server_messages words = server_messages::shown)
+auto open_all_stores(const workspace& workspace, server_messages words = server_messages::shown)
     -> braid::checked<open_stores>;
 
 /// Returns whether the plan, or a plan that may answer in its place, names the endpoint.
@@ -63,6 +63,7 @@ auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> b
 
 /// Opens the stores that these plans and their fallback plans read; the others are null. So a plan that reads no store
 /// runs in a project whose store is missing.
-auto open_stores_of(const workspace& in, std::span<const bound_plan* const> plans) -> braid::checked<open_stores>;
+auto open_plan_stores(const workspace& workspace, std::span<const bound_plan* const> plans)
+    -> braid::checked<open_stores>;
 
 }  // namespace rankd

@@ -22,14 +22,14 @@ class capturer {
   capturer(const run_picture& run, const registries& declared, std::size_t max_rows)
       : run_(&run), declared_(&declared), left_(max_rows) {}
 
-  void add(node_index node, const row_capture& what) {
+  void add(node_index node, const row_capture& capture) {
     const auto& sources = run_->state.plan->nodes[node].sources;
-    if (what.side != capture_side::out) {
-      const auto taken = run_->state.sources_of(node);
+    if (capture.side != capture_side::out) {
+      const auto taken = run_->state.find_sources(node);
       for (const node_index source : run_->nodes[node] == node_state::bypassed ? std::span(sources) : taken)
-        add_input(node, source, what);
+        add_input(node, source, capture);
     }
-    if (what.side != capture_side::in) add_output(node, what);
+    if (capture.side != capture_side::in) add_output(node, capture);
   }
 
   auto take() -> std::vector<captured_rows> { return std::move(out_); }
@@ -43,12 +43,12 @@ class capturer {
     made.state = run_->nodes[node];
     if (const std::string_view failure = run_->state.failure_of(node); !failure.empty()) {
       made.failure = failure;
-      made.used = substitute_of(plan, node);
+      made.used = find_substitute(plan, node);
     }
     return made;
   }
 
-  void add_output(node_index node, const row_capture& what) {
+  void add_output(node_index node, const row_capture& capture) {
     const bound_plan& plan = *run_->state.plan;
     captured_rows& made = start(node, capture_side::out);
     const auto other = plan.nodes[node].fused_with;
@@ -56,10 +56,10 @@ class capturer {
       made.fused_with = plan.nodes[*other].node_id;
       return;
     }
-    if (made.state == node_state::done) fill(made, run_->state.nodes[node].output, what);
+    if (made.state == node_state::done) fill(made, run_->state.nodes[node].output, capture);
   }
 
-  void add_input(node_index node, node_index source, const row_capture& what) {
+  void add_input(node_index node, node_index source, const row_capture& capture) {
     const bound_plan& plan = *run_->state.plan;
     captured_rows& made = start(node, capture_side::in);
     made.source = plan.nodes[source].node_id;
@@ -68,21 +68,21 @@ class capturer {
       return;
     }
     if (made.state == node_state::bypassed || made.state == node_state::skipped) return;
-    if (const row_set* rows = rows_given(*run_, source)) fill(made, *rows, what);
+    if (const row_set* rows = rows_given(*run_, source)) fill(made, *rows, capture);
   }
 
   [[nodiscard]] auto is_source(node_index node, node_index of) const -> bool {
     return std::ranges::find(run_->state.plan->nodes[of].sources, node) != run_->state.plan->nodes[of].sources.end();
   }
 
-  void fill(captured_rows& made, const row_set& rows, const row_capture& what) {
-    made.rows = rows.take(std::min(what.max_rows, left_));
+  void fill(captured_rows& made, const row_set& rows, const row_capture& capture) {
+    made.rows = rows.take(std::min(capture.max_rows, left_));
     made.cut = rows.size() - made.rows->size();
     left_ -= made.rows->size();
     made.keys = shown_fields(rows.table(), *declared_);
     std::erase_if(made.keys, [&](const key_entry* key) {
       return key->key_id == registries::id_key ||
-             (what.key_ids && std::ranges::find(*what.key_ids, key->key_id) == what.key_ids->end());
+             (capture.key_ids && std::ranges::find(*capture.key_ids, key->key_id) == capture.key_ids->end());
     });
   }
 
@@ -121,25 +121,25 @@ void append_rows(std::string& out, const row_set& rows, const std::vector<const 
   out += '}';
 }
 
-void append_members(std::string& out, const captured_rows& what) {
-  append_field(out, "node", what.node);
+void append_members(std::string& out, const captured_rows& rows) {
+  append_field(out, "node", rows.node);
   out += ',';
-  append_field(out, "side", capture_side_names[static_cast<std::size_t>(what.side)]);
+  append_field(out, "side", capture_side_names[static_cast<std::size_t>(rows.side)]);
   const auto add = [&out](std::string_view name, std::string_view text) {
     if (text.empty()) return;
     out += ',';
     append_field(out, name, text);
   };
-  add("of", what.source);
-  add("state", to_string(what.state));
-  add("code", what.failure);
-  add("used", what.used);
-  add("fused_with", what.fused_with);
-  if (!what.rows) return;
+  add("of", rows.source);
+  add("state", to_string(rows.state));
+  add("code", rows.failure);
+  add("used", rows.used);
+  add("fused_with", rows.fused_with);
+  if (!rows.rows) return;
   out += ',';
-  append_rows(out, *what.rows, what.keys);
+  append_rows(out, *rows.rows, rows.keys);
   out += ',';
-  append_count(out, "cut", what.cut);
+  append_count(out, "cut", rows.cut);
 }
 
 auto captured_for_request(const run_picture& run, const registries& declared) -> std::vector<captured_rows> {
@@ -151,7 +151,7 @@ auto captured_for_request(const run_picture& run, const registries& declared) ->
   return all.take();
 }
 
-auto captures_of(const bound_plan& plan, std::string_view request_id) -> bool {
+auto captures_request(const bound_plan& plan, std::string_view request_id) -> bool {
   double share = 0;
   for (const node_index node : plan.captures) share = std::max(share, plan.stated->nodes[node].capture->sample);
   return share > 0 && is_sampled(request_id, share);

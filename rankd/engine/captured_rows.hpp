@@ -49,7 +49,7 @@ struct captured_rows {
 };
 
 /// Appends `"node":…,"side":…,"state":…,"rows":{"id":[…],…},"cut":0`, as in answers and files of captures.
-void append_members(std::string& out, const captured_rows& what);
+void append_members(std::string& out, const captured_rows& rows);
 
 /// Appends `"rows":{"id":[…],…}`: the columns of these keys, with null if a row has no value.
 void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys);

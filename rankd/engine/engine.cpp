@@ -107,7 +107,8 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
   const std::string& node = failed.node_id;
   const std::string named = name_of(failed);
   if (failure.why == cause::node_timeout) return error_of_node_time(failed);
-  if (const cached_node* taken = state.cached_of(failure.node); taken != nullptr && taken->error) return *taken->error;
+  if (const cached_node* taken = state.find_cached(failure.node); taken != nullptr && taken->error)
+    return *taken->error;
   if (failure.error && braid::detail::is_memory_shortage(failure.error))
     return {"out_of_memory", named + " got no memory", node, {}};
   if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
@@ -118,15 +119,15 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
 
 /// Concatenates the rows of all outputs.
 auto rows_of_outputs(request_state& state) -> row_set {
-  if (state.part != nullptr) return state.rows_of(state.part->node);
+  if (state.part != nullptr) return state.find_rows(state.part->node);
   const auto& outputs = state.plan->outputs;
-  if (outputs.size() == 1) return state.rows_of(outputs.front());
+  if (outputs.size() == 1) return state.find_rows(outputs.front());
   const std::span<row_set> all = state.memory.uninitialized<row_set>(outputs.size());
-  std::ranges::transform(outputs, all.begin(), [&state](node_index node) { return state.rows_of(node); });
+  std::ranges::transform(outputs, all.begin(), [&state](node_index node) { return state.find_rows(node); });
   return concat(all, state.memory);
 }
 
-auto fields_of(const row_set& rows, const rank_request& request, const registries& declared)
+auto list_fields(const row_set& rows, const rank_request& request, const registries& declared)
     -> std::vector<const key_entry*> {
   std::vector<const key_entry*> fields = shown_fields(rows.table(), declared);
   if (request.output_keys)
@@ -143,8 +144,8 @@ auto failed_node(const std::optional<braid::graph_failure>& failure) -> std::opt
 
 /// The first node that broke the budget, among a failed node and the nodes before it in the order, which have all
 /// ended.
-auto breach_of(const request_state& state, const braid::graph_shape& shape,
-               const std::optional<braid::graph_failure>& failure) -> std::optional<usage::breach> {
+auto find_breach(const request_state& state, const braid::graph_shape& shape,
+                 const std::optional<braid::graph_failure>& failure) -> std::optional<usage::breach> {
   using cause = braid::graph_failure::cause;
   if (!state.used.is_bounded()) return std::nullopt;
   if (!failure) return state.used.first_breach(state.nodes.size());
@@ -154,7 +155,7 @@ auto breach_of(const request_state& state, const braid::graph_shape& shape,
 }
 
 /// The nodes whose fallback is used, in the order of the plan.
-auto degraded_of(const request_state& state) -> std::vector<degradation> {
+auto list_degraded(const request_state& state) -> std::vector<degradation> {
   std::vector<degradation> out;
   if (state.fallen.empty()) return out;
   for (const node_index node : state.route->shape.order())
@@ -162,7 +163,7 @@ auto degraded_of(const request_state& state) -> std::vector<degradation> {
       out.push_back({.plan = {},
                      .node = state.plan->nodes[node].node_id,
                      .code = std::string(code),
-                     .used = substitute_of(*state.plan, node)});
+                     .used = find_substitute(*state.plan, node)});
   return out;
 }
 
@@ -177,7 +178,7 @@ auto count_cached(const request_state& state) -> std::size_t {
 /// have ended: until then it is open which nodes are needed only as fallbacks.
 void count_malformed_of_parts(request_state& state) {
   for (node_index node = 0; node < state.nodes.size(); ++node) {
-    const cached_node* const taken = state.cached_of(node);
+    const cached_node* const taken = state.find_cached(node);
     if (taken == nullptr || taken->rows == nullptr) continue;
     for (const malformed_counts& each : taken->rows->malformed) {
       if (each.node != node && !state.is_idle(each.node)) continue;
@@ -193,7 +194,7 @@ auto shares_work(const request_state& state) -> bool {
 }
 
 /// The times of the path and the rest add up to the total, because the rest is the difference.
-auto explanation_of(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
+auto make_explanation(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
   explanation all = explain(run, declared);
   all.total = answer.total;
   all.answering = answer.total;
@@ -208,8 +209,8 @@ void add_captures(const run_picture& run, const engine_options& options, const r
   if (options.captures == plan_captures::taken) answer.captured_by_plan = captured_by_plan(run, declared);
 }
 
-auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, const registries& declared,
-               const engine_options& options) -> ranking {
+auto make_answer(const std::shared_ptr<request_state>& state, const run_end& run, const registries& declared,
+                 const engine_options& options) -> ranking {
   const rank_request& request = state->request;
   const bool is_explained = request.explain == explain_mode::on;
   const braid::time_point known = is_explained ? braid::steady_time().now() : braid::time_point{};
@@ -225,9 +226,9 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
     answer.error = error_of(run, *state);
   } else {
     answer.rows = rows_of_outputs(*state);
-    answer.fields = fields_of(answer.rows, request, declared);
+    answer.fields = list_fields(answer.rows, request, declared);
     answer.cached_nodes = count_cached(*state);
-    answer.degraded = degraded_of(*state);
+    answer.degraded = list_degraded(*state);
     count_malformed_of_parts(*state);
     for (node_index node = 0; node < state->nodes.size(); ++node) {
       if (!state->failure_of(node).empty()) continue;  // it may run on, and what it found is not shown
@@ -235,20 +236,20 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
       answer.malformed_values += state->nodes[node].malformed_values;
     }
   }
-  if (options.metrics == node_metrics::collected) answer.nodes = samples_of(run.graph, run.failure, *state);
+  if (options.metrics == node_metrics::collected) answer.nodes = list_samples(run.graph, run.failure, *state);
   answer.total = braid::steady_time().now() - state->begin;
-  const bool is_captured = !request.captures.empty() ||
-                           (options.captures == plan_captures::taken && captures_of(*state->plan, request.request_id));
+  const bool is_captured = !request.captures.empty() || (options.captures == plan_captures::taken &&
+                                                         captures_request(*state->plan, request.request_id));
   if (!is_explained && !is_captured) [[likely]]
     return answer;
   const run_picture picture{.state = *state,
                             .shape = run.shape,
-                            .nodes = states_of(run.graph, run.failure, *state),
+                            .nodes = list_states(run.graph, run.failure, *state),
                             .failed = failed_node(run.failure),
                             .known = known,
                             .candidates = answer.rows};
   if (is_captured) add_captures(picture, options, declared, answer);
-  if (is_explained) answer.explained = std::make_shared<const explanation>(explanation_of(picture, answer, declared));
+  if (is_explained) answer.explained = std::make_shared<const explanation>(make_explanation(picture, answer, declared));
   return answer;
 }
 
@@ -263,7 +264,7 @@ auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error 
 }
 
 /// The cursor of the page after this one; empty if there is no such page.
-auto next_cursor_of(const request_state& state, const ranking& answer, const engine_options& options) -> std::string {
+auto make_next_cursor(const request_state& state, const ranking& answer, const engine_options& options) -> std::string {
   const std::optional<node_index> node = state.plan->page_node;
   if (answer.error || !node || !state.failure_of(*node).empty() || !state.nodes[*node].next_page) return {};
   const asked_page& page = state.request.page;
@@ -275,7 +276,7 @@ auto next_cursor_of(const request_state& state, const ranking& answer, const eng
 /// they run.
 auto takes_cached(const bound_plan& plan, const rank_request& request, const engine_options& options) -> bool {
   if (plan.caches == nullptr || !request.captures.empty() || !request.explain_ids.empty()) return false;
-  return options.captures != plan_captures::taken || !captures_of(plan, request.request_id);
+  return options.captures != plan_captures::taken || !captures_request(plan, request.request_id);
 }
 
 /// The name of a request in a trace of the process.
@@ -287,8 +288,8 @@ auto activity_name(const request_state& state) -> std::string {
 
 }  // namespace
 
-engine::engine(braid::runtime& on, const registries& declared, std::vector<store*> stores, engine_options options)
-    : runtime_(&on),
+engine::engine(braid::runtime& runtime, const registries& declared, std::vector<store*> stores, engine_options options)
+    : runtime_(&runtime),
       declared_(&declared),
       stores_(std::make_shared<const std::vector<store*>>(std::move(stores))),
       shared_(shared_reads::suits(*stores_) ? std::make_unique<shared_reads>(*stores_) : nullptr),
@@ -354,7 +355,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
     const auto used = std::chrono::floor<milliseconds>(around.where().now() - begun);
     again.deadline = std::max(*again.deadline - used, milliseconds(1));
   }
-  if (!check_needs(again, route_of(*plan->substitute, again.params)->needs, *plan->declared).empty()) co_return first;
+  if (!check_needs(again, find_route(*plan->substitute, again.params)->needs, *plan->declared).empty()) co_return first;
   auto second_task = rank_alone({.plan = plan->substitute, .caches = caches}, std::move(again), std::move(stores));
   ranking second = co_await std::move(second_task);
   first.shares_work = second.shares_work = first.shares_work || second.shares_work;
@@ -373,22 +374,23 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   co_return second;
 }
 
-auto engine::rank_alone(run_target of, rank_request request, request_stores stores) -> braid::task<ranking> {
+auto engine::rank_alone(run_target target, rank_request request, request_stores stores) -> braid::task<ranking> {
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
-  BRAID_EXPECTS(of.plan->declared->endpoints().size() == declared_->endpoints().size(),
+  BRAID_EXPECTS(target.plan->declared->endpoints().size() == declared_->endpoints().size(),
                 "a plan is bound to the endpoints whose stores the engine has");
-  if (of.part == nullptr) {
-    keep_to_budget(request, of.plan->budget);
-    if (auto refused = find_page(request, *of.plan, *of.plan->declared, options_.cursors.get()))
-      co_return refusal_of(*of.plan, request, std::move(*refused));
+  if (target.part == nullptr) {
+    keep_to_budget(request, target.plan->budget);
+    if (auto refused = find_page(request, *target.plan, *target.plan->declared, options_.cursors.get()))
+      co_return refusal_of(*target.plan, request, std::move(*refused));
   }
-  if (!takes_cached(*of.plan, request, options_)) of.caches = nullptr;
+  if (!takes_cached(*target.plan, request, options_)) target.caches = nullptr;
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
   // the deadline is not the request's own
   if (around.deadline() < own) request.deadline_from = deadline_source::request;
-  const node_timing timing = of.part == nullptr ? timing_of(request) : node_timing::off;  // a part is not a request
-  auto state = std::allocate_shared<request_state>(braid::detail::job_allocator<request_state>(), std::move(of),
+  const node_timing timing =
+      target.part == nullptr ? choose_timing(request) : node_timing::off;  // a part is not a request
+  auto state = std::allocate_shared<request_state>(braid::detail::job_allocator<request_state>(), std::move(target),
                                                    std::move(request), std::move(stores), braid::steady_time().now(),
                                                    timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});
   const braid::trace::activity shown =
@@ -400,8 +402,8 @@ auto engine::rank_alone(run_target of, rank_request request, request_stores stor
 
   // If a waiting caller is stopped, the rest of the work is stopped, too.
   struct stop_guard {
-    execution& of;
-    ~stop_guard() { of.inside.request_stop(); }
+    execution& target;
+    ~stop_guard() { target.inside.request_stop(); }
   };
   {
     const stop_guard guard{*run};
@@ -409,20 +411,20 @@ auto engine::rank_alone(run_target of, rank_request request, request_stores stor
   }
   std::optional<braid::graph_failure> failure = run->graph.failure();
   const braid::graph_shape& shape = options_.order == run_order::one_by_one ? state->route->line : state->route->shape;
-  const std::optional<usage::breach> breach = breach_of(*state, shape, failure);
+  const std::optional<usage::breach> breach = find_breach(*state, shape, failure);
   if (breach) failure = {braid::graph_failure::cause::node_failed, shape.order()[breach->position], nullptr};
   // Nodes that ran on the loop may have kept its timers from firing.
   if (!failure && around.where().now() >= run->inside.deadline())
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
   const run_end end{.graph = run->graph, .shape = shape, .failure = failure, .breach = breach};
-  ranking answer = answer_of(state, end, *state->plan->declared, options_);
+  ranking answer = make_answer(state, end, *state->plan->declared, options_);
   note_memory(state->memory.used());
-  answer.next_cursor = next_cursor_of(*state, answer, options_);
+  answer.next_cursor = make_next_cursor(*state, answer, options_);
   co_return answer;
 }
 
 /// A request that asks for times or for an explanation is always timed.
-auto engine::timing_of(const rank_request& request) noexcept -> node_timing {
+auto engine::choose_timing(const rank_request& request) noexcept -> node_timing {
   const bool explained = request.explain == explain_mode::on;
   const bool counted = options_.metrics == node_metrics::collected && asked_++ % std::max(options_.timed_of, 1U) == 0;
   return explained || counted || request.is_timed ? node_timing::on : node_timing::off;
@@ -449,10 +451,10 @@ auto engine::run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> br
   owner.late_.fetch_add(run->graph.late(), braid::relaxed);
 }
 
-auto no_runtime(std::error_code why) -> braid::diagnostics {
+auto no_runtime(std::error_code error) -> braid::diagnostics {
   return braid::diagnostics({.code = "no_runtime",
                              .pointer = {},
-                             .message = "no thread can be started: " + why.message(),
+                             .message = "no thread can be started: " + error.message(),
                              .hint = {},
                              .node = {},
                              .source = {}});

@@ -35,7 +35,7 @@ struct run_target;
 class engine {
  public:
   /// `stores` has one entry for each of registries::endpoints, null if no store is open.
-  engine(braid::runtime& on, const registries& declared, std::vector<store*> stores, engine_options options = {});
+  engine(braid::runtime& runtime, const registries& declared, std::vector<store*> stores, engine_options options = {});
   ~engine();
   engine(const engine&) = delete;
   auto operator=(const engine&) -> engine& = delete;
@@ -60,7 +60,7 @@ class engine {
   [[nodiscard]] auto stores_of_request() -> request_stores;
 
   /// How often requests read the endpoint at a position, and how often no read was needed for it.
-  [[nodiscard]] auto reads_of(std::size_t endpoint) const noexcept -> read_counts {
+  [[nodiscard]] auto count_reads(std::size_t endpoint) const noexcept -> read_counts {
     return shared_ == nullptr ? read_counts{} : shared_->counts(endpoint);
   }
 
@@ -75,11 +75,11 @@ class engine {
 
   auto begin(std::shared_ptr<const bound_plan> plan, rank_request&& request, request_stores stores)
       -> braid::task<ranking>;
-  auto rank_alone(run_target of, rank_request request, request_stores stores) -> braid::task<ranking>;
+  auto rank_alone(run_target target, rank_request request, request_stores stores) -> braid::task<ranking>;
   auto rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores,
                           cached_parts* caches) -> braid::task<ranking>;
   static auto run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
-  auto timing_of(const rank_request& request) noexcept -> node_timing;
+  auto choose_timing(const rank_request& request) noexcept -> node_timing;
   void note_memory(std::size_t used) noexcept;
 
   braid::runtime* runtime_;
@@ -95,6 +95,6 @@ class engine {
 };
 
 /// The diagnostic if no runtime can be created.
-auto no_runtime(std::error_code why) -> braid::diagnostics;
+auto no_runtime(std::error_code error) -> braid::diagnostics;
 
 }  // namespace rankd

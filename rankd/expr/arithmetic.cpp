@@ -27,9 +27,9 @@ void each_row(double* out, library_operand x, std::size_t rows, Fn fn) {
 
 }  // namespace
 
-auto computed(arithmetic what, const std::array<double, 3>& of) noexcept -> double {
+auto computed(arithmetic operation, const std::array<double, 3>& of) noexcept -> double {
   const auto [a, b, c] = of;
-  switch (what) {
+  switch (operation) {
     case arithmetic::add: return a + b;
     case arithmetic::sub: return a - b;
     case arithmetic::mul: return a * b;
@@ -50,8 +50,8 @@ auto computed(arithmetic what, const std::array<double, 3>& of) noexcept -> doub
   std::unreachable();
 }
 
-void library_rows(arithmetic what, double* out, library_operand a, library_operand b, std::size_t rows) noexcept {
-  switch (what) {
+void library_rows(arithmetic operation, double* out, library_operand a, library_operand b, std::size_t rows) noexcept {
+  switch (operation) {
     case arithmetic::exp: return each_row(out, a, rows, [](double x) { return std::exp(x); });
     case arithmetic::log: return each_row(out, a, rows, [](double x) { return std::log(x); });
     case arithmetic::log1p: return each_row(out, a, rows, [](double x) { return std::log1p(x); });

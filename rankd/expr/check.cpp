@@ -15,7 +15,7 @@ class checker {
   checker(const syntax_tree& tree, const registries& known) : tree_(tree), known_(known) {}
 
   auto run() -> braid::diagnostics {
-    for (at_ = 0; at_ < tree_.nodes.size(); ++at_) check(tree_.nodes[at_]);
+    for (node_ = 0; node_ < tree_.nodes.size(); ++node_) check(tree_.nodes[node_]);
     return std::move(problems_);
   }
 
@@ -117,7 +117,7 @@ class checker {
 
   void report(std::string code, std::string_view below, std::string message, std::string hint = {}) {
     problems_.add({.code = std::move(code),
-                   .pointer = tree_.pointer_of(at_).append(below),
+                   .pointer = tree_.pointer_of(node_).append(below),
                    .message = std::move(message),
                    .hint = std::move(hint),
                    .node = {},
@@ -126,7 +126,7 @@ class checker {
 
   const syntax_tree& tree_;
   const registries& known_;
-  std::size_t at_ = 0;
+  std::size_t node_ = 0;
   braid::diagnostics problems_;
 };
 
@@ -218,7 +218,7 @@ auto check_texts(const syntax_tree& tree, const std::vector<facts>& found, readi
   }
   braid::diagnostics problems;
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
-    if (row_of(tree.nodes[at].op).result == field_kind::value && is_misread(tree.nodes[at], found[at], wanted[at]))
+    if (find_row(tree.nodes[at].op).result == field_kind::value && is_misread(tree.nodes[at], found[at], wanted[at]))
       problems.add(misread(wanted[at], tree.pointer_of(at)));
   }
   check_dimensions(tree, found, problems);

@@ -41,7 +41,7 @@ class form_finder {
 
   /// For a value, `wanted` is the form of the root.
   auto run(form wanted) -> std::vector<form> {
-    forms_.back() = row_of(tree_.root().op).result == field_kind::truth ? form::truth : wanted;
+    forms_.back() = find_row(tree_.root().op).result == field_kind::truth ? form::truth : wanted;
     for (std::size_t index = tree_.nodes.size(); index-- > 0;) {
       if (forms_[index] != form::unused && !facts_[index].known) ask_children(index);
     }
@@ -70,7 +70,7 @@ class form_finder {
         ask(node, form_of_sides(index));
         forms_[node.children[0]] = form::truth;
         return;
-      default: return ask(node, row_of(node.op).result == field_kind::truth ? form::truth : form::floating);
+      default: return ask(node, find_row(node.op).result == field_kind::truth ? form::truth : form::floating);
     }
   }
 
@@ -151,13 +151,13 @@ class writer {
   void write_length(std::size_t index);
   void write_product(std::size_t index);
   void write_unused(std::size_t index);
-  auto truth_of(std::size_t index, truth_slot out) -> instruction;
-  auto comparison_of(const tree_node& node, truth_slot out) -> instruction;
-  auto list_of(const tree_node& node, truth_slot out) -> instruction;
-  auto regex_of(std::size_t index, truth_slot out) -> instruction;
-  auto pair_of(const tree_node& node, truth_slot out) -> instruction;
-  auto fixed_text_of(const text_source& source) -> fixed_text;
-  auto text_test_of(text_test test, truth_slot out) -> instruction;
+  auto compile_truth(std::size_t index, truth_slot out) -> instruction;
+  auto compile_comparison(const tree_node& node, truth_slot out) -> instruction;
+  auto compile_list(const tree_node& node, truth_slot out) -> instruction;
+  auto compile_regex(std::size_t index, truth_slot out) -> instruction;
+  auto compile_pair(const tree_node& node, truth_slot out) -> instruction;
+  auto compile_fixed_text(const text_source& source) -> fixed_text;
+  auto compile_text_test(text_test test, truth_slot out) -> instruction;
 
   auto key_slot(std::uint32_t key_id) -> std::uint32_t;
   auto param_slot(std::uint32_t param_id) -> std::uint32_t;
@@ -204,7 +204,7 @@ auto writer::run() -> program {
       continue;
     }
     truths_[index] = truth_registers_.take();
-    out_.each.push_back(truth_of(index, truths_[index]));
+    out_.each.push_back(compile_truth(index, truths_[index]));
     give_back_children(tree_.nodes[index]);
   }
   out_.value = values_.back();
@@ -272,8 +272,8 @@ void writer::write_param(std::size_t index) {
 
 void writer::write_arithmetic(std::size_t index) {
   const tree_node& node = tree_.nodes[index];
-  compute code{.what = *row_of(node.op).computes, .in = {}, .out = {}};
-  for (std::uint32_t slot = 0; slot < operands_of(code.what); ++slot) code.in[slot] = values_[node.children[slot]];
+  compute code{.what = *find_row(node.op).computes, .in = {}, .out = {}};
+  for (std::uint32_t slot = 0; slot < count_operands(code.what); ++slot) code.in[slot] = values_[node.children[slot]];
   code.out = values_[index] = new_slot(index);
   (facts_[index].uniform ? out_.once : out_.each).push_back(code);
   give_back_children(node);
@@ -388,10 +388,10 @@ void writer::write_product(std::size_t index) {
 /// Whether a request's pattern is one does not depend on what the tree makes of it.
 void writer::write_unused(std::size_t index) {
   const auto* test = std::get_if<regex_test>(&tree_.nodes[index].payload);
-  if (test != nullptr && std::holds_alternative<param_number>(test->pattern)) regex_of(index, truth_slot{});
+  if (test != nullptr && std::holds_alternative<param_number>(test->pattern)) compile_regex(index, truth_slot{});
 }
 
-auto writer::truth_of(std::size_t index, truth_slot out) -> instruction {
+auto writer::compile_truth(std::size_t index, truth_slot out) -> instruction {
   const tree_node& node = tree_.nodes[index];
   switch (node.op) {
     case node_op::const_bool: return set_truth{std::get<bool>(node.payload), out};
@@ -402,17 +402,17 @@ auto writer::truth_of(std::size_t index, truth_slot out) -> instruction {
     case node_op::not_: return invert_truth{truths_[node.children[0]], out};
     case node_op::is_null: return test_null{values_[node.children[0]], null_test::is_null, out};
     case node_op::not_null: return test_null{values_[node.children[0]], null_test::not_null, out};
-    case node_op::in: return list_of(node, out);
-    case node_op::regex: return regex_of(index, out);
+    case node_op::in: return compile_list(node, out);
+    case node_op::regex: return compile_regex(index, out);
     case node_op::cmp_text:
     case node_op::starts_with:
     case node_op::ends_with:
-    case node_op::contains: return pair_of(node, out);
-    default: return comparison_of(node, out);
+    case node_op::contains: return compile_pair(node, out);
+    default: return compile_comparison(node, out);
   }
 }
 
-auto writer::comparison_of(const tree_node& node, truth_slot out) -> instruction {
+auto writer::compile_comparison(const tree_node& node, truth_slot out) -> instruction {
   const auto how = std::get<comparison>(node.payload);
   const std::uint32_t a = node.children[0];
   const std::uint32_t b = node.children[1];
@@ -439,7 +439,7 @@ auto sorted_list(const std::vector<number>& list, EqualTo equal_to) {
   return sorted;
 }
 
-auto writer::list_of(const tree_node& node, truth_slot out) -> instruction {
+auto writer::compile_list(const tree_node& node, truth_slot out) -> instruction {
   const std::uint32_t left = node.children[0];
   const std::vector<number>* numbers = number_list(node);
   if (numbers == nullptr) {
@@ -447,22 +447,22 @@ auto writer::list_of(const tree_node& node, truth_slot out) -> instruction {
     if (const auto* param = std::get_if<param_number>(&tree_.nodes[left].payload))
       return match_param{param_slot(param->param_id), text_matcher::any_of(strings), out};
     const std::uint32_t key_id = std::get<key_number>(tree_.nodes[left].payload).key_id;
-    return text_test_of({key_slot(key_id), text_matcher::any_of(strings)}, out);
+    return compile_text_test({key_slot(key_id), text_matcher::any_of(strings)}, out);
   }
   if (is_exact(left)) return find_number<std::int64_t>{sorted_list(*numbers, as_exact_integer), values_[left], out};
   return find_number<double>{sorted_list(*numbers, as_exact_double), values_[left], out};
 }
 
-auto writer::regex_of(std::size_t index, truth_slot out) -> instruction {
+auto writer::compile_regex(std::size_t index, truth_slot out) -> instruction {
   const auto& test = std::get<regex_test>(tree_.nodes[index].payload);
   if (const auto* literal = std::get_if<std::string>(&test.pattern))
-    return text_test_of({key_slot(test.key_id), std::move(*text_matcher::regex(*literal, test.letters))}, out);
+    return compile_text_test({key_slot(test.key_id), std::move(*text_matcher::regex(*literal, test.letters))}, out);
   const std::uint32_t param = param_slot(std::get<param_number>(test.pattern).param_id);
-  return text_test_of({key_slot(test.key_id), param_pattern{param, test.letters, tree_.pointer_of(index, "pattern")}},
-                      out);
+  return compile_text_test(
+      {key_slot(test.key_id), param_pattern{param, test.letters, tree_.pointer_of(index, "pattern")}}, out);
 }
 
-auto relation_of(const tree_node& node) -> text_relation {
+auto find_relation(const tree_node& node) -> text_relation {
   switch (node.op) {
     case node_op::starts_with: return text_relation::starts_with;
     case node_op::ends_with: return text_relation::ends_with;
@@ -473,29 +473,30 @@ auto relation_of(const tree_node& node) -> text_relation {
 
 /// A test of strings of rows against a string that does not depend on rows is evaluated once for each string of the
 /// dictionary.
-auto writer::pair_of(const tree_node& node, truth_slot out) -> instruction {
+auto writer::compile_pair(const tree_node& node, truth_slot out) -> instruction {
   const auto& pair = std::get<text_pair>(node.payload);
-  const text_relation how = relation_of(node);
+  const text_relation how = find_relation(node);
   const auto* left = std::get_if<key_number>(&pair.a);
   const auto* right = std::get_if<key_number>(&pair.b);
   if (left != nullptr && right != nullptr)
     return relate_columns{how, key_slot(left->key_id), key_slot(right->key_id), out};
-  if (left == nullptr && right == nullptr) return relate_fixed{how, fixed_text_of(pair.a), fixed_text_of(pair.b), out};
+  if (left == nullptr && right == nullptr)
+    return relate_fixed{how, compile_fixed_text(pair.a), compile_fixed_text(pair.b), out};
   const bool matched_is_left = left != nullptr;
   const std::uint32_t key = key_slot(matched_is_left ? left->key_id : right->key_id);
-  const fixed_text other = fixed_text_of(matched_is_left ? pair.b : pair.a);
+  const fixed_text other = compile_fixed_text(matched_is_left ? pair.b : pair.a);
   if (const auto* param = std::get_if<std::uint32_t>(&other))
-    return text_test_of({key, param_relation{*param, how, matched_is_left}}, out);
-  return text_test_of({key, text_matcher::relation(how, std::get<std::string>(other), matched_is_left)}, out);
+    return compile_text_test({key, param_relation{*param, how, matched_is_left}}, out);
+  return compile_text_test({key, text_matcher::relation(how, std::get<std::string>(other), matched_is_left)}, out);
 }
 
 /// Compiles a source that is not a key.
-auto writer::fixed_text_of(const text_source& source) -> fixed_text {
+auto writer::compile_fixed_text(const text_source& source) -> fixed_text {
   if (const auto* param = std::get_if<param_number>(&source)) return param_slot(param->param_id);
   return std::get<std::string>(source);
 }
 
-auto writer::text_test_of(text_test test, truth_slot out) -> instruction {
+auto writer::compile_text_test(text_test test, truth_slot out) -> instruction {
   out_.texts.push_back(std::move(test));
   return match_text{static_cast<std::uint32_t>(out_.texts.size() - 1), out};
 }

@@ -24,8 +24,8 @@ struct parts {
   std::size_t rows;
   std::size_t of_each;
 
-  static auto make(std::size_t rows, const evaluate_options& how) -> parts {
-    const std::size_t wanted = std::clamp(how.rows_of_part, block_rows, std::max(rows, block_rows));
+  static auto make(std::size_t rows, const evaluate_options& options) -> parts {
+    const std::size_t wanted = std::clamp(options.rows_of_part, block_rows, std::max(rows, block_rows));
     return {rows, (wanted + block_rows - 1) / block_rows * block_rows};
   }
   [[nodiscard]] auto count() const -> std::size_t { return (rows + of_each - 1) / of_each; }
@@ -48,9 +48,9 @@ void run_parts(const parts& all, const detail::evaluation& of, double* results, 
 }
 
 /// Concatenating strings allocates memory at run time, and an arena serves one thread.
-auto parts_of(const detail::program& code, evaluate_options how) -> evaluate_options {
-  if (code.buffers != 0) how.rows_of_part = evaluate_options::one_part;
-  return how;
+auto find_parts(const detail::program& code, evaluate_options options) -> evaluate_options {
+  if (code.buffers != 0) options.rows_of_part = evaluate_options::one_part;
+  return options;
 }
 
 /// The column of one type that an expression fills, a value for each row of the batch.
@@ -70,13 +70,13 @@ class result_column {
     return nullptr;
   }
 
-  void take(const block& at, frame& from) {
+  void take(const block& block, frame& from) {
     const vector_slot<T>& result = from.value<T>();
     if (result.valid != nullptr) has_nulls_.store(true, braid::relaxed);
-    if (!rows_.is_prefix()) return take_ordered(at, result);
-    take_validity(at, result.valid);
-    take_values(at, result);
-    if (result.valid != nullptr) drop_invalid(at, result.valid, from);
+    if (!rows_.is_prefix()) return take_ordered(block, result);
+    take_validity(block, result.valid);
+    take_values(block, result);
+    if (result.valid != nullptr) drop_invalid(block, result.valid, from);
   }
 
   [[nodiscard]] auto finish() const -> column {
@@ -85,33 +85,33 @@ class result_column {
   }
 
  private:
-  void drop_invalid(const block& at, const std::uint64_t* valid, frame& from) {
+  void drop_invalid(const block& block, const std::uint64_t* valid, frame& from) {
     if constexpr (std::is_same_v<T, double>) {
-      from.simd().drop_invalid(values_.data() + at.first, valid, at.rows);
+      from.simd().drop_invalid(values_.data() + block.first, valid, block.rows);
     } else {
-      for (std::size_t i = 0; i < at.rows; ++i) values_[at.first + i] *= test_bit(valid, i) ? 1 : 0;
+      for (std::size_t i = 0; i < block.rows; ++i) values_[block.first + i] *= test_bit(valid, i) ? 1 : 0;
     }
   }
 
-  void take_validity(const block& at, const std::uint64_t* valid) {
-    std::uint64_t* words = words_.data() + at.first / word_bits;
-    for (std::size_t row = 0; row < at.rows; row += word_bits) {
+  void take_validity(const block& block, const std::uint64_t* valid) {
+    std::uint64_t* words = words_.data() + block.first / word_bits;
+    for (std::size_t row = 0; row < block.rows; row += word_bits) {
       const std::uint64_t bits = valid == nullptr ? ~std::uint64_t{0} : valid[row / word_bits];
-      words[row / word_bits] = bits & low_bits(at.rows - row);
+      words[row / word_bits] = bits & low_bits(block.rows - row);
     }
   }
 
-  void take_values(const block& at, const vector_slot<T>& result) {
-    T* out = values_.data() + at.first;
+  void take_values(const block& block, const vector_slot<T>& result) {
+    T* out = values_.data() + block.first;
     if (result.uniform)
-      std::fill_n(out, at.rows, *result.values);
+      std::fill_n(out, block.rows, *result.values);
     else if (result.values != out)
-      std::copy_n(result.values, at.rows, out);
+      std::copy_n(result.values, block.rows, out);
   }
 
-  void take_ordered(const block& at, const vector_slot<T>& result) {
-    const std::span<const std::uint32_t> order = rows_.order().subspan(at.first, at.rows);
-    for (std::size_t i = 0; i < at.rows; ++i) {
+  void take_ordered(const block& block, const vector_slot<T>& result) {
+    const std::span<const std::uint32_t> order = rows_.order().subspan(block.first, block.rows);
+    for (std::size_t i = 0; i < block.rows; ++i) {
       if (!result.is_valid(i)) continue;
       values_[order[i]] = result.at(i);
       set_bit(words_.data(), order[i]);
@@ -125,18 +125,18 @@ class result_column {
 };
 
 template <typename T>
-auto column_of(const detail::program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
-               evaluate_options how) -> evaluated<column> {
+auto find_column(const detail::program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
+                 evaluate_options options) -> evaluated<column> {
   // Where every row is active their order does not matter, and columns can be read straight through.
   const row_set read = rows.size() == rows.table().size() ? row_set(rows.table()) : rows;
   detail::evaluation shared(code, read, memory);
   if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));
   result_column<T> out(read, memory);
   // Rows of different parts may share a word of the validity unless they lie in order.
-  if (!read.is_prefix()) how.rows_of_part = evaluate_options::one_part;
-  run_parts(parts::make(read.size(), parts_of(code, how)), shared, out.results(), memory,
+  if (!read.is_prefix()) options.rows_of_part = evaluate_options::one_part;
+  run_parts(parts::make(read.size(), find_parts(code, options)), shared, out.results(), memory,
             [&out](frame& registers, std::size_t from, std::size_t to) {
-              registers.for_each_block(from, to, [&](const block& at) { out.take(at, registers); });
+              registers.for_each_block(from, to, [&](const block& block) { out.take(block, registers); });
             });
   return out.finish();
 }
@@ -144,13 +144,13 @@ auto column_of(const detail::program& code, const row_set& rows, std::span<const
 }  // namespace
 
 auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
-              evaluate_options how) -> evaluated<column> {
-  return column_of<double>(code.code(), rows, params, memory, how);
+              evaluate_options options) -> evaluated<column> {
+  return find_column<double>(code.code(), rows, params, memory, options);
 }
 
 auto evaluate_integers(const expr_program& code, const row_set& rows, std::span<const scalar> params,
-                       braid::arena& memory, evaluate_options how) -> evaluated<column> {
-  return column_of<std::int64_t>(code.code_of_integers(), rows, params, memory, how);
+                       braid::arena& memory, evaluate_options options) -> evaluated<column> {
+  return find_column<std::int64_t>(code.code_of_integers(), rows, params, memory, options);
 }
 
 auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<const scalar> params,
@@ -162,11 +162,11 @@ auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<c
   const std::span<std::uint64_t> valid = memory.filled(words_for(size), std::uint64_t{0});
   dictionary_builder words(memory);
   frame registers(shared, memory);
-  registers.for_each_block(0, rows.size(), [&](const block& at) {
+  registers.for_each_block(0, rows.size(), [&](const block& block) {
     const vector_slot<std::string_view>& result = registers.value<std::string_view>();
-    for (std::size_t i = 0; i < at.rows; ++i) {
+    for (std::size_t i = 0; i < block.rows; ++i) {
       if (!result.is_valid(i)) continue;
-      const std::uint32_t row = rows.row(at.first + i);
+      const std::uint32_t row = rows.row(block.first + i);
       codes[row] = words.intern(result.at(i));
       set_bit(valid.data(), row);
     }
@@ -175,15 +175,15 @@ auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<c
 }
 
 auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
-              evaluate_options how) -> evaluated<bitmap> {
+              evaluate_options options) -> evaluated<bitmap> {
   detail::evaluation shared(code.code(), rows, memory);
   if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));
   const std::span<std::uint64_t> words = memory.filled(words_for(rows.size()), std::uint64_t{0});
-  run_parts(parts::make(rows.size(), parts_of(code.code(), how)), shared, nullptr, memory,
+  run_parts(parts::make(rows.size(), find_parts(code.code(), options)), shared, nullptr, memory,
             [words](frame& registers, std::size_t from, std::size_t to) {
-              registers.for_each_block(from, to, [&](const block& at) {
-                std::copy_n(registers.truth(), words_for(at.rows),
-                            words.begin() + static_cast<std::ptrdiff_t>(at.first / word_bits));
+              registers.for_each_block(from, to, [&](const block& block) {
+                std::copy_n(registers.truth(), words_for(block.rows),
+                            words.begin() + static_cast<std::ptrdiff_t>(block.first / word_bits));
               });
             });
   return words.empty() ? bitmap() : bitmap(words.data());

@@ -40,11 +40,11 @@ struct evaluate_options {
 /// Cost: a fraction of a nanosecond per row and operation, several for exp, log, log1p and pow, and one for a row that
 /// is not in its natural place; rows in an order of their own are one part. Lifetime: the column is in `memory`.
 auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
-              evaluate_options how = {}) -> evaluated<column>;
+              evaluate_options options = {}) -> evaluated<column>;
 
 /// The same as a column of integers. Requires `code.gives_integers()`.
 auto evaluate_integers(const expr_program& code, const row_set& rows, std::span<const scalar> params,
-                       braid::arena& memory, evaluate_options how = {}) -> evaluated<column>;
+                       braid::arena& memory, evaluate_options options = {}) -> evaluated<column>;
 
 /// The same as a column of strings, each of them once in its dictionary. Requires `code.gives_strings()`.
 /// Cost: as `evaluate`, with a copy of strings that are put together, and a hash for each row.
@@ -57,6 +57,6 @@ auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<c
 /// nanosecond per row and test; each string that occurs is tested once, or each string of the dictionary if it has no
 /// more strings than there are rows. Lifetime: the bits are in `memory`.
 auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
-              evaluate_options how = {}) -> evaluated<bitmap>;
+              evaluate_options options = {}) -> evaluated<bitmap>;
 
 }  // namespace rankd

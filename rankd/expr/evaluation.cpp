@@ -41,15 +41,15 @@ auto evaluation::begin(std::span<const scalar> params) -> std::optional<evaluati
 
 auto evaluation::ask(const text_test& test) -> evaluated<code_set> {
   const std::optional<column>& source = columns_[test.key];
-  if (const auto* known = std::get_if<text_matcher>(&test.test)) return codes_of(*known, source);
+  if (const auto* known = std::get_if<text_matcher>(&test.test)) return find_codes(*known, source);
   if (const auto* relation = std::get_if<param_relation>(&test.test)) {
     const auto* text = std::get_if<std::string>(&params_[relation->param]);
     if (text == nullptr) return code_set();
-    return codes_of(text_matcher::relation(relation->how, *text, relation->matched_is_left), source);
+    return find_codes(text_matcher::relation(relation->how, *text, relation->matched_is_left), source);
   }
   const auto matcher = compiled(std::get<param_pattern>(test.test));
   if (!matcher) return std::unexpected(matcher.error());
-  return codes_of(*matcher, source);
+  return find_codes(*matcher, source);
 }
 
 auto evaluation::compiled(const param_pattern& pattern) const -> evaluated<text_matcher> {
@@ -64,7 +64,7 @@ auto evaluation::compiled(const param_pattern& pattern) const -> evaluated<text_
   return std::move(*matcher);
 }
 
-auto evaluation::codes_of(const text_matcher& matcher, const std::optional<column>& source) -> code_set {
+auto evaluation::find_codes(const text_matcher& matcher, const std::optional<column>& source) -> code_set {
   const string_values* text = source ? source->strings() : nullptr;
   if (text == nullptr || rows_.empty()) return {};
   const std::size_t words = text->words->size() / set_word_bits + 1;

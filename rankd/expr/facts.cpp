@@ -18,13 +18,13 @@ class finder {
 
   auto run() -> std::vector<facts> {
     found_.reserve(tree_.nodes.size());
-    for (const tree_node& node : tree_.nodes) found_.push_back(facts_of(node));
+    for (const tree_node& node : tree_.nodes) found_.push_back(find_node_facts(node));
     return std::move(found_);
   }
 
  private:
-  [[nodiscard]] auto facts_of(const tree_node& node) const -> facts {
-    if (row_of(node.op).computes) return of_arithmetic(node);
+  [[nodiscard]] auto find_node_facts(const tree_node& node) const -> facts {
+    if (find_row(node.op).computes) return of_arithmetic(node);
     switch (node.op) {
       case node_op::const_number: return of_literal(std::get<number>(node.payload));
       case node_op::const_null: return {.exact = true, .text = true, .uniform = true, .known = true, .value = {}};
@@ -78,7 +78,7 @@ class finder {
 
   [[nodiscard]] auto of_arithmetic(const tree_node& node) const -> facts {
     facts all{.exact = false, .uniform = true, .known = true, .value = {}};
-    for (std::size_t slot = 0; slot < row_of(node.op).fields.size(); ++slot) {
+    for (std::size_t slot = 0; slot < find_row(node.op).fields.size(); ++slot) {
       const facts& each = found_[node.children[slot]];
       all.uniform = all.uniform && each.uniform;
       all.known = all.known && each.known;
@@ -88,9 +88,9 @@ class finder {
   }
 
   [[nodiscard]] auto fold(const tree_node& node) const -> std::optional<number> {
-    const arithmetic what = *row_of(node.op).computes;
+    const arithmetic what = *find_row(node.op).computes;
     std::array<double, 3> values{};
-    for (std::uint32_t slot = 0; slot < operands_of(what); ++slot) {
+    for (std::uint32_t slot = 0; slot < count_operands(what); ++slot) {
       const std::optional<number>& value = found_[node.children[slot]].value;
       if (!value) return std::nullopt;
       values[slot] = as_double(*value);

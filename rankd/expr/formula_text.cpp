@@ -35,7 +35,7 @@ struct infix {
   binding right;
 };
 
-auto infix_of(node_op op) -> const infix* {
+auto find_infix(node_op op) -> const infix* {
   using enum binding;
   static constexpr std::array table{
       std::pair{node_op::add, infix{"+", sum, sum, product}},
@@ -141,7 +141,7 @@ class printer {
   auto child(const tree_node& node, std::size_t slot) -> part&& { return std::move(parts_[node.children[slot]]); }
 
   auto print(const tree_node& node) -> part {
-    if (const infix* how = infix_of(node.op))
+    if (const infix* how = find_infix(node.op))
       return join(child(node, 0), how->sign, how->binds, how->left, how->right, child(node, 1));
     switch (node.op) {
       case node_op::const_number: return literal(std::get<number>(node.payload));

@@ -40,25 +40,25 @@ auto holds(std::span<const T> sorted, T value) -> bool {
 
 /// For two vector slots that do not both hold a single value, or for two single ones for one row.
 template <typename T>
-auto shape_of(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
+auto choose_shape(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);
   return static_cast<std::size_t>(b.uniform ? shape::each_same : shape::same_each);
 }
 
-auto operand_of(const vector_slot<double>& of) -> library_operand {
+auto make_operand(const vector_slot<double>& of) -> library_operand {
   return {.values = of.values, .step = of.uniform ? std::size_t{0} : std::size_t{1}};
 }
 
 /// Returns the remainder of a division as in C++; zero if it is undefined. The least int64 has no negative.
-auto remainder_of(std::int64_t a, std::int64_t b) noexcept -> std::int64_t { return b == 0 || b == -1 ? 0 : a % b; }
-auto remainder_of(double a, double b) noexcept -> double { return std::fmod(a, b); }
+auto find_remainder(std::int64_t a, std::int64_t b) noexcept -> std::int64_t { return b == 0 || b == -1 ? 0 : a % b; }
+auto find_remainder(double a, double b) noexcept -> double { return std::fmod(a, b); }
 
 /// Whether a division has a remainder.
 auto is_number(std::int64_t divisor, std::int64_t /*remains*/) noexcept -> bool { return divisor != 0; }
 auto is_number(double /*divisor*/, double remains) noexcept -> bool { return std::isfinite(remains); }
 
 /// Bytes that begin a code point of UTF-8, so all but 10xxxxxx. Any bytes have such a number.
-auto code_points_of(std::string_view text) noexcept -> std::size_t {
+auto count_code_points(std::string_view text) noexcept -> std::size_t {
   std::size_t count = 0;
   for (const char each : text) count += static_cast<signed char>(each) >= -0x40 ? 1U : 0U;
   return count;
@@ -110,7 +110,7 @@ void frame::begin() {
   for (const auto& known : code_.strings_known)
     strings_.set_cell(known.cell, known.value ? std::optional<std::string_view>(*known.value) : std::nullopt);
   for (const param_cell& cell : code_.params) bind_param(cell, shared_.params()[cell.param]);
-  at_ = {.first = 0, .rows = 1};
+  block_ = {.first = 0, .rows = 1};
   execute(code_.once);
 }
 
@@ -133,16 +133,16 @@ void frame::execute(const std::vector<instruction>& code) {
 }
 
 template <>
-auto frame::bank_of<double>() noexcept -> bank<double>& {
+auto frame::find_bank<double>() noexcept -> bank<double>& {
   return floats_;
 }
 template <>
-auto frame::bank_of<std::int64_t>() noexcept -> bank<std::int64_t>& {
+auto frame::find_bank<std::int64_t>() noexcept -> bank<std::int64_t>& {
   return exacts_;
 }
 
 template <>
-auto frame::bank_of<std::string_view>() noexcept -> bank<std::string_view>& {
+auto frame::find_bank<std::string_view>() noexcept -> bank<std::string_view>& {
   return strings_;
 }
 
@@ -164,14 +164,14 @@ auto frame::value<std::string_view>() noexcept -> const vector_slot<std::string_
 template <typename T>
 auto frame::own_values(value_slot slot) noexcept -> T* {
   if constexpr (std::is_same_v<T, double>) {
-    if (results_ != nullptr && !slot.uniform && slot.index == code_.value.index) return results_ + at_.first;
+    if (results_ != nullptr && !slot.uniform && slot.index == code_.value.index) return results_ + block_.first;
   }
-  return bank_of<T>().values(slot);
+  return find_bank<T>().values(slot);
 }
 
 template <typename T>
 void frame::run(const load_key<T>& code) {
-  const std::optional<column>& source = shared_.column_of(code.key);
+  const std::optional<column>& source = shared_.find_column(code.key);
   if (!source) return show_null<T>(code.out);
   std::visit(
       [&](const auto& values) {
@@ -189,51 +189,51 @@ void frame::run(const load_key<T>& code) {
 /// Lets a register show the current part of a column: in place if the rows are in the wanted order, otherwise copied.
 template <typename T, typename Stored>
 void frame::show(std::span<const Stored> source, bitmap validity, value_slot out) {
-  vector_slot<T>& to = bank_of<T>().at(out);
+  vector_slot<T>& to = find_bank<T>().at(out);
   T* own = own_values<T>(out);
-  to = {.values = own, .uniform = false, .valid = valid_in_order(validity, bank_of<T>().valid(out))};
+  to = {.values = own, .uniform = false, .valid = valid_in_order(validity, find_bank<T>().valid(out))};
   if (!rows_.is_prefix()) {
-    const std::span<const std::uint32_t> order = rows_.order().subspan(at_.first, at_.rows);
+    const std::span<const std::uint32_t> order = rows_.order().subspan(block_.first, block_.rows);
     for (std::size_t i = 0; i < order.size(); ++i) own[i] = static_cast<T>(source[order[i]]);
   } else if constexpr (std::is_same_v<T, Stored>) {
-    to.values = source.data() + at_.first;
+    to.values = source.data() + block_.first;
   } else {
-    convert(source.data() + at_.first, own);
+    convert(source.data() + block_.first, own);
   }
 }
 
 template <typename T, typename Stored>
 void frame::convert(const Stored* source, T* own) const {
   if constexpr (std::is_same_v<Stored, std::int64_t>)
-    kernels_->widen(own, source, at_.rows);
+    kernels_->widen(own, source, block_.rows);
   else
-    std::transform(source, source + at_.rows, own, [](Stored value) { return static_cast<T>(value); });
+    std::transform(source, source + block_.rows, own, [](Stored value) { return static_cast<T>(value); });
 }
 
 template <typename T>
 void frame::show_null(value_slot out) {
-  bank_of<T>().at(out) = {.values = zeros<T>.data(), .uniform = false, .valid = no_bits.data()};
+  find_bank<T>().at(out) = {.values = zeros<T>.data(), .uniform = false, .valid = no_bits.data()};
 }
 
 /// Lets a slot show what was computed into its own memory. A cell that is null has to be so for any number of rows.
 template <typename T>
 void frame::show_result(value_slot out, const std::uint64_t* valid) {
   if (out.uniform && valid != nullptr) valid = test_bit(valid, 0) ? nullptr : no_bits.data();
-  bank_of<T>().at(out) = {.values = own_values<T>(out), .uniform = out.uniform, .valid = valid};
+  find_bank<T>().at(out) = {.values = own_values<T>(out), .uniform = out.uniform, .valid = valid};
 }
 
 /// Returns the validity of the current rows, in `own` unless it can be read in place.
 auto frame::valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t* {
   if (validity.all_set()) return nullptr;
-  if (rows_.is_prefix()) return validity.words() + at_.first / word_bits;
-  const std::uint32_t* order = rows_.order().data() + at_.first;
-  write_bits(own, at_.rows, [&](std::size_t i) { return test_bit(validity.words(), order[i]); });
+  if (rows_.is_prefix()) return validity.words() + block_.first / word_bits;
+  const std::uint32_t* order = rows_.order().data() + block_.first;
+  write_bits(own, block_.rows, [&](std::size_t i) { return test_bit(validity.words(), order[i]); });
   return own;
 }
 
 void frame::run(const load_presence& code) {
   show_null<double>(code.out);
-  if (const std::optional<column>& source = shared_.column_of(code.key))
+  if (const std::optional<column>& source = shared_.find_column(code.key))
     floats_.at(code.out).valid = valid_in_order(source->validity, floats_.valid(code.out));
 }
 
@@ -249,23 +249,24 @@ void frame::run(const compute& code) {
 void frame::calculate(const compute& code, double* out) {
   const auto what = static_cast<std::size_t>(code.what);
   const vector_slot<double>& a = floats_.at(code.in[0]);
-  if (operands_of(code.what) == 1) {
-    if (is_of_library(code.what)) return library_rows(code.what, out, operand_of(a), {}, at_.rows);
-    return kernels_->unaries[what - static_cast<std::size_t>(arithmetic::neg)](out, a.values, at_.rows);
+  if (count_operands(code.what) == 1) {
+    if (is_of_library(code.what)) return library_rows(code.what, out, make_operand(a), {}, block_.rows);
+    return kernels_->unaries[what - static_cast<std::size_t>(arithmetic::neg)](out, a.values, block_.rows);
   }
   const vector_slot<double>& b = floats_.at(code.in[1]);
-  if (is_of_library(code.what)) return library_rows(code.what, out, operand_of(a), operand_of(b), at_.rows);
-  if (operands_of(code.what) == 2) return kernels_->binaries[what][shape_of(a, b)](out, a.values, b.values, at_.rows);
+  if (is_of_library(code.what)) return library_rows(code.what, out, make_operand(a), make_operand(b), block_.rows);
+  if (count_operands(code.what) == 2)
+    return kernels_->binaries[what][choose_shape(a, b)](out, a.values, b.values, block_.rows);
   const vector_slot<double>& c = floats_.at(code.in[2]);
   const std::size_t singles = (a.uniform ? 1U : 0U) | (b.uniform ? 2U : 0U) | (c.uniform ? 4U : 0U);
-  kernels_->clamps[singles](out, a.values, b.values, c.values, at_.rows);
+  kernels_->clamps[singles](out, a.values, b.values, c.values, block_.rows);
 }
 
 /// Returns null if all operands are valid, otherwise the rows in which they are, in the memory of the result.
 auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   std::uint64_t* joint = floats_.valid(code.out);
   bool has_nulls = false;
-  for (std::uint32_t slot = 0; slot < operands_of(code.what); ++slot) {
+  for (std::uint32_t slot = 0; slot < count_operands(code.what); ++slot) {
     const std::uint64_t* valid = floats_.at(code.in[slot]).valid;
     if (valid == nullptr) continue;
     for (std::size_t word = 0; word < words(); ++word)
@@ -278,9 +279,9 @@ auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
 /// Returns the valid rows whose value is finite, in `own` unless these are all.
 auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
     -> const std::uint64_t* {
-  if (kernels_->all_finite(values, at_.rows)) return valid;
+  if (kernels_->all_finite(values, block_.rows)) return valid;
   std::array<std::uint64_t, words_for(block_rows)> finite;
-  kernels_->finite_bits(finite.data(), values, at_.rows);
+  kernels_->finite_bits(finite.data(), values, block_.rows);
   for (std::size_t word = 0; word < words(); ++word)
     own[word] = finite[word] & (valid == nullptr ? ~std::uint64_t{0} : valid[word]);
   return own;
@@ -299,16 +300,16 @@ auto frame::both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::ui
 
 template <typename In, typename Out>
 void frame::run(const remainder<In, Out>& code) {
-  const vector_slot<In>& a = bank_of<In>().at(code.a);
-  const vector_slot<In>& b = bank_of<In>().at(code.b);
+  const vector_slot<In>& a = find_bank<In>().at(code.a);
+  const vector_slot<In>& b = find_bank<In>().at(code.b);
   Out* out = own_values<Out>(code.out);
   std::array<In, block_rows> remains;
   std::array<std::uint64_t, words_for(block_rows)> numbers;
-  for (std::size_t row = 0; row < at_.rows; ++row) remains[row] = remainder_of(a.at(row), b.at(row));
-  write_bits(numbers.data(), at_.rows, [&](std::size_t row) { return is_number(b.at(row), remains[row]); });
-  std::transform(remains.begin(), remains.begin() + static_cast<std::ptrdiff_t>(at_.rows), out,
+  for (std::size_t row = 0; row < block_.rows; ++row) remains[row] = find_remainder(a.at(row), b.at(row));
+  write_bits(numbers.data(), block_.rows, [&](std::size_t row) { return is_number(b.at(row), remains[row]); });
+  std::transform(remains.begin(), remains.begin() + static_cast<std::ptrdiff_t>(block_.rows), out,
                  [](In each) { return static_cast<Out>(each); });
-  std::uint64_t* own = bank_of<Out>().valid(code.out);
+  std::uint64_t* own = find_bank<Out>().valid(code.out);
   const std::uint64_t* valid = both_valid(a, b, own);
   for (std::size_t word = 0; word < words(); ++word)
     own[word] = numbers[word] & (valid == nullptr ? all_bits(true) : valid[word]);
@@ -319,26 +320,26 @@ template <typename Out>
 void frame::run(const find_bucket<Out>& code) {
   const vector_slot<std::int64_t>& x = exacts_.at(code.x);
   Out* out = own_values<Out>(code.out);
-  for (std::size_t row = 0; row < at_.rows; ++row)
-    out[row] = static_cast<Out>(draw_of(code.seed_hash, x.at(row)) % code.count);
-  show_result<Out>(code.out, both_valid(x, x, bank_of<Out>().valid(code.out)));
+  for (std::size_t row = 0; row < block_.rows; ++row)
+    out[row] = static_cast<Out>(make_draw(code.seed_hash, x.at(row)) % code.count);
+  show_result<Out>(code.out, both_valid(x, x, find_bank<Out>().valid(code.out)));
 }
 
 void frame::run(const load_key<std::string_view>& code) {
-  const std::optional<column>& source = shared_.column_of(code.key);
+  const std::optional<column>& source = shared_.find_column(code.key);
   const string_values* text = source ? source->strings() : nullptr;
   if (text == nullptr || text->words->size() == 0) return show_null<std::string_view>(code.out);
   std::string_view* out = own_values<std::string_view>(code.out);
-  for (std::size_t i = 0; i < at_.rows; ++i) out[i] = (*text)[rows_.row(at_.first + i)];
+  for (std::size_t i = 0; i < block_.rows; ++i) out[i] = (*text)[rows_.row(block_.first + i)];
   show_result<std::string_view>(code.out, valid_in_order(source->validity, strings_.valid(code.out)));
 }
 
 void frame::run(const join_texts& code) {
   std::array<std::size_t, block_rows> lengths;
   std::uint64_t* valid = strings_.valid(code.out);
-  char* next = room_of(code.buffer, joint_lengths(code, valid, std::span(lengths).first(at_.rows)));
+  char* next = reserve_room(code.buffer, joint_lengths(code, valid, std::span(lengths).first(block_.rows)));
   std::string_view* out = own_values<std::string_view>(code.out);
-  for (std::size_t row = 0; row < at_.rows; ++row) {
+  for (std::size_t row = 0; row < block_.rows; ++row) {
     out[row] = {};
     if (!test_bit(valid, row)) continue;
     out[row] = {next, lengths[row]};
@@ -365,7 +366,7 @@ auto frame::joint_lengths(const join_texts& code, std::uint64_t* fits, std::span
 }
 
 /// A buffer is used again by the next block, so what is to stay is copied.
-auto frame::room_of(std::uint32_t buffer, std::size_t bytes) -> char* {
+auto frame::reserve_room(std::uint32_t buffer, std::size_t bytes) -> char* {
   std::span<char>& room = buffers_[buffer];
   if (room.size() < bytes) room = memory_.uninitialized<char>(std::max(bytes, 2 * room.size()));
   return room.data();
@@ -375,19 +376,19 @@ template <typename Out>
 void frame::run(const measure_text<Out>& code) {
   const vector_slot<std::string_view>& x = strings_.at(code.x);
   Out* out = own_values<Out>(code.out);
-  for (std::size_t row = 0; row < at_.rows; ++row) out[row] = static_cast<Out>(code_points_of(x.at(row)));
-  show_result<Out>(code.out, both_valid(x, x, bank_of<Out>().valid(code.out)));
+  for (std::size_t row = 0; row < block_.rows; ++row) out[row] = static_cast<Out>(count_code_points(x.at(row)));
+  show_result<Out>(code.out, both_valid(x, x, find_bank<Out>().valid(code.out)));
 }
 
 template <typename Out>
 void frame::run(const find_text_bucket<Out>& code) {
   const vector_slot<std::string_view>& x = strings_.at(code.x);
   Out* out = own_values<Out>(code.out);
-  for (std::size_t row = 0; row < at_.rows; ++row) {
+  for (std::size_t row = 0; row < block_.rows; ++row) {
     const auto hash = static_cast<std::int64_t>(hash_of(x.at(row)));
-    out[row] = static_cast<Out>(draw_of(code.seed_hash, hash) % code.count);
+    out[row] = static_cast<Out>(make_draw(code.seed_hash, hash) % code.count);
   }
-  show_result<Out>(code.out, both_valid(x, x, bank_of<Out>().valid(code.out)));
+  show_result<Out>(code.out, both_valid(x, x, find_bank<Out>().valid(code.out)));
 }
 
 void frame::run(const multiply_vectors& code) {
@@ -395,7 +396,7 @@ void frame::run(const multiply_vectors& code) {
   const vector_slot<std::string_view>& b = strings_.at(code.b);
   const auto product = code.how == vector_product::dot ? dot_product : cosine_similarity;
   double* out = own_values<double>(code.out);
-  for (std::size_t row = 0; row < at_.rows; ++row) out[row] = product(a.at(row), b.at(row));
+  for (std::size_t row = 0; row < block_.rows; ++row) out[row] = product(a.at(row), b.at(row));
   show_result<double>(code.out, both_valid(a, b, floats_.valid(code.out)));
 }
 
@@ -404,8 +405,8 @@ void frame::run(const choose<std::string_view>& code) {
   const vector_slot<std::string_view>& b = strings_.at(code.b);
   std::string_view* out = own_values<std::string_view>(code.out);
   std::uint64_t* valid = strings_.valid(code.out);
-  for (std::size_t row = 0; row < at_.rows; ++row) out[row] = a.is_valid(row) ? a.at(row) : b.at(row);
-  write_bits(valid, at_.rows, [&](std::size_t row) { return a.is_valid(row) || b.is_valid(row); });
+  for (std::size_t row = 0; row < block_.rows; ++row) out[row] = a.is_valid(row) ? a.at(row) : b.at(row);
+  write_bits(valid, block_.rows, [&](std::size_t row) { return a.is_valid(row) || b.is_valid(row); });
   show_result<std::string_view>(code.out, valid);
 }
 
@@ -415,40 +416,40 @@ void frame::run(const select<std::string_view>& code) {
   const std::uint64_t* wanted = truth_words(code.pred);
   std::string_view* out = own_values<std::string_view>(code.out);
   std::uint64_t* valid = strings_.valid(code.out);
-  for (std::size_t row = 0; row < at_.rows; ++row) out[row] = test_bit(wanted, row) ? a.at(row) : b.at(row);
-  write_bits(valid, at_.rows,
+  for (std::size_t row = 0; row < block_.rows; ++row) out[row] = test_bit(wanted, row) ? a.at(row) : b.at(row);
+  write_bits(valid, block_.rows,
              [&](std::size_t row) { return test_bit(wanted, row) ? a.is_valid(row) : b.is_valid(row); });
   show_result<std::string_view>(code.out, valid);
 }
 
 template <typename T>
 void frame::run(const choose<T>& code) {
-  const vector_slot<T>& a = bank_of<T>().at(code.a);
-  const vector_slot<T>& b = bank_of<T>().at(code.b);
+  const vector_slot<T>& a = find_bank<T>().at(code.a);
+  const vector_slot<T>& b = find_bank<T>().at(code.b);
   T* out = own_values<T>(code.out);
   if (a.valid == nullptr) {
     if (a.uniform)
-      std::fill_n(out, at_.rows, *a.values);
+      std::fill_n(out, block_.rows, *a.values);
     else
-      std::copy_n(a.values, at_.rows, out);
+      std::copy_n(a.values, block_.rows, out);
     return show_result<T>(code.out, nullptr);
   }
-  kernels_->choose<T>()[shape_of(a, b)](out, a.valid, a.values, b.values, at_.rows);
+  kernels_->choose<T>()[choose_shape(a, b)](out, a.valid, a.values, b.values, block_.rows);
   if (b.valid == nullptr) return show_result<T>(code.out, nullptr);
-  std::uint64_t* either = bank_of<T>().valid(code.out);
+  std::uint64_t* either = find_bank<T>().valid(code.out);
   for (std::size_t word = 0; word < words(); ++word) either[word] = a.valid[word] | b.valid[word];
   show_result<T>(code.out, either);
 }
 
 template <typename T>
 void frame::run(const select<T>& code) {
-  const vector_slot<T>& a = bank_of<T>().at(code.a);
-  const vector_slot<T>& b = bank_of<T>().at(code.b);
+  const vector_slot<T>& a = find_bank<T>().at(code.a);
+  const vector_slot<T>& b = find_bank<T>().at(code.b);
   const std::uint64_t* wanted = truth_words(code.pred);
-  const auto of = a.uniform && b.uniform ? static_cast<std::size_t>(shape::same_same) : shape_of(a, b);
-  kernels_->choose<T>()[of](own_values<T>(code.out), wanted, a.values, b.values, at_.rows);
+  const auto of = a.uniform && b.uniform ? static_cast<std::size_t>(shape::same_same) : choose_shape(a, b);
+  kernels_->choose<T>()[of](own_values<T>(code.out), wanted, a.values, b.values, block_.rows);
   if (a.valid == nullptr && b.valid == nullptr) return show_result<T>(code.out, nullptr);
-  std::uint64_t* chosen = bank_of<T>().valid(code.out);
+  std::uint64_t* chosen = find_bank<T>().valid(code.out);
   for (std::size_t word = 0; word < words(); ++word) {
     const std::uint64_t of_a = a.valid == nullptr ? ~std::uint64_t{0} : a.valid[word];
     const std::uint64_t of_b = b.valid == nullptr ? ~std::uint64_t{0} : b.valid[word];
@@ -473,16 +474,16 @@ void frame::compare(comparison how, const vector_slot<T>& a, const vector_slot<T
     kernel(how, shape::each_each)(&same, a.values, b.values, 1);
     std::fill_n(out, words(), all_bits(same != 0));
   } else if (a.uniform) {
-    kernel(mirrored(how), shape::each_same)(out, b.values, a.values, at_.rows);
+    kernel(mirrored(how), shape::each_same)(out, b.values, a.values, block_.rows);
   } else {
-    kernel(how, b.uniform ? shape::each_same : shape::each_each)(out, a.values, b.values, at_.rows);
+    kernel(how, b.uniform ? shape::each_same : shape::each_each)(out, a.values, b.values, block_.rows);
   }
 }
 
 template <typename T>
 void frame::run(const compare_values<T, T>& code) {
-  const vector_slot<T>& a = bank_of<T>().at(code.a);
-  const vector_slot<T>& b = bank_of<T>().at(code.b);
+  const vector_slot<T>& a = find_bank<T>().at(code.a);
+  const vector_slot<T>& b = find_bank<T>().at(code.b);
   std::uint64_t* out = truth_words(code.out);
   compare(code.how, a, b, out);
   drop_null_rows(out, a.valid);
@@ -501,7 +502,7 @@ void frame::run(const compare_values<std::int64_t, double>& code) {
     const auto test = bound_for_floats(mirrored(code.how), *a.values);
     compare<double>(test.how, b, {.values = &test.bound, .uniform = true, .valid = nullptr}, out);
   } else {
-    compare_mixed(code.how, out, a.values, b.values, at_.rows);
+    compare_mixed(code.how, out, a.values, b.values, block_.rows);
   }
   drop_null_rows(out, a.valid);
   drop_null_rows(out, b.valid);
@@ -510,15 +511,15 @@ void frame::run(const compare_values<std::int64_t, double>& code) {
 template <typename T>
 void frame::run(const find_number<T>& code) {
   constexpr std::size_t few = 32;  // from then on, halving the list takes fewer steps than going through it
-  const vector_slot<T>& x = bank_of<T>().at(code.x);
+  const vector_slot<T>& x = find_bank<T>().at(code.x);
   std::uint64_t* out = truth_words(code.out);
   const std::span<const T> list(code.sorted);
   if (x.uniform)
     std::fill_n(out, words(), all_bits(holds(list, *x.values)));
   else if (list.size() <= few)
-    kernels_->find<T>()(out, x.values, list.data(), list.size(), at_.rows);
+    kernels_->find<T>()(out, x.values, list.data(), list.size(), block_.rows);
   else
-    write_bits(out, at_.rows, [&x, list](std::size_t row) { return holds(list, x.values[row]); });
+    write_bits(out, block_.rows, [&x, list](std::size_t row) { return holds(list, x.values[row]); });
   drop_null_rows(out, x.valid);
 }
 
@@ -533,16 +534,16 @@ void frame::run(const test_null& code) {
 void frame::run(const match_text& code) {
   const std::span<const std::uint32_t> set = shared_.matching_codes(code.test);
   if (set.empty()) return run(set_truth{false, code.out});
-  const column& source = *shared_.column_of(code_.texts[code.test].key);
+  const column& source = *shared_.find_column(code_.texts[code.test].key);
   const std::span<const std::uint32_t> stored = source.strings()->codes;
-  const std::uint32_t* codes = stored.data() + at_.first;
+  const std::uint32_t* codes = stored.data() + block_.first;
   if (!rows_.is_prefix()) {
-    std::ranges::transform(rows_.order().subspan(at_.first, at_.rows), codes_.begin(),
+    std::ranges::transform(rows_.order().subspan(block_.first, block_.rows), codes_.begin(),
                            [stored](std::uint32_t row) { return stored[row]; });
     codes = codes_.data();
   }
   std::uint64_t* out = truth_words(code.out);
-  kernels_->match_codes(out, codes, set.data(), set.size(), at_.rows);
+  kernels_->match_codes(out, codes, set.data(), set.size(), block_.rows);
   std::array<std::uint64_t, words_for(block_rows)> valid;
   drop_null_rows(out, valid_in_order(source.validity, valid.data()));
 }
@@ -554,8 +555,8 @@ void frame::run(const match_param& code) {
 
 /// Strings of one dictionary are equal if their codes are equal.
 void frame::run(const relate_columns& code) {
-  const std::optional<column>& left = shared_.column_of(code.a);
-  const std::optional<column>& right = shared_.column_of(code.b);
+  const std::optional<column>& left = shared_.find_column(code.a);
+  const std::optional<column>& right = shared_.find_column(code.b);
   const string_values* a = left ? left->strings() : nullptr;
   const string_values* b = right ? right->strings() : nullptr;
   if (a == nullptr || b == nullptr) return run(set_truth{false, code.out});
@@ -565,7 +566,7 @@ void frame::run(const relate_columns& code) {
     if (by_code) return (a->codes[row] == b->codes[row]) == (code.how == text_relation::equal);
     return related(code.how, (*a->words)[a->codes[row]], (*b->words)[b->codes[row]]);
   };
-  write_bits(truth_words(code.out), at_.rows, [&](std::size_t i) { return holds_in(rows_.row(at_.first + i)); });
+  write_bits(truth_words(code.out), block_.rows, [&](std::size_t i) { return holds_in(rows_.row(block_.first + i)); });
 }
 
 /// Returns the string that does not depend on rows, or null.

@@ -28,8 +28,9 @@ constexpr std::array two_texts{op_field{"a", text}, op_field{"b", text}};
 constexpr std::array regex_fields{op_field{"key_id", key}, op_field{"pattern", pattern}, op_field{"flags", flags}};
 
 /// A row of an op that computes under the capability of further arithmetic.
-constexpr auto further(node_op op, std::string_view name, std::span<const op_field> fields, arithmetic what) -> op_row {
-  return {op, name, value, fields, what, arithmetic_capability};
+constexpr auto further(node_op op, std::string_view name, std::span<const op_field> fields, arithmetic operation)
+    -> op_row {
+  return {op, name, value, fields, operation, arithmetic_capability};
 }
 
 /// A row of an op of the capability of formulas, for which the evaluator has an instruction.
@@ -104,8 +105,8 @@ auto all_ops() noexcept -> std::span<const op_row> { return table; }
 
 namespace rankd {
 
-auto name_of(node_op op) noexcept -> std::string_view { return detail::row_of(op).name; }
+auto name_of(node_op op) noexcept -> std::string_view { return detail::find_row(op).name; }
 
-auto capability_of(node_op op) noexcept -> std::string_view { return detail::row_of(op).capability; }
+auto required_capability(node_op op) noexcept -> std::string_view { return detail::find_row(op).capability; }
 
 }  // namespace rankd

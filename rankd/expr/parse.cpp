@@ -70,7 +70,7 @@ class tree_parser {
 
  private:
   void visit(const pending& at);
-  auto op_of(object_reader& fields, field_kind wanted) -> const op_row*;
+  auto find_op_row(object_reader& fields, field_kind wanted) -> const op_row*;
   void push_child(object_reader& fields, const op_field& field, std::uint32_t slot, std::uint32_t depth);
   void read_field(object_reader& fields, const op_field& field);
   void read_literal(object_reader& fields);
@@ -120,7 +120,7 @@ void tree_parser::visit(const pending& at) {
     return;
   }
   object_reader fields(*at.value, tree_.pointer_of(current_), problems_);
-  const op_row* row = op_of(fields, at.wanted);
+  const op_row* row = find_op_row(fields, at.wanted);
   if (row == nullptr) return;
   tree_.nodes[current_].op = row->op;
   std::uint32_t slot = 0;
@@ -135,7 +135,7 @@ void tree_parser::visit(const pending& at) {
   fields.refuse_unknown_fields();
 }
 
-auto tree_parser::op_of(object_reader& fields, field_kind wanted) -> const op_row* {
+auto tree_parser::find_op_row(object_reader& fields, field_kind wanted) -> const op_row* {
   const std::string* name = fields.text("op", presence::required);
   if (name == nullptr) return nullptr;
   const auto row = std::ranges::find(all_ops(), std::string_view(*name), &op_row::name);

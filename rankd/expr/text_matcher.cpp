@@ -7,8 +7,8 @@
 
 namespace rankd::detail {
 
-auto related(text_relation how, std::string_view a, std::string_view b) noexcept -> bool {
-  switch (how) {
+auto related(text_relation relation, std::string_view a, std::string_view b) noexcept -> bool {
+  switch (relation) {
     case text_relation::equal: return a == b;
     case text_relation::not_equal: return a != b;
     case text_relation::less: return a < b;
@@ -35,8 +35,8 @@ auto text_matcher::regex(std::string_view pattern, letter_case letters) -> std::
   return text_matcher(text_test(std::move(*compiled)));
 }
 
-auto text_matcher::relation(text_relation how, std::string text, bool matched_is_left) -> text_matcher {
-  return text_matcher(text_test(other_side{how, std::move(text), matched_is_left}));
+auto text_matcher::relation(text_relation relation, std::string text, bool matched_is_left) -> text_matcher {
+  return text_matcher(text_test(other_side{relation, std::move(text), matched_is_left}));
 }
 
 auto text_matcher::matches(std::string_view text) const -> bool {

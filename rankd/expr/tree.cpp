@@ -12,9 +12,9 @@ namespace rankd {
 namespace {
 
 /// The field of `parent` under which the child at `index` hangs.
-auto field_of(const tree_node& parent, std::size_t index) -> std::string_view {
+auto find_parent_field(const tree_node& parent, std::size_t index) -> std::string_view {
   const auto slot = std::ranges::find(parent.children, index) - parent.children.begin();
-  auto children = detail::row_of(parent.op).fields |
+  auto children = detail::find_row(parent.op).fields |
                   std::views::filter([](const detail::op_field& field) { return detail::is_child(field.kind); });
   return std::ranges::next(children.begin(), slot)->name;
 }
@@ -25,7 +25,7 @@ auto syntax_tree::pointer_of(std::size_t index) const -> std::string {
   std::vector<std::string_view> path;
   while (nodes[index].parent != tree_node::none) {
     const std::size_t parent = nodes[index].parent;
-    path.push_back(field_of(nodes[parent], index));
+    path.push_back(find_parent_field(nodes[parent], index));
     index = parent;
   }
   std::string pointer = origin;

@@ -158,7 +158,7 @@ void for_each_param(const tree_node& node, Visit&& visit) {
 [[nodiscard]] auto name_of(node_op op) noexcept -> std::string_view;
 
 /// Returns the capability that a plan must require to use the op, or an empty string if every plan may use it.
-[[nodiscard]] auto capability_of(node_op op) noexcept -> std::string_view;
+[[nodiscard]] auto required_capability(node_op op) noexcept -> std::string_view;
 
 /// A tree whose root is a value.
 struct expr_tree : syntax_tree {};

@@ -83,13 +83,13 @@ auto append_param(std::string& out, const scalar& value) -> bool {
 }
 
 /// False if it is null; an absent column counts as null.
-auto append_cell(std::string& out, const std::optional<column>& from, std::uint32_t row) -> bool {
-  if (!from || from->is_null(row)) return false;
-  if (const auto* numbers = from->integers())
+auto append_cell(std::string& out, const std::optional<column>& column, std::uint32_t row) -> bool {
+  if (!column || column->is_null(row)) return false;
+  if (const auto* numbers = column->integers())
     append_value(out, (*numbers)[row]);
-  else if (const auto* texts = from->strings())
+  else if (const auto* texts = column->strings())
     append_value(out, (*texts)[row]);
-  else if (const auto* flags = from->booleans())
+  else if (const auto* flags = column->booleans())
     append_value(out, (*flags)[row]);
   else
     return false;
@@ -101,7 +101,7 @@ auto append_cell(std::string& out, const std::optional<column>& from, std::uint3
 /// Spells keys for the rows of one request.
 class bound_template::speller {
  public:
-  speller(const bound_template& of, const node_context& context) : of_(&of), context_(&context) {
+  speller(const bound_template& of, const node_context& context) : template_(&of), context_(&context) {
     for (const hole& each : of.holes_) {
       const bool is_column = each.from == template_hole::source_kind::column;
       columns_.push_back(is_column && !context.inputs.empty() ? context.inputs[0].table().find(each.key_id)
@@ -111,27 +111,27 @@ class bound_template::speller {
 
   /// The key of a row, or nothing if it has no key. Lifetime: until the next call.
   auto spell(std::uint32_t row) -> std::optional<std::string_view> {
-    text_ = of_->literals_.front();
+    text_ = template_->literals_.front();
     for (std::size_t at = 0; at < columns_.size(); ++at) {
-      const hole& each = of_->holes_[at];
+      const hole& each = template_->holes_[at];
       const bool is_there = each.from == template_hole::source_kind::param
                                 ? append_param(text_, context_->params[each.param])
                                 : append_cell(text_, columns_[at], row);
       if (!is_there) return std::nullopt;
-      text_ += of_->literals_[at + 1];
+      text_ += template_->literals_[at + 1];
     }
     if (text_.empty() || text_.size() > named_read::max_key) return std::nullopt;
     return text_;
   }
 
  private:
-  const bound_template* of_;
+  const bound_template* template_;
   const node_context* context_;
   std::vector<std::optional<column>> columns_;  // of each hole
   std::string text_;
 };
 
-auto bound_template::bind(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+auto bound_template::bind(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> bound_template {
   bound_template out;
   auto parsed = key_template::parse(std::get<std::string>(param.value));
@@ -141,12 +141,12 @@ auto bound_template::bind(const plan_param& param, const bind_context& with, bra
   for (const template_hole& each : parsed->holes) {
     hole made{.from = each.from};
     if (each.from == template_hole::source_kind::param) {
-      const param_entry* entry =
-          check.fine(with.declared.find_param(each.name), "param", each, with.declared.param_names(), with.declared);
-      if (entry != nullptr) made.param = with.declared.index_of(*entry);
+      const param_entry* entry = check.fine(context.declared.find_param(each.name), "param", each,
+                                            context.declared.param_names(), context.declared);
+      if (entry != nullptr) made.param = context.declared.index_of(*entry);
     } else {
       const key_entry* entry =
-          check.fine(with.declared.find_key(each.name), "key", each, with.declared.key_names(), with.declared);
+          check.fine(context.declared.find_key(each.name), "key", each, context.declared.key_names(), context.declared);
       if (entry != nullptr) made.key_id = entry->key_id;
     }
     out.holes_.push_back(made);
@@ -154,7 +154,7 @@ auto bound_template::bind(const plan_param& param, const bind_context& with, bra
   return out;
 }
 
-auto bound_template::keys_of(const node_context& context) const -> row_keys {
+auto bound_template::list_keys(const node_context& context) const -> row_keys {
   const std::size_t rows = context.inputs.empty() ? 1 : context.inputs[0].size();
   const std::span<std::uint32_t> places = context.memory.filled(rows, row_keys::none);
   dictionary_builder asked(context.memory);

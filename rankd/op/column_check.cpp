@@ -19,14 +19,14 @@ constexpr std::size_t max_names = 50;
 constexpr std::size_t max_unread = 20;
 
 /// Returns the option that names the endpoint which a node asks, or null.
-auto endpoint_of(const plan_node& node) -> const plan_param* {
+auto find_endpoint_param(const plan_node& node) -> const plan_param* {
   const auto at = std::ranges::find(node.params, param_kind::endpoint_ref, &plan_param::kind);
   return at == node.params.end() ? nullptr : &*at;
 }
 
 /// Returns the forms of the keys that a node reads, such as `user:{id}`; empty if it reads no records.
-auto forms_of(const plan_node& node) -> std::vector<std::string> {
-  if (endpoint_of(node) == nullptr) return {};
+auto list_forms(const plan_node& node) -> std::vector<std::string> {
+  if (find_endpoint_param(node) == nullptr) return {};
   const read_records& records = find_op(node.op)->records;
   const plan_param* const prefix = records.prefix_option.empty() ? nullptr : node.find_param(records.prefix_option);
   std::vector<std::string> out;
@@ -78,7 +78,7 @@ auto shown_form(const std::vector<std::string>& literals) -> std::string {
 }
 
 /// Whether the operators that read columns accept it as a value of the key.
-auto is_value_of(std::string_view text, const key_entry& key) -> bool {
+auto fits_key(std::string_view text, const key_entry& key) -> bool {
   switch (key.type) {
     case value_type::integer: return detail::spelled(text, std::int64_t{}).has_value();
     case value_type::boolean: return detail::spelled(text, bool{}).has_value();
@@ -112,7 +112,7 @@ auto listed(const Names& names) -> std::string {
 }
 
 /// "which plan a reads", "which plans a, b read".
-auto readers_of(const std::set<std::string>& plans) -> std::string {
+auto list_readers(const std::set<std::string>& plans) -> std::string {
   return (plans.size() == 1 ? "which plan " : "which plans ") + listed(plans) +
          (plans.size() == 1 ? " reads" : " read");
 }
@@ -132,7 +132,7 @@ auto diagnosed(std::string code, std::string message, std::string hint) -> braid
 
 }  // namespace
 
-auto column_check::form_of(std::string_view text, record_kind kind) -> key_form* {
+auto column_check::find_form(std::string_view text, record_kind kind) -> key_form* {
   auto parsed = key_template::parse(text);
   if (!parsed) return nullptr;  // the loader of plans has complained
   const auto same = [&](const key_form& each) { return each.kind == kind && each.literals == parsed->literals; };
@@ -157,10 +157,10 @@ void column_check::add_column(key_form& form, std::string_view field, const key_
 void column_check::add_node(const plan_node& node, const std::string& plan_name, const registries& declared) {
   const op_entry& op = *find_op(node.op);
   if (op.records.columns == record_part::none) return;
-  const auto& id = std::get<std::string>(endpoint_of(node)->value);
+  const auto& id = std::get<std::string>(find_endpoint_param(node)->value);
   if (!options_.endpoints.empty() && std::ranges::find(options_.endpoints, id) == options_.endpoints.end()) return;
   const bool has_fields = op.records.columns == record_part::fields;
-  key_form* const form = form_of(forms_of(node).front(), has_fields ? record_kind::hash : record_kind::string);
+  key_form* const form = find_form(list_forms(node).front(), has_fields ? record_kind::hash : record_kind::string);
   if (form == nullptr) return;
   const plan_param* const fields = node.find_param("fields");
   for (const param_shape& option : op.shape.params) {
@@ -180,18 +180,18 @@ void column_check::add_node(const plan_node& node, const std::string& plan_name,
 
 /// Keys count, whichever store a node asks: data of several stores may be in the same files.
 void column_check::add_keys(const plan_node& node) {
-  for (const std::string& form : forms_of(node))
+  for (const std::string& form : list_forms(node))
     if (auto parsed = key_template::parse(form)) keys_read_.insert(std::move(parsed->literals));
 }
 
 /// Beyond some beginnings the rest is counted together.
-void column_check::note_unread(std::string_view key, record_origin from) {
+void column_check::note_unread(std::string_view key, record_origin origin) {
   const std::size_t end = key.find(':');
   std::string_view beginning = key.substr(0, end == std::string_view::npos ? key.size() : end + 1);
   if (!unread_.contains(beginning) && unread_.size() >= max_unread) beginning = {};
   const auto at = unread_.find(beginning);
   unread_keys& all = at != unread_.end() ? at->second : unread_[std::string(beginning)];
-  if (all.records++ == 0) all = {.records = 1, .first = std::string(key), .from = from};
+  if (all.records++ == 0) all = {.records = 1, .first = std::string(key), .from = origin};
 }
 
 void column_check::add(const plan& stated, const registries& declared) {
@@ -203,7 +203,7 @@ void column_check::add(const plan& stated, const registries& declared) {
 }
 
 void column_check::add_example(const key_form& form, column_read& column, std::string_view key, std::string_view text,
-                               record_origin from) const {
+                               record_origin origin) const {
   if (++column.malformed > max_examples) return;
   const std::string value = column.key->type == value_type::vector
                                 ? "a value of " + std::to_string(text.size()) + " bytes"
@@ -213,12 +213,12 @@ void column_check::add_example(const key_form& form, column_read& column, std::s
   message += value + ", " + what_it_is_not(*column.key) + ", so that rows have " +
              (column.key->nullable ? "null" : "the default") + " there";
   const std::string hint = spelling_hint(column.key->type);
-  if (from.file < options_.files.size()) {
-    braid::diagnostics placed(line_diagnostic(from.line, "malformed_value", "", message, hint));
-    placed.set_source(options_.files[from.file].string());
+  if (origin.file < options_.files.size()) {
+    braid::diagnostics placed(line_diagnostic(origin.line, "malformed_value", "", message, hint));
+    placed.set_source(options_.files[origin.file].string());
     return column.examples.append(std::move(placed));
   }
-  if (from.line != 0) message += "; it was loaded from line " + std::to_string(from.line) + " of its file";
+  if (origin.line != 0) message += "; it was loaded from line " + std::to_string(origin.line) + " of its file";
   column.examples.add(diagnosed("malformed_value", std::move(message), hint));
 }
 
@@ -227,7 +227,7 @@ void column_check::look_at(key_form& form, std::string_view key, const record_vi
   if (form.kind == record_kind::string) {
     for (column_read& each : form.columns) {
       each.is_there = true;
-      if (!is_value_of(record.text_at(0), *each.key)) add_example(form, each, key, record.text_at(0), record.origin());
+      if (!fits_key(record.text_at(0), *each.key)) add_example(form, each, key, record.text_at(0), record.origin());
     }
     return;
   }
@@ -236,7 +236,7 @@ void column_check::look_at(key_form& form, std::string_view key, const record_vi
     const auto text = record.field(each.field);
     each.is_there = each.is_there || text;
     has_all = has_all && each.is_there;
-    if (text && !is_value_of(*text, *each.key)) add_example(form, each, key, *text, record.origin());
+    if (text && !fits_key(*text, *each.key)) add_example(form, each, key, *text, record.origin());
   }
   for (std::size_t at = 0; !has_all && at < record.count() && form.names.size() < max_names; ++at)
     form.names.emplace(record.field_at(at).name);
@@ -250,10 +250,10 @@ void column_check::see(std::string_view key, const record_view& record) {
     note_unread(key, record.origin());
 }
 
-auto column_check::read(const embedded_store::snapshot& from, std::size_t max_records) -> braid::result<void> {
+auto column_check::read(const embedded_store::snapshot& snapshot, std::size_t max_records) -> braid::result<void> {
   for (key_form& form : forms_) {
     const std::string& prefix = form.literals.front();
-    auto cursor = from.walk(prefix);
+    auto cursor = snapshot.walk(prefix);
     if (!cursor) return braid::fail(cursor.error());
     for (std::size_t count = 0;; ++count) {
       const auto entry = cursor->next();
@@ -276,7 +276,7 @@ auto column_check::missing_records() const -> braid::diagnostics {
     for (const column_read& each : form.columns) plans.insert(each.plans.begin(), each.plans.end());
     out.add(diagnosed("missing_record",
                       "there is no " + std::string(form.kind == record_kind::hash ? "hash" : "string") + " `" +
-                          form.shown + "`, " + readers_of(plans),
+                          form.shown + "`, " + list_readers(plans),
                       "compare the keys of the data with `key` of the plan"));
   }
   return out;
@@ -293,7 +293,7 @@ auto column_check::missing_columns() const -> braid::diagnostics {
           form.is_whole ? "no record of" : "none of the first " + std::to_string(form.records) + " records of";
       out.add(diagnosed("missing_column",
                         records + " `" + form.shown + "` has " + quote_name(each.field) + ", " +
-                            readers_of(each.plans) + "; the columns there are " + listed(form.names),
+                            list_readers(each.plans) + "; the columns there are " + listed(form.names),
                         braid::did_you_mean(each.field, names)));
     }
   }

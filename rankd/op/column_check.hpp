@@ -44,7 +44,7 @@ class column_check {
 
   /// Examines the records that plans read, at most `max_records` for each form of keys.
   /// Blocks: on the disk. Errors: those of the snapshot.
-  auto read(const embedded_store::snapshot& from, std::size_t max_records) -> braid::result<void>;
+  auto read(const embedded_store::snapshot& snapshot, std::size_t max_records) -> braid::result<void>;
 
   /// Forms of keys under which there was nothing: missing_record, a warning for each.
   [[nodiscard]] auto missing_records() const -> braid::diagnostics;
@@ -94,14 +94,14 @@ class column_check {
     record_origin from = {};
   };
 
-  auto form_of(std::string_view text, record_kind kind) -> key_form*;
+  auto find_form(std::string_view text, record_kind kind) -> key_form*;
   void add_keys(const plan_node& node);
-  void note_unread(std::string_view key, record_origin from);
+  void note_unread(std::string_view key, record_origin origin);
   void add_column(key_form& form, std::string_view field, const key_entry* key, const std::string& plan_name);
   void add_node(const plan_node& node, const std::string& plan_name, const registries& declared);
   void look_at(key_form& form, std::string_view key, const record_view& record) const;
   void add_example(const key_form& form, column_read& column, std::string_view key, std::string_view text,
-                   record_origin from) const;
+                   record_origin origin) const;
 
   column_check_options options_;
   std::vector<key_form> forms_;

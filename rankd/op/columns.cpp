@@ -16,7 +16,7 @@ namespace rankd {
 namespace {
 
 /// The template of keys that a node has, if any.
-auto template_of(const plan_node& node) -> const plan_param* {
+auto find_template(const plan_node& node) -> const plan_param* {
   const auto at = std::ranges::find(node.params, param_kind::key_template, &plan_param::kind);
   return at == node.params.end() ? nullptr : &*at;
 }
@@ -74,7 +74,7 @@ class column_walk {
   }
 
   /// The keys that the rows of a node may have.
-  [[nodiscard]] auto keys_of(node_index node) const -> std::vector<std::uint32_t> {
+  [[nodiscard]] auto list_keys(node_index node) const -> std::vector<std::uint32_t> {
     std::vector<std::uint32_t> out;
     const key_set given = given_by(node);
     for (std::size_t place = 0; place < given.size(); ++place)
@@ -83,7 +83,7 @@ class column_walk {
   }
 
   [[nodiscard]] auto may_have(node_index node, std::uint32_t key) const -> bool {
-    return loaded_->nodes[node].fallback ? given_by(node)[place_of(key)] : columns_[node][place_of(key)];
+    return loaded_->nodes[node].fallback ? given_by(node)[find_place(key)] : columns_[node][find_place(key)];
   }
 
   [[nodiscard]] auto diagnostics() && -> braid::diagnostics {
@@ -95,7 +95,7 @@ class column_walk {
  private:
   using key_set = std::vector<bool>;  // by position among the declared keys
 
-  [[nodiscard]] auto place_of(std::uint32_t key_id) const -> std::size_t {
+  [[nodiscard]] auto find_place(std::uint32_t key_id) const -> std::size_t {
     return static_cast<std::size_t>(declared_->find_key(key_id) - declared_->keys().data());
   }
 
@@ -139,7 +139,7 @@ class column_walk {
   void visit(node_index at) {
     const plan_node& node = loaded_->nodes[at];
     key_set& own = columns_[at];
-    if (const plan_param* const keys = template_of(node)) check_template(at, *keys);
+    if (const plan_param* const keys = find_template(node)) check_template(at, *keys);
     if (find_op(node.op)->change == row_change::dense_source) {
       own = source_columns(node);
       return;
@@ -149,18 +149,18 @@ class column_walk {
     // If an operator returns the rows of its first input, the other inputs contribute only the columns that it writes.
     const bool gives_all = makes_rows(find_op(node.op)->change);
     for (const node_index source : gives_all ? node.sources : node.inputs) add(own, given_by(source));
-    for (const std::uint32_t key : written_keys(node)) own[place_of(key)] = true;
+    for (const std::uint32_t key : written_keys(node)) own[find_place(key)] = true;
   }
 
   /// The columns from the store or from the request; empty for other nodes.
   [[nodiscard]] auto source_columns(const plan_node& node) const -> key_set {
     key_set out(declared_->keys().size(), false);
-    out[place_of(registries::id_key)] = true;
+    out[find_place(registries::id_key)] = true;
     for (const param_shape& shape : find_op(node.op)->shape.params) {
       const plan_param* const param = node.find_param(shape.name);
       if (param == nullptr || shape.use != key_use::write) continue;
-      if (param->kind == param_kind::key_id) out[place_of(param->index())] = true;
-      for (const std::uint32_t key : param->key_ids) out[place_of(key)] = true;
+      if (param->kind == param_kind::key_id) out[find_place(param->index())] = true;
+      for (const std::uint32_t key : param->key_ids) out[find_place(key)] = true;
     }
     if (const std::string_view extra = find_op(node.op)->extra_column; !extra.empty())
       out[static_cast<std::size_t>(declared_->find_key(extra) - declared_->keys().data())] = true;
@@ -171,7 +171,7 @@ class column_walk {
   void check_template(node_index at, const plan_param& keys) {
     const plan_node& node = loaded_->nodes[at];
     for (const key_entry* key : columns_in(keys, *declared_)) {
-      if (!node.sources.empty() && given_by(node.sources.front())[place_of(key->key_id)]) continue;
+      if (!node.sources.empty() && given_by(node.sources.front())[find_place(key->key_id)]) continue;
       const std::string rows = node.sources.empty() ? "a node without input has no columns"
                                                     : "the rows of `" + loaded_->nodes[node.sources.front()].node_id +
                                                           "` have no column `" + key->name + "`";
@@ -184,25 +184,25 @@ class column_walk {
     }
   }
 
-  void add_columns(node_index at, key_set& own) {
-    const plan_param* const added = added_by(loaded_->nodes[at]);
+  void add_columns(node_index node, key_set& own) {
+    const plan_param* const added = added_by(loaded_->nodes[node]);
     if (added == nullptr) return;
     for (std::size_t i = 0; i < added->key_ids.size(); ++i) {
-      const std::size_t place = place_of(added->key_ids[i]);
-      if (own[place]) report(at, braid::json_pointer(added->pointer, i), declared_->keys()[place]);
+      const std::size_t place = find_place(added->key_ids[i]);
+      if (own[place]) report(node, braid::json_pointer(added->pointer, i), declared_->keys()[place]);
       own[place] = true;
     }
   }
 
-  void report(node_index at, std::string pointer, const key_entry& key) {
-    const op_entry& op = *find_op(loaded_->nodes[at].op);
-    found_[at].add({.code = "column_exists",
-                    .pointer = std::move(pointer),
-                    .message = "the rows may have key " + std::to_string(key.key_id) + " (" + key.name +
-                               ") already, and `" + std::string(op.shape.name) + "` overwrites no column",
-                    .hint = std::string(op.adds.hint),
-                    .node = loaded_->nodes[at].node_id,
-                    .source = {}});
+  void report(node_index node, std::string pointer, const key_entry& key) {
+    const op_entry& op = *find_op(loaded_->nodes[node].op);
+    found_[node].add({.code = "column_exists",
+                      .pointer = std::move(pointer),
+                      .message = "the rows may have key " + std::to_string(key.key_id) + " (" + key.name +
+                                 ") already, and `" + std::string(op.shape.name) + "` overwrites no column",
+                      .hint = std::string(op.adds.hint),
+                      .node = loaded_->nodes[node].node_id,
+                      .source = {}});
   }
 
   const plan* loaded_;
@@ -228,7 +228,7 @@ auto has_default(const plan_node& node, const param_shape& shape) -> bool {
 auto read_keys(const plan& loaded, const plan_node& node, const registries& declared) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> keys;
   const op_entry& op = *find_op(node.op);
-  if (const plan_param* const named = template_of(node)) {
+  if (const plan_param* const named = find_template(node)) {
     for (const key_entry* key : columns_in(*named, declared)) keys.push_back(key->key_id);
   } else if (op.change == row_change::dense_source && op.shape.inputs != 0 && op.finds_rows_by.empty()) {
     keys.push_back(registries::id_key);
@@ -250,12 +250,12 @@ auto read_keys(const plan& loaded, const plan_node& node, const registries& decl
 
 }  // namespace
 
-auto columns_of(const plan& loaded, const registries& declared) -> std::vector<node_columns> {
+auto find_columns(const plan& loaded, const registries& declared) -> std::vector<node_columns> {
   const column_walk walk(loaded, declared);
   std::vector<node_columns> all;
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
     const plan_node& node = loaded.nodes[at];
-    node_columns columns{read_keys(loaded, node, declared), written_keys(node), walk.keys_of(at)};
+    node_columns columns{read_keys(loaded, node, declared), written_keys(node), walk.list_keys(at)};
     if (find_op(node.op)->change == row_change::dense_source) columns.writes = columns.has;
     all.push_back(std::move(columns));
   }
@@ -283,7 +283,7 @@ auto missing_columns(const plan& loaded, const registries& declared) -> braid::d
 
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {
   const auto matters = [](const plan_node& node) {
-    return !find_op(node.op)->adds.option.empty() || template_of(node) != nullptr || node.fallback.has_value();
+    return !find_op(node.op)->adds.option.empty() || find_template(node) != nullptr || node.fallback.has_value();
   };
   if (std::ranges::none_of(loaded.nodes, matters)) return {};
   return column_walk(loaded, declared).diagnostics();

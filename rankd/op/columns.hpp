@@ -32,6 +32,6 @@ struct node_columns {
 
 /// Returns the columns of each node of a plan, in the order of the artifact. Requires a plan whose nodes were bound
 /// without diagnostics. Cost: a bit for each node and key.
-[[nodiscard]] auto columns_of(const plan& loaded, const registries& declared) -> std::vector<node_columns>;
+[[nodiscard]] auto find_columns(const plan& loaded, const registries& declared) -> std::vector<node_columns>;
 
 }  // namespace rankd

@@ -22,7 +22,7 @@ void append_line(std::string& out, std::string_view field, std::string_view valu
   out.append(field).append(" = ").append(value) += '\n';
 }
 
-auto list_of(std::span<const std::string_view> items) -> std::string {
+auto format_list(std::span<const std::string_view> items) -> std::string {
   std::string out = "[";
   for (const std::string_view item : items) out.append(out.size() > 1 ? ", " : "").append(quoted(item));
   return out + "]";
@@ -56,12 +56,12 @@ void append_param(std::string& out, const param_shape& param) {
   append_range(out, param);
   if (param.kind == param_kind::key_id || param.kind == param_kind::key_ids)
     append_line(out, "use", param.use == key_use::read ? quoted("read") : quoted("write"));
-  if (!param.choices.empty()) append_line(out, choices_field(param.kind), list_of(param.choices));
+  if (!param.choices.empty()) append_line(out, choices_field(param.kind), format_list(param.choices));
   if (param.bindable) append_line(out, "bindable", "true");
   if (!param.capability.empty()) append_line(out, "capability", quoted(param.capability));
   if (param.when.param.empty()) return;
   append_line(out, "when", quoted(param.when.param));
-  append_line(out, "when_values", list_of(param.when.values));
+  append_line(out, "when_values", format_list(param.when.values));
 }
 
 /// Names the inputs whose columns the rows of a library's operator keep, in addition to those that it writes; empty:

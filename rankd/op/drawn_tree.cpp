@@ -13,7 +13,7 @@ namespace {
 class tree_walk {
  public:
   tree_walk(const drawn_tree& of, const drawing_rules& rules, braid::diagnostics& problems)
-      : of_(of), rules_(rules), problems_(problems), parents_(of.nodes.size(), unseen) {}
+      : tree_(of), rules_(rules), problems_(problems), parents_(of.nodes.size(), unseen) {}
 
   /// The nodes by level, each pair of children side by side: the root, its children, theirs. Nothing after a
   /// diagnostic.
@@ -25,7 +25,7 @@ class tree_walk {
       if (at == end_of_level) {
         end_of_level = found.size();
         if (++levels_ > rules_.max_levels) {
-          report("tree_too_deep", of_.lists.feature, found[at],
+          report("tree_too_deep", tree_.lists.feature, found[at],
                  "the tree has more than " + std::to_string(rules_.max_levels) + " levels");
           return {};
         }
@@ -33,12 +33,12 @@ class tree_walk {
       if (is_split(found[at])) add_children(found[at], found);
     }
     const auto missed = std::ranges::find(parents_, unseen);
-    if (is_right_ && of_.nodes.size() - found.size() != rules_.unreached)
-      report("unreached_node", of_.lists.feature,
+    if (is_right_ && tree_.nodes.size() - found.size() != rules_.unreached)
+      report("unreached_node", tree_.lists.feature,
              missed == parents_.end() ? 0 : static_cast<std::size_t>(missed - parents_.begin()),
              rules_.unreached == 0 ? "no path from the root, the first node, leads to this one"
                                    : "by `num_deleted`, no path leads to " + std::to_string(rules_.unreached) +
-                                         " nodes, and there are " + std::to_string(of_.nodes.size() - found.size()));
+                                         " nodes, and there are " + std::to_string(tree_.nodes.size() - found.size()));
     return is_right_ ? std::move(found) : std::vector<std::size_t>();
   }
 
@@ -49,28 +49,28 @@ class tree_walk {
   static constexpr std::size_t root = unseen - 1;
 
   void report(std::string_view code, std::string_view list, std::size_t node, std::string message) {
-    problems_.add(model_problem(code, of_.place(list, node), std::move(message)));
+    problems_.add(model_problem(code, tree_.place(list, node), std::move(message)));
     is_right_ = false;
   }
 
   /// False for a leaf, and after a diagnostic.
   auto is_split(std::size_t node) -> bool {
-    const std::int64_t feature = of_.nodes[node].feature;
+    const std::int64_t feature = tree_.nodes[node].feature;
     if (feature == drawn_node::no_feature) return false;
     if (feature >= 0 && static_cast<std::size_t>(feature) < rules_.features) return true;
-    report("out_of_range", of_.lists.feature, node,
+    report("out_of_range", tree_.lists.feature, node,
            "there is no feature " + std::to_string(feature) + "; the model has " + std::to_string(rules_.features));
     return false;
   }
 
   void add_children(std::size_t node, std::vector<std::size_t>& found) {
-    const drawn_node& split = of_.nodes[node];
-    add_child(node, split.is_swapped ? of_.lists.right : of_.lists.left, split.left, found);
-    add_child(node, split.is_swapped ? of_.lists.left : of_.lists.right, split.right, found);
+    const drawn_node& split = tree_.nodes[node];
+    add_child(node, split.is_swapped ? tree_.lists.right : tree_.lists.left, split.left, found);
+    add_child(node, split.is_swapped ? tree_.lists.left : tree_.lists.right, split.right, found);
   }
 
   void add_child(std::size_t node, std::string_view list, std::int64_t child, std::vector<std::size_t>& found) {
-    if (child < 0 || static_cast<std::size_t>(child) >= of_.nodes.size())
+    if (child < 0 || static_cast<std::size_t>(child) >= tree_.nodes.size())
       return report("out_of_range", list, node, "the tree has no node " + std::to_string(child));
     const auto place = static_cast<std::size_t>(child);
     if (parents_[place] == unseen) {
@@ -84,7 +84,7 @@ class tree_walk {
   }
 
   [[nodiscard]] auto called(std::size_t node) const -> std::string {
-    const std::size_t first_leaf = of_.lists.first_leaf;
+    const std::size_t first_leaf = tree_.lists.first_leaf;
     return node < first_leaf ? "node " + std::to_string(node) : "leaf " + std::to_string(node - first_leaf);
   }
 
@@ -94,7 +94,7 @@ class tree_walk {
     return false;
   }
 
-  const drawn_tree& of_;
+  const drawn_tree& tree_;
   drawing_rules rules_;
   braid::diagnostics& problems_;
   std::vector<std::size_t> parents_;
@@ -103,7 +103,7 @@ class tree_walk {
 };
 
 /// The number of a split's rule; 0 for a plain comparison.
-auto rule_of(const drawn_node& split, tree_model& out) -> std::uint32_t {
+auto make_rule(const drawn_node& split, tree_model& out) -> std::uint32_t {
   if (split.kind == split_kind::number) return 0;
   split_rule made{.first_word = static_cast<std::uint32_t>(out.bits.size()),
                   .words = static_cast<std::uint32_t>(split.categories.size())};
@@ -148,7 +148,7 @@ void add_tree(const drawn_tree& from, std::uint32_t output, const drawing_rules&
                          .feature = static_cast<std::uint32_t>(node.feature),
                          .left = next_child,
                          .null_right = node.null_left ? 0U : 1U,
-                         .rule = rule_of(node, out)});
+                         .rule = make_rule(node, out)});
     next_child += 2;
   }
   out.trees.push_back(

@@ -14,7 +14,7 @@ namespace {
 using node_lists = std::vector<std::vector<node_index>>;
 
 /// Returns the nodes that read the rows of each node: as their source, or as their fallback.
-auto takers_of(const plan& loaded) -> node_lists {
+auto find_takers(const plan& loaded) -> node_lists {
   node_lists takers(loaded.nodes.size());
   for (node_index at = 0; at < takers.size(); ++at) {
     const plan_node& node = loaded.nodes[at];
@@ -26,18 +26,18 @@ auto takers_of(const plan& loaded) -> node_lists {
 
 /// Whether a node passes on rows that it reads: a source returns its own rows instead, unless its input replaces it, or
 /// it fails and the rows are the substitute for its own.
-auto passes_on(const plan_node& node, node_index rows_of) -> bool {
+auto passes_on(const plan_node& node, node_index find_rows) -> bool {
   if (find_op(node.op)->change != row_change::dense_source) return true;
   if (!node.fallback || node.fallback->kind == fallback_kind::empty) return false;
-  return node.fallback->kind == fallback_kind::input || node.fallback->node == rows_of;
+  return node.fallback->kind == fallback_kind::input || node.fallback->node == find_rows;
 }
 
 /// Follows the rows of a node to all nodes that read them.
-auto use_of(std::uint32_t key, node_index from, const plan& loaded, const node_lists& takers,
-            const std::vector<node_columns>& columns) -> extra_use {
+auto find_use(std::uint32_t key, node_index source, const plan& loaded, const node_lists& takers,
+              const std::vector<node_columns>& columns) -> extra_use {
   extra_use use = extra_use::unused;
   std::vector<bool> seen(loaded.nodes.size(), false);
-  std::vector<node_index> open{from};
+  std::vector<node_index> open{source};
   while (!open.empty()) {
     const node_index at = open.back();
     open.pop_back();
@@ -58,15 +58,15 @@ auto use_of(std::uint32_t key, node_index from, const plan& loaded, const node_l
 
 auto uses_of_extra_columns(const plan& loaded, const registries& declared) -> std::vector<extra_use> {
   std::vector<extra_use> out(loaded.nodes.size(), extra_use::read);
-  const auto extra_of = [](const plan_node& node) { return find_op(node.op)->extra_column; };
-  if (std::ranges::all_of(loaded.nodes, [&](const plan_node& node) { return extra_of(node).empty(); })) return out;
+  const auto find_extra = [](const plan_node& node) { return find_op(node.op)->extra_column; };
+  if (std::ranges::all_of(loaded.nodes, [&](const plan_node& node) { return find_extra(node).empty(); })) return out;
   // A capture shows all columns of its rows.
   if (std::ranges::any_of(loaded.nodes, [](const plan_node& node) { return node.capture.has_value(); })) return out;
-  const node_lists takers = takers_of(loaded);
-  const std::vector<node_columns> columns = columns_of(loaded, declared);
+  const node_lists takers = find_takers(loaded);
+  const std::vector<node_columns> columns = find_columns(loaded, declared);
   for (node_index at = 0; at < out.size(); ++at)
-    if (const std::string_view extra = extra_of(loaded.nodes[at]); !extra.empty())
-      out[at] = use_of(declared.find_key(extra)->key_id, at, loaded, takers, columns);
+    if (const std::string_view extra = find_extra(loaded.nodes[at]); !extra.empty())
+      out[at] = find_use(declared.find_key(extra)->key_id, at, loaded, takers, columns);
   return out;
 }
 

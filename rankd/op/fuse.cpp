@@ -10,10 +10,10 @@
 
 namespace rankd {
 
-auto fuse(const plan_node& first, const plan_node& second, const bind_context& with) -> std::optional<fused_ops> {
+auto fuse(const plan_node& first, const plan_node& second, const bind_context& context) -> std::optional<fused_ops> {
   const auto bind_both = find_op(first.op)->bind_with_take;
   if (bind_both == nullptr || find_op(second.op)->change != row_change::prefix) return std::nullopt;
-  auto taking = bind_both(first, second, with);
+  auto taking = bind_both(first, second, context);
   BRAID_EXPECTS(taking, "nodes are fused after they were bound");
   return fused_ops{
       .first = detail::make_pass_on(), .second = std::move(*taking), .second_change = row_change::selection};

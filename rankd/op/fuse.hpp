@@ -19,6 +19,6 @@ struct fused_ops {
 /// Returns the fused operators of `first` and `second`, which is the only node that reads the rows of `first`; nothing
 /// if fusing does not help. A sort with a take after it sorts only the rows that are taken: the sort passes its rows
 /// on, and the take does the work. Requires nodes whose operators were bound without diagnostic.
-auto fuse(const plan_node& first, const plan_node& second, const bind_context& with) -> std::optional<fused_ops>;
+auto fuse(const plan_node& first, const plan_node& second, const bind_context& context) -> std::optional<fused_ops>;
 
 }  // namespace rankd

@@ -36,32 +36,32 @@ auto ask_for(const row_set& rows, std::uint32_t by_key, std::span<std::uint32_t>
   const std::span<const std::int64_t> asked = distinct(named.first(count), memory);
   for (std::size_t at = 0; at < named.size(); ++at)
     if (!by->is_null(rows.row(at)))
-      places[at] = static_cast<std::uint32_t>(place_of((*by->integers())[rows.row(at)], asked));
+      places[at] = static_cast<std::uint32_t>(find_place((*by->integers())[rows.row(at)], asked));
   return asked;
 }
 
 }  // namespace
 
-auto hash_columns::add_to(row_set rows, store& from, node_context& context) const -> braid::task<op_result<row_set>> {
+auto hash_columns::add_to(row_set rows, store& store, node_context& context) const -> braid::task<op_result<row_set>> {
   const std::span<std::uint32_t> places = context.memory.filled(rows.size(), asked_rows::none);
   const std::span<const std::int64_t> asked = ask_for(rows, by_key, places, context.memory);
   const asked_rows of{.rows = rows, .asked = asked.size(), .places = places};
   found_fields found;
   if (!asked.empty() && wanted.size() == 1) {
     const field_read what{.keys = {.prefix = prefix, .ids = asked}, .field = wanted.front().name};
-    const auto got = answer_to<field_read>(co_await from.ask(what, context.memory));
-    if (!got) co_return store_failed(from, got.error());
+    const auto got = answer_to<field_read>(co_await store.ask(what, context.memory));
+    if (!got) co_return store_failed(store, got.error());
     found.one = *got;
   } else if (!asked.empty()) {
     const hash_read what{.keys = {.prefix = prefix, .ids = asked}};
-    const auto got = answer_to<hash_read>(co_await from.ask(what, context.memory));
-    if (!got) co_return store_failed(from, got.error());
+    const auto got = answer_to<hash_read>(co_await store.ask(what, context.memory));
+    if (!got) co_return store_failed(store, got.error());
     found.all = *got;
   }
-  const auto find = [&](std::size_t hash, const wanted_feature& what) { return found.find(hash, what.name); };
+  const auto find = [&](std::size_t hash, const wanted_feature& feature) { return found.find(hash, feature.name); };
   row_set out = rows;
   for (const wanted_feature& each : wanted)
-    out = out.with_column(each.key_id, column_of(each, of, find, context), context.memory);
+    out = out.with_column(each.key_id, find_column(each, of, find, context), context.memory);
   co_return out;
 }
 

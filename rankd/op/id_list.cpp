@@ -25,14 +25,14 @@ struct id_list_params {
     if (from == nullptr) co_return no_store();
     op_result<std::span<const std::int64_t>> ids;
     if (!context.inputs[0].empty()) {
-      const std::span<const std::int64_t> owners = owners_of(context);
+      const std::span<const std::int64_t> owners = list_owners(context);
       const std::span<const std::int64_t> asked = distinct(owners, context.memory);
       const auto first = static_cast<std::uint32_t>(fanout.in(context.params));
       const list_read what{.keys = {.prefix = prefix, .ids = asked}, .first = first};
       const auto found = answer_to<list_read>(co_await from->ask(what, context.memory));
       if (!found) co_return store_failed(*from, found.error());
       context.malformed_ids += found->malformed;
-      ids = joined(lists_of(owners, asked, *found, context), context);
+      ids = joined(find_lists(owners, asked, *found, context), context);
     }
     if (!ids) co_return std::unexpected(ids.error());
     row_set rows{batch(*ids)};
@@ -43,7 +43,7 @@ struct id_list_params {
 
  private:
   /// The ids of the active rows, in their order.
-  static auto owners_of(const node_context& context) -> std::span<const std::int64_t> {
+  static auto list_owners(const node_context& context) -> std::span<const std::int64_t> {
     const row_set& rows = context.inputs[0];
     const std::span<std::int64_t> owners = context.memory.uninitialized<std::int64_t>(rows.size());
     for (std::size_t at = 0; at < rows.size(); ++at) owners[at] = rows.id(at);
@@ -51,10 +51,11 @@ struct id_list_params {
   }
 
   /// The list of each owner.
-  static auto lists_of(std::span<const std::int64_t> owners, std::span<const std::int64_t> asked, const id_batch& found,
-                       const node_context& context) -> std::span<const std::span<const std::int64_t>> {
+  static auto find_lists(std::span<const std::int64_t> owners, std::span<const std::int64_t> asked,
+                         const id_batch& found, const node_context& context)
+      -> std::span<const std::span<const std::int64_t>> {
     const auto lists = context.memory.uninitialized<std::span<const std::int64_t>>(owners.size());
-    for (std::size_t at = 0; at < owners.size(); ++at) lists[at] = found.lists[place_of(owners[at], asked)];
+    for (std::size_t at = 0; at < owners.size(); ++at) lists[at] = found.lists[find_place(owners[at], asked)];
     return lists;
   }
 
@@ -75,15 +76,15 @@ struct id_list_params {
 
 }  // namespace
 
-auto bind_id_list(std::string_view prefix, list_columns columns, const plan_node& node, const bind_context& with)
+auto bind_id_list(std::string_view prefix, list_columns columns, const plan_node& node, const bind_context& context)
     -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   id_list_params params{.prefix = prefix};
-  need_integer_ids(node, with, "core::list reads the same by `key`: " + std::string(prefix) + "{id}", problems);
-  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
-  params.fanout = option_value<std::int64_t>(*node.find_param("fanout"), with.declared);
+  need_integer_ids(node, context, "core::list reads the same by `key`: " + std::string(prefix) + "{id}", problems);
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), context, problems);
+  params.fanout = option_value<std::int64_t>(*node.find_param("fanout"), context.declared);
   if (columns == list_columns::country) {
-    const key_entry* country = find_string_key(country_field, node, with, problems);
+    const key_entry* country = find_string_key(country_field, node, context, problems);
     if (country != nullptr) params.country = countries(country->key_id);
   }
   if (!problems.empty()) return std::unexpected(std::move(problems));

@@ -42,7 +42,7 @@ constexpr std::array objectives{
 };
 
 /// The words of an objective: its name, and options such as `sigmoid:1` and `sqrt`.
-auto words_of(std::string_view text) -> std::vector<std::string_view> {
+auto split_words(std::string_view text) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
@@ -53,31 +53,31 @@ auto words_of(std::string_view text) -> std::vector<std::string_view> {
 }
 
 /// Parses the positive number after `sigmoid:`.
-auto steepness_of(std::string_view word) -> std::optional<double> {
+auto parse_steepness(std::string_view word) -> std::optional<double> {
   double out = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
   if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(out) || out <= 0) return std::nullopt;
   return out;
 }
 
-void read_option(std::string_view word, const lightgbm_header& header, score_rule& out, const model_reading& with) {
+void read_option(std::string_view word, const lightgbm_header& header, score_rule& out, const model_reading& reading) {
   constexpr std::string_view sigmoid = "sigmoid:";
   constexpr std::string_view classes = "num_class:";
   if (word.starts_with(sigmoid)) {
-    const auto steepness = steepness_of(word.substr(sigmoid.size()));
+    const auto steepness = parse_steepness(word.substr(sigmoid.size()));
     if (!steepness)
-      return with.report("bad_value", "/objective", "the factor of " + quote_name(word) + " must be positive");
+      return reading.report("bad_value", "/objective", "the factor of " + quote_name(word) + " must be positive");
     out.steepness = *steepness;
   } else if (word.starts_with(classes)) {
     if (word.substr(classes.size()) != std::to_string(header.outputs))
-      with.report(
+      reading.report(
           "wrong_length", "/objective",
           quote_name(word) + " does not fit `num_tree_per_iteration`, which is " + std::to_string(header.outputs));
   } else if (word == "sqrt" && out.link == score_link::identity) {
     out.link = score_link::signed_square;
   } else {
-    with.report("unknown_objective", "/objective",
-                "the objective has an option that is not known, " + quote_name(word));
+    reading.report("unknown_objective", "/objective",
+                   "the objective has an option that is not known, " + quote_name(word));
   }
 }
 
@@ -114,29 +114,29 @@ auto recodes_categories(const nlohmann::json& pandas_categorical) -> bool {
   return false;
 }
 
-auto lightgbm_rule(const lightgbm_header& header, std::size_t trees, const model_reading& with) -> score_rule {
+auto lightgbm_rule(const lightgbm_header& header, std::size_t trees, const model_reading& reading) -> score_rule {
   score_rule out;
   if (header.outputs != 0 && trees % header.outputs != 0)
-    with.report("wrong_length", "/num_tree_per_iteration",
-                "the file has " + std::to_string(trees) + " trees, and " + std::to_string(header.outputs) +
-                    " for each iteration");
+    reading.report("wrong_length", "/num_tree_per_iteration",
+                   "the file has " + std::to_string(trees) + " trees, and " + std::to_string(header.outputs) +
+                       " for each iteration");
   if (header.averages) out.divisor = static_cast<double>(std::max<std::size_t>(trees / header.outputs, 1));
-  const auto words = words_of(header.objective);
+  const auto words = split_words(header.objective);
   if (words.empty()) return out;
   const auto found = std::ranges::find(objectives, words.front(), &objective_row::name);
   if (found == objectives.end()) {
     std::vector<std::string_view> known;
     for (const objective_row& each : objectives) known.push_back(each.name);
-    with.report("unknown_objective", "/objective", "the objective " + quote_name(words.front()) + " is not known",
-                braid::did_you_mean(words.front(), known));
+    reading.report("unknown_objective", "/objective", "the objective " + quote_name(words.front()) + " is not known",
+                   braid::did_you_mean(words.front(), known));
     return out;
   }
   out.link = found->link;
-  for (std::size_t at = 1; at < words.size(); ++at) read_option(words[at], header, out, with);
+  for (std::size_t at = 1; at < words.size(); ++at) read_option(words[at], header, out, reading);
   return out;
 }
 
-auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model trees, const model_reading& with)
+auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model trees, const model_reading& reading)
     -> std::shared_ptr<const model> {
   trained_model made{
       .trees = std::move(trees),
@@ -148,12 +148,12 @@ auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model tre
   const bool by_categories =
       std::ranges::any_of(made.trees.rules, [](const split_rule& each) { return each.words != 0; });
   if (header.recodes && by_categories)
-    with.report("recoded_categories", "/pandas_categorical",
-                "the trainer renumbered the categories, by the values of its data frame",
-                "train on the numbers that rows have: frame[name] = codes, with categorical_feature=[name]");
-  made.rule = lightgbm_rule(header, count, with);
+    reading.report("recoded_categories", "/pandas_categorical",
+                   "the trainer renumbered the categories, by the values of its data frame",
+                   "train on the numbers that rows have: frame[name] = codes, with categorical_feature=[name]");
+  made.rule = lightgbm_rule(header, count, reading);
   made.features = std::move(header.features);
-  return with_keys(std::move(made), with);
+  return with_keys(std::move(made), reading);
 }
 
 }  // namespace rankd::detail

@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 2> decisions{"<=", "=="};
 /// Reads one tree, node by node. A document is at most so deep as `parse_json` allows, and so is the recursion.
 class nested_tree {
  public:
-  nested_tree(std::size_t features, category_bits& bits, const model_reading& with)
-      : features_(features), bits_(bits), with_(with) {}
+  nested_tree(std::size_t features, category_bits& bits, const model_reading& reading)
+      : features_(features), bits_(bits), reading_(reading) {}
 
   auto read(const json& root, const std::string& pointer) -> std::vector<drawn_node> {
     add(root, pointer);
@@ -34,7 +34,7 @@ class nested_tree {
   auto add(const json& item, const std::string& pointer) -> std::int64_t {
     const std::size_t at = nodes_.size();
     nodes_.emplace_back();
-    object_reader in(item, pointer, with_.problems);
+    object_reader in(item, pointer, reading_.problems);
     if (!item.is_object() || item.contains("leaf_value")) {
       if (const auto value = in.typed("leaf_value", presence::optional, value_type::floating))
         nodes_[at].value = std::get<double>(*value);
@@ -47,26 +47,26 @@ class nested_tree {
     return static_cast<std::int64_t>(at);
   }
 
-  void add_split(object_reader& in, std::size_t at) {
+  void add_split(object_reader& reader, std::size_t at) {
     const auto highest = static_cast<std::int64_t>(features_) - 1;
-    nodes_[at].feature =
-        in.integer("split_feature", presence::required, {.min = 0, .max = highest}).value_or(drawn_node::no_feature);
-    const json* left = in.object("left_child", presence::required);
-    const json* right = in.object("right_child", presence::required);
+    nodes_[at].feature = reader.integer("split_feature", presence::required, {.min = 0, .max = highest})
+                             .value_or(drawn_node::no_feature);
+    const json* left = reader.object("left_child", presence::required);
+    const json* right = reader.object("right_child", presence::required);
     if (left == nullptr || right == nullptr) return;
-    const std::int64_t left_place = add(*left, in.pointer_of("left_child"));
-    const std::int64_t right_place = add(*right, in.pointer_of("right_child"));
+    const std::int64_t left_place = add(*left, reader.pointer_of("left_child"));
+    const std::int64_t right_place = add(*right, reader.pointer_of("right_child"));
     nodes_[at].left = left_place;
     nodes_[at].right = right_place;
-    const auto decision = in.choice("decision_type", presence::required, decisions);
-    if (decision == 0U) set_number(in, nodes_[at]);
-    if (decision == 1U) set_categories(in, nodes_[at]);
+    const auto decision = reader.choice("decision_type", presence::required, decisions);
+    if (decision == 0U) set_number(reader, nodes_[at]);
+    if (decision == 1U) set_categories(reader, nodes_[at]);
   }
 
-  void set_number(object_reader& in, drawn_node& out) const {
-    const auto threshold = in.typed("threshold", presence::required, value_type::floating);
-    const auto missing = in.choice("missing_type", presence::required, missing_types);
-    const auto default_left = in.boolean("default_left", presence::required);
+  void set_number(object_reader& reader, drawn_node& out) const {
+    const auto threshold = reader.typed("threshold", presence::required, value_type::floating);
+    const auto missing = reader.choice("missing_type", presence::required, missing_types);
+    const auto default_left = reader.boolean("default_left", presence::required);
     if (threshold && missing && default_left)
       split_by_number({.threshold = std::get<double>(*threshold),
                        .missing = static_cast<lightgbm_missing>(*missing),
@@ -75,8 +75,8 @@ class nested_tree {
   }
 
   /// Parses categories in the form "1||5||7".
-  void set_categories(object_reader& in, drawn_node& out) const {
-    const std::string* text = in.text("threshold", presence::required);
+  void set_categories(object_reader& reader, drawn_node& out) const {
+    const std::string* text = reader.text("threshold", presence::required);
     if (text == nullptr) return;
     std::vector<std::int64_t> found;
     std::string_view rest = *text;
@@ -85,59 +85,59 @@ class nested_tree {
       std::int64_t category = 0;
       const auto [stop, error] = std::from_chars(rest.data(), rest.data() + end, category);
       if (error != std::errc() || stop != rest.data() + end)
-        return in.report("threshold", "bad_value", quote_name(rest.substr(0, end)) + " is no category");
+        return reader.report("threshold", "bad_value", quote_name(rest.substr(0, end)) + " is no category");
       found.push_back(category);
       rest.remove_prefix(std::min(end + 2, rest.size()));
     }
-    split_by_category(bits_.take(found, in.pointer_of("threshold"), with_.problems), out);
+    split_by_category(bits_.take(found, reader.pointer_of("threshold"), reading_.problems), out);
   }
 
   std::size_t features_;
   category_bits& bits_;
-  const model_reading& with_;
+  const model_reading& reading_;
   std::vector<drawn_node> nodes_;
 };
 
-auto read_header(object_reader& in, const model_reading& with) -> lightgbm_header {
+auto read_header(object_reader& reader, const model_reading& reading) -> lightgbm_header {
   lightgbm_header out;
-  const auto outputs = in.integer("num_tree_per_iteration", presence::required, {.min = 1, .max = max_outputs});
+  const auto outputs = reader.integer("num_tree_per_iteration", presence::required, {.min = 1, .max = max_outputs});
   out.outputs = static_cast<std::size_t>(outputs.value_or(1));
-  if (const std::string* objective = in.text("objective", presence::optional)) out.objective = *objective;
-  out.averages = in.boolean("average_output", presence::optional).value_or(false);
-  if (const json* categories = in.value("pandas_categorical", presence::optional))
+  if (const std::string* objective = reader.text("objective", presence::optional)) out.objective = *objective;
+  out.averages = reader.boolean("average_output", presence::optional).value_or(false);
+  if (const json* categories = reader.value("pandas_categorical", presence::optional))
     out.recodes = recodes_categories(*categories);
-  const auto highest = in.integer("max_feature_idx", presence::required, {.min = 0, .max = max_model_keys - 1});
-  const json* names = in.array("feature_names", presence::required);
+  const auto highest = reader.integer("max_feature_idx", presence::required, {.min = 0, .max = max_model_keys - 1});
+  const json* names = reader.array("feature_names", presence::required);
   if (names == nullptr || !highest) return out;
-  with.bound(names->size(), in.pointer_of("feature_names"), max_model_keys);
+  reading.bound(names->size(), reader.pointer_of("feature_names"), max_model_keys);
   for (std::size_t at = 0; at < std::min(names->size(), max_model_keys); ++at) {
     const json& name = (*names)[at];
     if (!name.is_string())
-      with.report("wrong_type", braid::json_pointer(in.pointer_of("feature_names"), at),
-                  "a feature is named by a string, not " + described(name));
+      reading.report("wrong_type", braid::json_pointer(reader.pointer_of("feature_names"), at),
+                     "a feature is named by a string, not " + described(name));
     out.features.push_back(name.is_string() ? name.get<std::string>() : std::string());
   }
   if (static_cast<std::int64_t>(names->size()) != *highest + 1)
-    in.report("feature_names", "wrong_length",
-              "there are " + std::to_string(names->size()) + " names, and by `max_feature_idx` " +
-                  std::to_string(*highest + 1) + " features");
+    reader.report("feature_names", "wrong_length",
+                  "there are " + std::to_string(names->size()) + " names, and by `max_feature_idx` " +
+                      std::to_string(*highest + 1) + " features");
   return out;
 }
 
 }  // namespace
 
-auto read_lightgbm_dump(const json& document, const model_reading& with) -> std::shared_ptr<const model> {
-  object_reader in(document, "", with.problems);
-  lightgbm_header header = read_header(in, with);
+auto read_lightgbm_dump(const json& document, const model_reading& reading) -> std::shared_ptr<const model> {
+  object_reader in(document, "", reading.problems);
+  lightgbm_header header = read_header(in, reading);
   const json* trees = in.array("tree_info", presence::required);
   if (trees == nullptr) return nullptr;
   const std::string pointer = in.pointer_of("tree_info");
-  with.bound(trees->size(), pointer, max_trees);
+  reading.bound(trees->size(), pointer, max_trees);
   tree_model made;
   category_bits bits;
   for (std::size_t at = 0; at < std::min(trees->size(), max_trees); ++at) {
     braid::diagnostics problems;
-    const model_reading own{with.declared, problems};
+    const model_reading own{reading.declared, problems};
     object_reader tree((*trees)[at], braid::json_pointer(pointer, at), problems);
     const json* root = tree.object("tree_structure", presence::required);
     drawn_tree drawn{.pointer = tree.pointer(), .lists = {}, .nodes = {}};
@@ -146,10 +146,10 @@ auto read_lightgbm_dump(const json& document, const model_reading& with) -> std:
     if (problems.empty())
       add_tree(drawn, static_cast<std::uint32_t>(at % header.outputs),
                {.features = header.features.size(), .max_levels = max_trained_levels}, made, problems);
-    with.problems.append(std::move(problems));
-    if (has_too_many_nodes(made, drawn.pointer, with.problems)) return nullptr;
+    reading.problems.append(std::move(problems));
+    if (has_too_many_nodes(made, drawn.pointer, reading.problems)) return nullptr;
   }
-  return finished_lightgbm(std::move(header), trees->size(), std::move(made), with);
+  return finished_lightgbm(std::move(header), trees->size(), std::move(made), reading);
 }
 
 }  // namespace rankd::detail

@@ -50,7 +50,7 @@ struct line_cursor {
 };
 
 /// The items of a list, which single spaces divide.
-auto items_of(std::string_view list) -> std::vector<std::string_view> {
+auto list_items(std::string_view list) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(' '), list.size());
@@ -110,7 +110,7 @@ struct section_reader {
     std::vector<T> out;
     const text_field* found = field(name);
     if (found == nullptr) return out;
-    const auto items = items_of(found->value);
+    const auto items = list_items(found->value);
     if (items.size() != count) {
       with.report("wrong_length", place(name),
                   quote_name(name) + " has " + std::to_string(items.size()) + " items, and must have " +
@@ -138,15 +138,15 @@ struct cut_text {
   std::string_view pandas_categories;  ///< JSON; empty if there is no such line
 };
 
-void add_field(std::string_view text, std::size_t line, text_section& to, const model_reading& with) {
+void add_field(std::string_view text, std::size_t line, text_section& to, const model_reading& reading) {
   if (text.empty()) return;
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::string_view name = text.substr(0, equals);
   const bool is_new = to.fields.emplace(name, text_field{text.substr(std::min(equals + 1, text.size())), line}).second;
-  if (!is_new) with.report("duplicate_field", to.pointer, "there are two lines " + quote_name(name) + at_line(line));
+  if (!is_new) reading.report("duplicate_field", to.pointer, "there are two lines " + quote_name(name) + at_line(line));
 }
 
-auto cut(std::string_view text, const model_reading& with) -> cut_text {
+auto cut(std::string_view text, const model_reading& reading) -> cut_text {
   constexpr std::string_view title = "Tree=";
   constexpr std::string_view categories = "pandas_categorical:";
   cut_text out;
@@ -161,50 +161,50 @@ auto cut(std::string_view text, const model_reading& with) -> cut_text {
       out.has_old_end = *line == old_end_of_trees;
     } else if (line->starts_with(title)) {
       if (out.trees.size() == max_trees) {
-        with.report("too_many_items", "/trees", "the limit is " + std::to_string(max_trees) + " trees");
+        reading.report("too_many_items", "/trees", "the limit is " + std::to_string(max_trees) + " trees");
         return out;
       }
       const std::string number = std::to_string(out.trees.size());
       out.trees.push_back({.pointer = "/trees/" + number, .line = lines.line});
       if (line->substr(title.size()) != number)
-        with.report("bad_value", out.trees.back().pointer,
-                    "this is tree " + number + ", and the line says " + quote_name(*line) + at_line(lines.line));
+        reading.report("bad_value", out.trees.back().pointer,
+                       "this is tree " + number + ", and the line says " + quote_name(*line) + at_line(lines.line));
     } else {
-      add_field(*line, lines.line, out.trees.empty() ? out.header : out.trees.back(), with);
+      add_field(*line, lines.line, out.trees.empty() ? out.header : out.trees.back(), reading);
     }
   }
   if (!out.is_whole)
-    with.report("truncated", "/trees",
-                "the file ends after " + std::to_string(out.trees.size()) + " trees without `end of trees`",
-                "copy or save the model again");
+    reading.report("truncated", "/trees",
+                   "the file ends after " + std::to_string(out.trees.size()) + " trees without `end of trees`",
+                   "copy or save the model again");
   return out;
 }
 
-auto read_header(const cut_text& file, const model_reading& with) -> lightgbm_header {
-  const section_reader in{file.header, with};
+auto read_header(const cut_text& file, const model_reading& reading) -> lightgbm_header {
+  const section_reader in{file.header, reading};
   lightgbm_header out;
   // The first versions that read and wrote splits as today, 2.0.5 and later ones of 2.0, stated no version.
   const text_field* version = in.has("version") || !file.has_old_end ? in.field("version") : nullptr;
   if (version != nullptr && version->value != "v2" && version->value != "v3" && version->value != "v4")
-    with.report("unsupported_schema", "/version",
-                "the version must be v2, v3 or v4, not " + quote_name(version->value) + at_line(version->line));
+    reading.report("unsupported_schema", "/version",
+                   "the version must be v2, v3 or v4, not " + quote_name(version->value) + at_line(version->line));
   out.outputs = static_cast<std::size_t>(in.integer("num_tree_per_iteration", 1, max_outputs));
   const auto features = static_cast<std::size_t>(in.integer("max_feature_idx", 0, max_model_keys - 1)) + 1;
   if (in.has("objective")) out.objective = in.field("objective")->value;
   out.averages = in.has("average_output");
   if (const text_field* names = in.field("feature_names")) {
-    for (const std::string_view each : items_of(names->value)) out.features.emplace_back(each);
+    for (const std::string_view each : list_items(names->value)) out.features.emplace_back(each);
     if (out.features.size() != features)
-      with.report("wrong_length", "/feature_names",
-                  "there are " + std::to_string(out.features.size()) + " names, and by `max_feature_idx` " +
-                      std::to_string(features) + " features" + at_line(names->line));
+      reading.report("wrong_length", "/feature_names",
+                     "there are " + std::to_string(out.features.size()) + " names, and by `max_feature_idx` " +
+                         std::to_string(features) + " features" + at_line(names->line));
   }
   if (in.has("tree_sizes") && file.is_whole) {
-    const std::size_t promised = items_of(in.field("tree_sizes")->value).size();
+    const std::size_t promised = list_items(in.field("tree_sizes")->value).size();
     if (promised != file.trees.size())
-      with.report("wrong_length", "/tree_sizes",
-                  "the header promises " + std::to_string(promised) + " trees, and there are " +
-                      std::to_string(file.trees.size()) + at_line(in.field("tree_sizes")->line));
+      reading.report("wrong_length", "/tree_sizes",
+                     "the header promises " + std::to_string(promised) + " trees, and there are " +
+                         std::to_string(file.trees.size()) + at_line(in.field("tree_sizes")->line));
   }
   return out;
 }
@@ -238,55 +238,56 @@ struct split_lists {
 };
 
 /// Returns the node of a child; leaves are written as ~number. Returns -1 after out_of_range.
-auto child_of(std::int64_t child, std::string_view list, std::size_t node, const drawn_tree& out,
-              const model_reading& with) -> std::int64_t {
+auto read_child(std::int64_t child, std::string_view list, std::size_t node, const drawn_tree& out,
+                const model_reading& reading) -> std::int64_t {
   const auto splits = static_cast<std::int64_t>(out.lists.first_leaf);
   if (child >= 0 && child < splits) return child;
   if (child < 0 && ~child <= splits) return splits + ~child;
-  with.report(
+  reading.report(
       "out_of_range", out.place(list, node),
       child < 0 ? "the tree has no leaf " + std::to_string(~child) : "the tree has no node " + std::to_string(child));
   return -1;
 }
 
 void set_categories(const category_sets& sets, double threshold, std::size_t node, drawn_tree& out,
-                    const model_reading& with) {
+                    const model_reading& reading) {
   if (!(threshold >= 0 && threshold < static_cast<double>(sets.count())))
-    return with.report("out_of_range", out.place("threshold", node),
-                       "the tree has no set of categories of this number; there are " + std::to_string(sets.count()));
+    return reading.report(
+        "out_of_range", out.place("threshold", node),
+        "the tree has no set of categories of this number; there are " + std::to_string(sets.count()));
   const auto set = static_cast<std::size_t>(threshold);
   split_by_category({sets.words.begin() + sets.bounds[set], sets.words.begin() + sets.bounds[set + 1]},
                     out.nodes[node]);
 }
 
 void set_split(const split_lists& from, const category_sets& sets, std::size_t node, drawn_tree& out,
-               const model_reading& with) {
+               const model_reading& reading) {
   constexpr std::int64_t is_categorical = 1;
   constexpr std::int64_t is_default_left = 2;
   drawn_node& made = out.nodes[node];
   made.feature = from.feature[node];
-  if (made.feature < 0) with.report("out_of_range", out.place("split_feature", node), "a feature is not negative");
-  made.left = child_of(from.left[node], "left_child", node, out, with);
-  made.right = child_of(from.right[node], "right_child", node, out, with);
+  if (made.feature < 0) reading.report("out_of_range", out.place("split_feature", node), "a feature is not negative");
+  made.left = read_child(from.left[node], "left_child", node, out, reading);
+  made.right = read_child(from.right[node], "right_child", node, out, reading);
   const std::int64_t decision = from.decision[node];
   const std::int64_t missing = decision >> 2;
   if (decision < 0 || missing > 2)
-    return with.report("bad_value", out.place("decision_type", node),
-                       "there is no decision type " + std::to_string(decision));
-  if ((decision & is_categorical) != 0) return set_categories(sets, from.threshold[node], node, out, with);
+    return reading.report("bad_value", out.place("decision_type", node),
+                          "there is no decision type " + std::to_string(decision));
+  if ((decision & is_categorical) != 0) return set_categories(sets, from.threshold[node], node, out, reading);
   split_by_number({.threshold = from.threshold[node],
                    .missing = static_cast<lightgbm_missing>(missing),
                    .default_left = (decision & is_default_left) != 0},
                   made);
 }
 
-auto read_tree(const text_section& from, const model_reading& with) -> drawn_tree {
-  const section_reader in{from, with};
+auto read_tree(const text_section& from, const model_reading& reading) -> drawn_tree {
+  const section_reader in{from, reading};
   if (in.has("default_value"))
-    with.report("unsupported_schema", in.place("default_value"),
-                "this tree was saved by a version of LightGBM before 2.0.5, whose splits are not supported" +
-                    at_line(in.field("default_value")->line),
-                "load the model into LightGBM 2.0.5 or later and save it again");
+    reading.report("unsupported_schema", in.place("default_value"),
+                   "this tree was saved by a version of LightGBM before 2.0.5, whose splits are not supported" +
+                       at_line(in.field("default_value")->line),
+                   "load the model into LightGBM 2.0.5 or later and save it again");
   const auto leaves = static_cast<std::size_t>(in.integer("num_leaves", 1, max_model_nodes));
   drawn_tree out{.pointer = from.pointer,
                  .lists = {.feature = "split_feature",
@@ -296,15 +297,15 @@ auto read_tree(const text_section& from, const model_reading& with) -> drawn_tre
                            .first_leaf = leaves - 1},
                  .nodes = {}};
   if (in.has("is_linear") && in.field("is_linear")->value != "0")
-    with.report(
+    reading.report(
         "linear_leaves", in.place("is_linear"),
         "the leaves of this tree are linear models, which are not supported" + at_line(in.field("is_linear")->line),
         "train without `linear_tree`");
   const auto values = in.list<double>("leaf_value", leaves);
   for (std::size_t leaf = 0; leaf < values.size(); ++leaf)
     if (!std::isfinite(values[leaf]))
-      with.report("non_finite_number", braid::json_pointer(in.place("leaf_value"), leaf), "a leaf must be finite");
-  if (!with.problems.empty()) return out;
+      reading.report("non_finite_number", braid::json_pointer(in.place("leaf_value"), leaf), "a leaf must be finite");
+  if (!reading.problems.empty()) return out;
   const std::size_t splits = leaves - 1;
   split_lists lists;
   if (splits != 0)
@@ -314,9 +315,9 @@ auto read_tree(const text_section& from, const model_reading& with) -> drawn_tre
              .right = in.list<std::int64_t>("right_child", splits),
              .threshold = in.list<double>("threshold", splits)};
   const category_sets sets = read_sets(in);
-  if (!with.problems.empty()) return out;
+  if (!reading.problems.empty()) return out;
   out.nodes.resize(splits + leaves);
-  for (std::size_t node = 0; node < splits; ++node) set_split(lists, sets, node, out, with);
+  for (std::size_t node = 0; node < splits; ++node) set_split(lists, sets, node, out, reading);
   for (std::size_t leaf = 0; leaf < leaves; ++leaf) out.nodes[splits + leaf].value = values[leaf];
   return out;
 }
@@ -328,29 +329,29 @@ auto is_lightgbm_text(std::string_view text) noexcept -> bool {
          (text.size() == first_line.size() || text[first_line.size()] == '\n' || text[first_line.size()] == '\r');
 }
 
-auto read_lightgbm_text(std::string_view text, const model_reading& with) -> std::shared_ptr<const model> {
+auto read_lightgbm_text(std::string_view text, const model_reading& reading) -> std::shared_ptr<const model> {
   if (!is_utf8(text)) {
-    with.report("invalid_utf8", "", "the text is not UTF-8", "copy or save the model again");
+    reading.report("invalid_utf8", "", "the text is not UTF-8", "copy or save the model again");
     return nullptr;
   }
-  const cut_text file = cut(text, with);
-  lightgbm_header header = read_header(file, with);
-  with.bound(file.trees.size(), "/trees", max_trees);
+  const cut_text file = cut(text, reading);
+  lightgbm_header header = read_header(file, reading);
+  reading.bound(file.trees.size(), "/trees", max_trees);
   tree_model trees;
   for (std::size_t at = 0; at < file.trees.size(); ++at) {
     braid::diagnostics problems;
-    const drawn_tree drawn = read_tree(file.trees[at], {with.declared, problems});
+    const drawn_tree drawn = read_tree(file.trees[at], {reading.declared, problems});
     if (problems.empty())
       add_tree(drawn, static_cast<std::uint32_t>(at % header.outputs),
                {.features = header.features.size(), .max_levels = max_trained_levels}, trees, problems);
-    with.problems.append(std::move(problems));
-    if (has_too_many_nodes(trees, drawn.pointer, with.problems)) return nullptr;
+    reading.problems.append(std::move(problems));
+    if (has_too_many_nodes(trees, drawn.pointer, reading.problems)) return nullptr;
   }
   if (!file.pandas_categories.empty()) {
     const auto categories = parse_json(file.pandas_categories, "");
     header.recodes = !categories || recodes_categories(*categories);
   }
-  return finished_lightgbm(std::move(header), file.trees.size(), std::move(trees), with);
+  return finished_lightgbm(std::move(header), file.trees.size(), std::move(trees), reading);
 }
 
 }  // namespace rankd::detail

@@ -22,9 +22,9 @@ auto refused(std::string code, std::string pointer, std::string message, std::st
 
 auto named(const key_entry& key) -> std::string { return std::to_string(key.key_id) + " (" + key.name + ")"; }
 
-auto find_key_at(std::uint32_t key_id, const std::string& pointer, key_use use, const bind_context& with,
+auto find_key_at(std::uint32_t key_id, const std::string& pointer, key_use use, const bind_context& context,
                  braid::diagnostics& problems) -> const key_entry* {
-  const key_entry* key = with.declared.find_key(key_id);
+  const key_entry* key = context.declared.find_key(key_id);
   if (key == nullptr) {
     problems.add(refused("unknown_key", pointer, "no key has the number " + std::to_string(key_id),
                          "the keys are declared in keys.toml"));
@@ -32,7 +32,7 @@ auto find_key_at(std::uint32_t key_id, const std::string& pointer, key_use use, 
   }
   if (key->status == lifecycle::blocked) {
     problems.add(
-        refused("blocked_key", pointer, "key " + named(*key) + " is blocked", with.declared.successor_hint(*key)));
+        refused("blocked_key", pointer, "key " + named(*key) + " is blocked", context.declared.successor_hint(*key)));
     return nullptr;
   }
   if (use == key_use::read ? !key->allow_read : !key->allow_write) {
@@ -46,8 +46,8 @@ auto find_key_at(std::uint32_t key_id, const std::string& pointer, key_use use, 
 
 /// Does the same for a key of one of these types.
 auto find_typed_key_at(std::uint32_t key_id, const std::string& pointer, const param_shape& shape,
-                       const bind_context& with, braid::diagnostics& problems) -> const key_entry* {
-  const key_entry* key = find_key_at(key_id, pointer, shape.use, with, problems);
+                       const bind_context& context, braid::diagnostics& problems) -> const key_entry* {
+  const key_entry* key = find_key_at(key_id, pointer, shape.use, context, problems);
   if (key == nullptr || std::ranges::find(shape.choices, to_string(key->type)) != shape.choices.end()) return key;
   std::string wanted;
   for (const std::string_view type : shape.choices) wanted.append(wanted.empty() ? "" : ", ").append(type);
@@ -59,35 +59,36 @@ auto find_typed_key_at(std::uint32_t key_id, const std::string& pointer, const p
 
 }  // namespace
 
-auto choice_of(const plan_node& node, const param_shape& shape) -> std::size_t {
+auto find_choice(const plan_node& node, const param_shape& shape) -> std::size_t {
   const plan_param* given = node.find_param(shape.name);
   if (given == nullptr) return 0;
   const auto at = std::ranges::find(shape.choices, std::get<std::string>(given->value));
   return static_cast<std::size_t>(at - shape.choices.begin());
 }
 
-auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)
+auto find_key(const plan_param& param, key_use use, const bind_context& context, braid::diagnostics& problems)
     -> const key_entry* {
-  return find_key_at(param.index(), param.pointer, use, with, problems);
+  return find_key_at(param.index(), param.pointer, use, context, problems);
 }
 
-auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& with,
+auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& context,
                     braid::diagnostics& problems) -> const key_entry* {
-  return find_typed_key_at(param.index(), param.pointer, shape, with, problems);
+  return find_typed_key_at(param.index(), param.pointer, shape, context, problems);
 }
 
-auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& with,
+auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& context,
                      braid::diagnostics& problems) -> std::vector<const key_entry*> {
   std::vector<const key_entry*> out;
   for (std::size_t at = 0; at < param.key_ids.size(); ++at)
-    out.push_back(find_typed_key_at(param.key_ids[at], braid::json_pointer(param.pointer, at), shape, with, problems));
+    out.push_back(
+        find_typed_key_at(param.key_ids[at], braid::json_pointer(param.pointer, at), shape, context, problems));
   return out;
 }
 
-auto find_by(const plan_node& node, const param_shape& shape, const bind_context& with, braid::diagnostics& problems)
+auto find_by(const plan_node& node, const param_shape& shape, const bind_context& context, braid::diagnostics& problems)
     -> const key_entry* {
   const plan_param* by = node.find_param("by");
-  return by == nullptr ? with.declared.find_key(registries::id_key) : find_typed_key(*by, shape, with, problems);
+  return by == nullptr ? context.declared.find_key(registries::id_key) : find_typed_key(*by, shape, context, problems);
 }
 
 auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_view wanted) -> braid::diagnostic {
@@ -111,16 +112,16 @@ void check_same_length(const plan_param& list, std::size_t items, const plan_par
                            std::to_string(others)));
 }
 
-auto find_model(const plan_param& param, std::size_t item, const bind_context& with, braid::diagnostics& problems)
+auto find_model(const plan_param& param, std::size_t item, const bind_context& context, braid::diagnostics& problems)
     -> std::shared_ptr<const model> {
   const std::string pointer = braid::json_pointer(param.pointer, item);
-  if (with.models == nullptr) {
+  if (context.models == nullptr) {
     problems.add(refused("no_models", pointer, "there is no folder of models here"));
     return nullptr;
   }
-  auto found = with.models->find(param.names[item]);
+  auto found = context.models->find(param.names[item]);
   if (found) return std::move(*found);
-  const bool is_missing = !with.models->digest(param.names[item]);
+  const bool is_missing = !context.models->digest(param.names[item]);
   for (braid::diagnostic each : found.error()) {
     if (is_missing) {
       if (!each.source.empty()) each.message += " (" + std::filesystem::path(each.source).filename().string() + ")";
@@ -132,14 +133,14 @@ auto find_model(const plan_param& param, std::size_t item, const bind_context& w
   return nullptr;
 }
 
-auto find_string_key(std::string_view name, const plan_node& node, const bind_context& with,
+auto find_string_key(std::string_view name, const plan_node& node, const bind_context& context,
                      braid::diagnostics& problems) -> const key_entry* {
-  const key_entry* key = with.declared.find_key(name);
+  const key_entry* key = context.declared.find_key(name);
   if (key != nullptr && key->status == lifecycle::blocked) {
     problems.add({.code = "blocked_key",
                   .pointer = node.pointer,
                   .message = "operator `" + node.op + "` fills the key " + named(*key) + ", which is blocked",
-                  .hint = with.declared.successor_hint(*key),
+                  .hint = context.declared.successor_hint(*key),
                   .node = {},
                   .source = {}});
     return nullptr;
@@ -155,9 +156,9 @@ auto find_string_key(std::string_view name, const plan_node& node, const bind_co
   return nullptr;
 }
 
-void need_integer_ids(const plan_node& node, const bind_context& with, std::string_view hint,
+void need_integer_ids(const plan_node& node, const bind_context& context, std::string_view hint,
                       braid::diagnostics& problems) {
-  if (with.declared.id_type() == value_type::integer) return;
+  if (context.declared.id_type() == value_type::integer) return;
   problems.add(refused("string_ids", node.pointer,
                        "operator `" + node.op + "` is for ids that are integers; those of this project are strings",
                        std::string(hint)));
@@ -166,46 +167,46 @@ void need_integer_ids(const plan_node& node, const bind_context& with, std::stri
 namespace {
 
 /// Returns the endpoint that a param names; null, with a diagnostic, if it does not exist.
-auto find_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+auto find_endpoint(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> const endpoint_entry* {
   const auto& id = std::get<std::string>(param.value);
-  const endpoint_entry* const found = with.declared.find_endpoint(id);
+  const endpoint_entry* const found = context.declared.find_endpoint(id);
   if (found != nullptr) return found;
   std::vector<std::string_view> known;
-  for (const endpoint_entry& endpoint : with.declared.endpoints()) known.push_back(endpoint.endpoint_id);
+  for (const endpoint_entry& endpoint : context.declared.endpoints()) known.push_back(endpoint.endpoint_id);
   problems.add(refused("unknown_endpoint", param.pointer, "no endpoint has the id `" + id + "`",
                        braid::did_you_mean(id, known)));
   return nullptr;
 }
 
-auto place_of(const endpoint_entry& endpoint, const bind_context& with) -> std::uint32_t {
-  return static_cast<std::uint32_t>(&endpoint - with.declared.endpoints().data());
+auto find_place(const endpoint_entry& endpoint, const bind_context& context) -> std::uint32_t {
+  return static_cast<std::uint32_t>(&endpoint - context.declared.endpoints().data());
 }
 
 }  // namespace
 
-auto find_redis_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+auto find_redis_endpoint(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> std::uint32_t {
-  const endpoint_entry* const found = find_endpoint(param, with, problems);
+  const endpoint_entry* const found = find_endpoint(param, context, problems);
   if (found == nullptr) return 0;
   if (!is_store(*found))
     problems.add(refused("wrong_endpoint_kind", param.pointer,
                          "endpoint `" + found->endpoint_id + "` (" + found->name + ") is of kind " +
                              std::string(to_string(found->kind)) + "; this operator reads a store",
                          "name an endpoint of kind redis or embedded"));
-  return place_of(*found, with);
+  return find_place(*found, context);
 }
 
-auto find_http_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+auto find_http_endpoint(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> std::uint32_t {
-  const endpoint_entry* const found = find_endpoint(param, with, problems);
+  const endpoint_entry* const found = find_endpoint(param, context, problems);
   if (found == nullptr) return 0;
   if (found->kind != endpoint_entry::kind_type::http)
     problems.add(refused("wrong_endpoint_kind", param.pointer,
                          "endpoint `" + found->endpoint_id + "` (" + found->name + ") is of kind " +
                              std::string(to_string(found->kind)) + "; this operator asks a server of models",
                          "name an endpoint of kind http"));
-  return place_of(*found, with);
+  return find_place(*found, context);
 }
 
 }  // namespace rankd::detail

@@ -61,27 +61,28 @@ auto is_new(std::uint32_t key, std::vector<std::uint32_t>& seen) -> bool {
   return true;
 }
 
-auto with_keys(trained_model made, const model_reading& with) -> std::shared_ptr<const model> {
-  if (!with.problems.empty()) return nullptr;
+auto with_keys(trained_model made, const model_reading& reading) -> std::shared_ptr<const model> {
+  if (!reading.problems.empty()) return nullptr;
   tree_model& trees = made.trees;
   std::vector<bool> used(made.features.size());
   for (std::size_t at = 0; at < trees.nodes.size(); ++at)
     if (!is_leaf(trees, at)) used[trees.nodes[at].feature] = true;
-  if (std::ranges::find(used, true) != used.end() && are_unnamed(made, used, with.declared)) {
-    with.report("unnamed_features", made.features_pointer, "the features of the model have no names", made.naming_hint);
+  if (std::ranges::find(used, true) != used.end() && are_unnamed(made, used, reading.declared)) {
+    reading.report("unnamed_features", made.features_pointer, "the features of the model have no names",
+                   made.naming_hint);
     return nullptr;
   }
   std::vector<std::uint32_t> positions(made.features.size());
   for (std::size_t at = 0; at < made.features.size(); ++at) {
     if (!used[at]) continue;
     const std::string place = braid::json_pointer(made.features_pointer, at);
-    const std::uint32_t key = with.key(made.features[at], place);
+    const std::uint32_t key = reading.key(made.features[at], place);
     positions[at] = static_cast<std::uint32_t>(trees.key_ids.size());
-    if (key != 0 && !is_new(key, trees.key_ids)) with.report("duplicate_value", place, "this key is listed twice");
+    if (key != 0 && !is_new(key, trees.key_ids)) reading.report("duplicate_value", place, "this key is listed twice");
   }
   for (std::size_t at = 0; at < trees.nodes.size(); ++at)
     if (!is_leaf(trees, at)) trees.nodes[at].feature = positions[trees.nodes[at].feature];
-  if (!with.problems.empty()) return nullptr;
+  if (!reading.problems.empty()) return nullptr;
   return std::make_shared<const model>(std::move(trees), std::move(made.intercepts), made.rule);
 }
 

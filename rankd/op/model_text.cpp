@@ -26,12 +26,12 @@ constexpr std::array<std::string_view, 2> splits{"<", "<="};
 
 // Linear models
 
-void read_weight(const json& item, const std::string& pointer, const model_reading& with,
+void read_weight(const json& item, const std::string& pointer, const model_reading& reading,
                  std::vector<std::uint32_t>& seen, linear_model& out) {
-  object_reader in(item, pointer, with.problems);
+  object_reader in(item, pointer, reading.problems);
   model_weight made;
   if (const std::string* name = in.text("key", presence::required)) {
-    made.key_id = with.key(*name, in.pointer_of("key"));
+    made.key_id = reading.key(*name, in.pointer_of("key"));
     if (made.key_id != 0 && !is_new(made.key_id, seen))
       in.report("key", "duplicate_value", "key " + quote_name(*name) + " has a weight already");
   }
@@ -43,35 +43,35 @@ void read_weight(const json& item, const std::string& pointer, const model_readi
   out.weights.push_back(made);
 }
 
-auto read_linear(object_reader& in, const model_reading& with) -> linear_model {
+auto read_linear(object_reader& reader, const model_reading& reading) -> linear_model {
   linear_model out;
-  const json* weights = in.array("weights", presence::required);
+  const json* weights = reader.array("weights", presence::required);
   if (weights == nullptr) return out;
-  const std::string pointer = in.pointer_of("weights");
-  with.bound(weights->size(), pointer, max_model_keys);
+  const std::string pointer = reader.pointer_of("weights");
+  reading.bound(weights->size(), pointer, max_model_keys);
   std::vector<std::uint32_t> seen;
   for (std::size_t i = 0; i < std::min(weights->size(), max_model_keys); ++i)
-    read_weight((*weights)[i], braid::json_pointer(pointer, i), with, seen, out);
+    read_weight((*weights)[i], braid::json_pointer(pointer, i), reading, seen, out);
   return out;
 }
 
 // Trees
 
-auto read_keys(object_reader& in, const model_reading& with) -> std::vector<std::uint32_t> {
+auto read_keys(object_reader& reader, const model_reading& reading) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> out;
-  const json* keys = in.array("keys", presence::required);
+  const json* keys = reader.array("keys", presence::required);
   if (keys == nullptr) return out;
-  const std::string parent = in.pointer_of("keys");
-  with.bound(keys->size(), parent, max_model_keys);
+  const std::string parent = reader.pointer_of("keys");
+  reading.bound(keys->size(), parent, max_model_keys);
   std::vector<std::uint32_t> seen;
   for (std::size_t i = 0; i < std::min(keys->size(), max_model_keys); ++i) {
     const std::string pointer = braid::json_pointer(parent, i);
     const json& item = (*keys)[i];
-    const std::uint32_t key = item.is_string() ? with.key(item.get_ref<const std::string&>(), pointer) : 0;
+    const std::uint32_t key = item.is_string() ? reading.key(item.get_ref<const std::string&>(), pointer) : 0;
     if (!item.is_string())
-      with.problems.add(model_problem("wrong_type", pointer, "a key is named by a string, not " + described(item)));
+      reading.problems.add(model_problem("wrong_type", pointer, "a key is named by a string, not " + described(item)));
     if (key != 0 && !is_new(key, seen))
-      with.problems.add(model_problem("duplicate_value", pointer, "this key is listed twice"));
+      reading.problems.add(model_problem("duplicate_value", pointer, "this key is listed twice"));
     out.push_back(key);
   }
   return out;
@@ -90,20 +90,20 @@ struct tree_lists {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return feature.size(); }
 };
 
-auto read_lists(const json& item, std::string pointer, const model_reading& with) -> tree_lists {
-  object_reader in(item, pointer, with.problems);
+auto read_lists(const json& item, std::string pointer, const model_reading& reading) -> tree_lists {
+  object_reader in(item, pointer, reading.problems);
   tree_lists out{.pointer = std::move(pointer),
-                 .feature = read_list<std::int64_t>(in, "feature", value_type::integer, with),
-                 .threshold = read_thresholds(in, "threshold", with),
-                 .left = read_list<std::int64_t>(in, "left", value_type::integer, with),
-                 .right = read_list<std::int64_t>(in, "right", value_type::integer, with),
-                 .null_left = read_list<bool>(in, "null_left", value_type::boolean, with),
-                 .value = read_list<double>(in, "value", value_type::floating, with)};
+                 .feature = read_list<std::int64_t>(in, "feature", value_type::integer, reading),
+                 .threshold = read_thresholds(in, "threshold", reading),
+                 .left = read_list<std::int64_t>(in, "left", value_type::integer, reading),
+                 .right = read_list<std::int64_t>(in, "right", value_type::integer, reading),
+                 .null_left = read_list<bool>(in, "null_left", value_type::boolean, reading),
+                 .value = read_list<double>(in, "value", value_type::floating, reading)};
   in.refuse_unknown_fields();
   for (std::size_t at = 0; at < std::min(out.size(), out.threshold.size()); ++at)
     if (std::isnan(out.threshold[at]) && out.feature[at] != drawn_node::no_feature)
-      with.report("non_finite_number", braid::json_pointer(in.pointer_of("threshold"), at),
-                  "the threshold of a split is NaN; it must be a number, Infinity or -Infinity");
+      reading.report("non_finite_number", braid::json_pointer(in.pointer_of("threshold"), at),
+                     "the threshold of a split is NaN; it must be a number, Infinity or -Infinity");
   if (out.size() == 0 && in.array("feature", presence::optional) != nullptr)
     in.report("feature", "too_few_items", "a tree has at least one node");
   const auto same = [&](std::string_view field, std::size_t length) {
@@ -136,29 +136,29 @@ auto drawn(tree_lists from, bool splits_at_most) -> drawn_tree {
   return out;
 }
 
-auto read_forest(object_reader& in, const model_reading& with) -> tree_model {
+auto read_forest(object_reader& reader, const model_reading& reading) -> tree_model {
   tree_model out;
-  out.key_ids = read_keys(in, with);
-  const auto split = in.choice("split", presence::required, splits);
-  const json* trees = in.array("trees", presence::required);
+  out.key_ids = read_keys(reader, reading);
+  const auto split = reader.choice("split", presence::required, splits);
+  const json* trees = reader.array("trees", presence::required);
   if (trees == nullptr) return out;
-  const std::string pointer = in.pointer_of("trees");
-  with.bound(trees->size(), pointer, max_trees);
+  const std::string pointer = reader.pointer_of("trees");
+  reading.bound(trees->size(), pointer, max_trees);
   for (std::size_t i = 0; i < std::min(trees->size(), max_trees); ++i) {
     braid::diagnostics problems;
     const std::string place = braid::json_pointer(pointer, i);
-    tree_lists lists = read_lists((*trees)[i], place, {with.declared, problems});
+    tree_lists lists = read_lists((*trees)[i], place, {reading.declared, problems});
     if (problems.empty())
       add_tree(drawn(std::move(lists), split == 1U), 0, {.features = out.key_ids.size()}, out, problems);
-    with.problems.append(std::move(problems));
-    if (has_too_many_nodes(out, place, with.problems)) break;
+    reading.problems.append(std::move(problems));
+    if (has_too_many_nodes(out, place, reading.problems)) break;
   }
   return out;
 }
 
 /// A model in the format of this program.
-auto read_own(const json& document, const model_reading& with) -> std::shared_ptr<const model> {
-  object_reader in(document, "", with.problems);
+auto read_own(const json& document, const model_reading& reading) -> std::shared_ptr<const model> {
+  object_reader in(document, "", reading.problems);
   const auto version = in.integer("schema_version", presence::required);
   if (version && *version != 1) in.report("schema_version", "unsupported_schema", "`schema_version` must be 1");
   const auto kind = in.choice("kind", presence::required, kinds);
@@ -168,28 +168,28 @@ auto read_own(const json& document, const model_reading& with) -> std::shared_pt
   const bool squeezed = in.boolean("sigmoid", presence::optional).value_or(false);
   in.text("doc", presence::optional);
   model::parts made;
-  if (kind == 0U) made = read_linear(in, with);
-  if (kind == 1U) made = read_forest(in, with);
+  if (kind == 0U) made = read_linear(in, reading);
+  if (kind == 1U) made = read_forest(in, reading);
   if (kind) in.refuse_unknown_fields();
   return std::make_shared<const model>(std::move(made), std::vector{intercept},
                                        score_rule{.link = squeezed ? score_link::sigmoid : score_link::identity});
 }
 
-auto read_any(std::string_view file, std::string_view source_name, const model_reading& with)
+auto read_any(std::string_view file, std::string_view source_name, const model_reading& reading)
     -> std::shared_ptr<const model> {
   const std::string_view text = without_mark(file);
   // A file of ONNX begins with its version, field 1: no text does.
-  if (source_name.ends_with(".onnx") || text.starts_with('\x08')) return read_onnx(text, with);
-  if (is_lightgbm_text(text)) return read_lightgbm_text(text, with);
+  if (source_name.ends_with(".onnx") || text.starts_with('\x08')) return read_onnx(text, reading);
+  if (is_lightgbm_text(text)) return read_lightgbm_text(text, reading);
   const auto document =
       parse_foreign_json(text, source_name, {.max_bytes = max_model_bytes, .max_memory = max_model_document});
   if (!document) {
-    with.problems.append(document.error());
+    reading.problems.append(document.error());
     return nullptr;
   }
-  if (document->is_object() && document->contains("tree_info")) return read_lightgbm_dump(*document, with);
-  if (document->is_object() && document->contains("learner")) return read_xgboost(*document, with);
-  return read_own(*document, with);
+  if (document->is_object() && document->contains("tree_info")) return read_lightgbm_dump(*document, reading);
+  if (document->is_object() && document->contains("learner")) return read_xgboost(*document, reading);
+  return read_own(*document, reading);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ model_folder::model_folder(fs::path folder, const registries& declared, file_rea
   if (!read_) read_ = read_model_file;
 }
 
-auto model_folder::file_of(std::string_view name) const -> braid::checked<fs::path> {
+auto model_folder::find_file(std::string_view name) const -> braid::checked<fs::path> {
   if (folder_.empty())
     return refused("no_models", "the project has no folder of models", "name one in rankd.toml: models = \"models\"");
   std::vector<fs::path> found;
@@ -55,9 +55,9 @@ auto model_folder::file_of(std::string_view name) const -> braid::checked<fs::pa
                  folder_ / std::string(name).append(endings.front()));
 }
 
-auto model_folder::entry_of(std::string_view name) -> entry& {
+auto model_folder::find_entry(std::string_view name) -> entry& {
   if (const auto known = entries_.find(name); known != entries_.end()) return known->second;
-  const auto file = file_of(name);
+  const auto file = find_file(name);
   entry made{.file = file.value_or(fs::path()),
              .text = file ? read_(*file) : std::unexpected(file.error()),
              .sha256 = {},
@@ -68,13 +68,13 @@ auto model_folder::entry_of(std::string_view name) -> entry& {
 }
 
 auto model_folder::digest(std::string_view name) -> braid::checked<std::string> {
-  const entry& known = entry_of(name);
+  const entry& known = find_entry(name);
   if (!known.text) return std::unexpected(known.text.error());
   return known.sha256;
 }
 
 auto model_folder::find(std::string_view name) -> braid::checked<std::shared_ptr<const model>> {
-  entry& known = entry_of(name);
+  entry& known = find_entry(name);
   if (!known.text) return std::unexpected(known.text.error());
   if (known.made == nullptr && known.problems.empty()) {
     auto parsed = detail::parse_model(*known.text, known.file.string(), *declared_);
@@ -91,14 +91,14 @@ auto model_folder::warnings(std::string_view name) -> braid::diagnostics {
   const auto found = find(name);
   if (!found) return {};
   braid::diagnostics out = (*found)->warnings();
-  out.set_source(entry_of(name).file.string());
+  out.set_source(find_entry(name).file.string());
   return out;
 }
 
 auto model_folder::stands_still() const -> bool {
   return std::ranges::all_of(entries_, [this](const auto& each) {
     const auto& [name, known] = each;
-    const auto file = file_of(name);
+    const auto file = find_file(name);
     if (!file) return known.file.empty();
     const auto now = read_(*file);
     return *file == known.file && now.has_value() == known.text.has_value() && (!now || *now == *known.text);
@@ -118,7 +118,7 @@ auto model_files(const fs::path& folder) -> std::vector<fs::path> {
   return out;
 }
 
-auto models_of(const plan& loaded) -> std::vector<std::string> {
+auto list_models(const plan& loaded) -> std::vector<std::string> {
   std::vector<std::string> names;
   for (const plan_node& node : loaded.nodes)
     if (const std::string_view option = find_op(node.op)->models; !option.empty()) {

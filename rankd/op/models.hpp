@@ -65,8 +65,8 @@ class model_folder {
     braid::diagnostics problems;  // once it was looked at, if there are any
   };
 
-  auto entry_of(std::string_view name) -> entry&;
-  [[nodiscard]] auto file_of(std::string_view name) const -> braid::checked<std::filesystem::path>;
+  auto find_entry(std::string_view name) -> entry&;
+  [[nodiscard]] auto find_file(std::string_view name) const -> braid::checked<std::filesystem::path>;
 
   std::filesystem::path folder_;
   const registries* declared_;
@@ -83,6 +83,6 @@ auto read_model_file(const std::filesystem::path& file) -> braid::checked<std::s
 auto model_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;
 
 /// The names of the models that a plan calls, ascending, each once.
-auto models_of(const plan& loaded) -> std::vector<std::string>;
+auto list_models(const plan& loaded) -> std::vector<std::string>;
 
 }  // namespace rankd

@@ -35,7 +35,7 @@ struct chosen_outputs {
   bool has_labels = false;
 };
 
-auto choose_outputs(const onnx_file& file, const model_reading& with) -> chosen_outputs {
+auto choose_outputs(const onnx_file& file, const model_reading& reading) -> chosen_outputs {
   chosen_outputs out;
   for (const onnx_value& each : file.outputs) {
     if (each.is_map || is_real(each.type))
@@ -44,8 +44,8 @@ auto choose_outputs(const onnx_file& file, const model_reading& with) -> chosen_
       out.has_labels = true;
   }
   if (out.scores.empty())
-    with.report("missing_field", "/graph/output", "no output of the graph is tensor(float) or tensor(double)",
-                "a model returns scores; for a classifier these are the probabilities");
+    reading.report("missing_field", "/graph/output", "no output of the graph is tensor(float) or tensor(double)",
+                   "a model returns scores; for a classifier these are the probabilities");
   return out;
 }
 
@@ -83,10 +83,10 @@ void refuse_operator(const onnx_call& call) {
 }
 
 /// The numbers of a node that is a constant.
-auto constant_of(const onnx_call& call) -> std::optional<onnx_numbers> {
+auto read_constant_value(const onnx_call& call) -> std::optional<onnx_numbers> {
   if (call.has("value")) {
     const auto attribute = find_attribute(call.node(), "value", call.with());
-    if (attribute && attribute->tensor) return numbers_of(*attribute->tensor, call.with());
+    if (attribute && attribute->tensor) return read_numbers(*attribute->tensor, call.with());
   }
   for (const std::string_view name : {"value_float", "value_floats"})
     if (const auto floats = call.floats(name); !floats.empty())
@@ -98,19 +98,19 @@ auto constant_of(const onnx_call& call) -> std::optional<onnx_numbers> {
   return std::nullopt;
 }
 
-void read_constant(const onnx_call& call, onnx_scope& in) {
-  auto numbers = constant_of(call);
+void read_constant(const onnx_call& call, onnx_scope& scope) {
+  auto numbers = read_constant_value(call);
   if (!numbers || call.node().outputs.empty()) return;
   if (!call.has("value") && !call.has("value_floats") && !call.has("value_ints")) numbers->dims.clear();
-  in.numbers.emplace(call.node().outputs.front(), std::move(*numbers));
+  scope.numbers.emplace(call.node().outputs.front(), std::move(*numbers));
 }
 
 /// Makes steps of a node. False after a diagnostic.
-auto read_node(const onnx_node& node, onnx_scope& in) -> bool {
-  const onnx_call call(node, in);
+auto read_node(const onnx_node& node, onnx_scope& scope) -> bool {
+  const onnx_call call(node, scope);
   if (node.domain.empty() && node.op == "Constant") {
-    read_constant(call, in);
-    return in.with.problems.empty();
+    read_constant(call, scope);
+    return scope.with.problems.empty();
   }
   const onnx_operator* found = find_operator(node);
   if (found == nullptr) {
@@ -118,87 +118,87 @@ auto read_node(const onnx_node& node, onnx_scope& in) -> bool {
     return false;
   }
   auto made = found->make(call);
-  if (!in.with.problems.empty() || !made) return false;
+  if (!scope.with.problems.empty() || !made) return false;
   if (made->slots.empty()) call.refuse("wrong_length", "output", "it returns no column");
   if (made->slots.size() > max_model_keys)
     call.refuse("too_many_items", "output", "it returns more than " + std::to_string(max_model_keys) + " columns");
   if (node.outputs.size() > found->output) {
     const std::string_view name = node.outputs[found->output];
-    if (in.file.constants.contains(name) || !in.rows.emplace(name, std::move(*made)).second)
+    if (scope.file.constants.contains(name) || !scope.rows.emplace(name, std::move(*made)).second)
       call.refuse("duplicate_value", "output", shown(name) + " is given by something else already");
   }
-  return in.with.problems.empty() && call.may_go_on();
+  return scope.with.problems.empty() && call.may_go_on();
 }
 
 // Inputs
 
 /// Reads the names of all columns from the metadata, in the order of the inputs.
-auto read_names(const onnx_file& file, const model_reading& with) -> std::optional<std::vector<std::string>> {
+auto read_names(const onnx_file& file, const model_reading& reading) -> std::optional<std::vector<std::string>> {
   const auto found = file.metadata.find(names_entry);
   if (found == file.metadata.end()) return std::nullopt;
   const std::string pointer = "/metadata_props/feature_names";
   const auto document = parse_json(found->second, "");
   if (!document || !document->is_array()) {
-    with.report("bad_value", pointer, "the names must be a list of JSON", std::string(naming_hint));
+    reading.report("bad_value", pointer, "the names must be a list of JSON", std::string(naming_hint));
     return std::vector<std::string>();
   }
   std::vector<std::string> out;
   for (std::size_t at = 0; at < document->size(); ++at) {
     const nlohmann::json& each = (*document)[at];
     if (!each.is_string())
-      with.report("wrong_type", braid::json_pointer(pointer, at), "a feature is named by a string");
+      reading.report("wrong_type", braid::json_pointer(pointer, at), "a feature is named by a string");
     out.push_back(each.is_string() ? each.get<std::string>() : std::string());
-    if (!with.problems.empty()) break;
+    if (!reading.problems.empty()) break;
   }
   return out;
 }
 
 /// Returns the number of columns of an input; 0 after a diagnostic. An only input may leave it to the list of names.
-auto columns_of(const onnx_value& input, std::size_t otherwise, const model_reading& with) -> std::size_t {
+auto find_columns(const onnx_value& input, std::size_t otherwise, const model_reading& reading) -> std::size_t {
   const bool is_number = is_real(input.type) || input.type == onnx_type::int64 || input.type == onnx_type::int32 ||
                          input.type == onnx_type::flags;
   if (input.is_map || !is_number) {
-    with.report("wrong_type", input.pointer,
-                "the input " + shown(input.name) + " is " + onnx_type_text(input.type) + ", and keys are numbers",
-                "train on float columns, and encode texts before they become features");
+    reading.report("wrong_type", input.pointer,
+                   "the input " + shown(input.name) + " is " + onnx_type_text(input.type) + ", and keys are numbers",
+                   "train on float columns, and encode texts before they become features");
     return 0;
   }
   if (input.dims.size() == 1) return 1;
   const std::int64_t columns = input.dims.size() == 2 ? input.dims[1] : 0;
   if (columns == -1 && otherwise > 0) return otherwise;
   if (columns >= 1 && columns <= static_cast<std::int64_t>(max_model_keys)) return static_cast<std::size_t>(columns);
-  with.report(
+  reading.report(
       "wrong_length", input.pointer,
       "the input " + shown(input.name) + " must have rows and 1 to " + std::to_string(max_model_keys) + " columns");
   return 0;
 }
 
 /// Assigns slots to each input, and describes its columns.
-auto read_inputs(const onnx_file& file, onnx_scope& in) -> std::vector<input_column> {
+auto read_inputs(const onnx_file& file, onnx_scope& scope) -> std::vector<input_column> {
   std::vector<input_column> out;
-  const auto names = read_names(file, in.with);
+  const auto names = read_names(file, scope.with);
   for (const onnx_value& input : file.inputs) {
     const std::size_t otherwise = names && file.inputs.size() == 1 ? names->size() : 0;
-    const std::size_t columns = columns_of(input, otherwise, in.with);
-    if (!in.with.problems.empty()) return out;
+    const std::size_t columns = find_columns(input, otherwise, scope.with);
+    if (!scope.with.problems.empty()) return out;
     onnx_rows rows{input.type, input.dims.size() == 1 ? 1U : 2U, {}};
     for (std::size_t at = 0; at < columns; ++at) {
-      rows.slots.push_back(in.out.input(width_of(input.type)));
+      rows.slots.push_back(scope.out.input(width_of(input.type)));
       const bool is_named = !names && columns == 1 && is_utf8(input.name);
       out.push_back({is_named ? std::string(input.name) : std::string(), input.pointer, input.type});
     }
     if (out.size() > max_model_keys)
-      in.with.report("too_many_items", "/graph/input",
-                     "the inputs have more than " + std::to_string(max_model_keys) + " columns");
-    if (!in.rows.emplace(input.name, std::move(rows)).second)
-      in.with.report("duplicate_value", input.pointer, "there is an input " + shown(input.name) + " already");
-    if (!in.with.problems.empty()) return out;
+      scope.with.report("too_many_items", "/graph/input",
+                        "the inputs have more than " + std::to_string(max_model_keys) + " columns");
+    if (!scope.rows.emplace(input.name, std::move(rows)).second)
+      scope.with.report("duplicate_value", input.pointer, "there is an input " + shown(input.name) + " already");
+    if (!scope.with.problems.empty()) return out;
   }
   if (!names) return out;
   if (names->size() != out.size()) {
-    in.with.report("wrong_length", "/metadata_props/feature_names",
-                   "there are " + std::to_string(names->size()) + " names, and the inputs have " +
-                       std::to_string(out.size()) + " columns");
+    scope.with.report("wrong_length", "/metadata_props/feature_names",
+                      "there are " + std::to_string(names->size()) + " names, and the inputs have " +
+                          std::to_string(out.size()) + " columns");
     return out;
   }
   for (std::size_t at = 0; at < out.size(); ++at) {
@@ -209,44 +209,44 @@ auto read_inputs(const onnx_file& file, onnx_scope& in) -> std::vector<input_col
 }
 
 /// The key of a column. Zero after a diagnostic.
-auto key_of(const input_column& column, const model_reading& with) -> std::uint32_t {
-  const std::uint32_t key = with.key(column.name, column.pointer);
+auto key_of(const input_column& column, const model_reading& reading) -> std::uint32_t {
+  const std::uint32_t key = reading.key(column.name, column.pointer);
   if (key == 0) return 0;
-  const value_type type = with.declared.find_key(column.name)->type;
+  const value_type type = reading.declared.find_key(column.name)->type;
   const bool is_flag = column.type == onnx_type::flags;
   if (is_real(column.type) || type == value_type::boolean || (type == value_type::integer && !is_flag)) return key;
-  with.report("wrong_key_type", column.pointer,
-              "key " + quote_name(column.name) + " is of type " + std::string(to_string(type)) +
-                  ", and the column of " + onnx_type_text(column.type) + " takes no such numbers",
-              "convert with FloatTensorType for this column");
+  reading.report("wrong_key_type", column.pointer,
+                 "key " + quote_name(column.name) + " is of type " + std::string(to_string(type)) +
+                     ", and the column of " + onnx_type_text(column.type) + " takes no such numbers",
+                 "convert with FloatTensorType for this column");
   return 0;
 }
 
 /// Puts keys in place of the numbers of columns.
-void set_keys(program_model& of, const std::vector<input_column>& columns, const model_reading& with) {
+void set_keys(program_model& of, const std::vector<input_column>& columns, const model_reading& reading) {
   const auto is_unnamed = [&](const program_key& each) { return columns[each.key_id].name.empty(); };
   if (const auto unnamed = std::ranges::find_if(of.keys, is_unnamed); unnamed != of.keys.end())
-    return with.report("unnamed_features", columns[unnamed->key_id].pointer, "the columns of the input have no names",
-                       std::string(naming_hint));
+    return reading.report("unnamed_features", columns[unnamed->key_id].pointer,
+                          "the columns of the input have no names", std::string(naming_hint));
   std::vector<std::uint32_t> seen;
   for (program_key& each : of.keys) {
     const input_column& column = columns[each.key_id];
-    each.key_id = key_of(column, with);
+    each.key_id = key_of(column, reading);
     if (each.key_id != 0 && !is_new(each.key_id, seen))
-      with.report("duplicate_value", column.pointer, "this key is listed twice");
+      reading.report("duplicate_value", column.pointer, "this key is listed twice");
   }
 }
 
 // Scores
 
 /// Returns the slots of the scores: for two classes only the slot of the second.
-auto scores_of(const chosen_outputs& outputs, const onnx_scope& in) -> slot_list {
+auto find_scores(const chosen_outputs& outputs, const onnx_scope& scope) -> slot_list {
   slot_list out;
   for (const onnx_value* each : outputs.scores) {
-    const auto found = in.rows.find(each->name);
-    if (found == in.rows.end() || found->second.rank > 2) {
-      in.with.report("unknown_value", each->pointer,
-                     "no node computes a table of numbers for the output " + shown(each->name));
+    const auto found = scope.rows.find(each->name);
+    if (found == scope.rows.end() || found->second.rank > 2) {
+      scope.with.report("unknown_value", each->pointer,
+                        "no node computes a table of numbers for the output " + shown(each->name));
       return out;
     }
     out.insert(out.end(), found->second.slots.begin(), found->second.slots.end());
@@ -254,23 +254,23 @@ auto scores_of(const chosen_outputs& outputs, const onnx_scope& in) -> slot_list
   const bool has_classes = outputs.has_labels || std::ranges::any_of(outputs.scores, &onnx_value::is_map);
   if (has_classes && out.size() == 2) return {out.back()};
   if (out.empty() || out.size() > max_outputs)
-    in.with.report("too_many_items", "/graph/output",
-                   "the model gives " + std::to_string(out.size()) + " scores for each row; the limit is " +
-                       std::to_string(max_outputs));
+    scope.with.report("too_many_items", "/graph/output",
+                      "the model gives " + std::to_string(out.size()) + " scores for each row; the limit is " +
+                          std::to_string(max_outputs));
   return out;
 }
 
 // Nulls
 
 /// Returns true if a node has trees whose file does not mention nulls.
-auto ignores_nulls(const onnx_node& node, onnx_scope& in) -> bool {
+auto ignores_nulls(const onnx_node& node, onnx_scope& scope) -> bool {
   if (node.domain != onnx_ml || !node.op.starts_with("TreeEnsemble")) return false;
-  const auto tracks = onnx_call(node, in).ints("nodes_missing_value_tracks_true");
+  const auto tracks = onnx_call(node, scope).ints("nodes_missing_value_tracks_true");
   return std::ranges::none_of(tracks, [](std::int64_t each) { return each != 0; });
 }
 
 /// Returns true if a null of an input reaches trees whose file does not mention nulls. Imputers stop nulls.
-auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_scope& in) -> bool {
+auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_scope& scope) -> bool {
   std::set<std::string_view> nullable;
   for (const onnx_value& each : file.inputs) nullable.insert(each.name);
   for (std::size_t at = 0; at < file.nodes.size(); ++at) {
@@ -278,21 +278,21 @@ auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_sc
     const bool takes_nulls =
         std::ranges::any_of(node.inputs, [&](std::string_view each) { return nullable.contains(each); });
     if (!needed[at] || !takes_nulls || node.op == "Imputer") continue;
-    if (ignores_nulls(node, in)) return true;
+    if (ignores_nulls(node, scope)) return true;
     nullable.insert(node.outputs.begin(), node.outputs.end());
   }
   return false;
 }
 
 /// Warns of trees that send nulls elsewhere than scikit-learn, if a key that they read may be null.
-auto warnings_of(const program_model& of, const onnx_file& file, const std::vector<bool>& needed, onnx_scope& in)
+auto list_warnings(const program_model& of, const onnx_file& file, const std::vector<bool>& needed, onnx_scope& scope)
     -> braid::diagnostics {
   const auto may_be_null = [&](const program_key& each) {
-    return std::ranges::any_of(in.with.declared.keys(),
+    return std::ranges::any_of(scope.with.declared.keys(),
                                [&](const key_entry& key) { return key.key_id == each.key_id && key.nullable; });
   };
   braid::diagnostics out;
-  if (std::ranges::any_of(of.keys, may_be_null) && loses_nulls(file, needed, in))
+  if (std::ranges::any_of(of.keys, may_be_null) && loses_nulls(file, needed, scope))
     out.add(model_problem("untracked_nulls", "/graph",
                           "the file does not say where its trees send nulls, so that all go right; scikit-learn may "
                           "send them elsewhere, and give other scores",
@@ -302,28 +302,28 @@ auto warnings_of(const program_model& of, const onnx_file& file, const std::vect
 
 }  // namespace
 
-auto read_onnx(std::string_view bytes, const model_reading& with) -> std::shared_ptr<const model> {
-  const onnx_file file = read_onnx_file(bytes, with);
-  if (!with.problems.empty()) return nullptr;
-  const chosen_outputs outputs = choose_outputs(file, with);
+auto read_onnx(std::string_view bytes, const model_reading& reading) -> std::shared_ptr<const model> {
+  const onnx_file file = read_onnx_file(bytes, reading);
+  if (!reading.problems.empty()) return nullptr;
+  const chosen_outputs outputs = choose_outputs(file, reading);
   program_builder builder;
-  onnx_scope in{.file = file, .with = with, .out = builder};
+  onnx_scope in{.file = file, .with = reading, .out = builder};
   const std::vector<input_column> columns = read_inputs(file, in);
-  if (!with.problems.empty()) return nullptr;
+  if (!reading.problems.empty()) return nullptr;
   const std::vector<bool> needed = needed_nodes(file, outputs);
   for (std::size_t at = 0; at < file.nodes.size(); ++at)
     if (needed[at] && !read_node(file.nodes[at], in)) return nullptr;
-  slot_list scores = scores_of(outputs, in);
-  if (!with.problems.empty()) return nullptr;
+  slot_list scores = find_scores(outputs, in);
+  if (!reading.problems.empty()) return nullptr;
   const std::size_t count = scores.size();
   program_model made = std::move(builder).finished(std::move(scores));
   if (made.slots > max_slots)
-    with.report("too_many_items", "/graph",
-                "the graph keeps " + std::to_string(made.slots) + " columns at a time; the limit is " +
-                    std::to_string(max_slots));
-  set_keys(made, columns, with);
-  if (!with.problems.empty()) return nullptr;
-  braid::diagnostics warnings = warnings_of(made, file, needed, in);
+    reading.report("too_many_items", "/graph",
+                   "the graph keeps " + std::to_string(made.slots) + " columns at a time; the limit is " +
+                       std::to_string(max_slots));
+  set_keys(made, columns, reading);
+  if (!reading.problems.empty()) return nullptr;
+  braid::diagnostics warnings = list_warnings(made, file, needed, in);
   return std::make_shared<const model>(std::move(made), std::vector<double>(count, 0.0), score_rule{},
                                        std::move(warnings));
 }

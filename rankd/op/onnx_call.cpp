@@ -31,12 +31,12 @@ auto onnx_call::named(const std::string& message) const -> std::string {
 
 void onnx_call::refuse(std::string_view code, std::string_view place, const std::string& message,
                        std::string hint) const {
-  in_.with.report(code, braid::json_pointer(node_.pointer, place), named(message), std::move(hint));
+  scope_.with.report(code, braid::json_pointer(node_.pointer, place), named(message), std::move(hint));
 }
 
 void onnx_call::refuse_item(std::string_view code, std::string_view list, std::size_t at,
                             const std::string& message) const {
-  in_.with.report(code, braid::json_pointer(braid::json_pointer(node_.pointer, list), at), named(message));
+  scope_.with.report(code, braid::json_pointer(braid::json_pointer(node_.pointer, list), at), named(message));
 }
 
 auto onnx_call::is_absent(std::size_t at) const -> bool {
@@ -44,7 +44,8 @@ auto onnx_call::is_absent(std::size_t at) const -> bool {
 }
 
 auto onnx_call::is_constant(std::size_t at) const -> bool {
-  return !is_absent(at) && (in_.numbers.contains(node_.inputs[at]) || in_.file.constants.contains(node_.inputs[at]));
+  return !is_absent(at) &&
+         (scope_.numbers.contains(node_.inputs[at]) || scope_.file.constants.contains(node_.inputs[at]));
 }
 
 auto onnx_call::rows(std::size_t at) const -> const onnx_rows* {
@@ -52,8 +53,8 @@ auto onnx_call::rows(std::size_t at) const -> const onnx_rows* {
     refuse("missing_field", "input", "input " + std::to_string(at) + " is missing");
     return nullptr;
   }
-  const auto found = in_.rows.find(node_.inputs[at]);
-  if (found != in_.rows.end()) return &found->second;
+  const auto found = scope_.rows.find(node_.inputs[at]);
+  if (found != scope_.rows.end()) return &found->second;
   if (is_constant(at))
     refuse("wrong_type", "input", shown(node_.inputs[at]) + " is the same for all rows, which is not supported here");
   else
@@ -78,15 +79,15 @@ auto onnx_call::constant(std::size_t at) const -> const onnx_numbers* {
     return nullptr;
   }
   const std::string_view name = node_.inputs[at];
-  if (const auto known = in_.numbers.find(name); known != in_.numbers.end()) return &known->second;
-  const auto stored = in_.file.constants.find(name);
-  if (stored == in_.file.constants.end()) {
+  if (const auto known = scope_.numbers.find(name); known != scope_.numbers.end()) return &known->second;
+  const auto stored = scope_.file.constants.find(name);
+  if (stored == scope_.file.constants.end()) {
     refuse("wrong_type", "input", shown(name) + " is not the same for all rows, which is needed here");
     return nullptr;
   }
-  auto made = numbers_of(stored->second, in_.with);
+  auto made = read_numbers(stored->second, scope_.with);
   if (!made) return nullptr;
-  return &in_.numbers.emplace(name, std::move(*made)).first->second;
+  return &scope_.numbers.emplace(name, std::move(*made)).first->second;
 }
 
 auto onnx_call::single(std::size_t at) const -> std::optional<double> {
@@ -116,7 +117,7 @@ auto onnx_call::has(std::string_view attribute) const -> bool {
 }
 
 auto onnx_call::find(std::string_view attribute) const -> onnx_attribute {
-  return find_attribute(node_, attribute, in_.with).value_or(onnx_attribute{});
+  return find_attribute(node_, attribute, scope_.with).value_or(onnx_attribute{});
 }
 
 auto onnx_call::integer(std::string_view attribute, std::int64_t otherwise) const -> std::int64_t {
@@ -142,7 +143,7 @@ auto onnx_call::strings(std::string_view attribute) const -> std::vector<std::st
   return find(attribute).strings;
 }
 
-auto onnx_call::columns_of(std::size_t at, const onnx_operands& all) const -> std::optional<std::size_t> {
+auto onnx_call::find_columns(std::size_t at, const onnx_operands& all) const -> std::optional<std::size_t> {
   if (!is_constant(at)) {
     const onnx_rows* found = rows(at);
     if (found == nullptr) return std::nullopt;
@@ -181,7 +182,7 @@ auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std
   }
   std::size_t columns = 1;
   for (const std::size_t at : which) {
-    const auto own = columns_of(at, out);
+    const auto own = find_columns(at, out);
     if (!own) return std::nullopt;
     if (*own != 1) columns = columns == 1 ? *own : columns;
     if (*own == 1 || *own == columns) continue;
@@ -208,7 +209,7 @@ auto onnx_call::each(step_kind kind, onnx_type type, std::span<const slot_list> 
   slot_list own(operands.size());
   for (std::size_t column = 0; column < operands.front().size(); ++column) {
     for (std::size_t at = 0; at < own.size(); ++at) own[at] = operands[at][column];
-    out.push_back(in_.out.step(kind, width_of(type), own, value));
+    out.push_back(scope_.out.step(kind, width_of(type), own, value));
   }
   return out;
 }
@@ -219,7 +220,7 @@ auto onnx_call::each(step_kind kind, onnx_type type, const slot_list& operands, 
 
 auto onnx_call::constants(std::span<const double> values, onnx_type type) const -> slot_list {
   slot_list out;
-  for (const double each : values) out.push_back(in_.out.constant(each, width_of(type)));
+  for (const double each : values) out.push_back(scope_.out.constant(each, width_of(type)));
   return out;
 }
 

@@ -26,31 +26,31 @@ struct message {
 
 /// Calls `take` for each field; it returns false if the field has the wrong type.
 template <typename Take>
-void for_fields(const message& of, const model_reading& with, const Take& take) {
+void for_fields(const message& of, const model_reading& reading, const Take& take) {
   wire_reader in(of.bytes);
   while (const auto field = in.next()) {
     if (take(*field)) continue;
-    return with.report("bad_value", of.pointer,
-                       of.what + " has field " + std::to_string(field->number) + " with the type of another one");
+    return reading.report("bad_value", of.pointer,
+                          of.what + " has field " + std::to_string(field->number) + " with the type of another one");
   }
   if (std::string wrong = in.damage(); !wrong.empty())
-    with.report("truncated", of.pointer, of.what + " " + wrong, "save the model again");
+    reading.report("truncated", of.pointer, of.what + " " + wrong, "save the model again");
 }
 
-auto take_bytes(const wire_field& from, std::string_view& out) -> bool {
-  out = from.bytes;
-  return from.kind == wire_kind::bytes;
+auto take_bytes(const wire_field& field, std::string_view& out) -> bool {
+  out = field.bytes;
+  return field.kind == wire_kind::bytes;
 }
 
-auto take_integer(const wire_field& from, std::int64_t& out) -> bool {
-  out = from.integer();
-  return from.kind == wire_kind::varint;
+auto take_integer(const wire_field& field, std::int64_t& out) -> bool {
+  out = field.integer();
+  return field.kind == wire_kind::varint;
 }
 
 /// Appends a message's bytes, or a name.
-auto append_bytes(const wire_field& from, std::vector<std::string_view>& out) -> bool {
-  out.push_back(from.bytes);
-  return from.kind == wire_kind::bytes;
+auto append_bytes(const wire_field& field, std::vector<std::string_view>& out) -> bool {
+  out.push_back(field.bytes);
+  return field.kind == wire_kind::bytes;
 }
 
 auto place(std::string_view parent, std::string_view field, std::size_t at) -> std::string {
@@ -59,18 +59,18 @@ auto place(std::string_view parent, std::string_view field, std::size_t at) -> s
 
 // Nodes
 
-auto read_attribute_name(std::string_view bytes, const std::string& pointer, const model_reading& with)
+auto read_attribute_name(std::string_view bytes, const std::string& pointer, const model_reading& reading)
     -> std::string_view {
   std::string_view name;
-  for_fields({bytes, pointer, "an attribute"}, with,
+  for_fields({bytes, pointer, "an attribute"}, reading,
              [&](const wire_field& field) { return field.number != 1 || take_bytes(field, name); });
   return name;
 }
 
-auto read_node(std::string_view bytes, const std::string& pointer, const model_reading& with) -> onnx_node {
+auto read_node(std::string_view bytes, const std::string& pointer, const model_reading& reading) -> onnx_node {
   onnx_node out{.pointer = pointer};
   std::vector<std::string_view> attributes;
-  for_fields({bytes, pointer, "the node"}, with, [&](const wire_field& field) {
+  for_fields({bytes, pointer, "the node"}, reading, [&](const wire_field& field) {
     switch (field.number) {
       case 1: return append_bytes(field, out.inputs);
       case 2: return append_bytes(field, out.outputs);
@@ -83,44 +83,44 @@ auto read_node(std::string_view bytes, const std::string& pointer, const model_r
   });
   if (out.domain == "ai.onnx") out.domain = {};
   for (std::size_t at = 0; at < attributes.size(); ++at)
-    out.attributes.emplace_back(read_attribute_name(attributes[at], place(pointer, "attribute", at), with),
+    out.attributes.emplace_back(read_attribute_name(attributes[at], place(pointer, "attribute", at), reading),
                                 attributes[at]);
   return out;
 }
 
 // Inputs and outputs
 
-auto read_shape(std::string_view bytes, const std::string& pointer, const model_reading& with)
+auto read_shape(std::string_view bytes, const std::string& pointer, const model_reading& reading)
     -> std::vector<std::int64_t> {
   std::vector<std::int64_t> out;
-  for_fields({bytes, pointer, "the shape"}, with, [&](const wire_field& field) {
+  for_fields({bytes, pointer, "the shape"}, reading, [&](const wire_field& field) {
     if (field.number != 1) return true;
     out.push_back(-1);
-    for_fields({field.bytes, pointer, "a dimension"}, with,
+    for_fields({field.bytes, pointer, "a dimension"}, reading,
                [&](const wire_field& inner) { return inner.number != 1 || take_integer(inner, out.back()); });
     return field.kind == wire_kind::bytes;
   });
   return out;
 }
 
-void read_type(std::string_view bytes, onnx_value& out, const model_reading& with) {
-  for_fields({bytes, out.pointer, "the type"}, with, [&](const wire_field& field) {
+void read_type(std::string_view bytes, onnx_value& out, const model_reading& reading) {
+  for_fields({bytes, out.pointer, "the type"}, reading, [&](const wire_field& field) {
     if (field.number == 4) out.is_map = true;
     if (field.number != 1) return true;
-    for_fields({field.bytes, out.pointer, "the type"}, with, [&](const wire_field& inner) {
+    for_fields({field.bytes, out.pointer, "the type"}, reading, [&](const wire_field& inner) {
       if (inner.number == 1) out.type = static_cast<onnx_type>(inner.integer());
-      if (inner.number == 2) out.dims = read_shape(inner.bytes, out.pointer, with);
+      if (inner.number == 2) out.dims = read_shape(inner.bytes, out.pointer, reading);
       return true;
     });
     return field.kind == wire_kind::bytes;
   });
 }
 
-auto read_value(std::string_view bytes, std::string pointer, const model_reading& with) -> onnx_value {
+auto read_value(std::string_view bytes, std::string pointer, const model_reading& reading) -> onnx_value {
   onnx_value out{.pointer = std::move(pointer)};
-  for_fields({bytes, out.pointer, "the value"}, with, [&](const wire_field& field) {
+  for_fields({bytes, out.pointer, "the value"}, reading, [&](const wire_field& field) {
     if (field.number == 1) return take_bytes(field, out.name);
-    if (field.number == 2) read_type(field.bytes, out, with);
+    if (field.number == 2) read_type(field.bytes, out, reading);
     return field.number != 2 || field.kind == wire_kind::bytes;
   });
   return out;
@@ -128,9 +128,9 @@ auto read_value(std::string_view bytes, std::string pointer, const model_reading
 
 // Tensors
 
-auto read_tensor_name(const onnx_tensor& from, const model_reading& with) -> std::string_view {
+auto read_tensor_name(const onnx_tensor& tensor, const model_reading& reading) -> std::string_view {
   std::string_view name;
-  for_fields({from.bytes, from.pointer, "the tensor"}, with,
+  for_fields({tensor.bytes, tensor.pointer, "the tensor"}, reading,
              [&](const wire_field& field) { return field.number != 8 || take_bytes(field, name); });
   return name;
 }
@@ -218,9 +218,9 @@ struct graph_parts {
   bool has_sparse = false;
 };
 
-auto parts_of(std::string_view bytes, const model_reading& with) -> graph_parts {
+auto find_parts(std::string_view bytes, const model_reading& reading) -> graph_parts {
   graph_parts out;
-  for_fields({bytes, "/graph", "the graph"}, with, [&](const wire_field& field) {
+  for_fields({bytes, "/graph", "the graph"}, reading, [&](const wire_field& field) {
     switch (field.number) {
       case 1: return append_bytes(field, out.nodes);
       case 5: return append_bytes(field, out.constants);
@@ -232,44 +232,45 @@ auto parts_of(std::string_view bytes, const model_reading& with) -> graph_parts 
   });
   const auto bound = [&](std::size_t count, std::size_t limit, std::string_view field) {
     if (count > limit)
-      with.report("too_many_items", braid::json_pointer("/graph", field),
-                  "the graph has " + std::to_string(count) + " of these; the limit is " + std::to_string(limit));
+      reading.report("too_many_items", braid::json_pointer("/graph", field),
+                     "the graph has " + std::to_string(count) + " of these; the limit is " + std::to_string(limit));
   };
   bound(out.nodes.size(), max_onnx_nodes, "node");
   bound(out.constants.size(), max_onnx_values, "initializer");
   bound(out.inputs.size(), max_model_keys, "input");
   bound(out.outputs.size(), max_outputs, "output");
   if (out.has_sparse)
-    with.report("wrong_type", "/graph/sparse_initializer", "tensors that are sparse are not read", "save them dense");
+    reading.report("wrong_type", "/graph/sparse_initializer", "tensors that are sparse are not read",
+                   "save them dense");
   return out;
 }
 
-void read_graph(std::string_view bytes, onnx_file& out, const model_reading& with) {
-  const graph_parts parts = parts_of(bytes, with);
-  if (!with.problems.empty()) return;
-  for (std::size_t at = 0; at < parts.nodes.size() && with.problems.empty(); ++at)
-    out.nodes.push_back(read_node(parts.nodes[at], place("/graph", "node", at), with));
-  for (std::size_t at = 0; at < parts.constants.size() && with.problems.empty(); ++at) {
+void read_graph(std::string_view bytes, onnx_file& out, const model_reading& reading) {
+  const graph_parts parts = find_parts(bytes, reading);
+  if (!reading.problems.empty()) return;
+  for (std::size_t at = 0; at < parts.nodes.size() && reading.problems.empty(); ++at)
+    out.nodes.push_back(read_node(parts.nodes[at], place("/graph", "node", at), reading));
+  for (std::size_t at = 0; at < parts.constants.size() && reading.problems.empty(); ++at) {
     onnx_tensor made{parts.constants[at], place("/graph", "initializer", at)};
-    const std::string_view name = read_tensor_name(made, with);
+    const std::string_view name = read_tensor_name(made, reading);
     const std::string pointer = made.pointer;
     if (!out.constants.emplace(name, std::move(made)).second)
-      with.report("duplicate_value", pointer, "there is an initializer " + shown(name) + " already");
+      reading.report("duplicate_value", pointer, "there is an initializer " + shown(name) + " already");
   }
-  for (std::size_t at = 0; at < parts.inputs.size() && with.problems.empty(); ++at)
-    out.inputs.push_back(read_value(parts.inputs[at], place("/graph", "input", at), with));
-  for (std::size_t at = 0; at < parts.outputs.size() && with.problems.empty(); ++at)
-    out.outputs.push_back(read_value(parts.outputs[at], place("/graph", "output", at), with));
+  for (std::size_t at = 0; at < parts.inputs.size() && reading.problems.empty(); ++at)
+    out.inputs.push_back(read_value(parts.inputs[at], place("/graph", "input", at), reading));
+  for (std::size_t at = 0; at < parts.outputs.size() && reading.problems.empty(); ++at)
+    out.outputs.push_back(read_value(parts.outputs[at], place("/graph", "output", at), reading));
   // Files of older versions list their initializers as inputs, too.
   std::erase_if(out.inputs, [&](const onnx_value& each) { return out.constants.contains(each.name); });
 }
 
 // The model
 
-void check_opset(std::string_view bytes, const std::string& pointer, const model_reading& with) {
+void check_opset(std::string_view bytes, const std::string& pointer, const model_reading& reading) {
   std::string_view domain;
   std::int64_t version = 0;
-  for_fields({bytes, pointer, "the operator set"}, with, [&](const wire_field& field) {
+  for_fields({bytes, pointer, "the operator set"}, reading, [&](const wire_field& field) {
     if (field.number == 1) return take_bytes(field, domain);
     return field.number != 2 || take_integer(field, version);
   });
@@ -277,16 +278,16 @@ void check_opset(std::string_view bytes, const std::string& pointer, const model
   if (!is_ml && !domain.empty() && domain != "ai.onnx") return;  // its nodes are reported if they are used
   const std::int64_t limit = is_ml ? max_ml_opset : max_opset;
   if (version < 1 || version > limit)
-    with.report("unsupported_schema", braid::json_pointer(pointer, "version"),
-                "operators of " + std::string(is_ml ? "ai.onnx.ml" : "ai.onnx") + " are known up to version " +
-                    std::to_string(limit) + ", not of " + std::to_string(version),
-                "convert with target_opset={\"\": 21, \"ai.onnx.ml\": 3}");
+    reading.report("unsupported_schema", braid::json_pointer(pointer, "version"),
+                   "operators of " + std::string(is_ml ? "ai.onnx.ml" : "ai.onnx") + " are known up to version " +
+                       std::to_string(limit) + ", not of " + std::to_string(version),
+                   "convert with target_opset={\"\": 21, \"ai.onnx.ml\": 3}");
 }
 
-void read_metadata(std::string_view bytes, std::size_t at, onnx_file& out, const model_reading& with) {
+void read_metadata(std::string_view bytes, std::size_t at, onnx_file& out, const model_reading& reading) {
   std::string_view name;
   std::string_view value;
-  for_fields({bytes, place("", "metadata_props", at), "the entry"}, with, [&](const wire_field& field) {
+  for_fields({bytes, place("", "metadata_props", at), "the entry"}, reading, [&](const wire_field& field) {
     if (field.number == 1) return take_bytes(field, name);
     return field.number != 2 || take_bytes(field, value);
   });
@@ -306,40 +307,40 @@ auto onnx_type_text(onnx_type type) -> std::string {
 
 auto shown(std::string_view name) -> std::string { return is_utf8(name) ? quote_name(name) : "`?`"; }
 
-auto read_onnx_file(std::string_view bytes, const model_reading& with) -> onnx_file {
+auto read_onnx_file(std::string_view bytes, const model_reading& reading) -> onnx_file {
   onnx_file out;
   std::optional<std::string_view> graph;
   std::vector<std::string_view> opsets;
   std::vector<std::string_view> metadata;
-  for_fields({bytes, "", "the file"}, with, [&](const wire_field& field) {
+  for_fields({bytes, "", "the file"}, reading, [&](const wire_field& field) {
     if (field.number == 7) graph = field.bytes;
     if (field.number == 8) return append_bytes(field, opsets);
     if (field.number == 14) return append_bytes(field, metadata);
     return field.number != 7 || field.kind == wire_kind::bytes;
   });
-  if (!with.problems.empty()) return out;
-  if (!graph) with.report("missing_field", "/graph", "the file has no graph", "save a model of ONNX");
+  if (!reading.problems.empty()) return out;
+  if (!graph) reading.report("missing_field", "/graph", "the file has no graph", "save a model of ONNX");
   if (opsets.empty() || opsets.size() > max_onnx_values)
-    with.report("missing_field", "/opset_import", "the file does not say of which version its operators are");
-  if (!with.problems.empty()) return out;
-  for (std::size_t at = 0; at < opsets.size() && with.problems.empty(); ++at)
-    check_opset(opsets[at], place("", "opset_import", at), with);
-  for (std::size_t at = 0; at < metadata.size() && with.problems.empty(); ++at)
-    read_metadata(metadata[at], at, out, with);
-  if (with.problems.empty()) read_graph(*graph, out, with);
+    reading.report("missing_field", "/opset_import", "the file does not say of which version its operators are");
+  if (!reading.problems.empty()) return out;
+  for (std::size_t at = 0; at < opsets.size() && reading.problems.empty(); ++at)
+    check_opset(opsets[at], place("", "opset_import", at), reading);
+  for (std::size_t at = 0; at < metadata.size() && reading.problems.empty(); ++at)
+    read_metadata(metadata[at], at, out, reading);
+  if (reading.problems.empty()) read_graph(*graph, out, reading);
   return out;
 }
 
-auto numbers_of(const onnx_tensor& from, const model_reading& with) -> std::optional<onnx_numbers> {
+auto read_numbers(const onnx_tensor& tensor, const model_reading& reading) -> std::optional<onnx_numbers> {
   const auto refuse = [&](std::string_view code, std::string message, std::string hint = {}) {
-    with.report(code, from.pointer, std::move(message), std::move(hint));
+    reading.report(code, tensor.pointer, std::move(message), std::move(hint));
     return std::nullopt;
   };
   tensor_fields read;
-  const std::size_t before = with.problems.size();
-  for_fields({from.bytes, from.pointer, "the tensor"}, with,
+  const std::size_t before = reading.problems.size();
+  for_fields({tensor.bytes, tensor.pointer, "the tensor"}, reading,
              [&](const wire_field& field) { return take_tensor_field(field, read); });
-  if (with.problems.size() != before) return std::nullopt;
+  if (reading.problems.size() != before) return std::nullopt;
   if (read.is_external)
     return refuse("external_data", "the numbers of the tensor are in another file", "save the model with its data");
   const std::size_t size = size_of(read.out.type);
@@ -360,14 +361,14 @@ auto numbers_of(const onnx_tensor& from, const model_reading& with) -> std::opti
   return std::move(read.out);
 }
 
-auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& with)
+auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& reading)
     -> std::optional<onnx_attribute> {
   const auto found = std::ranges::find(node.attributes, name, &std::pair<std::string_view, std::string_view>::first);
   if (found == node.attributes.end()) return std::nullopt;
   onnx_attribute out;
   const std::string pointer = braid::json_pointer(node.pointer, name);
-  const std::size_t before = with.problems.size();
-  for_fields({found->second, pointer, "the attribute"}, with, [&](const wire_field& field) {
+  const std::size_t before = reading.problems.size();
+  for_fields({found->second, pointer, "the attribute"}, reading, [&](const wire_field& field) {
     switch (field.number) {
       case 2:
       case 7: return append_floats(field, out.floats);
@@ -380,8 +381,8 @@ auto find_attribute(const onnx_node& node, std::string_view name, const model_re
     }
   });
   if (out.floats.size() > max_numbers || out.ints.size() > max_numbers || out.strings.size() > max_numbers)
-    with.report("too_many_items", pointer, "the list has more than " + std::to_string(max_numbers) + " items");
-  if (with.problems.size() != before) return std::nullopt;
+    reading.report("too_many_items", pointer, "the list has more than " + std::to_string(max_numbers) + " items");
+  if (reading.problems.size() != before) return std::nullopt;
   return out;
 }
 

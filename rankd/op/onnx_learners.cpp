@@ -89,7 +89,7 @@ auto make_one_hot(const onnx_call& call) -> made_rows {
 }
 
 /// Returns the numbers that a label encoder knows, or returns in their place.
-auto labels_of(const onnx_call& call, std::string_view side) -> std::vector<double> {
+auto read_labels(const onnx_call& call, std::string_view side) -> std::vector<double> {
   std::vector<double> out = call.floats(std::string(side) + "_floats");
   for (const std::int64_t each : call.ints(std::string(side) + "_int64s")) out.push_back(static_cast<double>(each));
   return out;
@@ -99,8 +99,8 @@ auto labels_of(const onnx_call& call, std::string_view side) -> std::vector<doub
 auto make_labels(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
-  const std::vector<double> keys = labels_of(call, "keys");
-  const std::vector<double> values = labels_of(call, "values");
+  const std::vector<double> keys = read_labels(call, "keys");
+  const std::vector<double> values = read_labels(call, "values");
   const bool is_known = std::ranges::none_of(keys, [](double each) { return std::isnan(each); });
   if (keys.empty() || keys.size() > max_model_keys || keys.size() != values.size() || !is_known) {
     call.refuse("bad_value", "keys_floats",

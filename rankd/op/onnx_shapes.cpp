@@ -86,10 +86,10 @@ auto make_vector(const onnx_call& call) -> made_rows {
 }
 
 /// The columns of these numbers.
-auto chosen(const onnx_call& call, const onnx_rows& of, const std::vector<std::int64_t>& numbers) -> made_rows {
-  onnx_rows out{.type = of.type, .rank = of.rank, .slots = {}};
-  const auto columns = static_cast<std::int64_t>(of.slots.size());
-  if (of.rank < 2 || numbers.size() > max_model_keys || numbers.empty()) {
+auto chosen(const onnx_call& call, const onnx_rows& rows, const std::vector<std::int64_t>& numbers) -> made_rows {
+  onnx_rows out{.type = rows.type, .rank = rows.rank, .slots = {}};
+  const auto columns = static_cast<std::int64_t>(rows.slots.size());
+  if (rows.rank < 2 || numbers.size() > max_model_keys || numbers.empty()) {
     call.refuse("wrong_length", "input",
                 "from 1 to " + std::to_string(max_model_keys) + " columns of a table can be chosen");
     return std::nullopt;
@@ -100,7 +100,7 @@ auto chosen(const onnx_call& call, const onnx_rows& of, const std::vector<std::i
                   "there is no column " + std::to_string(each) + "; there are " + std::to_string(columns));
       return std::nullopt;
     }
-    out.slots.push_back(of.slots[static_cast<std::size_t>(each < 0 ? each + columns : each)]);
+    out.slots.push_back(rows.slots[static_cast<std::size_t>(each < 0 ? each + columns : each)]);
   }
   return out;
 }
@@ -126,9 +126,9 @@ auto make_gather(const onnx_call& call) -> made_rows {
   return out;
 }
 
-auto refuse_shape(const onnx_call& call, const onnx_rows& of) -> made_rows {
+auto refuse_shape(const onnx_call& call, const onnx_rows& rows) -> made_rows {
   call.refuse("bad_value", "input",
-              "the shape must keep the rows, and " + std::to_string(of.slots.size()) + " columns in each");
+              "the shape must keep the rows, and " + std::to_string(rows.slots.size()) + " columns in each");
   return std::nullopt;
 }
 
@@ -157,7 +157,7 @@ auto make_flat(const onnx_call& call) -> made_rows {
 }
 
 /// Returns the one axis that is removed or inserted: an attribute up to version 12, and an input from 13 on.
-auto axis_of(const onnx_call& call) -> std::int64_t {
+auto read_axis(const onnx_call& call) -> std::int64_t {
   std::vector<std::int64_t> axes = call.ints("axes");
   if (!call.is_absent(1)) axes = call.whole(1).value_or(std::vector<std::int64_t>{});
   return axes.size() == 1 ? axes.front() : 0;
@@ -167,7 +167,7 @@ auto make_squeezed(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
   onnx_rows out = *of;
-  const std::int64_t axis = axis_of(call);
+  const std::int64_t axis = read_axis(call);
   const bool is_single = of->rank == 3 || (of->rank == 2 && of->slots.size() == 1);
   if (!is_single || (axis != 1 && axis != (of->rank == 2 ? -1 : -2))) return refuse_shape(call, *of);
   --out.rank;
@@ -177,7 +177,7 @@ auto make_squeezed(const onnx_call& call) -> made_rows {
 auto make_unsqueezed(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
-  const std::int64_t axis = axis_of(call);
+  const std::int64_t axis = read_axis(call);
   if (of->rank != 1 || (axis != 1 && axis != -1)) return refuse_shape(call, *of);
   onnx_rows out = *of;
   out.rank = 2;

@@ -63,7 +63,7 @@ auto numbers_of_either(const onnx_call& call, std::string_view list, std::string
   if (!call.has(tensor)) return call.floats(list);
   const auto attribute = find_attribute(call.node(), tensor, call.with());
   if (!attribute || !attribute->tensor) return {};
-  auto found = numbers_of(*attribute->tensor, call.with());
+  auto found = read_numbers(*attribute->tensor, call.with());
   return found ? std::move(found->values) : std::vector<double>();
 }
 
@@ -136,21 +136,23 @@ auto above(double value) -> double {
 }
 
 /// Sets the comparison of a node. The true branch may be the right child.
-auto set_split(const forest_reading& in, std::size_t at, drawn_node& out) -> bool {
-  const std::string_view mode = in.nodes.mode[at];
+auto set_split(const forest_reading& reading, std::size_t at, drawn_node& out) -> bool {
+  const std::string_view mode = reading.nodes.mode[at];
   const bool is_at_most = mode == "BRANCH_LEQ";
   const bool is_more = mode == "BRANCH_GT";
   const bool is_left = is_at_most || mode == "BRANCH_LT";
   if (!is_left && !is_more && mode != "BRANCH_GTE") {
-    in.call.refuse_item("bad_value", "nodes_modes", at, "a node that compares by " + shown(mode) + " is not supported");
+    reading.call.refuse_item("bad_value", "nodes_modes", at,
+                             "a node that compares by " + shown(mode) + " is not supported");
     return false;
   }
-  if (std::isnan(in.nodes.value[at])) {
-    in.call.refuse_item("number_out_of_range", "nodes_values", at, "a value that is not a number cannot be compared");
+  if (std::isnan(reading.nodes.value[at])) {
+    reading.call.refuse_item("number_out_of_range", "nodes_values", at,
+                             "a value that is not a number cannot be compared");
     return false;
   }
-  out.threshold = is_at_most || is_more ? above(in.nodes.value[at]) : in.nodes.value[at];
-  out.null_left = (in.nodes.missing_true[at] != 0) == is_left;
+  out.threshold = is_at_most || is_more ? above(reading.nodes.value[at]) : reading.nodes.value[at];
+  out.null_left = (reading.nodes.missing_true[at] != 0) == is_left;
   if (is_left) return true;
   std::swap(out.left, out.right);
   out.is_swapped = true;
@@ -158,42 +160,44 @@ auto set_split(const forest_reading& in, std::size_t at, drawn_node& out) -> boo
 }
 
 /// A leaf's weights, each for another output.
-auto set_leaf(forest_reading& in, std::size_t at, drawn_node& out) -> bool {
+auto set_leaf(forest_reading& reading, std::size_t at, drawn_node& out) -> bool {
   const auto name = [](const listed_weight& each) { return std::pair(each.tree, each.number); };
-  const auto found = std::ranges::equal_range(in.weights, std::pair(in.nodes.tree[at], in.nodes.number[at]), {}, name);
+  const auto found =
+      std::ranges::equal_range(reading.weights, std::pair(reading.nodes.tree[at], reading.nodes.number[at]), {}, name);
   std::vector<std::uint32_t> seen;
   for (const listed_weight& each : found) {
     if (is_new(each.weight.output, seen)) continue;
-    in.call.refuse_item("duplicate_value", "nodes_nodeids", at, "the leaf has two weights of one output");
+    reading.call.refuse_item("duplicate_value", "nodes_nodeids", at, "the leaf has two weights of one output");
     return false;
   }
   if (found.empty() ||
-      (in.made.fold != leaf_fold::sum && in.made.fold != leaf_fold::mean && seen.size() < in.outputs)) {
-    in.call.refuse_item("missing_field", "nodes_nodeids", at, "the leaf has no weight, or not one for each output");
+      (reading.made.fold != leaf_fold::sum && reading.made.fold != leaf_fold::mean && seen.size() < reading.outputs)) {
+    reading.call.refuse_item("missing_field", "nodes_nodeids", at,
+                             "the leaf has no weight, or not one for each output");
     return false;
   }
-  out.value = static_cast<double>(in.leaves.size());
-  const auto first = static_cast<std::size_t>(found.begin() - in.weights.begin());
-  in.leaves.push_back({first, first + found.size()});
+  out.value = static_cast<double>(reading.leaves.size());
+  const auto first = static_cast<std::size_t>(found.begin() - reading.weights.begin());
+  reading.leaves.push_back({first, first + found.size()});
   return true;
 }
 
 /// Sets the node's children to positions within the tree, from their numbers in the file.
-auto set_children(const forest_reading& in, std::size_t at, const std::map<std::int64_t, std::int64_t>& places,
+auto set_children(const forest_reading& reading, std::size_t at, const std::map<std::int64_t, std::int64_t>& places,
                   drawn_node& out) -> bool {
   const auto find = [&](std::string_view list, std::int64_t number, std::int64_t& place) {
     const auto found = places.find(number);
     if (found != places.end()) return place = found->second, true;
-    in.call.refuse_item("out_of_range", list, at, "the tree has no node " + std::to_string(number));
+    reading.call.refuse_item("out_of_range", list, at, "the tree has no node " + std::to_string(number));
     return false;
   };
-  return find("nodes_truenodeids", in.nodes.when_true[at], out.left) &&
-         find("nodes_falsenodeids", in.nodes.when_false[at], out.right);
+  return find("nodes_truenodeids", reading.nodes.when_true[at], out.left) &&
+         find("nodes_falsenodeids", reading.nodes.when_false[at], out.right);
 }
 
 /// The tree whose nodes are those from `first` on, before `last`.
-auto drawn(forest_reading& in, std::size_t first, std::size_t last) -> std::optional<drawn_tree> {
-  drawn_tree out{.pointer = in.call.node().pointer,
+auto drawn(forest_reading& reading, std::size_t first, std::size_t last) -> std::optional<drawn_tree> {
+  drawn_tree out{.pointer = reading.call.node().pointer,
                  .lists = {.feature = "nodes_featureids",
                            .left = "nodes_truenodeids",
                            .right = "nodes_falsenodeids",
@@ -202,75 +206,78 @@ auto drawn(forest_reading& in, std::size_t first, std::size_t last) -> std::opti
                  .nodes = std::vector<drawn_node>(last - first)};
   std::map<std::int64_t, std::int64_t> places;
   for (std::size_t at = first; at < last; ++at) {
-    if (places.emplace(in.nodes.number[at], static_cast<std::int64_t>(at - first)).second) continue;
-    in.call.refuse_item("duplicate_value", "nodes_nodeids", at, "the tree has a node of this number already");
+    if (places.emplace(reading.nodes.number[at], static_cast<std::int64_t>(at - first)).second) continue;
+    reading.call.refuse_item("duplicate_value", "nodes_nodeids", at, "the tree has a node of this number already");
     return std::nullopt;
   }
   for (std::size_t at = first; at < last; ++at) {
     drawn_node& node = out.nodes[at - first];
-    if (in.nodes.mode[at] == "LEAF") {
-      if (!set_leaf(in, at, node)) return std::nullopt;
+    if (reading.nodes.mode[at] == "LEAF") {
+      if (!set_leaf(reading, at, node)) return std::nullopt;
       continue;
     }
-    node.feature = std::max<std::int64_t>(in.nodes.feature[at], -2);
+    node.feature = std::max<std::int64_t>(reading.nodes.feature[at], -2);
     if (node.feature < 0) {
-      in.call.refuse_item("out_of_range", "nodes_featureids", at, "a feature is not negative");
+      reading.call.refuse_item("out_of_range", "nodes_featureids", at, "a feature is not negative");
       return std::nullopt;
     }
-    if (!set_children(in, at, places, node) || !set_split(in, at, node)) return std::nullopt;
+    if (!set_children(reading, at, places, node) || !set_split(reading, at, node)) return std::nullopt;
   }
   return out;
 }
 
 /// Complains if weights belong to nodes that are not leaves, or do not exist.
-auto are_all_taken(const forest_reading& in, const weight_names& names) -> bool {
+auto are_all_taken(const forest_reading& reading, const weight_names& names) -> bool {
   std::size_t taken = 0;
-  for (const leaf_range& each : in.leaves) taken += each.last - each.first;
-  if (taken == in.weights.size()) return true;
-  in.call.refuse("out_of_range", names.number,
-                 std::to_string(in.weights.size() - taken) + " of the weights are of nodes that are no leaves");
+  for (const leaf_range& each : reading.leaves) taken += each.last - each.first;
+  if (taken == reading.weights.size()) return true;
+  reading.call.refuse(
+      "out_of_range", names.number,
+      std::to_string(reading.weights.size() - taken) + " of the weights are of nodes that are no leaves");
   return false;
 }
 
 /// Replaces positions of leaves by weights, by node: as the leaves' values if each has one weight, of the first output.
-void settle_leaves(forest_reading& in) {
-  tree_model& trees = in.made.trees;
-  const bool is_single = std::ranges::all_of(in.leaves, [&](const leaf_range& each) {
-    return each.last - each.first == 1 && in.weights[each.first].weight.output == 0;
+void settle_leaves(forest_reading& reading) {
+  tree_model& trees = reading.made.trees;
+  const bool is_single = std::ranges::all_of(reading.leaves, [&](const leaf_range& each) {
+    return each.last - each.first == 1 && reading.weights[each.first].weight.output == 0;
   });
   for (std::size_t at = 0; at < trees.nodes.size(); ++at) {
-    in.made.first_weight.push_back(static_cast<std::uint32_t>(in.made.weights.size()));
+    reading.made.first_weight.push_back(static_cast<std::uint32_t>(reading.made.weights.size()));
     if (trees.nodes[at].left != at) continue;
-    const leaf_range range = in.leaves[static_cast<std::size_t>(trees.values[at])];
-    for (std::size_t each = range.first; each < range.last; ++each) in.made.weights.push_back(in.weights[each].weight);
-    trees.values[at] = in.weights[range.first].weight.value;
+    const leaf_range range = reading.leaves[static_cast<std::size_t>(trees.values[at])];
+    for (std::size_t each = range.first; each < range.last; ++each)
+      reading.made.weights.push_back(reading.weights[each].weight);
+    trees.values[at] = reading.weights[range.first].weight.value;
   }
-  in.made.first_weight.push_back(static_cast<std::uint32_t>(in.made.weights.size()));
+  reading.made.first_weight.push_back(static_cast<std::uint32_t>(reading.made.weights.size()));
   if (!is_single) trees.values.clear();
 }
 
-auto read_trees(forest_reading& in) -> bool {
+auto read_trees(forest_reading& reading) -> bool {
   braid::diagnostics problems;
   std::vector<std::int64_t> seen;
-  for (std::size_t first = 0; first < in.nodes.size();) {
+  for (std::size_t first = 0; first < reading.nodes.size();) {
     std::size_t last = first + 1;
-    while (last < in.nodes.size() && in.nodes.tree[last] == in.nodes.tree[first]) ++last;
-    seen.push_back(in.nodes.tree[first]);
+    while (last < reading.nodes.size() && reading.nodes.tree[last] == reading.nodes.tree[first]) ++last;
+    seen.push_back(reading.nodes.tree[first]);
     if (seen.size() > max_trees) {
-      in.call.refuse("too_many_items", "nodes_treeids", "there are more than " + std::to_string(max_trees) + " trees");
+      reading.call.refuse("too_many_items", "nodes_treeids",
+                          "there are more than " + std::to_string(max_trees) + " trees");
       return false;
     }
-    const auto tree = drawn(in, first, last);
+    const auto tree = drawn(reading, first, last);
     if (!tree) return false;
-    add_tree(*tree, 0, {.features = in.columns, .max_levels = max_trained_levels}, in.made.trees, problems);
+    add_tree(*tree, 0, {.features = reading.columns, .max_levels = max_trained_levels}, reading.made.trees, problems);
     for (const braid::diagnostic& each : problems)
-      in.call.with().report(each.code, each.pointer, in.call.named(each.message));
+      reading.call.with().report(each.code, each.pointer, reading.call.named(each.message));
     if (!problems.empty()) return false;
     first = last;
   }
   std::ranges::sort(seen);
   if (std::ranges::adjacent_find(seen) == seen.end()) return true;
-  in.call.refuse("duplicate_value", "nodes_treeids", "the nodes of a tree must lie side by side");
+  reading.call.refuse("duplicate_value", "nodes_treeids", "the nodes of a tree must lie side by side");
   return false;
 }
 

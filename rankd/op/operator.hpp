@@ -177,9 +177,9 @@ struct read_records {
 /// Everything that is known about one operator: a row of the catalogue. Only the file of the operator names it; code
 /// that treats operators differently asks for a field of this row (docs/maintaining.md).
 struct op_entry {
-  using bind_fn = auto (*)(const plan_node& node, const bind_context& with)
+  using bind_fn = auto (*)(const plan_node& node, const bind_context& context)
       -> braid::checked<std::unique_ptr<const bound_op>>;
-  using bind_both_fn = auto (*)(const plan_node& node, const plan_node& take, const bind_context& with)
+  using bind_both_fn = auto (*)(const plan_node& node, const plan_node& take, const bind_context& context)
       -> braid::checked<std::unique_ptr<const bound_op>>;
 
   op_shape shape;                                ///< the name, the inputs and the options with their limits

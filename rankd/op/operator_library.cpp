@@ -72,7 +72,7 @@ auto is_taken(std::string_view name, const operators& known) -> bool {
 }
 
 /// Everything that a library offers, or everything that is wrong with it.
-auto read_library(const rankd_operator_library& offered, const operator_digest& from, const operators& known)
+auto read_library(const rankd_operator_library& offered, const operator_digest& digest, const operators& known)
     -> braid::checked<operators> {
   if (offered.abi == 0 || offered.abi > RANKD_OPERATOR_ABI) return another_abi(offered.abi);
   if (offered.problem != nullptr)
@@ -85,7 +85,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
   operators made;
   braid::diagnostics problems;
   for (std::uint32_t at = 0; at < offered.operator_count; ++at) {
-    auto one = detail::checked_operator(operator_at(offered, at), from);
+    auto one = detail::checked_operator(operator_at(offered, at), digest);
     if (!one) {
       problems.append(std::move(one.error()));
       continue;
@@ -115,9 +115,9 @@ void publish_shapes(table& all) {
 }
 
 /// Under the mutex.
-auto add(table& all, const rankd_operator_library& offered, operator_digest from)
+auto add(table& all, const rankd_operator_library& offered, operator_digest digest)
     -> braid::checked<const operator_digest*> {
-  const operator_digest& kept = all.libraries.emplace_back(std::move(from));
+  const operator_digest& kept = all.libraries.emplace_back(std::move(digest));
   auto made = read_library(offered, kept, all.by_name);
   if (!made) {
     all.libraries.pop_back();
@@ -182,7 +182,7 @@ auto is_cut(std::string_view bytes) -> bool {
   return false;
 }
 
-auto digest_of(const fs::path& file) -> braid::checked<operator_digest> {
+auto make_digest(const fs::path& file) -> braid::checked<operator_digest> {
   const auto bytes = read_text_file(file, largest_library);
   if (!bytes) return std::unexpected(bytes.error());
   if (is_cut(*bytes)) return refused("bad_library", "the file ends before the library does", "copy it again", file);
@@ -191,7 +191,7 @@ auto digest_of(const fs::path& file) -> braid::checked<operator_digest> {
 
 /// Under the mutex.
 auto load(table& all, const fs::path& file) -> braid::checked<void> {
-  auto now = digest_of(file);
+  auto now = make_digest(file);
   if (!now) return std::unexpected(std::move(now.error()));
   const fs::path place = canonical_path(file);
   if (const auto known = all.files.find(place); known != all.files.end()) {
@@ -207,7 +207,7 @@ auto load(table& all, const fs::path& file) -> braid::checked<void> {
   const auto offered = open_library(place);
   if (!offered) return std::unexpected(offered.error());
   // The loaded code must be the code that the digest describes: a deployment may replace the file at any time.
-  if (const auto still = digest_of(file); !still || still->sha256 != now->sha256)
+  if (const auto still = make_digest(file); !still || still->sha256 != now->sha256)
     return changed(file, "the library was replaced while it was loaded");
   auto added = add(all, **offered, std::move(*now));
   if (!added) {
@@ -234,7 +234,7 @@ auto changed_operators(std::span<const fs::path> files) -> braid::diagnostics {
   table& all = table::get();
   braid::diagnostics problems;
   for (const fs::path& file : files) {
-    const auto now = digest_of(file);
+    const auto now = make_digest(file);
     if (!now) {
       problems.append(now.error());
       continue;
@@ -249,11 +249,11 @@ auto changed_operators(std::span<const fs::path> files) -> braid::diagnostics {
   return problems;
 }
 
-auto add_operators(const rankd_operator_library& offered, operator_digest from) -> braid::checked<void> {
+auto add_operators(const rankd_operator_library& offered, operator_digest digest) -> braid::checked<void> {
   table& all = table::get();
   const std::scoped_lock alone(all.mutex);
-  if (std::ranges::find(all.libraries, from) != all.libraries.end()) return {};
-  auto added = add(all, offered, std::move(from));
+  if (std::ranges::find(all.libraries, digest) != all.libraries.end()) return {};
+  auto added = add(all, offered, std::move(digest));
   if (!added) return std::unexpected(std::move(added.error()));
   return {};
 }
@@ -266,7 +266,7 @@ auto own_ops() -> std::vector<const op_entry*> {
   return out;
 }
 
-auto own_ops_of(const fs::path& file) -> std::vector<const op_entry*> {
+auto list_own_ops(const fs::path& file) -> std::vector<const op_entry*> {
   table& all = table::get();
   const std::scoped_lock alone(all.mutex);
   std::vector<const op_entry*> out;
@@ -277,7 +277,7 @@ auto own_ops_of(const fs::path& file) -> std::vector<const op_entry*> {
   return out;
 }
 
-auto library_of(std::string_view op) -> const operator_digest* {
+auto find_library(std::string_view op) -> const operator_digest* {
   const detail::own_operator* const found = detail::find_own(op);
   return found == nullptr ? nullptr : found->from;
 }

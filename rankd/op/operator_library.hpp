@@ -41,15 +41,15 @@ auto changed_operators(std::span<const std::filesystem::path> files) -> braid::d
 
 /// Adds the operators of a library. A name or a digest that is already known is accepted if nothing about the operator
 /// has changed. Errors: those of `load_operators`, without those of files.
-auto add_operators(const rankd_operator_library& offered, operator_digest from) -> braid::checked<void>;
+auto add_operators(const rankd_operator_library& offered, operator_digest digest) -> braid::checked<void>;
 
 /// Returns the operators of the libraries of this process, by name. Lifetime: of the process.
 auto own_ops() -> std::vector<const op_entry*>;
 
 /// Returns the operators of one loaded file; nothing for any other file.
-auto own_ops_of(const std::filesystem::path& file) -> std::vector<const op_entry*>;
+auto list_own_ops(const std::filesystem::path& file) -> std::vector<const op_entry*>;
 
 /// The library that an operator came from; null for a built-in operator.
-auto library_of(std::string_view op) -> const operator_digest*;
+auto find_library(std::string_view op) -> const operator_digest*;
 
 }  // namespace rankd

@@ -28,11 +28,11 @@ auto gathered_values(const row_set& rows, std::span<const T> from, braid::arena&
   return out.data();
 }
 
-auto gathered_texts(const row_set& rows, const column& from, braid::arena& memory) -> const rankd_text* {
+auto gathered_texts(const row_set& rows, const column& column, braid::arena& memory) -> const rankd_text* {
   const std::span<rankd_text> out = memory.uninitialized<rankd_text>(rows.size());
   for (std::size_t at = 0; at < rows.size(); ++at) {
     const std::uint32_t row = rows.row(at);
-    const std::string_view text = from.is_null(row) ? std::string_view() : (*from.strings())[row];
+    const std::string_view text = column.is_null(row) ? std::string_view() : (*column.strings())[row];
     out[at] = {text.data(), text.size()};
   }
   return out.data();

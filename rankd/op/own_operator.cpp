@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t max_sentence = 1000;
 
 /// Makes a library's text fit for a message: UTF-8 of a bounded length.
-auto sentence_of(rankd_text text) -> std::string {
+auto format_sentence(rankd_text text) -> std::string {
   if (text.data == nullptr) return {};
   std::string_view seen(text.data, std::min<std::size_t>(text.size, max_sentence));
   return std::string(seen.substr(0, utf8_prefix(seen)));
@@ -33,7 +33,7 @@ auto guarded(std::string& message, Call call) -> std::int32_t {
   try {
     return call();
   } catch (const std::exception& thrown) {
-    message = "it threw: " + sentence_of(text_of(thrown.what()));
+    message = "it threw: " + format_sentence(text_of(thrown.what()));
   } catch (...) {
     message = "it threw an object that is not a std::exception";
   }
@@ -49,19 +49,19 @@ struct bound_number {
 /// The state that `bind` of a library returned, freed with the node.
 class own_state {
  public:
-  own_state(const own_operator& of, void* state) noexcept : of_(&of), state_(state) {}
-  own_state(own_state&& other) noexcept : of_(other.of_), state_(std::exchange(other.state_, nullptr)) {}
+  own_state(const own_operator& of, void* state) noexcept : operator_(&of), state_(state) {}
+  own_state(own_state&& other) noexcept : operator_(other.operator_), state_(std::exchange(other.state_, nullptr)) {}
   auto operator=(own_state&&) -> own_state& = delete;
   ~own_state() {
     std::string message;
-    if (state_ == nullptr || of_->of.release == nullptr) return;
-    static_cast<void>(guarded(message, [this] { return of_->of.release(state_), 0; }));
+    if (state_ == nullptr || operator_->of.release == nullptr) return;
+    static_cast<void>(guarded(message, [this] { return operator_->of.release(state_), 0; }));
   }
 
   [[nodiscard]] auto get() const noexcept -> const void* { return state_; }
 
  private:
-  const own_operator* of_;
+  const own_operator* operator_;
   void* state_;
 };
 
@@ -94,7 +94,7 @@ struct run_host {
   }
   static void fail(void* host, rankd_text sentence) noexcept {
     try {
-      static_cast<run_host*>(host)->message = sentence_of(sentence);
+      static_cast<run_host*>(host)->message = format_sentence(sentence);
     } catch (...) {}  // NOLINT(bugprone-empty-catch): without memory for the sentence the failure has none
   }
   static auto stopped(void* host) noexcept -> std::int32_t {
@@ -123,7 +123,7 @@ struct own_params {
   }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
-    const std::vector<own_input> taken = inputs_of(context);
+    const std::vector<own_input> taken = list_inputs(context);
     if (!context.may_make(0, bytes_before(taken))) return over_budget();
     if (makes_rows(of->entry.change)) return run_making(taken, context);
     const row_set& rows = taken.front().rows;
@@ -149,7 +149,7 @@ struct own_params {
   }
 
  private:
-  [[nodiscard]] auto inputs_of(const node_context& context) const -> std::vector<own_input> {
+  [[nodiscard]] auto list_inputs(const node_context& context) const -> std::vector<own_input> {
     std::vector<own_input> taken = inputs;
     for (own_input& each : taken)
       if (each.place) each.rows = context.inputs[*each.place];
@@ -190,14 +190,14 @@ struct own_params {
     for (const own_input& each : taken) {
       const rankd_column* const first = columns.data() + columns.size();
       for (const seen_key& key : reads) columns.push_back(gathered(each.rows, key, context.memory));
-      seen.push_back({.rows = each.rows.size(), .id = ids_of(each.rows, context.memory), .reads = first});
+      seen.push_back({.rows = each.rows.size(), .id = list_ids(each.rows, context.memory), .reads = first});
     }
     std::vector<rankd_value> given = values;
     for (const bound_number& each : bound) set_number(each, context.params, given[each.option]);
     run_host host{&context, &made};
     const bool takes_rows = of->of.inputs != 0;
     with.rows = takes_rows ? seen.front().rows : 0;
-    with.id = takes_rows ? seen.front().id : ids_of({}, context.memory);
+    with.id = takes_rows ? seen.front().id : list_ids({}, context.memory);
     with.reads = takes_rows ? seen.front().reads : nullptr;
     with.options = given.data();
     with.host = &host;
@@ -214,7 +214,7 @@ struct own_params {
   }
 
   /// An empty set of rows may be of a batch without ids, which has no type.
-  [[nodiscard]] auto ids_of(const row_set& rows, braid::arena& memory) const -> rankd_column {
+  [[nodiscard]] auto list_ids(const row_set& rows, braid::arena& memory) const -> rankd_column {
     if (!rows.empty()) return gathered(rows, {registries::id_key, ids}, memory);
     const rankd_written none = blank(ids, 0, memory);
     return {.values = none.values, .valid = none.valid, .type = none.type};
@@ -241,12 +241,12 @@ struct own_params {
 /// Reads the options of a node, and binds the operator with them.
 class own_binder {
  public:
-  own_binder(const own_operator& of, const plan_node& node, const bind_context& with)
-      : of_(&of), node_(&node), with_(&with) {}
+  own_binder(const own_operator& of, const plan_node& node, const bind_context& context)
+      : operator_(&of), node_(&node), context_(&context) {}
 
   auto bind() -> braid::checked<bound_ptr> {
-    if (of_->of.inputs != 0) inputs_.push_back({.name = {}, .place = next_place_++});
-    for (std::size_t at = 0; at < of_->params.size(); ++at) read(at);
+    if (operator_->of.inputs != 0) inputs_.push_back({.name = {}, .place = next_place_++});
+    for (std::size_t at = 0; at < operator_->params.size(); ++at) read(at);
     if (!problems_.empty()) return std::unexpected(std::move(problems_));
     void* state = nullptr;
     const rankd_binding binding{.options = values_.data(),
@@ -255,20 +255,20 @@ class own_binder {
                                 .option_count = static_cast<std::uint32_t>(values_.size()),
                                 .read_count = static_cast<std::uint32_t>(reads_.size()),
                                 .write_count = static_cast<std::uint32_t>(writes_.size()),
-                                .id_type = type_number(with_->declared.id_type()),
+                                .id_type = type_number(context_->declared.id_type()),
                                 .host = this,
                                 .fail = &own_binder::fail};
     std::string thrown;
-    const std::int32_t status = guarded(thrown, [&] { return of_->of.bind(&binding, &state); });
-    own_state kept(*of_, status == 0 ? state : nullptr);
+    const std::int32_t status = guarded(thrown, [&] { return operator_->of.bind(&binding, &state); });
+    own_state kept(*operator_, status == 0 ? state : nullptr);
     if (status == 0 && problems_.empty())
-      return make_bound(own_params{.of = of_,
+      return make_bound(own_params{.of = operator_,
                                    .values = std::move(values_),
                                    .bound = std::move(bound_),
                                    .reads = std::move(seen_),
                                    .writes = std::move(written_),
                                    .inputs = std::move(inputs_),
-                                   .ids = with_->declared.id_type(),
+                                   .ids = context_->declared.id_type(),
                                    .texts = std::move(texts_),
                                    .state = std::move(kept)});
     if (problems_.empty()) refuse(values_.size(), thrown.empty() ? "the operator gave no reason" : thrown);
@@ -278,12 +278,13 @@ class own_binder {
  private:
   static void fail(void* host, std::uint32_t option, rankd_text sentence) noexcept {
     try {
-      static_cast<own_binder*>(host)->refuse(option, sentence_of(sentence));
+      static_cast<own_binder*>(host)->refuse(option, format_sentence(sentence));
     } catch (...) {}  // NOLINT(bugprone-empty-catch): without memory for the sentence the failure has none
   }
 
   void refuse(std::size_t option, std::string message) {
-    const plan_param* const given = option < of_->params.size() ? node_->find_param(of_->params[option].name) : nullptr;
+    const plan_param* const given =
+        option < operator_->params.size() ? node_->find_param(operator_->params[option].name) : nullptr;
     problems_.add({.code = "operator_refused",
                    .pointer = given == nullptr ? node_->pointer : given->pointer,
                    .message = "`" + node_->op + "` refuses this: " + std::move(message),
@@ -293,7 +294,7 @@ class own_binder {
   }
 
   void read(std::size_t at) {
-    const param_shape& shape = of_->params[at];
+    const param_shape& shape = operator_->params[at];
     rankd_value& out = values_.emplace_back();
     const plan_param* const given = node_->find_param(shape.name);
     if (shape.kind == param_kind::node_ref)
@@ -306,24 +307,24 @@ class own_binder {
     if (const auto* whole = std::get_if<std::int64_t>(&given->value)) out.integer = *whole;
     if (const auto* number = std::get_if<double>(&given->value)) out.number = *number;
     if (const auto* truth = std::get_if<bool>(&given->value)) out.integer = *truth ? 1 : 0;
-    if (shape.kind == param_kind::enumeration) out.integer = static_cast<std::int64_t>(choice_of(*node_, shape));
+    if (shape.kind == param_kind::enumeration) out.integer = static_cast<std::int64_t>(find_choice(*node_, shape));
     if (shape.kind == param_kind::string) out.text = text_of(texts_->emplace_back(std::get<std::string>(given->value)));
   }
 
   void read_bound(std::size_t at, const plan_param& given, rankd_value& out) {
     out.per_request = 1;
     if (given.kind == param_kind::int64)
-      bound_.push_back({at, option_value<std::int64_t>(given, with_->declared)});
+      bound_.push_back({at, option_value<std::int64_t>(given, context_->declared)});
     else
-      bound_.push_back({at, option_value<double>(given, with_->declared)});
+      bound_.push_back({at, option_value<double>(given, context_->declared)});
   }
 
   void read_keys(const plan_param& given, const param_shape& shape, rankd_value& out) {
     const bool writes = shape.use == key_use::write;
     out.first_column = static_cast<std::uint32_t>(writes ? writes_.size() : reads_.size());
     const std::vector<const key_entry*> keys = given.kind == param_kind::key_id
-                                                   ? std::vector{find_typed_key(given, shape, *with_, problems_)}
-                                                   : find_typed_keys(given, shape, *with_, problems_);
+                                                   ? std::vector{find_typed_key(given, shape, *context_, problems_)}
+                                                   : find_typed_keys(given, shape, *context_, problems_);
     out.column_count = static_cast<std::uint32_t>(keys.size());
     for (std::size_t item = 0; item < keys.size(); ++item) {
       const key_entry* const key = keys[item];
@@ -351,9 +352,9 @@ class own_binder {
     written_.emplace_back(key);
   }
 
-  const own_operator* of_;
+  const own_operator* operator_;
   const plan_node* node_;
-  const bind_context* with_;
+  const bind_context* context_;
   braid::diagnostics problems_;
   std::vector<rankd_value> values_;
   std::vector<bound_number> bound_;
@@ -368,10 +369,10 @@ class own_binder {
 
 }  // namespace
 
-auto bind_own(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_own(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   const own_operator* const of = find_own(node.op);
   BRAID_EXPECTS(of != nullptr, "the operator of a node is known when it is bound");
-  return own_binder(*of, node, with).bind();
+  return own_binder(*of, node, context).bind();
 }
 
 }  // namespace rankd::detail

@@ -51,8 +51,8 @@ auto own_rows::make(std::uint64_t count) -> const rankd_made* {
   braid::arena& memory = context_->memory;
   count_ = static_cast<std::size_t>(count);
   for (const written_key& key : writes_) written_.push_back(blank(key.type, count_, memory));
-  if (merges_) from_ = memory.filled(count_, rankd_origin{.input = RANKD_NO_INPUT, .row = 0});
-  made_ = {.id = blank(ids_, count_, memory), .writes = written_.data(), .from = merges_ ? from_.data() : nullptr};
+  if (merges_) origins_ = memory.filled(count_, rankd_origin{.input = RANKD_NO_INPUT, .row = 0});
+  made_ = {.id = blank(ids_, count_, memory), .writes = written_.data(), .from = merges_ ? origins_.data() : nullptr};
   return &*made_;
 }
 
@@ -63,7 +63,7 @@ auto own_rows::wrong_origin() const -> std::string {
     seen.push_back(context_->memory.filled(words_for(input.rows.size()), std::uint64_t{0}));
   for (std::size_t at = 0; at < count_; ++at) {
     if (is_own(at)) continue;
-    const auto [from, row] = from_[at];
+    const auto [from, row] = origins_[at];
     if (from >= inputs_.size())
       return "the operator took " + row_text(at) + " from input " + std::to_string(from) + ", and has " +
              std::to_string(inputs_.size());
@@ -79,7 +79,7 @@ auto own_rows::wrong_origin() const -> std::string {
 }
 
 /// The ids that the library gave these rows.
-auto own_rows::ids_of(std::span<const std::uint32_t> own) const -> std::expected<batch, std::string> {
+auto own_rows::list_ids(std::span<const std::uint32_t> own) const -> std::expected<batch, std::string> {
   for (const std::uint32_t at : own)
     if (!test_bit(made_->id.valid, at)) return std::unexpected("the operator gave " + row_text(at) + " no id");
   braid::arena& memory = context_->memory;
@@ -106,17 +106,18 @@ auto own_rows::ids_of(std::span<const std::uint32_t> own) const -> std::expected
 /// Returns one batch: the rows taken from each input, then the operator's own rows; then their order.
 auto own_rows::merged() -> std::expected<row_set, std::string> {
   braid::arena& memory = context_->memory;
-  const auto side_of = [this](std::size_t at) { return is_own(at) ? inputs_.size() : from_[at].input; };
+  const auto find_side = [this](std::size_t at) { return is_own(at) ? inputs_.size() : origins_[at].input; };
   std::vector<std::uint32_t> counts(inputs_.size() + 1);
-  for (std::size_t at = 0; at < count_; ++at) ++counts[side_of(at)];
+  for (std::size_t at = 0; at < count_; ++at) ++counts[find_side(at)];
   std::vector<std::uint32_t> next(counts.size());
   std::exclusive_scan(counts.begin(), counts.end(), next.begin(), std::uint32_t{0});
 
   const std::span<std::uint32_t> order = memory.uninitialized<std::uint32_t>(count_);
   const std::span<std::uint32_t> origins = memory.uninitialized<std::uint32_t>(count_);
   for (std::size_t at = 0; at < count_; ++at) {
-    order[at] = next[side_of(at)]++;
-    origins[order[at]] = is_own(at) ? static_cast<std::uint32_t>(at) : inputs_[from_[at].input].rows.row(from_[at].row);
+    order[at] = next[find_side(at)]++;
+    origins[order[at]] =
+        is_own(at) ? static_cast<std::uint32_t>(at) : inputs_[origins_[at].input].rows.row(origins_[at].row);
   }
   const std::span<std::uint32_t> of_input = memory.filled(context_->inputs.size(), std::uint32_t{0});
   std::vector<row_set> sides;
@@ -126,7 +127,7 @@ auto own_rows::merged() -> std::expected<row_set, std::string> {
     sides.emplace_back(inputs_[side].rows.table(), origins.subspan(first, counts[side]));
     of_input[*inputs_[side].place] = counts[side];
   }
-  const auto own = ids_of(origins.subspan(first));
+  const auto own = list_ids(origins.subspan(first));
   if (!own) return std::unexpected(own.error());
   if (own->size() != 0) sides.emplace_back(*own);
   context_->merged = memory.make<merged_rows>(merged_rows{.of_input = of_input, .origins = origins});
@@ -140,7 +141,7 @@ auto own_rows::finish() -> std::expected<row_set, std::string> {
   if (!merges_) {
     const std::span<std::uint32_t> all = context_->memory.uninitialized<std::uint32_t>(count_);
     std::iota(all.begin(), all.end(), std::uint32_t{0});
-    auto table = ids_of(all);
+    auto table = list_ids(all);
     if (!table) return std::unexpected(std::move(table.error()));
     return row_set(*table);
   }

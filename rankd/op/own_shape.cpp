@@ -194,11 +194,11 @@ class shape_reader {
 
 }  // namespace
 
-auto checked_operator(const rankd_operator& offered, const operator_digest& from)
+auto checked_operator(const rankd_operator& offered, const operator_digest& digest)
     -> braid::checked<std::unique_ptr<own_operator>> {
   auto made = std::make_unique<own_operator>();
   made->of = offered;
-  made->from = &from;
+  made->from = &digest;
   braid::diagnostics problems = shape_reader(offered, *made).read();
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return made;

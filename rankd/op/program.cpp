@@ -111,12 +111,12 @@ void weighted(const running& at) noexcept {
 }
 
 /// Adds to a sum, or keeps the lesser or the greater number.
-auto folded(const program_forest& by, double before, double leaf) noexcept -> double {
-  switch (by.fold) {
+auto folded(const program_forest& forest, double before, double leaf) noexcept -> double {
+  switch (forest.fold) {
     case leaf_fold::sum:
     case leaf_fold::mean: {
       const double sum = before + leaf;
-      return by.trees.width == number_width::floats ? static_cast<float>(sum) : sum;
+      return forest.trees.width == number_width::floats ? static_cast<float>(sum) : sum;
     }
     case leaf_fold::least: return leaf < before ? leaf : before;
     case leaf_fold::greatest: return leaf > before ? leaf : before;
@@ -124,23 +124,24 @@ auto folded(const program_forest& by, double before, double leaf) noexcept -> do
   return before;
 }
 
-void add_leaf(const running& at, const program_forest& by, std::uint32_t leaf, std::size_t row) noexcept {
-  for (std::uint32_t each = by.first_weight[leaf]; each < by.first_weight[leaf + 1]; ++each) {
-    double& out = at.slot(by.outs[by.weights[each].output])[row];
-    out = folded(by, out, by.weights[each].value);
+void add_leaf(const running& at, const program_forest& forest, std::uint32_t leaf, std::size_t row) noexcept {
+  for (std::uint32_t each = forest.first_weight[leaf]; each < forest.first_weight[leaf + 1]; ++each) {
+    double& out = at.slot(forest.outs[forest.weights[each].output])[row];
+    out = folded(forest, out, forest.weights[each].value);
   }
 }
 
 /// Adds the leaves of some rows to the first output.
-void add_values(const program_forest& by, std::span<const std::uint32_t> leaves, double* out) noexcept {
-  if (by.trees.width == number_width::floats) {
-    for (std::size_t i = 0; i < leaves.size(); ++i) out[i] = static_cast<float>(out[i] + by.trees.values[leaves[i]]);
+void add_values(const program_forest& forest, std::span<const std::uint32_t> leaves, double* out) noexcept {
+  if (forest.trees.width == number_width::floats) {
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      out[i] = static_cast<float>(out[i] + forest.trees.values[leaves[i]]);
   } else {
-    for (std::size_t i = 0; i < leaves.size(); ++i) out[i] += by.trees.values[leaves[i]];
+    for (std::size_t i = 0; i < leaves.size(); ++i) out[i] += forest.trees.values[leaves[i]];
   }
 }
 
-auto start_of(leaf_fold fold) noexcept -> double {
+auto read_start(leaf_fold fold) noexcept -> double {
   if (fold == leaf_fold::least) return std::numeric_limits<double>::infinity();
   return fold == leaf_fold::greatest ? -std::numeric_limits<double>::infinity() : 0;
 }
@@ -148,10 +149,10 @@ auto start_of(leaf_fold fold) noexcept -> double {
 void forest(const running& at) noexcept {
   const program_forest& by = at.what.forests[at.step.extra];
   const bool is_sum = by.fold == leaf_fold::sum || by.fold == leaf_fold::mean;
-  for (const std::uint32_t out : by.outs) std::fill_n(at.slot(out), at.rows, start_of(by.fold));
+  for (const std::uint32_t out : by.outs) std::fill_n(at.slot(out), at.rows, read_start(by.fold));
   for (const tree_shape& tree : by.trees.trees)
     for (std::size_t first = 0; first < at.rows; first += rows_abreast) {
-      const auto leaves = leaves_of(tree, by.trees.nodes.data(), at.slots + first);
+      const auto leaves = find_leaves(tree, by.trees.nodes.data(), at.slots + first);
       if (is_sum && !by.trees.values.empty()) {
         add_values(by, leaves, at.slot(by.outs.front()) + first);
         continue;
@@ -205,9 +206,9 @@ void run_step(const running& at) noexcept {
 
 }  // namespace
 
-void run_block(const program_model& what, std::size_t rows, double* slots) noexcept {
+void run_block(const program_model& model, std::size_t rows, double* slots) noexcept {
   const std::size_t whole = (rows + rows_abreast - 1) / rows_abreast * rows_abreast;
-  for (const program_step& step : what.steps) run_step({what, step, whole, slots});
+  for (const program_step& step : model.steps) run_step({model, step, whole, slots});
 }
 
 }  // namespace rankd::detail

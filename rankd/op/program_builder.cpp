@@ -69,12 +69,12 @@ auto program_builder::forest(program_forest made, std::size_t outputs, std::span
   return made_.forests.back().outs;
 }
 
-auto program_builder::outs_of(const program_step& step) const -> std::span<const std::uint32_t> {
+auto program_builder::list_outs(const program_step& step) const -> std::span<const std::uint32_t> {
   if (step.kind == step_kind::forest) return made_.forests[step.extra].outs;
   return {&step.out, 1};
 }
 
-auto program_builder::operands_of(const program_step& step) const -> std::span<const std::uint32_t> {
+auto program_builder::list_operands(const program_step& step) const -> std::span<const std::uint32_t> {
   return std::span(made_.operands).subspan(step.first, step.count);
 }
 
@@ -83,11 +83,12 @@ void program_builder::mark_needed() {
   for (const std::uint32_t each : made_.outputs) needed_[each] = true;
   for (std::size_t at = made_.steps.size(); at-- > 0;) {
     const auto is_needed = [this](std::uint32_t slot) { return static_cast<bool>(needed_[slot]); };
-    if (!std::ranges::any_of(outs_of(made_.steps[at]), is_needed)) continue;
-    for (const std::uint32_t each : operands_of(made_.steps[at])) needed_[each] = true;
+    if (!std::ranges::any_of(list_outs(made_.steps[at]), is_needed)) continue;
+    for (const std::uint32_t each : list_operands(made_.steps[at])) needed_[each] = true;
   }
   const auto is_idle = [this](const program_step& step) {
-    return std::ranges::none_of(outs_of(step), [this](std::uint32_t slot) { return static_cast<bool>(needed_[slot]); });
+    return std::ranges::none_of(list_outs(step),
+                                [this](std::uint32_t slot) { return static_cast<bool>(needed_[slot]); });
   };
   std::erase_if(made_.steps, is_idle);
 }
@@ -95,8 +96,8 @@ void program_builder::mark_needed() {
 void program_builder::find_last_uses() {
   last_uses_.assign(slots_, 0);
   for (std::size_t at = 0; at < made_.steps.size(); ++at) {
-    for (const std::uint32_t each : outs_of(made_.steps[at])) last_uses_[each] = at;
-    for (const std::uint32_t each : operands_of(made_.steps[at])) last_uses_[each] = at;
+    for (const std::uint32_t each : list_outs(made_.steps[at])) last_uses_[each] = at;
+    for (const std::uint32_t each : list_operands(made_.steps[at])) last_uses_[each] = at;
   }
   for (const std::uint32_t each : made_.outputs) last_uses_[each] = always;
 }
@@ -127,9 +128,9 @@ void program_builder::lay_out() {
       made_.keys.push_back({.key_id = each.key_id, .slot = place(each.slot), .width = each.width});
   for (std::size_t at = 0; at < made_.steps.size(); ++at) {
     // A step never writes a slot that it reads.
-    for (const std::uint32_t each : outs_of(made_.steps[at])) place(each);
-    release(operands_of(made_.steps[at]), at);
-    release(outs_of(made_.steps[at]), at);
+    for (const std::uint32_t each : list_outs(made_.steps[at])) place(each);
+    release(list_operands(made_.steps[at]), at);
+    release(list_outs(made_.steps[at]), at);
   }
 }
 

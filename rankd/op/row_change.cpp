@@ -8,14 +8,14 @@
 namespace rankd {
 namespace {
 
-auto rows_of(const row_set& set) -> std::vector<std::uint32_t> {
+auto find_rows(const row_set& set) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> rows;
   rows.reserve(set.size());
   set.for_each_row([&rows](std::uint32_t row) { rows.push_back(row); });
   return rows;
 }
 
-auto ids_of(const row_set& set) -> std::vector<row_id> {
+auto list_ids(const row_set& set) -> std::vector<row_id> {
   std::vector<row_id> ids;
   ids.reserve(set.size());
   for (std::size_t at = 0; at < set.size(); ++at) ids.push_back(set.table().id(set.row(at)));
@@ -56,10 +56,10 @@ auto is_selection(std::vector<std::uint32_t> part, std::vector<std::uint32_t> wh
 }
 
 auto is_concatenation(std::span<const row_set> inputs, const row_set& output) -> bool {
-  std::vector<row_id> expected = ids_of(inputs[0]);
-  const std::vector<row_id> second = ids_of(inputs[1]);
+  std::vector<row_id> expected = list_ids(inputs[0]);
+  const std::vector<row_id> second = list_ids(inputs[1]);
   expected.insert(expected.end(), second.begin(), second.end());
-  return is_dense(output) && ids_of(output) == expected;
+  return is_dense(output) && list_ids(output) == expected;
 }
 
 }  // namespace
@@ -67,12 +67,12 @@ auto is_concatenation(std::span<const row_set> inputs, const row_set& output) ->
 auto keeps_promise(row_change promise, std::span<const row_set> inputs, const row_set& output) -> bool {
   if (promise == row_change::dense_source) return is_dense(output);
   if (promise == row_change::concatenation) return is_concatenation(inputs, output);
-  if (promise == row_change::merged) return is_permutation_of(rows_of(output), rows_of(row_set(output.table())));
+  if (promise == row_change::merged) return is_permutation_of(find_rows(output), find_rows(row_set(output.table())));
 
   const row_set& input = inputs[0];
   if (!same_batch(input, output)) return false;
-  const auto before = rows_of(input);
-  const auto after = rows_of(output);
+  const auto before = find_rows(input);
+  const auto after = find_rows(output);
   switch (promise) {
     case row_change::preserves_view: return before == after;
     case row_change::stable_filter:

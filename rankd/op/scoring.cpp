@@ -33,24 +33,24 @@ struct block {
 };
 
 template <typename T>
-void gather(std::span<const T> from, const block& at, double* out) {
-  if (at.rows.is_prefix()) {
-    for (std::size_t i = 0; i < at.count; ++i) out[i] = static_cast<double>(from[at.first + i]);
+void gather(std::span<const T> from, const block& block, double* out) {
+  if (block.rows.is_prefix()) {
+    for (std::size_t i = 0; i < block.count; ++i) out[i] = static_cast<double>(from[block.first + i]);
   } else {
-    const std::uint32_t* order = at.rows.order().data() + at.first;
-    for (std::size_t i = 0; i < at.count; ++i) out[i] = static_cast<double>(from[order[i]]);
+    const std::uint32_t* order = block.rows.order().data() + block.first;
+    for (std::size_t i = 0; i < block.count; ++i) out[i] = static_cast<double>(from[order[i]]);
   }
 }
 
 /// The values of a column in a block as numbers, `no_value` for nulls.
-void gather(const std::optional<column>& from, const block& at, double* out) {
-  if (!from) return static_cast<void>(std::fill_n(out, at.count, no_value));
-  if (const auto* floats = from->floats()) gather(*floats, at, out);
-  if (const auto* whole = from->integers()) gather(*whole, at, out);
-  if (const auto* flags = from->booleans()) gather(*flags, at, out);
-  if (from->validity.all_set()) return;
-  for (std::size_t i = 0; i < at.count; ++i)
-    if (from->is_null(at.rows.row(at.first + i))) out[i] = no_value;
+void gather(const std::optional<column>& column, const block& block, double* out) {
+  if (!column) return static_cast<void>(std::fill_n(out, block.count, no_value));
+  if (const auto* floats = column->floats()) gather(*floats, block, out);
+  if (const auto* whole = column->integers()) gather(*whole, block, out);
+  if (const auto* flags = column->booleans()) gather(*flags, block, out);
+  if (column->validity.all_set()) return;
+  for (std::size_t i = 0; i < block.count; ++i)
+    if (column->is_null(block.rows.row(block.first + i))) out[i] = no_value;
 }
 
 /// The data that all parts share: the columns, and the sums by position.
@@ -61,130 +61,132 @@ struct scoring {
   std::uint64_t* known;    ///< a bit for each position that has a sum; null if all have one
 };
 
-void score_block(const linear_model& what, const scoring& all, const block& at, double* values) {
-  double* sums = all.sums.data() + at.first;
-  for (std::size_t k = 0; k < what.weights.size(); ++k) {
-    const detail::model_weight& each = what.weights[k];
-    gather(all.columns[k], at, values);
+void score_block(const linear_model& model, const scoring& all, const block& block, double* values) {
+  double* sums = all.sums.data() + block.first;
+  for (std::size_t k = 0; k < model.weights.size(); ++k) {
+    const detail::model_weight& each = model.weights[k];
+    gather(all.columns[k], block, values);
     if (each.when_null) {
-      for (std::size_t i = 0; i < at.count; ++i)
+      for (std::size_t i = 0; i < block.count; ++i)
         sums[i] += each.weight * (std::isnan(values[i]) ? *each.when_null : values[i]);
       continue;
     }
-    for (std::size_t i = 0; i < at.count; ++i) {
-      if (std::isnan(values[i])) clear_bit(all.known, at.first + i);
+    for (std::size_t i = 0; i < block.count; ++i) {
+      if (std::isnan(values[i])) clear_bit(all.known, block.first + i);
       sums[i] += each.weight * values[i];
     }
   }
   if (all.known == nullptr) return;
-  for (std::size_t i = 0; i < at.count; ++i)
-    if (!test_bit(all.known, at.first + i)) sums[i] = 0;
+  for (std::size_t i = 0; i < block.count; ++i)
+    if (!test_bit(all.known, block.first + i)) sums[i] = 0;
 }
 
 /// The children of a split that compares otherwise: 1 for the right one.
-auto goes_right(const tree_model& what, const tree_node& node, double value) -> std::uint32_t {
+auto goes_right(const tree_model& model, const tree_node& node, double value) -> std::uint32_t {
   constexpr double max_zero = 1e-35F;  // as LightGBM has it
   if (std::isnan(value)) return node.null_right;
   if (node.rule == 0) return value >= node.threshold ? 1 : 0;
-  const detail::split_rule& rule = what.rules[node.rule - 1];
+  const detail::split_rule& rule = model.rules[node.rule - 1];
   if (rule.words == 0) {
     if (std::abs(value) <= max_zero) return node.null_right;
     return value >= node.threshold ? 1 : 0;
   }
   if (!(value >= node.threshold && value < 32.0 * rule.words)) return 0;
   const auto category = static_cast<std::uint32_t>(value);
-  return what.bits[rule.first_word + category / 32] >> (category % 32) & 1U;
+  return model.bits[rule.first_word + category / 32] >> (category % 32) & 1U;
 }
 
-/// Does the same as `leaves_of` for a tree in which some splits have rules.
-auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& what, const double* values)
+/// Does the same as `find_leaves` for a tree in which some splits have rules.
+auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& model, const double* values)
     -> std::array<std::uint32_t, rows_abreast> {
   std::array<std::uint32_t, rows_abreast> places;
   places.fill(tree.root);
   for (std::size_t i = 0; i < rows_abreast; ++i) {
     for (std::uint32_t level = 0; level < tree.levels; ++level) {
-      const tree_node& node = what.nodes[places[i]];
+      const tree_node& node = model.nodes[places[i]];
       if (node.left == places[i]) break;
-      places[i] = node.left + goes_right(what, node, values[node.feature * block_rows + i]);
+      places[i] = node.left + goes_right(model, node, values[node.feature * block_rows + i]);
     }
   }
   return places;
 }
 
 /// Adds a leaf to the sum of each row, and rounds to a float if floats are added: that is the sum of two floats.
-void add_leaves(const tree_model& what, std::span<const std::uint32_t> leaves, double* sums) {
-  if (what.width == number_width::doubles) {
-    for (std::size_t i = 0; i < leaves.size(); ++i) sums[i] += what.values[leaves[i]];
+void add_leaves(const tree_model& model, std::span<const std::uint32_t> leaves, double* sums) {
+  if (model.width == number_width::doubles) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) sums[i] += model.values[leaves[i]];
   } else {
-    for (std::size_t i = 0; i < leaves.size(); ++i) sums[i] = static_cast<float>(sums[i] + what.values[leaves[i]]);
+    for (std::size_t i = 0; i < leaves.size(); ++i) sums[i] = static_cast<float>(sums[i] + model.values[leaves[i]]);
   }
 }
 
 /// The values of a block, as floats if they are compared as floats, padded with zeros.
-void gather_padded(const std::optional<column>& from, const block& at, number_width width, double* own) {
-  gather(from, at, own);
-  std::fill_n(own + at.count, block_rows - at.count, 0.0);
+void gather_padded(const std::optional<column>& column, const block& block, number_width width, double* own) {
+  gather(column, block, own);
+  std::fill_n(own + block.count, block_rows - block.count, 0.0);
   if (width == number_width::floats)
-    for (std::size_t i = 0; i < at.count; ++i) own[i] = static_cast<float>(own[i]);
+    for (std::size_t i = 0; i < block.count; ++i) own[i] = static_cast<float>(own[i]);
 }
 
-void score_block(const tree_model& what, const scoring& all, const block& at, double* values) {
-  for (std::size_t k = 0; k < what.key_ids.size(); ++k)
-    gather_padded(all.columns[k], at, what.width, values + k * block_rows);
-  for (const detail::tree_shape& tree : what.trees) {
-    double* sums = all.sums.data() + tree.output * all.rows.size() + at.first;
-    for (std::size_t first = 0; first < at.count; first += rows_abreast) {
-      const auto leaves = tree.has_rules ? leaves_by_rules(tree, what, values + first)
-                                         : leaves_of(tree, what.nodes.data(), values + first);
-      add_leaves(what, std::span(leaves).first(std::min(rows_abreast, at.count - first)), sums + first);
+void score_block(const tree_model& model, const scoring& all, const block& block, double* values) {
+  for (std::size_t k = 0; k < model.key_ids.size(); ++k)
+    gather_padded(all.columns[k], block, model.width, values + k * block_rows);
+  for (const detail::tree_shape& tree : model.trees) {
+    double* sums = all.sums.data() + tree.output * all.rows.size() + block.first;
+    for (std::size_t first = 0; first < block.count; first += rows_abreast) {
+      const auto leaves = tree.has_rules ? leaves_by_rules(tree, model, values + first)
+                                         : find_leaves(tree, model.nodes.data(), values + first);
+      add_leaves(model, std::span(leaves).first(std::min(rows_abreast, block.count - first)), sums + first);
     }
   }
 }
 
 /// Runs the steps. A score that is no number becomes a null.
-void score_block(const program_model& what, const scoring& all, const block& at, double* slots) {
-  for (std::size_t k = 0; k < what.keys.size(); ++k)
-    gather_padded(all.columns[k], at, what.keys[k].width, slots + what.keys[k].slot * block_rows);
-  detail::run_block(what, at.count, slots);
-  for (std::size_t output = 0; output < what.outputs.size(); ++output) {
-    const double* scores = slots + what.outputs[output] * block_rows;
-    double* sums = all.sums.data() + output * all.rows.size() + at.first;
-    for (std::size_t i = 0; i < at.count; ++i) {
+void score_block(const program_model& model, const scoring& all, const block& block, double* slots) {
+  for (std::size_t k = 0; k < model.keys.size(); ++k)
+    gather_padded(all.columns[k], block, model.keys[k].width, slots + model.keys[k].slot * block_rows);
+  detail::run_block(model, block.count, slots);
+  for (std::size_t output = 0; output < model.outputs.size(); ++output) {
+    const double* scores = slots + model.outputs[output] * block_rows;
+    double* sums = all.sums.data() + output * all.rows.size() + block.first;
+    for (std::size_t i = 0; i < block.count; ++i) {
       sums[i] = std::isnan(scores[i]) ? 0 : scores[i];
-      if (std::isnan(scores[i])) clear_bit(all.known, at.first + i);
+      if (std::isnan(scores[i])) clear_bit(all.known, block.first + i);
     }
   }
 }
 
-auto columns_of(const linear_model& what, const row_set& rows, braid::arena& memory)
+auto find_columns(const linear_model& model, const row_set& rows, braid::arena& memory)
     -> std::span<const std::optional<column>> {
-  const auto out = memory.filled(what.weights.size(), std::optional<column>());
-  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows.table().find(what.weights[k].key_id);
+  const auto out = memory.filled(model.weights.size(), std::optional<column>());
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows.table().find(model.weights[k].key_id);
   return out;
 }
 
-auto columns_of(const tree_model& what, const row_set& rows, braid::arena& memory)
+auto find_columns(const tree_model& model, const row_set& rows, braid::arena& memory)
     -> std::span<const std::optional<column>> {
-  const auto out = memory.filled(what.key_ids.size(), std::optional<column>());
-  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows.table().find(what.key_ids[k]);
+  const auto out = memory.filled(model.key_ids.size(), std::optional<column>());
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows.table().find(model.key_ids[k]);
   return out;
 }
 
-auto columns_of(const program_model& what, const row_set& rows, braid::arena& memory)
+auto find_columns(const program_model& model, const row_set& rows, braid::arena& memory)
     -> std::span<const std::optional<column>> {
-  const auto out = memory.filled(what.keys.size(), std::optional<column>());
-  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows.table().find(what.keys[k].key_id);
+  const auto out = memory.filled(model.keys.size(), std::optional<column>());
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows.table().find(model.keys[k].key_id);
   return out;
 }
 
 /// How many blocks of values a part needs at once.
-auto blocks_of(const linear_model& /*what*/) noexcept -> std::size_t { return 1; }
-auto blocks_of(const tree_model& what) noexcept -> std::size_t { return std::max<std::size_t>(what.key_ids.size(), 1); }
-auto blocks_of(const program_model& what) noexcept -> std::size_t { return what.slots; }
+auto count_blocks(const linear_model& /*what*/) noexcept -> std::size_t { return 1; }
+auto count_blocks(const tree_model& model) noexcept -> std::size_t {
+  return std::max<std::size_t>(model.key_ids.size(), 1);
+}
+auto count_blocks(const program_model& model) noexcept -> std::size_t { return model.slots; }
 
 /// Whether some rows may have no sum.
-auto may_be_null(const linear_model& what) noexcept -> bool {
-  return !std::ranges::all_of(what.weights, [](const auto& each) { return each.when_null.has_value(); });
+auto may_be_null(const linear_model& model) noexcept -> bool {
+  return !std::ranges::all_of(model.weights, [](const auto& each) { return each.when_null.has_value(); });
 }
 auto may_be_null(const tree_model& /*what*/) noexcept -> bool { return false; }
 auto may_be_null(const program_model& /*what*/) noexcept -> bool { return true; }
@@ -192,18 +194,19 @@ auto may_be_null(const program_model& /*what*/) noexcept -> bool { return true; 
 /// Runs all blocks, in consecutive parts. Each part has its own values, which are allocated here because an arena
 /// serves one thread. False if the call was stopped.
 template <typename Model>
-auto score(const Model& what, const scoring& all, braid::arena& memory, const detail::scoring_options& how) -> bool {
+auto score(const Model& what, const scoring& all, braid::arena& memory, const detail::scoring_options& options)
+    -> bool {
   const std::size_t rows = all.rows.size();
-  const std::size_t wanted = std::clamp(how.rows_of_part, block_rows, std::max(rows, block_rows));
+  const std::size_t wanted = std::clamp(options.rows_of_part, block_rows, std::max(rows, block_rows));
   const std::size_t of_each = (wanted + block_rows - 1) / block_rows * block_rows;
   const std::size_t parts = (rows + of_each - 1) / of_each;
-  const std::size_t values = blocks_of(what) * block_rows;
+  const std::size_t values = count_blocks(what) * block_rows;
   const std::span<double> work = memory.uninitialized<double>(parts * values);
   braid::atomic<bool> stopped{false};  // set by the parts, read when all have ended
   const auto run_part = [&](std::size_t part) {
     const std::size_t end = std::min(rows, (part + 1) * of_each);
     for (std::size_t first = part * of_each; first < end; first += block_rows) {
-      if (how.stop != nullptr && how.stop->requested()) return stopped.store(true, braid::relaxed);
+      if (options.stop != nullptr && options.stop->requested()) return stopped.store(true, braid::relaxed);
       score_block(what, all, {all.rows, first, std::min(block_rows, end - first)}, work.data() + part * values);
     }
   };
@@ -240,17 +243,17 @@ auto first_sums(std::span<const double> intercepts, std::size_t rows, braid::are
 
 }  // namespace
 
-auto model::sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& how) const
+auto model::sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& options) const
     -> std::optional<std::span<model_sums>> {
   return std::visit(
       [&](const auto& what) -> std::optional<std::span<model_sums>> {
         scoring all{.rows = rows,
-                    .columns = columns_of(what, rows, memory),
+                    .columns = find_columns(what, rows, memory),
                     .sums = first_sums(intercepts_, rows.size(), memory),
                     .known = nullptr};
         if (may_be_null(what) && !rows.empty())
           all.known = memory.filled(words_for(rows.size()), ~std::uint64_t{0}).data();
-        if (!score(what, all, memory, how)) return std::nullopt;
+        if (!score(what, all, memory, options)) return std::nullopt;
         const std::span<model_sums> out = memory.uninitialized<model_sums>(outputs());
         for (std::size_t output = 0; output < out.size(); ++output)
           std::construct_at(&out[output], by_row(all, all.sums.subspan(output * rows.size(), rows.size()), memory));
@@ -278,7 +281,7 @@ auto model::row_ns() const noexcept -> double {
 }
 
 auto model::work_bytes() const noexcept -> std::size_t {
-  return std::visit([](const auto& what) { return blocks_of(what) * block_rows * sizeof(double); }, parts_);
+  return std::visit([](const auto& what) { return count_blocks(what) * block_rows * sizeof(double); }, parts_);
 }
 
 }  // namespace rankd

@@ -16,7 +16,7 @@ auto stored_fields::start(node_context& context) const -> braid::task<op_result<
   const row_set& rows = context.inputs[0];
   const std::uint64_t bytes = rows.table().size() * (sizeof(std::uint32_t) + wanted.size() * (sizeof(double) + 1));
   if (!context.may_make(0, bytes)) co_return over_budget();
-  const row_keys named = keys.keys_of(context);
+  const row_keys named = keys.list_keys(context);
   item_batch found;
   if (!named.asked.empty()) {
     std::vector<std::string_view> names;
@@ -39,7 +39,7 @@ auto stored_fields::with_columns(const row_keys& named, const item_batch& found,
       const stored_item& item = found.of_key[key][field];
       return item.is_there ? std::optional(item.text) : std::nullopt;
     };
-    out = out.with_column(wanted[field].key_id, column_of(wanted[field], of, find, context), context.memory);
+    out = out.with_column(wanted[field].key_id, find_column(wanted[field], of, find, context), context.memory);
   }
   return out;
 }

@@ -13,14 +13,14 @@
 namespace rankd::detail {
 namespace {
 
-auto total_of(const row_keys& rows, const item_batch& found) -> std::size_t {
+auto count_total(const row_keys& rows, const item_batch& found) -> std::size_t {
   std::size_t total = 0;
   for (const std::uint32_t place : rows.places)
     if (place != row_keys::none) total += found.of_key[place].size();
   return total;
 }
 
-auto integers_of(const row_keys& rows, const item_batch& found, std::size_t total, braid::arena& memory) -> batch {
+auto list_integers(const row_keys& rows, const item_batch& found, std::size_t total, braid::arena& memory) -> batch {
   const std::span<std::int64_t> ids = memory.uninitialized<std::int64_t>(total);
   std::size_t used = 0;
   for (const std::uint32_t place : rows.places)
@@ -30,7 +30,7 @@ auto integers_of(const row_keys& rows, const item_batch& found, std::size_t tota
 }
 
 /// The texts are in the memory of the request already.
-auto texts_of(const row_keys& rows, const item_batch& found, std::size_t total, braid::arena& memory) -> batch {
+auto make_texts(const row_keys& rows, const item_batch& found, std::size_t total, braid::arena& memory) -> batch {
   const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(total);
   dictionary_builder words(memory);
   std::size_t used = 0;
@@ -45,7 +45,7 @@ auto texts_of(const row_keys& rows, const item_batch& found, std::size_t total, 
 auto stored_ids::start(node_context& context) const -> braid::task<op_result<row_set>> {
   store* from = context.stores[endpoint];
   if (from == nullptr) co_return no_store();
-  const row_keys rows = keys.keys_of(context);
+  const row_keys rows = keys.list_keys(context);
   item_batch found;
   if (!rows.asked.empty()) {
     const auto got = answer_to<named_read>(co_await from->ask(asked_by(context, rows.asked), context.memory));
@@ -68,19 +68,19 @@ auto stored_ids::asked_by(const node_context& context, std::span<const std::stri
 /// The ids that were found for each row, one after the other.
 auto stored_ids::joined(const row_keys& rows, const item_batch& found, node_context& context) const
     -> op_result<row_set> {
-  const std::size_t total = total_of(rows, found);
+  const std::size_t total = count_total(rows, found);
   if (total > batch::max_rows)
     return std::unexpected(op_error{"too_many_rows", "the keys hold " + std::to_string(total) + " ids together"});
   const std::size_t row_bytes = sizeof(std::int64_t) + (scores ? sizeof(double) : 0);
   if (!context.may_make(total, total * row_bytes)) return over_budget();
-  const batch table = what.ids == id_form::texts ? texts_of(rows, found, total, context.memory)
-                                                 : integers_of(rows, found, total, context.memory);
+  const batch table = what.ids == id_form::texts ? make_texts(rows, found, total, context.memory)
+                                                 : list_integers(rows, found, total, context.memory);
   if (!scores) return row_set(table);
-  return row_set(table.with_column(scores->key_id, scores_of(rows, found, total, context), context.memory));
+  return row_set(table.with_column(scores->key_id, find_scores(rows, found, total, context), context.memory));
 }
 
-auto stored_ids::scores_of(const row_keys& rows, const item_batch& found, std::size_t total,
-                           node_context& context) const -> column {
+auto stored_ids::find_scores(const row_keys& rows, const item_batch& found, std::size_t total,
+                             node_context& context) const -> column {
   for (const auto& items : found.of_key)
     for (const stored_item& each : items)
       if (!std::isfinite(each.score)) ++context.malformed_values;
@@ -98,22 +98,22 @@ auto stored_ids::scores_of(const row_keys& rows, const item_batch& found, std::s
   return out.finish();
 }
 
-auto find_stored_ids(read_kind kind, const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+auto find_stored_ids(read_kind kind, const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> stored_ids {
   stored_ids params;
-  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
-  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), context, problems);
+  params.keys = bound_template::bind(*node.find_param("key"), context, problems);
   params.what.kind = kind;
-  if (with.declared.id_type() == value_type::string) params.what.ids = id_form::texts;
-  params.count = option_value<std::int64_t>(*node.find_param("count"), with.declared);
+  if (context.declared.id_type() == value_type::string) params.what.ids = id_form::texts;
+  params.count = option_value<std::int64_t>(*node.find_param("count"), context.declared);
   if (const plan_param* offset = node.find_param("offset"))
-    params.offset = option_value<std::int64_t>(*offset, with.declared);
+    params.offset = option_value<std::int64_t>(*offset, context.declared);
   return params;
 }
 
-auto bind_stored_ids(read_kind kind, const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_stored_ids(read_kind kind, const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  stored_ids params = find_stored_ids(kind, node, with, problems);
+  stored_ids params = find_stored_ids(kind, node, context, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }

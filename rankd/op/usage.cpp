@@ -33,7 +33,7 @@ auto usage::claim(std::uint32_t position, amounts made) noexcept -> bool {
     const std::uint64_t more = std::max(now[what], before) - before;
     nodes_[position][what].store(before + more, braid::relaxed);
     // The nodes up to this one can be over only if all nodes together are over.
-    const std::uint64_t all = all_[what].fetch_add(more, braid::relaxed) + more;
+    const std::uint64_t all = sums_[what].fetch_add(more, braid::relaxed) + more;
     if (all > bounds_[what] && is_over(what, position)) fits = false;
   }
   return fits;

@@ -66,7 +66,7 @@ class usage {
 
   std::array<std::uint64_t, kinds> bounds_;
   std::vector<counters> nodes_;    // by position: what it reported; written by its worker
-  counters all_{};                 // the sums of these; written by all of them
+  counters sums_{};                // the sums of these; written by all of them
   std::vector<bool> replaceable_;  // by position: claims do not change it
   std::vector<bool> withdrawn_;    // by position: written and read in the home of the run
 };

@@ -8,23 +8,23 @@
 
 namespace rankd {
 
-auto vector_folder::path_of(const endpoint_entry& endpoint) const -> std::filesystem::path {
+auto vector_folder::find_path(const endpoint_entry& endpoint) const -> std::filesystem::path {
   return root_ / std::get<file_resolver>(endpoint.resolver).path;
 }
 
 auto vector_folder::digest(const endpoint_entry& endpoint) -> braid::checked<std::string> {
   if (const auto known = open_.find(endpoint.endpoint_id); known != open_.end()) return known->second->digest();
-  return vector_file::digest_of(path_of(endpoint));
+  return vector_file::make_digest(find_path(endpoint));
 }
 
 auto vector_folder::find(const endpoint_entry& endpoint) -> braid::checked<std::shared_ptr<const vector_file>> {
   if (const auto known = open_.find(endpoint.endpoint_id); known != open_.end()) return known->second;
-  auto opened = vector_file::open(path_of(endpoint));
+  auto opened = vector_file::open(find_path(endpoint));
   if (!opened) return std::unexpected(std::move(opened.error()));
   return open_.emplace(endpoint.endpoint_id, std::move(*opened)).first->second;
 }
 
-auto vectors_of(const plan& loaded) -> std::vector<std::string> {
+auto list_vectors(const plan& loaded) -> std::vector<std::string> {
   std::vector<std::string> ids;
   for (const plan_node& node : loaded.nodes)
     for (const param_shape& option : find_op(node.op)->shape.params)

@@ -25,20 +25,20 @@ class vector_folder {
   explicit vector_folder(std::filesystem::path root) : root_(std::move(root)) {}
 
   /// Distinguishes versions of a file. Reads only its beginning, unless it is open. Blocks: on the disk. Errors: those
-  /// of vector_file::digest_of.
+  /// of vector_file::make_digest.
   auto digest(const endpoint_entry& endpoint) -> braid::checked<std::string>;
 
   /// Returns the file. Blocks: on the disk. Errors: as vector_file::open.
   auto find(const endpoint_entry& endpoint) -> braid::checked<std::shared_ptr<const vector_file>>;
 
  private:
-  [[nodiscard]] auto path_of(const endpoint_entry& endpoint) const -> std::filesystem::path;
+  [[nodiscard]] auto find_path(const endpoint_entry& endpoint) const -> std::filesystem::path;
 
   std::filesystem::path root_;
   std::map<std::string, std::shared_ptr<const vector_file>, std::less<>> open_;  // by the id of the endpoint
 };
 
 /// The ids of the endpoints of vectors that a plan names, ascending, each once.
-auto vectors_of(const plan& loaded) -> std::vector<std::string>;
+auto list_vectors(const plan& loaded) -> std::vector<std::string>;
 
 }  // namespace rankd

@@ -65,38 +65,38 @@ namespace {
 
 /// Appends numbers of a fixed size, one or packed.
 template <typename T>
-auto append_fixed(const wire_field& from, wire_kind alone, std::vector<double>& out) -> bool {
-  if (from.kind == alone) {
-    if constexpr (sizeof(T) == 4) out.push_back(std::bit_cast<T>(static_cast<std::uint32_t>(from.value)));
-    if constexpr (sizeof(T) == 8) out.push_back(std::bit_cast<T>(from.value));
+auto append_fixed(const wire_field& field, wire_kind alone, std::vector<double>& out) -> bool {
+  if (field.kind == alone) {
+    if constexpr (sizeof(T) == 4) out.push_back(std::bit_cast<T>(static_cast<std::uint32_t>(field.value)));
+    if constexpr (sizeof(T) == 8) out.push_back(std::bit_cast<T>(field.value));
     return true;
   }
-  if (from.kind != wire_kind::bytes || from.bytes.size() % sizeof(T) != 0) return false;
-  out.reserve(out.size() + from.bytes.size() / sizeof(T));
-  for (std::size_t at = 0; at < from.bytes.size(); at += sizeof(T))
-    out.push_back(little_endian<T>(from.bytes.substr(at)));
+  if (field.kind != wire_kind::bytes || field.bytes.size() % sizeof(T) != 0) return false;
+  out.reserve(out.size() + field.bytes.size() / sizeof(T));
+  for (std::size_t at = 0; at < field.bytes.size(); at += sizeof(T))
+    out.push_back(little_endian<T>(field.bytes.substr(at)));
   return true;
 }
 
 }  // namespace
 
-auto append_floats(const wire_field& from, std::vector<double>& out) -> bool {
-  return append_fixed<float>(from, wire_kind::fixed32, out);
+auto append_floats(const wire_field& field, std::vector<double>& out) -> bool {
+  return append_fixed<float>(field, wire_kind::fixed32, out);
 }
 
-auto append_doubles(const wire_field& from, std::vector<double>& out) -> bool {
-  return append_fixed<double>(from, wire_kind::fixed64, out);
+auto append_doubles(const wire_field& field, std::vector<double>& out) -> bool {
+  return append_fixed<double>(field, wire_kind::fixed64, out);
 }
 
-auto append_integers(const wire_field& from, std::vector<std::int64_t>& out) -> bool {
-  if (from.kind == wire_kind::varint) {
-    out.push_back(from.integer());
+auto append_integers(const wire_field& field, std::vector<std::int64_t>& out) -> bool {
+  if (field.kind == wire_kind::varint) {
+    out.push_back(field.integer());
     return true;
   }
-  if (from.kind != wire_kind::bytes) return false;
+  if (field.kind != wire_kind::bytes) return false;
   std::uint64_t value = 0;
   std::uint32_t shift = 0;
-  for (const char each : from.bytes) {
+  for (const char each : field.bytes) {
     const auto byte = static_cast<unsigned char>(each);
     if (shift > 63) return false;
     value |= std::uint64_t{byte & 0x7FU} << shift;

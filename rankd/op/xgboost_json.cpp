@@ -58,12 +58,13 @@ auto number_in(std::string_view text) -> std::optional<T> {
 }
 
 /// A count that is written as a string. Nothing after a diagnostic, or if it is optional and absent.
-auto count_in(object_reader& in, std::string_view field, presence need, int_range range) -> std::optional<std::size_t> {
-  const std::string* text = in.text(field, need);
+auto count_in(object_reader& reader, std::string_view field, presence need, int_range range)
+    -> std::optional<std::size_t> {
+  const std::string* text = reader.text(field, need);
   if (text == nullptr) return std::nullopt;
   const auto value = number_in<std::int64_t>(*text);
   if (value && *value >= range.min && *value <= range.max) return static_cast<std::size_t>(*value);
-  in.report(
+  reader.report(
       field, "out_of_range",
       quote_name(*text) + " is no integer from " + std::to_string(range.min) + " to " + std::to_string(range.max));
   return std::nullopt;
@@ -88,9 +89,9 @@ struct xgboost_header {
 };
 
 /// Reads `[0.5,0.25]`, or a single number, as in versions before 3.1.
-auto base_of(object_reader& in) -> std::vector<double> {
+auto read_base(object_reader& reader) -> std::vector<double> {
   std::vector<double> out;
-  const std::string* text = in.text("base_score", presence::required);
+  const std::string* text = reader.text("base_score", presence::required);
   if (text == nullptr) return out;
   std::string_view rest = *text;
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
@@ -101,20 +102,21 @@ auto base_of(object_reader& in) -> std::vector<double> {
     out.push_back(static_cast<float>(*value));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  if (!rest.empty() || out.empty()) in.report("base_score", "bad_value", quote_name(*text) + " is no list of numbers");
+  if (!rest.empty() || out.empty())
+    reader.report("base_score", "bad_value", quote_name(*text) + " is no list of numbers");
   return out;
 }
 
-void read_params(object_reader& in, xgboost_header& out) {
-  out.features = count_in(in, "num_feature", presence::required, {.min = 1, .max = max_model_keys}).value_or(0);
-  const auto classes = count_in(in, "num_class", presence::optional, {.min = 0, .max = max_outputs}).value_or(0);
-  const auto targets = count_in(in, "num_target", presence::optional, {.min = 0, .max = max_outputs}).value_or(1);
+void read_params(object_reader& reader, xgboost_header& out) {
+  out.features = count_in(reader, "num_feature", presence::required, {.min = 1, .max = max_model_keys}).value_or(0);
+  const auto classes = count_in(reader, "num_class", presence::optional, {.min = 0, .max = max_outputs}).value_or(0);
+  const auto targets = count_in(reader, "num_target", presence::optional, {.min = 0, .max = max_outputs}).value_or(1);
   out.outputs = std::max<std::size_t>(std::max(classes, targets), 1);
-  out.base = base_of(in);
+  out.base = read_base(reader);
   if (out.base.size() > 1 && out.base.size() != out.outputs)
-    in.report("base_score", "wrong_length",
-              "there are " + std::to_string(out.base.size()) + " base scores for " + std::to_string(out.outputs) +
-                  " outputs");
+    reader.report("base_score", "wrong_length",
+                  "there are " + std::to_string(out.base.size()) + " base scores for " + std::to_string(out.outputs) +
+                      " outputs");
 }
 
 auto hint_for_objective(const std::string& name) -> std::string {
@@ -125,30 +127,30 @@ auto hint_for_objective(const std::string& name) -> std::string {
   return braid::did_you_mean(name, known);
 }
 
-void read_objective(object_reader& in, xgboost_header& out) {
-  const std::string* name = in.text("name", presence::required);
+void read_objective(object_reader& reader, xgboost_header& out) {
+  const std::string* name = reader.text("name", presence::required);
   if (name == nullptr) return;
   const auto found = std::ranges::find(objectives, *name, &objective_row::name);
   if (found == objectives.end())
-    return in.report("name", "unknown_objective", "the objective " + quote_name(*name) + " is not supported",
-                     hint_for_objective(*name));
+    return reader.report("name", "unknown_objective", "the objective " + quote_name(*name) + " is not supported",
+                         hint_for_objective(*name));
   out.objective = static_cast<std::size_t>(found - objectives.begin());
 }
 
-void read_names(object_reader& in, xgboost_header& out, const model_reading& with) {
-  const json* names = in.array("feature_names", presence::optional);
+void read_names(object_reader& reader, xgboost_header& out, const model_reading& reading) {
+  const json* names = reader.array("feature_names", presence::optional);
   out.names.resize(out.features);
   if (names == nullptr || names->empty() || out.features == 0) return;
   if (names->size() != out.features)
-    return in.report("feature_names", "wrong_length",
-                     "there are " + std::to_string(names->size()) + " names, and by `num_feature` " +
-                         std::to_string(out.features) + " features");
+    return reader.report("feature_names", "wrong_length",
+                         "there are " + std::to_string(names->size()) + " names, and by `num_feature` " +
+                             std::to_string(out.features) + " features");
   for (std::size_t at = 0; at < names->size(); ++at) {
     if (const json& name = (*names)[at]; name.is_string())
       out.names[at] = name.get<std::string>();
     else
-      with.report("wrong_type", braid::json_pointer(in.pointer_of("feature_names"), at),
-                  "a feature is named by a string, not " + described(name));
+      reading.report("wrong_type", braid::json_pointer(reader.pointer_of("feature_names"), at),
+                     "a feature is named by a string, not " + described(name));
   }
 }
 
@@ -161,39 +163,40 @@ struct node_lists {
 };
 
 /// A list of flags, which newer versions write as 0 and 1.
-auto read_flags(object_reader& in, std::string_view field, const model_reading& with) -> std::vector<bool> {
+auto read_flags(object_reader& reader, std::string_view field, const model_reading& reading) -> std::vector<bool> {
   std::vector<bool> out;
-  const json* list = in.array(field, presence::required);
+  const json* list = reader.array(field, presence::required);
   if (list == nullptr) return out;
   for (std::size_t at = 0; at < list->size(); ++at) {
     const json& item = (*list)[at];
     const bool is_one = item.is_number_integer() && item == 1;
     if (!item.is_boolean() && !is_one && !(item.is_number_integer() && item == 0))
-      with.report("wrong_type", braid::json_pointer(in.pointer_of(field), at),
-                  "the item must be 0 or 1, not " + described(item));
+      reading.report("wrong_type", braid::json_pointer(reader.pointer_of(field), at),
+                     "the item must be 0 or 1, not " + described(item));
     out.push_back(is_one || (item.is_boolean() && item.get<bool>()));
   }
   return out;
 }
 
-auto read_lists(object_reader& in, const model_reading& with) -> node_lists {
-  node_lists out{.left = read_list<std::int64_t>(in, "left_children", value_type::integer, with),
-                 .right = read_list<std::int64_t>(in, "right_children", value_type::integer, with),
-                 .feature = read_list<std::int64_t>(in, "split_indices", value_type::integer, with),
-                 .condition = read_thresholds(in, "split_conditions", with),
-                 .default_left = read_flags(in, "default_left", with),
+auto read_lists(object_reader& reader, const model_reading& reading) -> node_lists {
+  node_lists out{.left = read_list<std::int64_t>(reader, "left_children", value_type::integer, reading),
+                 .right = read_list<std::int64_t>(reader, "right_children", value_type::integer, reading),
+                 .feature = read_list<std::int64_t>(reader, "split_indices", value_type::integer, reading),
+                 .condition = read_thresholds(reader, "split_conditions", reading),
+                 .default_left = read_flags(reader, "default_left", reading),
                  .categorical = {}};
   const std::size_t nodes = out.left.size();
-  if (in.array("split_type", presence::optional) != nullptr)
-    out.categorical = read_flags(in, "split_type", with);
+  if (reader.array("split_type", presence::optional) != nullptr)
+    out.categorical = read_flags(reader, "split_type", reading);
   else
     out.categorical.resize(nodes);
-  if (nodes == 0 && with.problems.empty()) in.report("left_children", "too_few_items", "a tree has at least one node");
+  if (nodes == 0 && reading.problems.empty())
+    reader.report("left_children", "too_few_items", "a tree has at least one node");
   const auto same = [&](std::string_view field, std::size_t length) {
-    if (length == nodes || in.array(field, presence::optional) == nullptr) return;
-    in.report(field, "wrong_length",
-              quote_name(field) + " has " + std::to_string(length) + " items, and `left_children` has " +
-                  std::to_string(nodes));
+    if (length == nodes || reader.array(field, presence::optional) == nullptr) return;
+    reader.report(field, "wrong_length",
+                  quote_name(field) + " has " + std::to_string(length) + " items, and `left_children` has " +
+                      std::to_string(nodes));
   };
   same("right_children", out.right.size());
   same("split_indices", out.feature.size());
@@ -204,32 +207,32 @@ auto read_lists(object_reader& in, const model_reading& with) -> node_lists {
 }
 
 /// The sets of categories of one tree, by node.
-auto read_categories(object_reader& in, category_bits& bits, const model_reading& with)
+auto read_categories(object_reader& reader, category_bits& bits, const model_reading& reading)
     -> std::map<std::int64_t, std::vector<std::uint32_t>> {
   std::map<std::int64_t, std::vector<std::uint32_t>> out;
   const auto list = [&](std::string_view field) {
-    return read_list<std::int64_t>(in, field, value_type::integer, with);
+    return read_list<std::int64_t>(reader, field, value_type::integer, reading);
   };
   const auto all = list("categories");
   const auto nodes = list("categories_nodes");
   const auto firsts = list("categories_segments");
   const auto sizes = list("categories_sizes");
-  if (!with.problems.empty()) return out;
+  if (!reading.problems.empty()) return out;
   if (firsts.size() != nodes.size() || sizes.size() != nodes.size()) {
-    in.report("categories_nodes", "wrong_length", "the lists of sets of categories have different lengths");
+    reader.report("categories_nodes", "wrong_length", "the lists of sets of categories have different lengths");
     return out;
   }
   const auto end = static_cast<std::int64_t>(all.size());
   for (std::size_t at = 0; at < nodes.size(); ++at) {
-    const std::string place = braid::json_pointer(in.pointer_of("categories_segments"), at);
+    const std::string place = braid::json_pointer(reader.pointer_of("categories_segments"), at);
     if (firsts[at] < 0 || sizes[at] < 0 || firsts[at] > end || sizes[at] > end - firsts[at]) {
-      with.report("out_of_range", place, "this set of categories ends beyond `categories`");
+      reading.report("out_of_range", place, "this set of categories ends beyond `categories`");
       return out;
     }
     const std::span<const std::int64_t> set(all.data() + firsts[at], static_cast<std::size_t>(sizes[at]));
-    if (!out.emplace(nodes[at], bits.take(set, place, with.problems)).second)
-      with.report("duplicate_value", braid::json_pointer(in.pointer_of("categories_nodes"), at),
-                  "this node has a set already");
+    if (!out.emplace(nodes[at], bits.take(set, place, reading.problems)).second)
+      reading.report("duplicate_value", braid::json_pointer(reader.pointer_of("categories_nodes"), at),
+                     "this node has a set already");
   }
   return out;
 }
@@ -249,25 +252,25 @@ struct forest_reading {
   std::set<std::int64_t> by_category = {};  ///< the features of splits by categories
 
   /// Reads a tree whose leaves are multiplied by `weight`, in floats, as everything here.
-  auto drawn(object_reader& in, float weight, const model_reading& with) -> drawn_tree {
-    drawn_tree out{.pointer = in.pointer(),
+  auto drawn(object_reader& reader, float weight, const model_reading& reading) -> drawn_tree {
+    drawn_tree out{.pointer = reader.pointer(),
                    .lists = {.feature = "split_indices",
                              .left = "left_children",
                              .right = "right_children",
                              .leaf = "split_conditions"},
                    .nodes = {}};
-    const node_lists lists = read_lists(in, with);
-    if (!with.problems.empty()) return out;
+    const node_lists lists = read_lists(reader, reading);
+    if (!reading.problems.empty()) return out;
     auto sets = std::ranges::find(lists.categorical, true) == lists.categorical.end()
                     ? std::map<std::int64_t, std::vector<std::uint32_t>>()
-                    : read_categories(in, bits, with);
+                    : read_categories(reader, bits, reading);
     out.nodes.resize(lists.left.size());
-    for (std::size_t at = 0; at < out.nodes.size() && with.problems.empty(); ++at) {
+    for (std::size_t at = 0; at < out.nodes.size() && reading.problems.empty(); ++at) {
       drawn_node& node = out.nodes[at];
       const auto condition = static_cast<float>(lists.condition[at]);
       const bool is_leaf = lists.left[at] == -1;
       if (!std::isfinite(is_leaf ? condition * weight : condition) && (is_leaf || std::isfinite(lists.condition[at])))
-        with.report("number_out_of_range", out.place("split_conditions", at), "the number is not a finite float");
+        reading.report("number_out_of_range", out.place("split_conditions", at), "the number is not a finite float");
       if (is_leaf) {
         node.value = condition * weight;
         continue;
@@ -277,20 +280,20 @@ struct forest_reading {
               .right = lists.right[at],
               .threshold = compared_threshold(condition),
               .null_left = lists.default_left[at]};
-      if (node.feature < 0) with.report("out_of_range", out.place("split_indices", at), "a feature is not negative");
-      if (lists.categorical[at]) set_categories(sets, at, out, with);
+      if (node.feature < 0) reading.report("out_of_range", out.place("split_indices", at), "a feature is not negative");
+      if (lists.categorical[at]) set_categories(sets, at, out, reading);
     }
     return out;
   }
 
  private:
   void set_categories(std::map<std::int64_t, std::vector<std::uint32_t>>& sets, std::size_t at, drawn_tree& out,
-                      const model_reading& with) {
+                      const model_reading& reading) {
     by_category.insert(out.nodes[at].feature);
     const auto found = sets.find(static_cast<std::int64_t>(at));
     if (found == sets.end())
-      return with.report("missing_field", out.place("split_type", at),
-                         "this split is by categories, and `categories_nodes` does not name it");
+      return reading.report("missing_field", out.place("split_type", at),
+                            "this split is by categories, and `categories_nodes` does not name it");
     drawn_node& node = out.nodes[at];
     node.kind = split_kind::category;
     node.threshold = 0;
@@ -299,9 +302,9 @@ struct forest_reading {
 };
 
 void read_tree(const json& item, const std::string& pointer, std::uint32_t output, float weight, forest_reading& how,
-               const model_reading& with, tree_model& out) {
+               const model_reading& reading, tree_model& out) {
   braid::diagnostics problems;
-  const model_reading own{with.declared, problems};
+  const model_reading own{reading.declared, problems};
   object_reader in(item, pointer, problems);
   std::size_t deleted = 0;
   if (const json* param = in.object("tree_param", presence::required)) {
@@ -316,7 +319,7 @@ void read_tree(const json& item, const std::string& pointer, std::uint32_t outpu
   if (problems.empty())
     add_tree(drawn, output, {.features = how.header.features, .max_levels = max_trained_levels, .unreached = deleted},
              out, problems);
-  with.problems.append(std::move(problems));
+  reading.problems.append(std::move(problems));
 }
 
 /// The object that holds the trees, and the weights of a dart.
@@ -326,15 +329,15 @@ struct booster_parts {
   std::vector<double> weights;
 };
 
-auto find_booster(const json& item, const std::string& pointer, const model_reading& with) -> booster_parts {
+auto find_booster(const json& item, const std::string& pointer, const model_reading& reading) -> booster_parts {
   booster_parts out;
-  object_reader in(item, pointer, with.problems);
+  object_reader in(item, pointer, reading.problems);
   const std::string* name = in.text("name", presence::required);
   if (name == nullptr) return out;
   if (*name == "dart") {
-    out.weights = read_list<double>(in, "weight_drop", value_type::floating, with);
+    out.weights = read_list<double>(in, "weight_drop", value_type::floating, reading);
     if (const json* inner = in.object("gbtree", presence::required)) {
-      booster_parts found = find_booster(*inner, in.pointer_of("gbtree"), with);
+      booster_parts found = find_booster(*inner, in.pointer_of("gbtree"), reading);
       found.weights = std::move(out.weights);
       return found;
     }
@@ -360,33 +363,33 @@ auto is_unchanged(const json& column) -> bool {
 
 /// Refuses splits by the codes of a column if those differ from its values. Since version 3.1, a file has the
 /// categories of data frames by feature, and texts among them as `offsets` and bytes.
-void refuse_recoded(object_reader& in, const std::set<std::int64_t>& features, const model_reading& with) {
-  const json* cats = in.object("cats", presence::optional);
+void refuse_recoded(object_reader& reader, const std::set<std::int64_t>& features, const model_reading& reading) {
+  const json* cats = reader.object("cats", presence::optional);
   if (cats == nullptr) return;
-  object_reader own(*cats, in.pointer_of("cats"), with.problems);
+  object_reader own(*cats, reader.pointer_of("cats"), reading.problems);
   const json* codes = own.array("enc", presence::optional);
   if (codes == nullptr || codes->empty()) return;
   for (const std::int64_t feature : features) {
     const auto at = static_cast<std::size_t>(feature);
     if (at >= codes->size() || is_unchanged((*codes)[at])) continue;
-    with.report("recoded_categories", braid::json_pointer(own.pointer_of("enc"), at),
-                "the trainer renumbered the categories of this column, by the values of its data frame",
-                "train on the categories 0, 1, 2, …, or on the numbers that rows have: frame[name] = codes, with "
-                "feature_types=[\"c\", …]");
+    reading.report("recoded_categories", braid::json_pointer(own.pointer_of("enc"), at),
+                   "the trainer renumbered the categories of this column, by the values of its data frame",
+                   "train on the categories 0, 1, 2, …, or on the numbers that rows have: frame[name] = codes, with "
+                   "feature_types=[\"c\", …]");
   }
 }
 
-auto read_trees(const booster_parts& from, const xgboost_header& header, const model_reading& with) -> tree_model {
+auto read_trees(const booster_parts& from, const xgboost_header& header, const model_reading& reading) -> tree_model {
   tree_model out;
   out.width = number_width::floats;
-  object_reader in(*from.model, from.pointer, with.problems);
+  object_reader in(*from.model, from.pointer, reading.problems);
   const json* trees = in.array("trees", presence::required);
-  const auto groups = read_list<std::int64_t>(in, "tree_info", value_type::integer, with);
+  const auto groups = read_list<std::int64_t>(in, "tree_info", value_type::integer, reading);
   if (trees == nullptr) return out;
   const std::string pointer = in.pointer_of("trees");
-  with.bound(trees->size(), pointer, max_trees);
+  reading.bound(trees->size(), pointer, max_trees);
   if (const json* param = in.object("gbtree_model_param", presence::required)) {
-    object_reader params(*param, in.pointer_of("gbtree_model_param"), with.problems);
+    object_reader params(*param, in.pointer_of("gbtree_model_param"), reading.problems);
     const auto promised = count_in(params, "num_trees", presence::required, {.min = 0, .max = max_trees});
     if (promised && *promised != trees->size())
       params.report(
@@ -396,24 +399,24 @@ auto read_trees(const booster_parts& from, const xgboost_header& header, const m
   if (groups.size() != trees->size())
     in.report("tree_info", "wrong_length", "`tree_info` must have an item for each tree");
   if (!from.weights.empty() && from.weights.size() != trees->size())
-    with.report("wrong_length", from.pointer, "`weight_drop` must have an item for each tree");
-  if (!with.problems.empty()) return out;
+    reading.report("wrong_length", from.pointer, "`weight_drop` must have an item for each tree");
+  if (!reading.problems.empty()) return out;
   forest_reading how{.header = header};
   for (std::size_t at = 0; at < trees->size(); ++at) {
     const std::string place = braid::json_pointer(pointer, at);
     if (groups[at] < 0 || static_cast<std::size_t>(groups[at]) >= header.outputs)
-      with.report("out_of_range", braid::json_pointer(in.pointer_of("tree_info"), at),
-                  "the model has no output " + std::to_string(groups[at]));
+      reading.report("out_of_range", braid::json_pointer(in.pointer_of("tree_info"), at),
+                     "the model has no output " + std::to_string(groups[at]));
     const auto weight = from.weights.empty() ? 1.0F : static_cast<float>(from.weights[at]);
-    read_tree((*trees)[at], place, static_cast<std::uint32_t>(groups[at]), weight, how, with, out);
-    if (has_too_many_nodes(out, place, with.problems)) return out;
+    read_tree((*trees)[at], place, static_cast<std::uint32_t>(groups[at]), weight, how, reading, out);
+    if (has_too_many_nodes(out, place, reading.problems)) return out;
   }
-  refuse_recoded(in, how.by_category, with);
+  refuse_recoded(in, how.by_category, reading);
   return out;
 }
 
 /// Returns the sum that corresponds to a chance. Since version 3.2, the chance is kept away from 0 and 1.
-auto logit_of(float chance, xgboost_version version) -> float {
+auto to_logit(float chance, xgboost_version version) -> float {
   constexpr xgboost_version first_with_bounds{3, 2};
   constexpr float bound = 1e-6F;
   if (version >= first_with_bounds && chance >= 0 && chance <= 1) chance = std::clamp(chance, bound, 1.0F - bound);
@@ -421,16 +424,16 @@ auto logit_of(float chance, xgboost_version version) -> float {
 }
 
 /// The sums that rows begin with.
-auto margins_of(const xgboost_header& header, const model_reading& with) -> std::vector<double> {
+auto read_margins(const xgboost_header& header, const model_reading& reading) -> std::vector<double> {
   std::vector<double> out;
   for (std::size_t at = 0; at < header.outputs; ++at) {
     const auto base = static_cast<float>(header.base[header.base.size() == 1 ? 0 : at]);
     float margin = base;
     const margin_kind kind = objectives[*header.objective].margin;
-    if (kind == margin_kind::logit) margin = logit_of(base, header.version);
+    if (kind == margin_kind::logit) margin = to_logit(base, header.version);
     if (kind == margin_kind::log) margin = std::log(base);
     if (!std::isfinite(margin)) {
-      with.report("bad_value", "/learner/learner_model_param/base_score", "the objective has no score of this base");
+      reading.report("bad_value", "/learner/learner_model_param/base_score", "the objective has no score of this base");
       return out;
     }
     out.push_back(margin);
@@ -438,50 +441,50 @@ auto margins_of(const xgboost_header& header, const model_reading& with) -> std:
   return out;
 }
 
-auto read_header(object_reader& learner, xgboost_version version, const model_reading& with) -> xgboost_header {
+auto read_header(object_reader& learner, xgboost_version version, const model_reading& reading) -> xgboost_header {
   xgboost_header out;
   out.version = version;
   if (const json* params = learner.object("learner_model_param", presence::required)) {
-    object_reader in(*params, learner.pointer_of("learner_model_param"), with.problems);
+    object_reader in(*params, learner.pointer_of("learner_model_param"), reading.problems);
     read_params(in, out);
   }
   if (const json* objective = learner.object("objective", presence::required)) {
-    object_reader in(*objective, learner.pointer_of("objective"), with.problems);
+    object_reader in(*objective, learner.pointer_of("objective"), reading.problems);
     read_objective(in, out);
   }
-  read_names(learner, out, with);
+  read_names(learner, out, reading);
   return out;
 }
 
-auto read_version(object_reader& in, const model_reading& with) -> xgboost_version {
-  const auto version = read_list<std::int64_t>(in, "version", value_type::integer, with);
+auto read_version(object_reader& reader, const model_reading& reading) -> xgboost_version {
+  const auto version = read_list<std::int64_t>(reader, "version", value_type::integer, reading);
   if (!version.empty() && (version.front() < 1 || version.front() > 3))
-    in.report("version", "unsupported_schema",
-              "models of XGBoost 1, 2 and 3 can be read, not of " + std::to_string(version.front()));
+    reader.report("version", "unsupported_schema",
+                  "models of XGBoost 1, 2 and 3 can be read, not of " + std::to_string(version.front()));
   return {.major = version.empty() ? 0 : version[0], .minor = version.size() < 2 ? 0 : version[1]};
 }
 
 }  // namespace
 
-auto read_xgboost(const json& document, const model_reading& with) -> std::shared_ptr<const model> {
-  object_reader in(document, "", with.problems);
-  const xgboost_version version = read_version(in, with);
+auto read_xgboost(const json& document, const model_reading& reading) -> std::shared_ptr<const model> {
+  object_reader in(document, "", reading.problems);
+  const xgboost_version version = read_version(in, reading);
   const json* item = in.object("learner", presence::required);
   if (item == nullptr) return nullptr;
-  object_reader learner(*item, in.pointer_of("learner"), with.problems);
-  xgboost_header header = read_header(learner, version, with);
+  object_reader learner(*item, in.pointer_of("learner"), reading.problems);
+  xgboost_header header = read_header(learner, version, reading);
   const json* booster = learner.object("gradient_booster", presence::required);
   if (booster == nullptr) return nullptr;
-  const booster_parts parts = find_booster(*booster, learner.pointer_of("gradient_booster"), with);
-  if (!with.problems.empty() || parts.model == nullptr) return nullptr;
+  const booster_parts parts = find_booster(*booster, learner.pointer_of("gradient_booster"), reading);
+  if (!reading.problems.empty() || parts.model == nullptr) return nullptr;
   trained_model made{
-      .trees = read_trees(parts, header, with),
-      .intercepts = margins_of(header, with),
+      .trees = read_trees(parts, header, reading),
+      .intercepts = read_margins(header, reading),
       .rule = {.link = objectives[*header.objective].link},
       .features = std::move(header.names),
       .features_pointer = "/learner/feature_names",
       .naming_hint = "name them as keys before it is saved: booster.feature_names = [\"price\", \"age\"]"};
-  return with_keys(std::move(made), with);
+  return with_keys(std::move(made), reading);
 }
 
 }  // namespace rankd::detail

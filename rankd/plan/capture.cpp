@@ -17,10 +17,10 @@ constexpr param_shape sample_shape{
 
 }  // namespace
 
-void read_capture(object_reader& node, draft& into, braid::diagnostics& problems, plan_node& out) {
+void read_capture(object_reader& node, draft& draft, braid::diagnostics& problems, plan_node& out) {
   const nlohmann::json* value = node.object("capture", presence::optional);
   if (value == nullptr) return;
-  if (!into.known.capabilities.find(capture_capability))
+  if (!draft.known.capabilities.find(capture_capability))
     node.report("capture", "capability_not_required",
                 "`capture` belongs to a capability, which the plan does not require",
                 "add " + quote_name(capture_capability) + " to `capabilities_required`");

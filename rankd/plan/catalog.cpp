@@ -18,8 +18,8 @@ namespace {
 
 using json = nlohmann::json;
 
-auto digest_of_file(const artifact& one) -> braid::checked<std::string> {
-  const auto text = read_text_file(one.file);
+auto digest_of_file(const artifact& artifact) -> braid::checked<std::string> {
+  const auto text = read_text_file(artifact.file);
   if (!text) return std::unexpected(text.error());
   return sha256_hex(*text);
 }
@@ -74,8 +74,8 @@ auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics {
   return problems;
 }
 
-auto verify_index_of(const artifact& one) -> braid::diagnostics {
-  const std::filesystem::path file = one.file.parent_path() / index_file;
+auto verify_index_entry(const artifact& artifact) -> braid::diagnostics {
+  const std::filesystem::path file = artifact.file.parent_path() / index_file;
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return {};
   auto document = read_json_file(file);
@@ -86,10 +86,10 @@ auto verify_index_of(const artifact& one) -> braid::diagnostics {
   const json* rows = in.array("plans", presence::required);
   for (std::size_t i = 0; rows != nullptr && i < rows->size(); ++i) {
     const json& row = (*rows)[i];
-    if (!row.is_object() || row.value("name", json()) != one.name) continue;
+    if (!row.is_object() || row.value("name", json()) != artifact.name) continue;
     object_reader fields(row, braid::json_pointer("/plans", i), problems);
     std::set<std::string, std::less<>> indexed;
-    detail::check_index_row(fields, {one}, digest_of_file, indexed);
+    detail::check_index_row(fields, {artifact}, digest_of_file, indexed);
   }
   problems.set_source(file.string());
   return problems;

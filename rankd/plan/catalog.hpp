@@ -43,6 +43,6 @@ auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics;
 
 /// Does the same for one artifact only; the index's entries for the others are ignored. An artifact that the index does
 /// not name is accepted here; the check of the whole reports it.
-auto verify_index_of(const artifact& one) -> braid::diagnostics;
+auto verify_index_entry(const artifact& artifact) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -55,7 +55,7 @@ struct side_index {
   /// Operator and params without edges; a text with a line for each.
   [[nodiscard]] auto own_text(const plan_node& node) const -> std::string {
     std::string text = node.op + "\n";
-    for (const node_field& field : fields_of(node, side.of, side.declared))
+    for (const node_field& field : list_fields(node, side.of, side.declared))
       if (field.kind != param_kind::node_ref) text += field.name + " " + field.text + "\n";
     return text + extensions_text(node.extensions);
   }
@@ -71,38 +71,39 @@ struct side_index {
 class matcher {
  public:
   matcher(const side_index& before, const side_index& after)
-      : before_(&before), after_(&after), to_(before.own.size()), from_(after.own.size()) {}
+      : before_(&before), after_(&after), later_(before.own.size()), earlier_(after.own.size()) {}
 
   auto run() && -> std::vector<maybe_node> {
     by_id();
     by_content();
     while (by_neighbours()) {}
-    return std::move(to_);
+    return std::move(later_);
   }
 
  private:
   void pair(node_index before, node_index after) {
-    to_[before] = after;
-    from_[after] = before;
+    later_[before] = after;
+    earlier_[after] = before;
   }
 
-  [[nodiscard]] auto op_of(const side_index& side, node_index at) const -> const std::string& {
-    return side.side.of.nodes[at].op;
+  [[nodiscard]] auto find_op_name(const side_index& side, node_index node) const -> const std::string& {
+    return side.side.of.nodes[node].op;
   }
 
   void by_id() {
-    for (node_index at = 0; at < to_.size(); ++at) {
+    for (node_index at = 0; at < later_.size(); ++at) {
       const auto same = after_->by_id.find(before_->side.of.nodes[at].node_id);
-      if (same != after_->by_id.end() && op_of(*before_, at) == op_of(*after_, same->second)) pair(at, same->second);
+      if (same != after_->by_id.end() && find_op_name(*before_, at) == find_op_name(*after_, same->second))
+        pair(at, same->second);
     }
   }
 
   void by_content() {
     std::unordered_map<std::string_view, std::vector<node_index>> open;
-    for (auto at = static_cast<node_index>(from_.size()); at-- > 0;)
-      if (!from_[at]) open[after_->content[at]].push_back(at);
-    for (node_index at = 0; at < to_.size(); ++at) {
-      if (to_[at]) continue;
+    for (auto at = static_cast<node_index>(earlier_.size()); at-- > 0;)
+      if (!earlier_[at]) open[after_->content[at]].push_back(at);
+    for (node_index at = 0; at < later_.size(); ++at) {
+      if (later_[at]) continue;
       const auto same = open.find(before_->content[at]);
       if (same == open.end() || same->second.empty()) continue;
       pair(at, same->second.back());
@@ -123,8 +124,8 @@ class matcher {
     bool found = false;
     for (const bool equal_params : {true, false})
       for (std::size_t least = many; least > 0; --least)
-        for (node_index at = 0; at < to_.size(); ++at) {
-          if (to_[at]) continue;
+        for (node_index at = 0; at < later_.size(); ++at) {
+          if (later_[at]) continue;
           const auto best = best_for(at, equal_params);
           if (!best || best->common < least) continue;
           pair(at, best->at);
@@ -133,17 +134,17 @@ class matcher {
     return found;
   }
 
-  [[nodiscard]] auto best_for(node_index at, bool equal_params) const -> std::optional<candidate> {
+  [[nodiscard]] auto best_for(node_index node, bool equal_params) const -> std::optional<candidate> {
     std::map<node_index, std::size_t> common;
-    for (const node_index source : before_->side.of.nodes[at].sources)
-      if (to_[source]) count(after_->users[*to_[source]], at, common);
-    for (const node_index user : before_->users[at])
-      if (to_[user]) count(after_->side.of.nodes[*to_[user]].sources, at, common);
+    for (const node_index source : before_->side.of.nodes[node].sources)
+      if (later_[source]) count(after_->users[*later_[source]], node, common);
+    for (const node_index user : before_->users[node])
+      if (later_[user]) count(after_->side.of.nodes[*later_[user]].sources, node, common);
     for (std::size_t place = 0; place < std::min(before_outputs().size(), after_outputs().size()); ++place)
-      if (before_outputs()[place] == at) count(after_outputs().subspan(place, 1), at, common);
+      if (before_outputs()[place] == node) count(after_outputs().subspan(place, 1), node, common);
     std::optional<candidate> best;
     for (const auto& [other, number] : common) {
-      const candidate one{before_->own[at] == after_->own[other], number, other};
+      const candidate one{before_->own[node] == after_->own[other], number, other};
       if (equal_params && !one.equal_params) continue;
       if (!best || one.common > best->common) best = one;
     }
@@ -153,33 +154,33 @@ class matcher {
   [[nodiscard]] auto before_outputs() const -> std::span<const node_index> { return before_->side.of.outputs; }
   [[nodiscard]] auto after_outputs() const -> std::span<const node_index> { return after_->side.of.outputs; }
 
-  void count(std::span<const node_index> others, node_index at, std::map<node_index, std::size_t>& common) const {
+  void count(std::span<const node_index> others, node_index node, std::map<node_index, std::size_t>& common) const {
     for (const node_index other : others)
-      if (!from_[other] && op_of(*before_, at) == op_of(*after_, other)) ++common[other];
+      if (!earlier_[other] && find_op_name(*before_, node) == find_op_name(*after_, other)) ++common[other];
   }
 
   const side_index* before_;
   const side_index* after_;
-  std::vector<maybe_node> to_;
-  std::vector<maybe_node> from_;
+  std::vector<maybe_node> later_;
+  std::vector<maybe_node> earlier_;
 };
 
 /// Compares nodes that were matched.
 class comparison_of_plans {
  public:
   comparison_of_plans(plan_side before, plan_side after) : before_(before), after_(after) {
-    to_ = match_nodes(before, after);
-    from_.resize(after.of.nodes.size());
-    for (node_index at = 0; at < to_.size(); ++at)
-      if (to_[at]) from_[*to_[at]] = at;
+    later_ = match_nodes(before, after);
+    earlier_.resize(after.of.nodes.size());
+    for (node_index at = 0; at < later_.size(); ++at)
+      if (later_[at]) earlier_[*later_[at]] = at;
   }
 
   auto run() && -> std::vector<plan_change> {
-    for (node_index at = 0; at < to_.size(); ++at)
-      if (!to_[at]) only(change_kind::removed, before_, at);
-    for (node_index at = 0; at < from_.size(); ++at)
-      if (from_[at])
-        pair(before_.of.nodes[*from_[at]], after_.of.nodes[at]);
+    for (node_index at = 0; at < later_.size(); ++at)
+      if (!later_[at]) only(change_kind::removed, before_, at);
+    for (node_index at = 0; at < earlier_.size(); ++at)
+      if (earlier_[at])
+        pair(before_.of.nodes[*earlier_[at]], after_.of.nodes[at]);
       else
         only(change_kind::added, after_, at);
     whole_plans();
@@ -192,8 +193,8 @@ class comparison_of_plans {
   void only(change_kind kind, plan_side side, node_index at) {
     const plan_node& node = side.of.nodes[at];
     std::string what = node.op;
-    if (!node.inputs.empty()) what += ", inputs: " + ids_of(side, node.inputs);
-    if (const std::string fields = to_text(fields_of(node, side.of, side.declared)); !fields.empty())
+    if (!node.inputs.empty()) what += ", inputs: " + list_ids(side, node.inputs);
+    if (const std::string fields = to_text(list_fields(node, side.of, side.declared)); !fields.empty())
       what += ", " + fields;
     text before = kind == change_kind::removed ? text(what) : text();
     text after = kind == change_kind::added ? text(std::move(what)) : text();
@@ -204,7 +205,7 @@ class comparison_of_plans {
     if (was.node_id != is.node_id)
       changes_.push_back({change_kind::renamed, is.node_id, was.node_id, {}, was.node_id, is.node_id});
     if (!are_same(was.inputs, is.inputs))
-      add(change_kind::moved, was, is, "inputs", ids_of(before_, was.inputs), ids_of(after_, is.inputs));
+      add(change_kind::moved, was, is, "inputs", list_ids(before_, was.inputs), list_ids(after_, is.inputs));
     fields(was, is);
     compare(was, is, "trace", was.trace, is.trace);
     extensions(was.extensions, is.extensions, &was, &is);
@@ -212,10 +213,10 @@ class comparison_of_plans {
 
   /// Returns whether the nodes of one list correspond to those of the other.
   [[nodiscard]] auto are_same(std::span<const node_index> was, std::span<const node_index> is) const -> bool {
-    return std::ranges::equal(was, is, [this](node_index one, node_index other) { return to_[one] == other; });
+    return std::ranges::equal(was, is, [this](node_index one, node_index other) { return later_[one] == other; });
   }
 
-  [[nodiscard]] static auto ids_of(plan_side side, std::span<const node_index> nodes) -> std::string {
+  [[nodiscard]] static auto list_ids(plan_side side, std::span<const node_index> nodes) -> std::string {
     std::string out;
     for (const node_index at : nodes) out.append(out.empty() ? "" : ", ").append(side.of.nodes[at].node_id);
     return out;
@@ -223,8 +224,8 @@ class comparison_of_plans {
 
   /// In the order of the operator's shape, which both lists have.
   void fields(const plan_node& was, const plan_node& is) {
-    const auto old = fields_of(was, before_.of, before_.declared);
-    const auto now = fields_of(is, after_.of, after_.declared);
+    const auto old = list_fields(was, before_.of, before_.declared);
+    const auto now = list_fields(is, after_.of, after_.declared);
     std::vector<std::string> names;
     for (const auto* const list : {&old, &now})
       for (const node_field& field : *list)
@@ -233,7 +234,7 @@ class comparison_of_plans {
       const plan_param* const one = was.find_param(name);
       const plan_param* const other = is.find_param(name);
       const bool edge = one != nullptr && other != nullptr && one->kind == param_kind::node_ref;
-      if (edge && to_[one->index()] == other->index()) continue;
+      if (edge && later_[one->index()] == other->index()) continue;
       const auto kind = edge ? change_kind::moved : change_kind::changed;
       const text before = find(old, name);
       const text after = find(now, name);
@@ -278,8 +279,8 @@ class comparison_of_plans {
                           {},
                           {},
                           "outputs",
-                          ids_of(before_, before_.of.outputs),
-                          ids_of(after_, after_.of.outputs)});
+                          list_ids(before_, before_.of.outputs),
+                          list_ids(after_, after_.of.outputs)});
     const text was = fallback_text(before_.of.fallback);
     const text is = fallback_text(after_.of.fallback);
     if (was != is) changes_.push_back({change_kind::changed, {}, {}, "fallback_plan", was, is});
@@ -290,8 +291,8 @@ class comparison_of_plans {
   /// Versions alone: what else a use says shows in its nodes.
   void fragments() {
     std::map<std::string, std::pair<text, text>> uses;
-    for (const fragment_use& use : before_.of.fragments) uses[use.id].first = title_of(use);
-    for (const fragment_use& use : after_.of.fragments) uses[use.id].second = title_of(use);
+    for (const fragment_use& use : before_.of.fragments) uses[use.id].first = make_title(use);
+    for (const fragment_use& use : after_.of.fragments) uses[use.id].second = make_title(use);
     for (const auto& [id, both] : uses)
       if (both.first != both.second)
         changes_.push_back({change_kind::changed, {}, {}, "fragment " + id, both.first, both.second});
@@ -299,8 +300,8 @@ class comparison_of_plans {
 
   plan_side before_;
   plan_side after_;
-  std::vector<maybe_node> to_;    // of each node of the first plan
-  std::vector<maybe_node> from_;  // of each node of the second one
+  std::vector<maybe_node> later_;    // of each node of the first plan
+  std::vector<maybe_node> earlier_;  // of each node of the second one
   std::vector<plan_change> changes_;
 };
 

@@ -24,7 +24,7 @@ enum class change_kind : std::uint8_t {
 /// "added", "removed", …
 [[nodiscard]] auto to_string(change_kind kind) noexcept -> std::string_view;
 
-/// One difference. Values are texts as by `fields_of`.
+/// One difference. Values are texts as by `list_fields`.
 struct plan_change {
   change_kind kind = change_kind::changed;
   std::string node;   ///< its id in the second plan, of a removed one in the first; empty: the plan itself

@@ -48,16 +48,16 @@ auto stands_for(std::string_view pattern, std::string_view code) noexcept -> boo
   return code.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-auto find_failure(const failure_patterns& on, std::string_view code, std::span<const std::string_view> known) noexcept
-    -> std::optional<std::string_view> {
+auto find_failure(const failure_patterns& patterns, std::string_view code,
+                  std::span<const std::string_view> known) noexcept -> std::optional<std::string_view> {
   const auto found = std::ranges::lower_bound(known, code);
   if (found == known.end() || *found != code) return std::nullopt;
-  const bool is_meant = std::ranges::any_of(on, [&](const auto& pattern) { return stands_for(pattern, code); });
+  const bool is_meant = std::ranges::any_of(patterns, [&](const auto& pattern) { return stands_for(pattern, code); });
   return is_meant ? std::optional(*found) : std::nullopt;
 }
 
-auto names_time(const failure_patterns& on) noexcept -> bool {
-  return std::ranges::any_of(on, [](const std::string& pattern) {
+auto names_time(const failure_patterns& patterns) noexcept -> bool {
+  return std::ranges::any_of(patterns, [](const std::string& pattern) {
     return std::ranges::any_of(of_time, [&](std::string_view code) { return stands_for(pattern, code); });
   });
 }
@@ -65,8 +65,8 @@ auto names_time(const failure_patterns& on) noexcept -> bool {
 namespace detail {
 namespace {
 
-void require_capability(const draft& into, const std::string& pointer, braid::diagnostics& problems) {
-  if (into.known.capabilities.find(fallback_capability)) return;
+void require_capability(const draft& draft, const std::string& pointer, braid::diagnostics& problems) {
+  if (draft.known.capabilities.find(fallback_capability)) return;
   problems.add({.code = "capability_not_required",
                 .pointer = pointer,
                 .message = "`fallback` belongs to a capability, which the plan does not require",
@@ -87,14 +87,14 @@ void check_pattern(const std::string& pattern, const std::string& pointer, std::
                 .source = {}});
 }
 
-auto read_patterns(object_reader& in, std::span<const std::string_view> known, braid::diagnostics& problems)
+auto read_patterns(object_reader& reader, std::span<const std::string_view> known, braid::diagnostics& problems)
     -> failure_patterns {
   failure_patterns out;
-  const json* list = in.array("on", presence::required);
+  const json* list = reader.array("on", presence::required);
   if (list == nullptr) return out;
-  if (list->empty()) in.report("on", "too_few_items", "`on` needs at least 1 items");
+  if (list->empty()) reader.report("on", "too_few_items", "`on` needs at least 1 items");
   for (std::size_t i = 0; i < list->size(); ++i) {
-    const std::string pointer = braid::json_pointer(in.pointer_of("on"), i);
+    const std::string pointer = braid::json_pointer(reader.pointer_of("on"), i);
     const json& item = (*list)[i];
     if (!item.is_string()) {
       problems.add({.code = "wrong_type",
@@ -121,33 +121,34 @@ auto read_patterns(object_reader& in, std::span<const std::string_view> known, b
 }
 
 /// `"input"`, `"empty"`, or an object that names a node.
-void read_use(object_reader& in, const plan_node& of, draft& into, node_fallback& out, braid::diagnostics& problems) {
-  const json* use = in.value("use", presence::required);
+void read_use(object_reader& reader, const plan_node& node, draft& draft, node_fallback& out,
+              braid::diagnostics& problems) {
+  const json* use = reader.value("use", presence::required);
   if (use == nullptr) return;
   if (!use->is_object()) {
     static constexpr std::array<std::string_view, 2> choices{"input", "empty"};
-    const auto chosen = in.choice("use", presence::required, choices);
+    const auto chosen = reader.choice("use", presence::required, choices);
     if (!chosen) return;
     out.kind = *chosen == 0 ? fallback_kind::input : fallback_kind::empty;
-    if (out.kind == fallback_kind::input && of.inputs.empty())
-      in.report("use", "bad_value", "the node has no input whose rows it could pass on",
-                "use another node, or `empty`");
+    if (out.kind == fallback_kind::input && node.inputs.empty())
+      reader.report("use", "bad_value", "the node has no input whose rows it could pass on",
+                    "use another node, or `empty`");
     return;
   }
-  object_reader own(*use, in.pointer_of("use"), problems);
+  object_reader own(*use, reader.pointer_of("use"), problems);
   out.kind = fallback_kind::node;
   if (const std::string* name = own.text("node", presence::required)) {
-    if (const auto number = into.known.nodes.find(*name))
+    if (const auto number = draft.known.nodes.find(*name))
       out.node = *number;
     else
-      own.report("node", "unknown_node", "there is no node " + quote_name(*name), into.known.nodes.hint(*name));
+      own.report("node", "unknown_node", "there is no node " + quote_name(*name), draft.known.nodes.hint(*name));
   }
   own.refuse_unknown_fields();
 }
 
 }  // namespace
 
-auto read_fallback(object_reader& node, const plan_node& of, draft& into, braid::diagnostics& problems)
+auto read_fallback(object_reader& node, const plan_node& of, draft& draft, braid::diagnostics& problems)
     -> std::optional<node_fallback> {
   const json* value = node.object("fallback", presence::optional);
   if (value == nullptr) return std::nullopt;
@@ -156,34 +157,34 @@ auto read_fallback(object_reader& node, const plan_node& of, draft& into, braid:
   const std::size_t before = problems.size();
   object_reader in(*value, out.pointer, problems);
   out.on = read_patterns(in, node_failure_codes(), problems);
-  read_use(in, of, into, out, problems);
+  read_use(in, of, draft, out, problems);
   if (auto keys = read_key_list(in, "nulls", problems)) out.nulls = std::move(*keys);
   in.refuse_unknown_fields();
   if (problems.size() != before) return std::nullopt;
-  require_capability(into, out.pointer, problems);
+  require_capability(draft, out.pointer, problems);
   return out;
 }
 
-void read_plan_fallback(object_reader& top, draft& into) {
+void read_plan_fallback(object_reader& top, draft& draft) {
   const json* value = top.object("fallback_plan", presence::optional);
   if (value == nullptr) return;
   plan_fallback out;
   out.pointer = top.pointer_of("fallback_plan");
-  const std::size_t before = into.problems.size();
-  object_reader in(*value, out.pointer, into.problems);
+  const std::size_t before = draft.problems.size();
+  object_reader in(*value, out.pointer, draft.problems);
   if (const std::string* name = in.text("plan", presence::required)) {
     out.plan = *name;
     if (!is_plan_word(*name))
       in.report("plan", "bad_name", quote_name(*name) + " is not letters, digits and `_`");
-    else if (*name == into.out.plan_name)
+    else if (*name == draft.out.plan_name)
       in.report("plan", "bad_value", "a plan cannot be its own fallback", "name another plan");
   }
-  out.on = read_patterns(in, plan_failure_codes(), into.problems);
+  out.on = read_patterns(in, plan_failure_codes(), draft.problems);
   out.reserve_ms = in.integer("reserve_ms", presence::optional, {.min = 1, .max = max_reserve_ms}).value_or(0);
   in.refuse_unknown_fields();
-  if (into.problems.size() != before) return;
-  require_capability(into, out.pointer, into.problems);
-  into.out.fallback = std::move(out);
+  if (draft.problems.size() != before) return;
+  require_capability(draft, out.pointer, draft.problems);
+  draft.out.fallback = std::move(out);
 }
 
 namespace {
@@ -208,8 +209,8 @@ class fallback_edges {
   }
 
  private:
-  [[nodiscard]] auto stands_in(node_index at) const -> bool {
-    return nodes_[at].fallback && nodes_[at].fallback->kind == fallback_kind::node;
+  [[nodiscard]] auto stands_in(node_index node) const -> bool {
+    return nodes_[node].fallback && nodes_[node].fallback->kind == fallback_kind::node;
   }
 
   void mark_live(std::span<const node_index> outputs) {
@@ -223,37 +224,37 @@ class fallback_edges {
     }
   }
 
-  auto add_edge(node_index from, node_index to) -> bool {
+  auto add_edge(node_index source, node_index to) -> bool {
     std::vector<node_index>& own = nodes_[to].after;
-    if (std::ranges::find(own, from) != own.end()) return true;
-    own.push_back(from);
+    if (std::ranges::find(own, source) != own.end()) return true;
+    own.push_back(source);
     return ++edges_ <= max_plan_edges;
   }
 
-  /// The nodes that stand in for `from`, or are needed for that, and for nothing else.
-  auto wake(node_index from) -> bool {
+  /// The nodes that stand in for `source`, or are needed for that, and for nothing else.
+  auto wake(node_index source) -> bool {
     std::set<node_index> seen;
-    std::vector<node_index> open{nodes_[from].fallback->node};
+    std::vector<node_index> open{nodes_[source].fallback->node};
     while (!open.empty()) {
       const node_index at = open.back();
       open.pop_back();
       if (is_live_[at] || !seen.insert(at).second) continue;
-      nodes_[at].wakers.push_back(from);
+      nodes_[at].wakers.push_back(source);
       const std::vector<node_index>& sources = nodes_[at].sources;
       open.insert(open.end(), sources.begin(), sources.end());
       // Each is checked by itself: a choice must not use a node that it would also wait for.
-      if (!add_edge(from, at)) return false;
+      if (!add_edge(source, at)) return false;
       if (++edges_ > max_plan_edges) return false;
     }
     return true;
   }
 
-  auto wait_for_others(node_index at) -> bool {
+  auto wait_for_others(node_index node) -> bool {
     std::set<node_index> seen;  // substitutes that form a cycle are complained about elsewhere
-    for (const node_index source : nodes_[at].sources) {
+    for (const node_index source : nodes_[node].sources) {
       for (node_index from = source; stands_in(from) && seen.insert(from).second;) {
         from = nodes_[from].fallback->node;
-        if (!add_edge(from, at)) return false;
+        if (!add_edge(from, node)) return false;
       }
     }
     return true;
@@ -285,12 +286,12 @@ void check_chains(const std::vector<plan_node>& nodes, braid::diagnostics& probl
 
 }  // namespace
 
-void link_fallbacks(plan& of, braid::diagnostics& problems) {
-  if (std::ranges::none_of(of.nodes, [](const plan_node& node) { return node.fallback.has_value(); })) return;
-  check_chains(of.nodes, problems);
+void link_fallbacks(plan& plan, braid::diagnostics& problems) {
+  if (std::ranges::none_of(plan.nodes, [](const plan_node& node) { return node.fallback.has_value(); })) return;
+  check_chains(plan.nodes, problems);
   std::size_t edges = 0;
-  for (const plan_node& node : of.nodes) edges += node.sources.size();
-  if (fallback_edges(of.nodes, of.outputs).add(edges)) return;
+  for (const plan_node& node : plan.nodes) edges += node.sources.size();
+  if (fallback_edges(plan.nodes, plan.outputs).add(edges)) return;
   problems.add(
       {.code = "too_many_edges",
        .pointer = "/nodes",

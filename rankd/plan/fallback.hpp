@@ -49,10 +49,10 @@ struct plan_fallback {
 [[nodiscard]] auto stands_for(std::string_view pattern, std::string_view code) noexcept -> bool;
 
 /// The code among `known` that one of the patterns stands for, if `code` is that.
-[[nodiscard]] auto find_failure(const failure_patterns& on, std::string_view code,
+[[nodiscard]] auto find_failure(const failure_patterns& patterns, std::string_view code,
                                 std::span<const std::string_view> known) noexcept -> std::optional<std::string_view>;
 
 /// Whether some of these failures depend on how long something takes: then answers do, too.
-[[nodiscard]] auto names_time(const failure_patterns& on) noexcept -> bool;
+[[nodiscard]] auto names_time(const failure_patterns& patterns) noexcept -> bool;
 
 }  // namespace rankd

@@ -73,7 +73,7 @@ auto is_still_so(const pass& seen, const fs::path& folder, const file_reader& re
 using faults_by_name = std::map<std::string, braid::diagnostics, std::less<>>;
 
 /// Returns what the index of a pass says about its artifacts.
-auto index_faults_of(const pass& seen, image_faults faults) -> faults_by_name {
+auto find_index_faults(const pass& seen, image_faults faults) -> faults_by_name {
   faults_by_name out;
   if (!seen.index) return out;
   if (seen.index->problem) {
@@ -88,22 +88,22 @@ auto index_faults_of(const pass& seen, image_faults faults) -> faults_by_name {
   const json_dismantler end(*document);
   std::vector<artifact> artifacts;
   for (const read_file& each : seen.artifacts) artifacts.push_back({each.file.stem().string(), each.file});
-  const auto digest_of = [&](const artifact& one) -> braid::checked<std::string> {
+  const auto make_digest = [&](const artifact& one) -> braid::checked<std::string> {
     const auto found = std::ranges::find(seen.artifacts, one.file, &read_file::file);
     if (found->problem) return std::unexpected(braid::diagnostics(*found->problem));
     return sha256_hex(found->text);
   };
   if (faults == image_faults::kept)
-    out = detail::index_faults(*document, artifacts, digest_of);
+    out = detail::index_faults(*document, artifacts, make_digest);
   else
-    detail::check_index(*document, artifacts, digest_of, out[""]);
+    detail::check_index(*document, artifacts, make_digest, out[""]);
   for (auto& [name, wrong] : out) wrong.set_source(seen.index->file.string());
   return out;
 }
 
-auto image_of(pass seen, image_faults faults) -> braid::checked<std::vector<artifact_image>> {
+auto make_image(pass seen, image_faults faults) -> braid::checked<std::vector<artifact_image>> {
   braid::diagnostics problems = std::move(seen.unlisted);
-  faults_by_name of_index = index_faults_of(seen, faults);
+  faults_by_name of_index = find_index_faults(seen, faults);
   problems.append(std::move(of_index[""]));
   of_index.erase("");
   std::vector<artifact_image> image;
@@ -128,7 +128,7 @@ auto read_folder_image(const fs::path& folder, const file_reader& read, image_fa
   const file_reader reader = read ? read : [](const fs::path& file) { return read_text_file(file); };
   for (int tries = 0; tries < max_tries; ++tries) {
     pass seen = read_all(folder, reader);
-    if (is_still_so(seen, folder, reader)) return image_of(std::move(seen), faults);
+    if (is_still_so(seen, folder, reader)) return make_image(std::move(seen), faults);
   }
   return std::unexpected(
       braid::diagnostics({.code = "folder_changing",

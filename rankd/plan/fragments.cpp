@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-auto title_of(const fragment_use& use) -> std::string { return use.fragment + " " + use.version; }
+auto make_title(const fragment_use& use) -> std::string { return use.fragment + " " + use.version; }
 
 namespace detail {
 namespace {
@@ -46,11 +46,11 @@ auto is_digest(std::string_view text) -> bool {
 /// Reads the uses of one artifact.
 class use_reader {
  public:
-  explicit use_reader(draft& into) : into_(into) {}
+  explicit use_reader(draft& draft) : draft_(draft) {}
 
   void read(const json& value, const std::string& pointer) {
-    const std::size_t before = into_.problems.size();
-    object_reader in(value, pointer, into_.problems);
+    const std::size_t before = draft_.problems.size();
+    object_reader in(value, pointer, draft_.problems);
     fragment_use use;
     use.id = read_text(in, "id", is_plan_word, "bad_name", "letters, digits and `_`");
     if (!use.id.empty() && !ids_.insert(use.id).second)
@@ -62,36 +62,36 @@ class use_reader {
     read_nodes(in, use);
     read_result(in, use, before);
     if (const json* place = in.value("place", presence::optional))
-      read_span(*place, in.pointer_of("place"), into_.out.source_files.size(), into_.problems);
+      read_span(*place, in.pointer_of("place"), draft_.out.source_files.size(), draft_.problems);
     in.refuse_unknown_fields();
-    if (into_.problems.size() != before) return;
+    if (draft_.problems.size() != before) return;
     check_owners(use, in.pointer_of("nodes"));
-    into_.out.fragments.push_back(std::move(use));
+    draft_.out.fragments.push_back(std::move(use));
   }
 
  private:
   void add(std::string pointer, std::string_view code, std::string message, std::string hint = {}) {
-    into_.problems.add({.code = std::string(code),
-                        .pointer = std::move(pointer),
-                        .message = std::move(message),
-                        .hint = std::move(hint),
-                        .node = {},
-                        .source = {}});
+    draft_.problems.add({.code = std::string(code),
+                         .pointer = std::move(pointer),
+                         .message = std::move(message),
+                         .hint = std::move(hint),
+                         .node = {},
+                         .source = {}});
   }
 
-  static auto read_text(object_reader& in, std::string_view field, bool (*is_right)(std::string_view),
+  static auto read_text(object_reader& reader, std::string_view field, bool (*is_right)(std::string_view),
                         std::string_view code, std::string_view what) -> std::string {
-    const std::string* text = in.text(field, presence::required);
+    const std::string* text = reader.text(field, presence::required);
     if (text == nullptr) return {};
-    if (!is_right(*text)) in.report(field, code, "`" + std::string(field) + "` is " + std::string(what));
+    if (!is_right(*text)) reader.report(field, code, "`" + std::string(field) + "` is " + std::string(what));
     return *text;
   }
 
-  void read_arguments(object_reader& in) {
-    const json* args = in.object("args", presence::required);
+  void read_arguments(object_reader& reader) {
+    const json* args = reader.object("args", presence::required);
     if (args == nullptr) return;
     for (const auto& [name, value] : args->items()) {
-      const std::string pointer = braid::json_pointer(in.pointer_of("args"), name);
+      const std::string pointer = braid::json_pointer(reader.pointer_of("args"), name);
       if (!is_plan_word(name)) add(pointer, "bad_name", quote_name(name) + " is not letters, digits and `_`");
       if (value.is_array() || value.is_null())
         add(pointer, "wrong_type", "an argument is a value, an expression or a node, not " + described(value));
@@ -101,25 +101,25 @@ class use_reader {
 
   /// `{"node": ID}` or `{"expr": ID}`.
   void read_reference(const json& value, const std::string& pointer) {
-    object_reader in(value, pointer, into_.problems);
+    object_reader in(value, pointer, draft_.problems);
     const bool is_node = value.contains("node");
     const std::string_view field = is_node ? "node" : "expr";
     const std::string* target = in.text(field, presence::required);
     in.refuse_unknown_fields();
     if (target == nullptr) return;
-    name_table& known = is_node ? into_.known.nodes : into_.known.exprs;
+    name_table& known = is_node ? draft_.known.nodes : draft_.known.exprs;
     if (known.find(*target)) return;
     add(in.pointer_of(field), is_node ? "unknown_node" : "unknown_expr",
         (is_node ? "there is no node " : "there is no expression ") + quote_name(*target), known.hint(*target));
   }
 
-  void read_nodes(object_reader& in, fragment_use& use) {
-    const json* list = in.array("nodes", presence::required);
+  void read_nodes(object_reader& reader, fragment_use& use) {
+    const json* list = reader.array("nodes", presence::required);
     if (list == nullptr) return;
-    if (list->empty()) in.report("nodes", "too_few_items", "`nodes` needs at least 1 items");
+    if (list->empty()) reader.report("nodes", "too_few_items", "`nodes` needs at least 1 items");
     std::set<std::uint32_t> seen;
     for (std::size_t i = 0; i < list->size(); ++i)
-      if (const auto node = read_node((*list)[i], braid::json_pointer(in.pointer_of("nodes"), i), use.id, seen))
+      if (const auto node = read_node((*list)[i], braid::json_pointer(reader.pointer_of("nodes"), i), use.id, seen))
         use.nodes.push_back(*node);
   }
 
@@ -130,9 +130,9 @@ class use_reader {
       return std::nullopt;
     }
     const auto& name = item.get_ref<const std::string&>();
-    const auto number = into_.known.nodes.find(name);
+    const auto number = draft_.known.nodes.find(name);
     if (!number)
-      add(std::move(pointer), "unknown_node", "there is no node " + quote_name(name), into_.known.nodes.hint(name));
+      add(std::move(pointer), "unknown_node", "there is no node " + quote_name(name), draft_.known.nodes.hint(name));
     else if (seen.contains(*number))
       add(std::move(pointer), "duplicate_value", "it is listed twice");
     else if (!use.empty() && !is_inside(name, use))
@@ -143,12 +143,12 @@ class use_reader {
     return number;
   }
 
-  void read_result(object_reader& in, fragment_use& use, std::size_t problems_before) {
-    const std::string* name = in.text("result", presence::required);
-    if (name == nullptr || into_.problems.size() != problems_before) return;
-    const auto number = into_.known.nodes.find(*name);
+  void read_result(object_reader& reader, fragment_use& use, std::size_t problems_before) {
+    const std::string* name = reader.text("result", presence::required);
+    if (name == nullptr || draft_.problems.size() != problems_before) return;
+    const auto number = draft_.known.nodes.find(*name);
     if (!number || std::ranges::find(use.nodes, *number) == use.nodes.end())
-      in.report("result", "unknown_node", quote_name(*name) + " is none of the nodes of the use");
+      reader.report("result", "unknown_node", quote_name(*name) + " is none of the nodes of the use");
     else
       use.result = *number;
   }
@@ -169,20 +169,20 @@ class use_reader {
     }
   }
 
-  draft& into_;
+  draft& draft_;
   std::set<std::string> ids_;
   std::map<std::uint32_t, std::vector<std::string>> owners_;
 };
 
 }  // namespace
 
-void read_fragments(object_reader& top, draft& into) {
+void read_fragments(object_reader& top, draft& draft) {
   const json* extensions = top.value("extensions", presence::optional);
   if (extensions == nullptr || !extensions->is_object()) return;
   const auto payload = extensions->find(fragment_capability);
   if (payload == extensions->end()) return;
-  object_reader in(*payload, braid::json_pointer(top.pointer_of("extensions"), fragment_capability), into.problems);
-  use_reader uses(into);
+  object_reader in(*payload, braid::json_pointer(top.pointer_of("extensions"), fragment_capability), draft.problems);
+  use_reader uses(draft);
   if (const json* list = in.array("uses", presence::required))
     for (std::size_t i = 0; i < list->size(); ++i) uses.read((*list)[i], braid::json_pointer(in.pointer_of("uses"), i));
   in.refuse_unknown_fields();

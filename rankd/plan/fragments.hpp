@@ -25,6 +25,6 @@ struct fragment_use {
 };
 
 /// "recall 2.1.0".
-[[nodiscard]] auto title_of(const fragment_use& use) -> std::string;
+[[nodiscard]] auto make_title(const fragment_use& use) -> std::string;
 
 }  // namespace rankd

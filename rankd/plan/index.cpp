@@ -40,7 +40,7 @@ auto name_at(const nlohmann::json& document, std::string_view pointer) -> std::s
 
 }  // namespace
 
-void check_index_row(object_reader& row, const std::vector<artifact>& artifacts, const digest_source& digest_of,
+void check_index_row(object_reader& row, const std::vector<artifact>& artifacts, const digest_source& make_digest,
                      std::set<std::string, std::less<>>& indexed) {
   const std::string* name = row.text("name", presence::required);
   const std::string* path = row.text("path", presence::required);
@@ -53,7 +53,7 @@ void check_index_row(object_reader& row, const std::vector<artifact>& artifacts,
   if (!indexed.insert(*name).second) row.report("name", "duplicate_value", quote_name(*name) + " is listed twice");
   if (*path != found->file.filename())
     row.report("path", "bad_value", "the artifact is in another file: " + quote_name(found->file.filename().string()));
-  const auto has = digest_of(*found);
+  const auto has = make_digest(*found);
   if (!has)
     row.report("path", has.error().front().code, has.error().front().message);
   else if (*has != *digest)
@@ -61,15 +61,15 @@ void check_index_row(object_reader& row, const std::vector<artifact>& artifacts,
                "the bytes of " + quote_name(*name) + " have changed since they were indexed", "build the plan again");
 }
 
-void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts, const digest_source& digest_of,
-                 braid::diagnostics& problems) {
+void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts,
+                 const digest_source& make_digest, braid::diagnostics& problems) {
   object_reader in(document, "", problems);
   in.integer("schema_version", presence::required, {.min = 1, .max = 1});
   std::set<std::string, std::less<>> indexed;
   if (const nlohmann::json* rows = in.array("plans", presence::required)) {
     for (std::size_t i = 0; i < rows->size(); ++i) {
       object_reader row((*rows)[i], braid::json_pointer("/plans", i), problems);
-      check_index_row(row, artifacts, digest_of, indexed);
+      check_index_row(row, artifacts, make_digest, indexed);
     }
     for (const artifact& each : artifacts)
       if (!indexed.contains(each.name)) problems.add(not_indexed(each));
@@ -78,9 +78,9 @@ void check_index(const nlohmann::json& document, const std::vector<artifact>& ar
 }
 
 auto index_faults(const nlohmann::json& document, const std::vector<artifact>& artifacts,
-                  const digest_source& digest_of) -> std::map<std::string, braid::diagnostics, std::less<>> {
+                  const digest_source& make_digest) -> std::map<std::string, braid::diagnostics, std::less<>> {
   braid::diagnostics all;
-  check_index(document, artifacts, digest_of, all);
+  check_index(document, artifacts, make_digest, all);
   std::map<std::string, braid::diagnostics, std::less<>> faults;
   for (const braid::diagnostic& each : all)
     if (each.code != "not_indexed") faults[name_at(document, each.pointer)].add(each);

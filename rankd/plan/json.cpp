@@ -38,7 +38,7 @@ struct numbered_text {
 };
 
 /// "line 3, column 5: " of the byte at `offset`; columns count bytes.
-auto place_of(numbered_text of, std::size_t offset) -> std::string {
+auto find_place(numbered_text of, std::size_t offset) -> std::string {
   const std::string_view before = of.text.substr(0, offset);
   const auto line = of.first_line + static_cast<std::uint64_t>(std::ranges::count(before, '\n'));
   const std::size_t start = before.rfind('\n');
@@ -47,7 +47,7 @@ auto place_of(numbered_text of, std::size_t offset) -> std::string {
 }
 
 /// The part of nlohmann's message that says what is wrong, cut to what fits a line.
-auto reason_of(std::string_view what) -> std::string {
+auto find_reason(std::string_view what) -> std::string {
   constexpr std::size_t max_length = 200;
   const std::size_t start = what.find("syntax error");
   if (start != std::string_view::npos) what.remove_prefix(start);
@@ -112,7 +112,7 @@ class builder : public nlohmann::json_sax<json> {
                                     "the number " + token.substr(0, 40) + " is past the range of floats"));
     else
       problems_.add(make_diagnostic("json_syntax", "",
-                                    place_of(text_, position == 0 ? 0 : position - 1) + reason_of(error.what())));
+                                    find_place(text_, position == 0 ? 0 : position - 1) + find_reason(error.what())));
     return false;
   }
 
@@ -211,11 +211,11 @@ void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& pr
   }
   const std::size_t valid = utf8_prefix(text);
   if (valid != text.size())
-    problems.add(make_diagnostic("invalid_utf8", "", place_of(of, valid) + "the bytes from here on are not UTF-8"));
+    problems.add(make_diagnostic("invalid_utf8", "", find_place(of, valid) + "the bytes from here on are not UTF-8"));
   // The parser takes a zero byte for the end, so what follows would be ignored.
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos)
-    problems.add(make_diagnostic("json_syntax", "", place_of(of, zero) + "a zero byte"));
+    problems.add(make_diagnostic("json_syntax", "", find_place(of, zero) + "a zero byte"));
 }
 
 }  // namespace
@@ -225,7 +225,7 @@ void dismantle(json& value) noexcept {
   std::array<json*, max_json_depth + 1> open;  // NOLINT(*-member-init): `depth` of it are in use
   open[0] = &value;
   std::size_t depth = 1;
-  const auto last_of = [](json& of) -> json* {
+  const auto find_last = [](json& of) -> json* {
     if (of.empty()) return nullptr;
     if (auto* array = of.get_ptr<json::array_t*>()) return &array->back();
     if (auto* object = of.get_ptr<json::object_t*>()) return &object->begin()->second;
@@ -239,10 +239,10 @@ void dismantle(json& value) noexcept {
   };
   while (depth > 0) {
     json& top = *open[depth - 1];
-    json* const last = last_of(top);
+    json* const last = find_last(top);
     if (last == nullptr)
       --depth;
-    else if (last_of(*last) != nullptr && depth < open.size())
+    else if (find_last(*last) != nullptr && depth < open.size())
       open[depth++] = last;
     else
       remove_last(top);

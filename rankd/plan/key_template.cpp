@@ -29,7 +29,7 @@ auto ends_value(std::string_view text) -> bool {
 auto place(std::size_t at) -> std::string { return " at character " + std::to_string(at + 1); }
 
 /// The hole that stands between braces.
-auto hole_of(std::string_view inside) -> std::expected<template_hole, template_problem> {
+auto parse_hole(std::string_view inside) -> std::expected<template_hole, template_problem> {
   constexpr std::string_view param_mark = "P.";
   template_hole hole;
   std::string_view name = inside;
@@ -51,33 +51,33 @@ class template_parser {
 
   auto parse() -> std::expected<key_template, template_problem> {
     out_.literals.emplace_back();
-    while (at_ < text_.size())
+    while (position_ < text_.size())
       if (auto wrong = take()) return problem(std::move(*wrong));
     return std::move(out_);
   }
 
  private:
   auto take() -> std::optional<template_problem> {
-    const char c = text_[at_];
+    const char c = text_[position_];
     if (c != '{' && c != '}') {
       out_.literals.back() += c;
-      ++at_;
+      ++position_;
       return std::nullopt;
     }
-    if (text_.substr(at_ + 1).starts_with(c)) {
+    if (text_.substr(position_ + 1).starts_with(c)) {
       out_.literals.back() += c;
-      at_ += 2;
+      position_ += 2;
       return std::nullopt;
     }
     if (c == '{') return take_hole();
-    return unbalanced("`}`" + place(at_) + " closes no hole");
+    return unbalanced("`}`" + place(position_) + " closes no hole");
   }
 
   auto take_hole() -> std::optional<template_problem> {
-    const std::size_t end = text_.find('}', at_);
-    const std::size_t next = text_.find('{', at_ + 1);
-    if (end == std::string_view::npos || next < end) return unbalanced("`{`" + place(at_) + " is not closed");
-    auto hole = hole_of(text_.substr(at_ + 1, end - at_ - 1));
+    const std::size_t end = text_.find('}', position_);
+    const std::size_t next = text_.find('{', position_ + 1);
+    if (end == std::string_view::npos || next < end) return unbalanced("`{`" + place(position_) + " is not closed");
+    auto hole = parse_hole(text_.substr(position_ + 1, end - position_ - 1));
     if (!hole) return std::move(hole.error());
     if (!out_.holes.empty() && !ends_value(out_.literals.back()))
       return template_problem{"ambiguous_key_template",
@@ -86,7 +86,7 @@ class template_parser {
                               "put a character such as `:` between them, other than letters, digits, `_.-%`"};
     out_.holes.push_back(std::move(*hole));
     out_.literals.emplace_back();
-    at_ = end + 1;
+    position_ = end + 1;
     return std::nullopt;
   }
 
@@ -99,7 +99,7 @@ class template_parser {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   key_template out_;
 };
 

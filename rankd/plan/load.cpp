@@ -41,20 +41,20 @@ auto read_span(const nlohmann::json& value, std::string pointer, std::size_t fil
   return out;
 }
 
-auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problems) -> std::vector<plan_extension> {
+auto read_extensions(object_reader& reader, draft& draft, braid::diagnostics& problems) -> std::vector<plan_extension> {
   std::vector<plan_extension> out;
-  const nlohmann::json* value = in.object("extensions", presence::optional);
+  const nlohmann::json* value = reader.object("extensions", presence::optional);
   if (value == nullptr) return out;
   for (const auto& [capability, payload] : value->items()) {
-    const std::string pointer = braid::json_pointer(in.pointer_of("extensions"), capability);
-    if (!into.known.capabilities.find(capability))
+    const std::string pointer = braid::json_pointer(reader.pointer_of("extensions"), capability);
+    if (!draft.known.capabilities.find(capability))
       problems.add({.code = "capability_not_required",
                     .pointer = pointer,
                     .message = quote_name(capability) + " is not among `capabilities_required`",
                     .hint = {},
                     .node = {},
                     .source = {}});
-    const capability_entry* declared = into.rules.declared.find_capability(capability);
+    const capability_entry* declared = draft.rules.declared.find_capability(capability);
     if (declared != nullptr && declared->payload) problems.append(declared->payload->check(payload, pointer));
     out.push_back({capability, canonical_json(payload)});
   }
@@ -68,104 +68,104 @@ namespace {
 using detail::draft;
 using json = nlohmann::json;
 
-void report(draft& into, std::string pointer, std::string_view code, std::string message, std::string hint = {}) {
-  into.problems.add({.code = std::string(code),
-                     .pointer = std::move(pointer),
-                     .message = std::move(message),
-                     .hint = std::move(hint),
-                     .node = {},
-                     .source = {}});
+void report(draft& draft, std::string pointer, std::string_view code, std::string message, std::string hint = {}) {
+  draft.problems.add({.code = std::string(code),
+                      .pointer = std::move(pointer),
+                      .message = std::move(message),
+                      .hint = std::move(hint),
+                      .node = {},
+                      .source = {}});
 }
 
 /// The strings of an array; what is no string is complained about and reads as empty.
-auto read_strings(const json& list, std::string_view parent, draft& into) -> std::vector<std::string> {
+auto read_strings(const json& list, std::string_view parent, draft& draft) -> std::vector<std::string> {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto text = scalar_from_json(list[i], value_type::string);
-    if (!text) report(into, braid::json_pointer(parent, i), text.error().code, "each item " + text.error().message);
+    if (!text) report(draft, braid::json_pointer(parent, i), text.error().code, "each item " + text.error().message);
     out.push_back(text ? std::get<std::string>(*text) : std::string());
   }
   return out;
 }
 
 /// False when the document is of another version, whose fields would be complained about for nothing.
-auto check_version(object_reader& in) -> bool {
-  const auto version = in.integer("schema_version", presence::required);
+auto check_version(object_reader& reader) -> bool {
+  const auto version = reader.integer("schema_version", presence::required);
   if (!version || *version == 1) return true;
-  in.report("schema_version", "unsupported_schema", "this engine reads artifacts of `schema_version` 1 only");
+  reader.report("schema_version", "unsupported_schema", "this engine reads artifacts of `schema_version` 1 only");
   return false;
 }
 
-void read_plan_name(object_reader& in, std::optional<std::string> stem, draft& into) {
-  const std::string* name = in.text("plan_name", presence::required);
+void read_plan_name(object_reader& reader, std::optional<std::string> stem, draft& draft) {
+  const std::string* name = reader.text("plan_name", presence::required);
   if (name == nullptr) return;
-  into.out.plan_name = *name;
+  draft.out.plan_name = *name;
   if (!is_plan_word(*name))
-    in.report("plan_name", "bad_name", quote_name(*name) + " is not letters, digits and `_`");
+    reader.report("plan_name", "bad_name", quote_name(*name) + " is not letters, digits and `_`");
   else if (stem && *stem != *name)
-    in.report("plan_name", "name_mismatch",
-              "the plan is called " + quote_name(*name) + " and its file " + quote_name(*stem));
+    reader.report("plan_name", "name_mismatch",
+                  "the plan is called " + quote_name(*name) + " and its file " + quote_name(*stem));
 }
 
-void check_capability(const std::string& id, const std::string& pointer, draft& into) {
+void check_capability(const std::string& id, const std::string& pointer, draft& draft) {
   if (!is_capability_id(id)) {
-    report(into, pointer, "bad_capability_id", quote_name(id) + " is not of the form `cap.rfc.NNNN.slug.vK`");
+    report(draft, pointer, "bad_capability_id", quote_name(id) + " is not of the form `cap.rfc.NNNN.slug.vK`");
     return;
   }
-  const registries& declared = into.rules.declared;
+  const registries& declared = draft.rules.declared;
   const capability_entry* entry = declared.find_capability(id);
   if (entry != nullptr && entry->status != lifecycle::blocked) {
-    if (std::ranges::find(into.rules.capabilities, std::string_view(id)) == into.rules.capabilities.end())
-      report(into, pointer, "unsupported_capability",
+    if (std::ranges::find(draft.rules.capabilities, std::string_view(id)) == draft.rules.capabilities.end())
+      report(draft, pointer, "unsupported_capability",
              "the capability " + quote_name(id) + " is declared, but this engine has no code for it");
     return;
   }
   if (entry != nullptr)
-    return report(into, pointer, "unsupported_capability", "the capability " + quote_name(id) + " is blocked");
-  const auto& offered = into.rules.capabilities;
+    return report(draft, pointer, "unsupported_capability", "the capability " + quote_name(id) + " is blocked");
+  const auto& offered = draft.rules.capabilities;
   if (std::ranges::find(offered, std::string_view(id)) != offered.end())
-    return report(into, pointer, "unsupported_capability",
+    return report(draft, pointer, "unsupported_capability",
                   "the capability " + quote_name(id) + " is not declared in registry/capabilities.toml");
-  report(into, pointer, "unsupported_capability",
+  report(draft, pointer, "unsupported_capability",
          "the capability " + quote_name(id) + " is not supported: this engine has no code for it",
          braid::did_you_mean(id, std::vector<std::string_view>(offered.begin(), offered.end())));
 }
 
-void read_capabilities(object_reader& in, draft& into) {
-  const json* list = in.array("capabilities_required", presence::optional);
+void read_capabilities(object_reader& reader, draft& draft) {
+  const json* list = reader.array("capabilities_required", presence::optional);
   if (list == nullptr) return;
-  const std::string parent = in.pointer_of("capabilities_required");
-  auto ids = read_strings(*list, parent, into);
+  const std::string parent = reader.pointer_of("capabilities_required");
+  auto ids = read_strings(*list, parent, draft);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!(*list)[i].is_string()) continue;
     const std::string pointer = braid::json_pointer(parent, i);
-    check_capability(ids[i], pointer, into);
-    into.known.capabilities.add(ids[i], static_cast<std::uint32_t>(i));
+    check_capability(ids[i], pointer, draft);
+    draft.known.capabilities.add(ids[i], static_cast<std::uint32_t>(i));
     if (i == 0 || ids[i - 1] < ids[i]) continue;
     if (ids[i - 1] == ids[i])
-      report(into, pointer, "duplicate_value", quote_name(ids[i]) + " is listed twice");
+      report(draft, pointer, "duplicate_value", quote_name(ids[i]) + " is listed twice");
     else
-      report(into, pointer, "not_sorted", quote_name(ids[i]) + " comes after a greater one");
+      report(draft, pointer, "not_sorted", quote_name(ids[i]) + " comes after a greater one");
   }
-  into.out.capabilities_required = std::move(ids);
+  draft.out.capabilities_required = std::move(ids);
 }
 
 /// Returns the capability that a plan must require for a node of a tree: for its op, or for a test of the string of a
 /// param.
-auto capability_of(const syntax_tree& tree, const tree_node& node) -> std::string_view {
+auto required_capability(const syntax_tree& tree, const tree_node& node) -> std::string_view {
   const auto* list = std::get_if<literal_list>(&node.payload);
   const bool of_strings = list != nullptr && std::holds_alternative<std::vector<std::string>>(*list);
   if (of_strings && tree.nodes[node.children[0]].op == node_op::param_ref) return branch_capability;
-  return rankd::capability_of(node.op);
+  return rankd::required_capability(node.op);
 }
 
 /// Complains about the first op, children before parents, whose capability the plan does not require.
-void check_ops(const syntax_tree& tree, draft& into) {
+void check_ops(const syntax_tree& tree, draft& draft) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    const std::string_view capability = capability_of(tree, tree.nodes[i]);
-    if (capability.empty() || into.known.capabilities.find(capability)) continue;
+    const std::string_view capability = required_capability(tree, tree.nodes[i]);
+    if (capability.empty() || draft.known.capabilities.find(capability)) continue;
     return report(
-        into, tree.pointer_of(i, "op"), "capability_not_required",
+        draft, tree.pointer_of(i, "op"), "capability_not_required",
         "the op " + quote_name(name_of(tree.nodes[i].op)) + " belongs to a capability, which the plan does not require",
         "add " + quote_name(capability) + " to `capabilities_required`");
   }
@@ -174,25 +174,25 @@ void check_ops(const syntax_tree& tree, draft& into) {
 /// Reads one table of trees with the function of the layer `expr` that knows them.
 template <typename Tree, typename Parse>
 void read_table(object_reader& top, std::string_view field, Parse parse, detail::name_table& known,
-                std::vector<named_tree<Tree>>& table, draft& into) {
+                std::vector<named_tree<Tree>>& table, draft& draft) {
   const json* value = top.object(field, presence::optional);
   if (value == nullptr) return;
   for (const auto& item : value->items()) {
     const std::string pointer = braid::json_pointer(top.pointer_of(field), item.key());
     if (!is_plan_word(item.key()))
-      report(into, pointer, "bad_name", quote_name(item.key()) + " is not letters, digits and `_`");
+      report(draft, pointer, "bad_name", quote_name(item.key()) + " is not letters, digits and `_`");
     auto tree = parse(item.value(), pointer);
     if (tree)
-      check_ops(*tree, into);
+      check_ops(*tree, draft);
     else
-      into.problems.append(std::move(tree.error()));
+      draft.problems.append(std::move(tree.error()));
     known.add(item.key(), static_cast<std::uint32_t>(table.size()));
     table.push_back({item.key(), tree ? std::move(*tree) : Tree()});
   }
 }
 
 /// Returns the part of a table to which `path` leads, as `id`, `id/a` or `id/a/b`; null if there is none.
-auto part_of(const json* table, std::string_view path) -> const json* {
+auto find_part(const json* table, std::string_view path) -> const json* {
   while (table != nullptr) {
     const std::string_view field = path.substr(0, path.find('/'));
     const auto found = table->is_object() ? table->find(field) : table->end();
@@ -204,80 +204,80 @@ auto part_of(const json* table, std::string_view path) -> const json* {
 }
 
 /// `source_spans` contains the source locations of trees of both tables, and of their parts; nodes carry their own.
-void read_spans(object_reader& top, draft& into) {
+void read_spans(object_reader& top, draft& draft) {
   const json* value = top.object("source_spans", presence::optional);
   if (value == nullptr) return;
   for (const auto& [path, item] : value->items()) {
     const std::string pointer = braid::json_pointer(top.pointer_of("source_spans"), path);
-    const auto span = detail::read_span(item, pointer, into.out.source_files.size(), into.problems);
+    const auto span = detail::read_span(item, pointer, draft.out.source_files.size(), draft.problems);
     bool found = false;
     for (const std::string_view table : {"expr_table", "pred_table"}) {
-      if (part_of(top.value(table, presence::optional), path) == nullptr) continue;
-      into.out.tree_spans.push_back({top.pointer_of(table) + "/" + path, span});
+      if (find_part(top.value(table, presence::optional), path) == nullptr) continue;
+      draft.out.tree_spans.push_back({top.pointer_of(table) + "/" + path, span});
       found = true;
     }
     if (!found)
-      report(into, pointer, "unknown_expr", "no expression or predicate, or part of one, is " + quote_name(path));
+      report(draft, pointer, "unknown_expr", "no expression or predicate, or part of one, is " + quote_name(path));
   }
-  std::ranges::sort(into.out.tree_spans, {}, &tree_span::pointer);
+  std::ranges::sort(draft.out.tree_spans, {}, &tree_span::pointer);
 }
 
 /// A text, or an object of texts with the name of the tool, as other builders write it.
-void read_builder(object_reader& in, draft& into) {
-  const json* value = in.value("built_by", presence::optional);
+void read_builder(object_reader& reader, draft& draft) {
+  const json* value = reader.value("built_by", presence::optional);
   if (value == nullptr) return;
   if (!value->is_object()) {
-    if (const std::string* tool = in.text("built_by", presence::optional)) into.out.built_by = *tool;
+    if (const std::string* tool = reader.text("built_by", presence::optional)) draft.out.built_by = *tool;
     return;
   }
-  object_reader parts(*value, in.pointer_of("built_by"), into.problems);
+  object_reader parts(*value, reader.pointer_of("built_by"), draft.problems);
   parts.text("tool", presence::required);
   for (const auto& part : value->items())
     if (part.key() != "tool") parts.text(part.key(), presence::optional);
-  into.out.built_by = canonical_json(*value);
+  draft.out.built_by = canonical_json(*value);
 }
 
-void read_origin(object_reader& in, draft& into) {
-  read_builder(in, into);
-  if (const json* files = in.array("source_files", presence::optional))
-    into.out.source_files = read_strings(*files, in.pointer_of("source_files"), into);
+void read_origin(object_reader& reader, draft& draft) {
+  read_builder(reader, draft);
+  if (const json* files = reader.array("source_files", presence::optional))
+    draft.out.source_files = read_strings(*files, reader.pointer_of("source_files"), draft);
 }
 
-void check_graph(std::size_t problems_before, draft& into) {
-  if (into.problems.size() == problems_before) detail::link_fallbacks(into.out, into.problems);
-  const bool edges_complete = into.problems.size() == problems_before;
-  into.out.order = detail::order_nodes(into.out.nodes, into.problems);
+void check_graph(std::size_t problems_before, draft& draft) {
+  if (draft.problems.size() == problems_before) detail::link_fallbacks(draft.out, draft.problems);
+  const bool edges_complete = draft.problems.size() == problems_before;
+  draft.out.order = detail::order_nodes(draft.out.nodes, draft.problems);
   // Where a name is misspelt or a cycle stands, these would complain about its consequences.
-  if (!edges_complete || into.problems.size() != problems_before) return;
-  detail::check_depth(into.out, into.problems);
-  detail::check_reach(into.out, into.problems);
+  if (!edges_complete || draft.problems.size() != problems_before) return;
+  detail::check_depth(draft.out, draft.problems);
+  detail::check_reach(draft.out, draft.problems);
 }
 
-void read_graph(object_reader& in, draft& into) {
-  const std::size_t before = into.problems.size();
-  const json* nodes = in.array("nodes", presence::required);
-  const json* outputs = in.array("outputs", presence::required);
+void read_graph(object_reader& reader, draft& draft) {
+  const std::size_t before = draft.problems.size();
+  const json* nodes = reader.array("nodes", presence::required);
+  const json* outputs = reader.array("outputs", presence::required);
   if (nodes == nullptr) return;
-  detail::read_nodes(*nodes, into);
-  if (into.out.nodes.size() != nodes->size()) return;  // too many: names and edges may lead to what was not read
-  if (outputs != nullptr) detail::read_outputs(*outputs, into);
-  check_graph(before, into);
+  detail::read_nodes(*nodes, draft);
+  if (draft.out.nodes.size() != nodes->size()) return;  // too many: names and edges may lead to what was not read
+  if (outputs != nullptr) detail::read_outputs(*outputs, draft);
+  check_graph(before, draft);
 }
 
-void read_artifact(const json& document, std::optional<std::string> stem, draft& into) {
-  object_reader in(document, "", into.problems);
+void read_artifact(const json& document, std::optional<std::string> stem, draft& draft) {
+  object_reader in(document, "", draft.problems);
   if (!document.is_object() || !check_version(in)) return;
-  read_plan_name(in, std::move(stem), into);
-  read_capabilities(in, into);
-  into.out.extensions = detail::read_extensions(in, into, into.problems);
-  into.out.registry_digests = read_registry_digests(in, "the plan was", into.rules.declared, into.problems);
-  read_origin(in, into);
-  read_table(in, "expr_table", parse_expr, into.known.exprs, into.out.expr_table, into);
-  read_table(in, "pred_table", parse_pred, into.known.preds, into.out.pred_table, into);
-  read_spans(in, into);
-  read_graph(in, into);
-  detail::read_fragments(in, into);
-  detail::read_plan_fallback(in, into);
+  read_plan_name(in, std::move(stem), draft);
+  read_capabilities(in, draft);
+  draft.out.extensions = detail::read_extensions(in, draft, draft.problems);
+  draft.out.registry_digests = read_registry_digests(in, "the plan was", draft.rules.declared, draft.problems);
+  read_origin(in, draft);
+  read_table(in, "expr_table", parse_expr, draft.known.exprs, draft.out.expr_table, draft);
+  read_table(in, "pred_table", parse_pred, draft.known.preds, draft.out.pred_table, draft);
+  read_spans(in, draft);
+  read_graph(in, draft);
+  detail::read_fragments(in, draft);
+  detail::read_plan_fallback(in, draft);
   in.refuse_unknown_fields();
 }
 
@@ -298,12 +298,12 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 12> all{rankd::capability_of(node_op::div),
+  static const std::array<std::string_view, 12> all{rankd::required_capability(node_op::div),
                                                     fragment_capability,
                                                     bound_params_capability,
                                                     fallback_capability,
                                                     branch_capability,
-                                                    rankd::capability_of(node_op::mod),
+                                                    rankd::required_capability(node_op::mod),
                                                     timeout_capability,
                                                     retry_capability,
                                                     vectors_capability,

@@ -16,10 +16,10 @@ constexpr int_range age_range{.min = 1, .max = 86'400'000};
 
 }  // namespace
 
-void read_cache(object_reader& node, draft& into, braid::diagnostics& problems, plan_node& out) {
+void read_cache(object_reader& node, draft& draft, braid::diagnostics& problems, plan_node& out) {
   const nlohmann::json* value = node.object("cache", presence::optional);
   if (value == nullptr) return;
-  if (!into.known.capabilities.find(cache_capability))
+  if (!draft.known.capabilities.find(cache_capability))
     node.report("cache", "capability_not_required", "`cache` belongs to a capability, which the plan does not require",
                 "add " + quote_name(cache_capability) + " to `capabilities_required`");
   node_cache made;

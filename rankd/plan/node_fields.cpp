@@ -55,12 +55,12 @@ auto binding_text(const param_binding& bound, const registries& declared) -> std
   return name + ".within(" + scalar_text(bound.min) + ", " + scalar_text(bound.max) + ")";
 }
 
-auto text_of(const plan_param& param, const plan& of, const registries& declared) -> std::string {
+auto text_of(const plan_param& param, const plan& plan, const registries& declared) -> std::string {
   if (param.bound) return binding_text(*param.bound, declared);
   switch (param.kind) {
-    case param_kind::expr_id: return formula_text(of.expr_table[param.index()].tree, declared);
-    case param_kind::pred_id: return formula_text(of.pred_table[param.index()].tree, declared);
-    case param_kind::node_ref: return of.nodes[param.index()].node_id;
+    case param_kind::expr_id: return formula_text(plan.expr_table[param.index()].tree, declared);
+    case param_kind::pred_id: return formula_text(plan.pred_table[param.index()].tree, declared);
+    case param_kind::node_ref: return plan.nodes[param.index()].node_id;
     case param_kind::enumeration: return std::get<std::string>(param.value);
     case param_kind::endpoint_ref: return endpoint_text(std::get<std::string>(param.value), declared);
     case param_kind::key_id: return key_text(param.index(), declared);
@@ -68,7 +68,7 @@ auto text_of(const plan_param& param, const plan& of, const registries& declared
       return list_text(param.key_ids, [&](std::uint32_t key_id) { return key_text(key_id, declared); });
     case param_kind::pred_ids:
       return list_text(param.trees,
-                       [&](std::uint32_t tree) { return formula_text(of.pred_table[tree].tree, declared); });
+                       [&](std::uint32_t tree) { return formula_text(plan.pred_table[tree].tree, declared); });
     case param_kind::names:
     case param_kind::texts: return list_text(param.names, [](const std::string& name) { return in_quotes(name); });
     case param_kind::ascending:
@@ -78,9 +78,9 @@ auto text_of(const plan_param& param, const plan& of, const registries& declared
 }
 
 /// `follow_2 on store_*, node_timeout`.
-auto fallback_text(const node_fallback& fallback, const plan& of, const registries& declared) -> std::string {
+auto fallback_text(const node_fallback& fallback, const plan& plan, const registries& declared) -> std::string {
   std::string out;
-  if (fallback.kind == fallback_kind::node) out = of.nodes[fallback.node].node_id;
+  if (fallback.kind == fallback_kind::node) out = plan.nodes[fallback.node].node_id;
   if (fallback.kind == fallback_kind::input) out = "input";
   if (fallback.kind == fallback_kind::empty) out = "empty";
   std::string_view before = " on ";
@@ -114,15 +114,15 @@ auto name_of_field(const plan_param& param) -> std::string {
 
 }  // namespace
 
-auto fields_of(const plan_node& node, const plan& of, const registries& declared) -> std::vector<node_field> {
+auto list_fields(const plan_node& node, const plan& plan, const registries& declared) -> std::vector<node_field> {
   std::vector<node_field> fields;
   fields.reserve(node.params.size());
   for (const plan_param& param : node.params)
-    fields.push_back({name_of_field(param), text_of(param, of, declared), param.kind});
+    fields.push_back({name_of_field(param), text_of(param, plan, declared), param.kind});
   if (node.timeout_ms) fields.push_back({"timeout_ms", std::to_string(*node.timeout_ms), param_kind::int64});
   if (node.retries != 0) fields.push_back({"retries", std::to_string(node.retries), param_kind::int64});
   if (node.hedge_ms != 0) fields.push_back({"hedge_ms", std::to_string(node.hedge_ms), param_kind::int64});
-  if (node.fallback) fields.push_back({"fallback", fallback_text(*node.fallback, of, declared), param_kind::string});
+  if (node.fallback) fields.push_back({"fallback", fallback_text(*node.fallback, plan, declared), param_kind::string});
   if (node.capture) fields.push_back({"capture", capture_text(*node.capture, declared), param_kind::string});
   if (node.cache) fields.push_back({"cache", cache_text(*node.cache), param_kind::string});
   return fields;

@@ -20,7 +20,7 @@ struct node_field {
 };
 
 /// The params that the node gives, in the order of its operator's shape.
-[[nodiscard]] auto fields_of(const plan_node& node, const plan& of, const registries& declared)
+[[nodiscard]] auto list_fields(const plan_node& node, const plan& plan, const registries& declared)
     -> std::vector<node_field>;
 
 /// `fanout: 10, endpoint: EP.main`.

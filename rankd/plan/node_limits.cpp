@@ -13,8 +13,8 @@ namespace {
 constexpr int_range timeout_range{.min = 1, .max = 3'600'000};
 constexpr int_range retries_range{.min = 1, .max = 5};
 
-void require_capability(object_reader& node, std::string_view field, std::string_view capability, const draft& into) {
-  if (into.known.capabilities.find(capability)) return;
+void require_capability(object_reader& node, std::string_view field, std::string_view capability, const draft& draft) {
+  if (draft.known.capabilities.find(capability)) return;
   node.report(field, "capability_not_required",
               quote_name(field) + " belongs to a capability, which the plan does not require",
               "add " + quote_name(capability) + " to `capabilities_required`");
@@ -28,11 +28,11 @@ auto asks_other_than(const op_shape& shape, std::string_view kind) -> bool {
 
 auto reads_store(const op_shape& shape) -> bool { return asks_other_than(shape, "vectors"); }
 
-void read_hedge_ms(object_reader& node, const op_shape* shape, const draft& into, plan_node& out) {
+void read_hedge_ms(object_reader& node, const op_shape* shape, const draft& draft, plan_node& out) {
   const auto after = node.integer("hedge_ms", presence::optional, timeout_range);
   if (!after) return;
   out.hedge_ms = *after;
-  require_capability(node, "hedge_ms", hedge_capability, into);
+  require_capability(node, "hedge_ms", hedge_capability, draft);
   if (shape != nullptr && !(reads_store(*shape) && asks_other_than(*shape, "http")))
     node.report("hedge_ms", "bad_value", quote_name(shape->name) + " reads no store that could be asked again",
                 "leave out `hedge_ms`");
@@ -42,14 +42,14 @@ void read_hedge_ms(object_reader& node, const op_shape* shape, const draft& into
 
 }  // namespace
 
-void read_limits(object_reader& node, const op_shape* shape, draft& into, plan_node& out) {
+void read_limits(object_reader& node, const op_shape* shape, draft& draft, plan_node& out) {
   out.timeout_ms = node.integer("timeout_ms", presence::optional, timeout_range);
-  if (out.timeout_ms) require_capability(node, "timeout_ms", timeout_capability, into);
-  read_hedge_ms(node, shape, into, out);
+  if (out.timeout_ms) require_capability(node, "timeout_ms", timeout_capability, draft);
+  read_hedge_ms(node, shape, draft, out);
   const auto retries = node.integer("retries", presence::optional, retries_range);
   if (!retries) return;
   out.retries = *retries;
-  require_capability(node, "retries", retry_capability, into);
+  require_capability(node, "retries", retry_capability, draft);
   if (shape != nullptr && !reads_store(*shape))
     node.report("retries", "bad_value", quote_name(shape->name) + " reads no store, so it fails again",
                 "leave out `retries`");

@@ -25,36 +25,37 @@ struct node_context {
 };
 
 /// The number of a name, or a diagnostic about the field that holds it.
-auto resolve(object_reader& in, std::string_view field, const std::string& name, name_table& known,
+auto resolve(object_reader& reader, std::string_view field, const std::string& name, name_table& known,
              std::string_view code, std::string_view what) -> std::optional<std::uint32_t> {
   const auto number = known.find(name);
-  if (!number) in.report(field, code, "there is no " + std::string(what) + " " + quote_name(name), known.hint(name));
+  if (!number)
+    reader.report(field, code, "there is no " + std::string(what) + " " + quote_name(name), known.hint(name));
   return number;
 }
 
-auto read_name_param(object_reader& in, const param_shape& shape, known_names& known) -> scalar {
-  const std::string* name = in.text(shape.name, shape.need);
+auto read_name_param(object_reader& reader, const param_shape& shape, known_names& known) -> scalar {
+  const std::string* name = reader.text(shape.name, shape.need);
   if (name == nullptr) return {};
   std::optional<std::uint32_t> number;
   if (shape.kind == param_kind::node_ref)
-    number = resolve(in, shape.name, *name, known.nodes, "unknown_node", "node");
+    number = resolve(reader, shape.name, *name, known.nodes, "unknown_node", "node");
   else if (shape.kind == param_kind::expr_id)
-    number = resolve(in, shape.name, *name, known.exprs, "unknown_expr", "expression");
+    number = resolve(reader, shape.name, *name, known.exprs, "unknown_expr", "expression");
   else
-    number = resolve(in, shape.name, *name, known.preds, "unknown_pred", "predicate");
+    number = resolve(reader, shape.name, *name, known.preds, "unknown_pred", "predicate");
   return number ? scalar(std::int64_t{*number}) : scalar();
 }
 
-auto read_endpoint(object_reader& in, const param_shape& shape) -> scalar {
-  const std::string* id = in.text(shape.name, shape.need);
+auto read_endpoint(object_reader& reader, const param_shape& shape) -> scalar {
+  const std::string* id = reader.text(shape.name, shape.need);
   if (id == nullptr) return {};
   if (is_endpoint_id(*id)) return *id;
-  in.report(shape.name, "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
+  reader.report(shape.name, "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
   return {};
 }
 
-auto read_choice(object_reader& in, const param_shape& shape) -> scalar {
-  const auto chosen = in.choice(shape.name, shape.need, shape.choices);
+auto read_choice(object_reader& reader, const param_shape& shape) -> scalar {
+  const auto chosen = reader.choice(shape.name, shape.need, shape.choices);
   return chosen ? scalar(std::string(shape.choices[*chosen])) : scalar();
 }
 
@@ -65,45 +66,45 @@ auto no_name(std::string_view text) -> std::string {
          " letters, digits and `_` with no digit in front";
 }
 
-auto read_identifier(object_reader& in, const param_shape& shape) -> scalar {
-  const std::string* name = in.text(shape.name, shape.need);
+auto read_identifier(object_reader& reader, const param_shape& shape) -> scalar {
+  const std::string* name = reader.text(shape.name, shape.need);
   if (name == nullptr) return {};
   if (is_name(*name)) return *name;
-  in.report(shape.name, "bad_name", no_name(*name));
+  reader.report(shape.name, "bad_name", no_name(*name));
   return {};
 }
 
-auto read_template(object_reader& in, const param_shape& shape) -> scalar {
-  const std::string* text = in.text(shape.name, shape.need);
+auto read_template(object_reader& reader, const param_shape& shape) -> scalar {
+  const std::string* text = reader.text(shape.name, shape.need);
   if (text == nullptr) return {};
   auto parsed = key_template::parse(*text);
   if (parsed) return *text;
   template_problem& wrong = parsed.error();
-  in.report(shape.name, wrong.code, std::move(wrong.message), std::move(wrong.hint));
+  reader.report(shape.name, wrong.code, std::move(wrong.message), std::move(wrong.hint));
   return {};
 }
 
 /// Reads the value of a param; returns null if it is absent or wrong.
-auto read_scalar(object_reader& in, const param_shape& shape, known_names& known) -> scalar {
+auto read_scalar(object_reader& reader, const param_shape& shape, known_names& known) -> scalar {
   switch (shape.kind) {
     case param_kind::int64: {
-      const auto number = in.integer(shape.name, shape.need, shape.range);
+      const auto number = reader.integer(shape.name, shape.need, shape.range);
       return number ? scalar(*number) : scalar();
     }
     case param_kind::key_id: {
-      const auto number = in.id(shape.name, shape.need);
+      const auto number = reader.id(shape.name, shape.need);
       return number ? scalar(std::int64_t{*number}) : scalar();
     }
-    case param_kind::float64: return read_number(in, shape);
-    case param_kind::boolean: return in.typed(shape.name, shape.need, value_type::boolean).value_or(scalar());
-    case param_kind::string: return in.typed(shape.name, shape.need, value_type::string).value_or(scalar());
-    case param_kind::enumeration: return read_choice(in, shape);
-    case param_kind::endpoint_ref: return read_endpoint(in, shape);
-    case param_kind::name: return read_identifier(in, shape);
-    case param_kind::key_template: return read_template(in, shape);
+    case param_kind::float64: return read_number(reader, shape);
+    case param_kind::boolean: return reader.typed(shape.name, shape.need, value_type::boolean).value_or(scalar());
+    case param_kind::string: return reader.typed(shape.name, shape.need, value_type::string).value_or(scalar());
+    case param_kind::enumeration: return read_choice(reader, shape);
+    case param_kind::endpoint_ref: return read_endpoint(reader, shape);
+    case param_kind::name: return read_identifier(reader, shape);
+    case param_kind::key_template: return read_template(reader, shape);
     case param_kind::expr_id:
     case param_kind::pred_id:
-    case param_kind::node_ref: return read_name_param(in, shape, known);
+    case param_kind::node_ref: return read_name_param(reader, shape, known);
     case param_kind::key_ids:
     case param_kind::pred_ids:
     case param_kind::names:
@@ -133,14 +134,14 @@ auto wrong_item(std::string code, std::string message) -> std::unexpected<item_p
 
 /// Takes the items of a list one by one: `read(item)` gives a value, or the code and message of a diagnostic.
 template <typename T, typename Read>
-auto read_items(object_reader& in, const param_shape& shape, braid::diagnostics& problems, Read read)
+auto read_items(object_reader& reader, const param_shape& shape, braid::diagnostics& problems, Read read)
     -> std::optional<std::vector<T>> {
-  const json* list = in.array(shape.name, shape.need);
+  const json* list = reader.array(shape.name, shape.need);
   if (list == nullptr) return std::nullopt;
   if (list->size() < shape.min_items)
-    in.report(shape.name, "too_few_items",
-              quote_name(shape.name) + " needs at least " + std::to_string(shape.min_items) + " items");
-  const std::string parent = in.pointer_of(shape.name);
+    reader.report(shape.name, "too_few_items",
+                  quote_name(shape.name) + " needs at least " + std::to_string(shape.min_items) + " items");
+  const std::string parent = reader.pointer_of(shape.name);
   std::vector<T> out;
   std::set<T> seen;
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -222,7 +223,7 @@ struct pred_reader {
 };
 
 /// Reads a param that is a list. Returns false if it is absent or not a list.
-auto read_list(object_reader& in, const param_shape& shape, node_context context, plan_param& out) -> bool {
+auto read_list(object_reader& reader, const param_shape& shape, node_context context, plan_param& out) -> bool {
   braid::diagnostics& problems = context.problems;
   const auto take = [](auto&& items, auto& into) {
     if (items) into = std::move(*items);
@@ -230,49 +231,51 @@ auto read_list(object_reader& in, const param_shape& shape, node_context context
   };
   switch (shape.kind) {
     case param_kind::pred_ids:
-      return take(read_items<std::uint32_t>(in, shape, problems, pred_reader{context.into.known.preds}), out.trees);
-    case param_kind::key_ids: return take(read_items<std::uint32_t>(in, shape, problems, read_key_item), out.key_ids);
-    case param_kind::ascending: return take(read_items<scalar>(in, shape, problems, ascending_reader{}), out.items);
-    case param_kind::literals: return take(read_items<scalar>(in, shape, problems, literal_reader{}), out.items);
-    case param_kind::texts: return take(read_items<std::string>(in, shape, problems, read_text_item), out.names);
-    default: return take(read_items<std::string>(in, shape, problems, read_name_item), out.names);
+      return take(read_items<std::uint32_t>(reader, shape, problems, pred_reader{context.into.known.preds}), out.trees);
+    case param_kind::key_ids:
+      return take(read_items<std::uint32_t>(reader, shape, problems, read_key_item), out.key_ids);
+    case param_kind::ascending: return take(read_items<scalar>(reader, shape, problems, ascending_reader{}), out.items);
+    case param_kind::literals: return take(read_items<scalar>(reader, shape, problems, literal_reader{}), out.items);
+    case param_kind::texts: return take(read_items<std::string>(reader, shape, problems, read_text_item), out.names);
+    default: return take(read_items<std::string>(reader, shape, problems, read_name_item), out.names);
   }
 }
 
 /// Returns whether the params before this one make it meaningful; nothing if they are wrong themselves.
-auto has_meaning(object_reader& in, const param_shape& wanted, const op_shape& shape, const plan_node& out)
+auto has_meaning(object_reader& reader, const param_shape& wanted, const op_shape& shape, const plan_node& out)
     -> std::optional<bool> {
   const param_condition& when = wanted.when;
   if (when.param.empty()) return true;
   if (const plan_param* chosen = out.find_param(when.param))
     return std::ranges::find(when.values, std::get<std::string>(chosen->value)) != when.values.end();
   const auto decisive = std::ranges::find(shape.params, when.param, &param_shape::name);
-  if (decisive->need == presence::required || in.value(when.param, presence::nullable) != nullptr) return std::nullopt;
+  if (decisive->need == presence::required || reader.value(when.param, presence::nullable) != nullptr)
+    return std::nullopt;
   return false;
 }
 
-void refuse_without_meaning(object_reader& in, const param_shape& wanted) {
-  if (in.value(wanted.name, presence::nullable) == nullptr) return;
+void refuse_without_meaning(object_reader& reader, const param_shape& wanted) {
+  if (reader.value(wanted.name, presence::nullable) == nullptr) return;
   std::string values;
   for (const std::string_view each : wanted.when.values) values += (values.empty() ? "" : " or ") + quote_name(each);
-  in.report(wanted.name, "unused_param",
-            quote_name(wanted.name) + " has an effect only if " + quote_name(wanted.when.param) + " is " + values);
+  reader.report(wanted.name, "unused_param",
+                quote_name(wanted.name) + " has an effect only if " + quote_name(wanted.when.param) + " is " + values);
 }
 
 /// A list of conditions belongs to a capability.
-void require_branches(object_reader& in, const param_shape& conditions, const known_names& known) {
+void require_branches(object_reader& reader, const param_shape& conditions, const known_names& known) {
   if (known.capabilities.find(branch_capability)) return;
-  in.report(conditions.name, "capability_not_required",
-            quote_name(conditions.name) + " belongs to a capability, which the plan does not require",
-            "add " + quote_name(branch_capability) + " to `capabilities_required`");
+  reader.report(conditions.name, "capability_not_required",
+                quote_name(conditions.name) + " belongs to a capability, which the plan does not require",
+                "add " + quote_name(branch_capability) + " to `capabilities_required`");
 }
 
 /// The same of a param that came to operators later.
-void require_capability(object_reader& in, const param_shape& wanted, const known_names& known) {
+void require_capability(object_reader& reader, const param_shape& wanted, const known_names& known) {
   if (wanted.capability.empty() || known.capabilities.find(wanted.capability)) return;
-  in.report(wanted.name, "capability_not_required",
-            quote_name(wanted.name) + " belongs to a capability, which the plan does not require",
-            "add " + quote_name(wanted.capability) + " to `capabilities_required`");
+  reader.report(wanted.name, "capability_not_required",
+                quote_name(wanted.name) + " belongs to a capability, which the plan does not require",
+                "add " + quote_name(wanted.capability) + " to `capabilities_required`");
 }
 
 void read_params(const json& params, std::string pointer, const op_shape& shape, node_context in, plan_node& out) {
@@ -331,31 +334,31 @@ void read_inputs(const json& inputs, std::string_view parent, node_context in, p
   out.sources = out.inputs;
 }
 
-auto find_shape(object_reader& in, const op_shapes& ops, plan_node& out) -> const op_shape* {
-  const std::string* op = in.text("op", presence::required);
+auto find_shape(object_reader& reader, const op_shapes& ops, plan_node& out) -> const op_shape* {
+  const std::string* op = reader.text("op", presence::required);
   if (op == nullptr) return nullptr;
   out.op = *op;
   const op_shape* shape = ops.find(*op);
   if (shape == nullptr)
-    in.report("op", "unknown_op", "there is no operator " + quote_name(*op), braid::did_you_mean(*op, ops.names()));
+    reader.report("op", "unknown_op", "there is no operator " + quote_name(*op), braid::did_you_mean(*op, ops.names()));
   return shape;
 }
 
-void check_input_count(object_reader& in, const op_shape& shape, std::size_t given) {
+void check_input_count(object_reader& reader, const op_shape& shape, std::size_t given) {
   const std::uint32_t min = shape.inputs - shape.optional_inputs;
   if (given >= min && given <= shape.inputs) return;
   const std::string range = (min == shape.inputs ? "" : std::to_string(min) + " to ") + std::to_string(shape.inputs);
-  in.report("inputs", "wrong_input_count",
-            quote_name(shape.name) + " takes " + range + " inputs, not " + std::to_string(given));
+  reader.report("inputs", "wrong_input_count",
+                quote_name(shape.name) + " takes " + range + " inputs, not " + std::to_string(given));
 }
 
-void check_node_id(object_reader& in, node_index self, const name_table& nodes, plan_node& out) {
-  const std::string* id = in.text("node_id", presence::required);
+void check_node_id(object_reader& reader, node_index self, const name_table& nodes, plan_node& out) {
+  const std::string* id = reader.text("node_id", presence::required);
   if (id == nullptr) return;
   out.node_id = *id;
-  if (!is_plan_word(*id)) in.report("node_id", "bad_name", quote_name(*id) + " is not letters, digits and `_`");
+  if (!is_plan_word(*id)) reader.report("node_id", "bad_name", quote_name(*id) + " is not letters, digits and `_`");
   if (nodes.find(*id) != self)
-    in.report("node_id", "duplicate_node", "another node is already called " + quote_name(*id));
+    reader.report("node_id", "duplicate_node", "another node is already called " + quote_name(*id));
 }
 
 auto read_node(const json& value, node_index self, node_context context) -> plan_node {
@@ -382,21 +385,21 @@ auto read_node(const json& value, node_index self, node_context context) -> plan
   return out;
 }
 
-void report_size(std::string_view code, std::string_view what, std::size_t max_count, draft& into) {
-  into.problems.add({.code = std::string(code),
-                     .pointer = "/nodes",
-                     .message = "a plan has at most " + std::to_string(max_count) + " " + std::string(what),
-                     .hint = {},
-                     .node = {},
-                     .source = {}});
+void report_size(std::string_view code, std::string_view what, std::size_t max_count, draft& draft) {
+  draft.problems.add({.code = std::string(code),
+                      .pointer = "/nodes",
+                      .message = "a plan has at most " + std::to_string(max_count) + " " + std::string(what),
+                      .hint = {},
+                      .node = {},
+                      .source = {}});
 }
 
 }  // namespace
 
-auto read_key_list(object_reader& in, std::string_view field, braid::diagnostics& problems)
+auto read_key_list(object_reader& reader, std::string_view field, braid::diagnostics& problems)
     -> std::optional<std::vector<std::uint32_t>> {
   const param_shape shape{.name = field, .kind = param_kind::key_ids, .need = presence::optional};
-  return read_items<std::uint32_t>(in, shape, problems, read_key_item);
+  return read_items<std::uint32_t>(reader, shape, problems, read_key_item);
 }
 
 auto name_table::find(std::string_view name) const -> std::optional<std::uint32_t> {
@@ -413,34 +416,34 @@ auto name_table::hint(std::string_view name) -> std::string {
   return braid::did_you_mean(name, known);
 }
 
-void read_nodes(const json& nodes, draft& into) {
-  if (nodes.size() > max_plan_nodes) return report_size("too_many_nodes", "nodes", max_plan_nodes, into);
+void read_nodes(const json& nodes, draft& draft) {
+  if (nodes.size() > max_plan_nodes) return report_size("too_many_nodes", "nodes", max_plan_nodes, draft);
   for (node_index i = 0; i < nodes.size(); ++i) {
     const auto id = nodes[i].is_object() ? nodes[i].find("node_id") : nodes[i].end();
-    if (id != nodes[i].end() && id->is_string()) into.known.nodes.add(id->get_ref<const std::string&>(), i);
+    if (id != nodes[i].end() && id->is_string()) draft.known.nodes.add(id->get_ref<const std::string&>(), i);
   }
   std::size_t edges = 0;
   for (node_index i = 0; i < nodes.size(); ++i) {
     braid::diagnostics problems;
-    into.out.nodes.push_back(read_node(nodes[i], i, {into, problems}));
-    problems.set_node(into.out.nodes.back().node_id);
-    into.problems.append(std::move(problems));
-    edges += into.out.nodes.back().sources.size();
-    if (edges > max_plan_edges) return report_size("too_many_edges", "edges", max_plan_edges, into);
+    draft.out.nodes.push_back(read_node(nodes[i], i, {draft, problems}));
+    problems.set_node(draft.out.nodes.back().node_id);
+    draft.problems.append(std::move(problems));
+    edges += draft.out.nodes.back().sources.size();
+    if (edges > max_plan_edges) return report_size("too_many_edges", "edges", max_plan_edges, draft);
   }
 }
 
-void read_outputs(const json& outputs, draft& into) {
-  const auto report = [&into](std::string pointer, std::string_view code, std::string message, std::string hint) {
-    into.problems.add({.code = std::string(code),
-                       .pointer = std::move(pointer),
-                       .message = std::move(message),
-                       .hint = std::move(hint),
-                       .node = {},
-                       .source = {}});
+void read_outputs(const json& outputs, draft& draft) {
+  const auto report = [&draft](std::string pointer, std::string_view code, std::string message, std::string hint) {
+    draft.problems.add({.code = std::string(code),
+                        .pointer = std::move(pointer),
+                        .message = std::move(message),
+                        .hint = std::move(hint),
+                        .node = {},
+                        .source = {}});
   };
   if (outputs.empty()) report("/outputs", "no_outputs", "a plan has at least one output", {});
-  std::vector<bool> taken(into.out.nodes.size(), false);
+  std::vector<bool> taken(draft.out.nodes.size(), false);
   for (std::size_t i = 0; i < outputs.size() && i < max_plan_nodes; ++i) {
     const std::string pointer = braid::json_pointer("/outputs", i);
     if (!outputs[i].is_string()) {
@@ -448,14 +451,14 @@ void read_outputs(const json& outputs, draft& into) {
       continue;
     }
     const auto& name = outputs[i].get_ref<const std::string&>();
-    const auto number = into.known.nodes.find(name);
+    const auto number = draft.known.nodes.find(name);
     if (!number) {
-      report(pointer, "unknown_node", "there is no node " + quote_name(name), into.known.nodes.hint(name));
+      report(pointer, "unknown_node", "there is no node " + quote_name(name), draft.known.nodes.hint(name));
     } else if (*number < taken.size() && taken[*number]) {
       report(pointer, "duplicate_value", quote_name(name) + " is listed twice", {});
     } else {
       if (*number < taken.size()) taken[*number] = true;
-      into.out.outputs.push_back(*number);
+      draft.out.outputs.push_back(*number);
     }
   }
 }

@@ -82,22 +82,22 @@ struct op_shape {
 /// Lifetime: a view of a table that outlives it.
 class op_shapes {
  public:
-  constexpr explicit op_shapes(std::span<const op_shape> all) noexcept : all_(all) {}
+  constexpr explicit op_shapes(std::span<const op_shape> all) noexcept : shapes_(all) {}
 
   /// Returns null if there is no such operator.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const op_shape* {
-    const auto at = std::ranges::find(all_, name, &op_shape::name);
-    return at == all_.end() ? nullptr : &*at;
+    const auto at = std::ranges::find(shapes_, name, &op_shape::name);
+    return at == shapes_.end() ? nullptr : &*at;
   }
 
   [[nodiscard]] auto names() const -> std::vector<std::string_view> {
     std::vector<std::string_view> out;
-    for (const op_shape& shape : all_) out.push_back(shape.name);
+    for (const op_shape& shape : shapes_) out.push_back(shape.name);
     return out;
   }
 
  private:
-  std::span<const op_shape> all_;
+  std::span<const op_shape> shapes_;
 };
 
 }  // namespace rankd

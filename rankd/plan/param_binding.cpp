@@ -10,37 +10,37 @@ namespace rankd::detail {
 namespace {
 
 /// One end of the values that a param may have, in the range of the option.
-auto read_end(object_reader& in, std::string_view field, param_shape shape) -> scalar {
+auto read_end(object_reader& reader, std::string_view field, param_shape shape) -> scalar {
   shape.name = field;
   shape.need = presence::required;
-  if (shape.kind == param_kind::float64) return read_number(in, shape);
-  const auto end = in.integer(field, presence::required, shape.range);
+  if (shape.kind == param_kind::float64) return read_number(reader, shape);
+  const auto end = reader.integer(field, presence::required, shape.range);
   return end ? scalar(*end) : scalar();
 }
 
 }  // namespace
 
-auto read_number(object_reader& in, const param_shape& shape) -> scalar {
-  auto value = in.typed(shape.name, shape.need, value_type::floating);
+auto read_number(object_reader& reader, const param_shape& shape) -> scalar {
+  auto value = reader.typed(shape.name, shape.need, value_type::floating);
   if (!value) return {};
   const double number = std::get<double>(*value);
   if (number >= shape.floats.min && number <= shape.floats.max) return *value;
-  in.report(shape.name, "out_of_range",
-            quote_name(shape.name) + " must lie between " + std::to_string(shape.floats.min) + " and " +
-                std::to_string(shape.floats.max));
+  reader.report(shape.name, "out_of_range",
+                quote_name(shape.name) + " must lie between " + std::to_string(shape.floats.min) + " and " +
+                    std::to_string(shape.floats.max));
   return {};
 }
 
-auto is_bound(object_reader& in, const param_shape& shape) -> bool {
+auto is_bound(object_reader& reader, const param_shape& shape) -> bool {
   if (!shape.bindable) return false;
-  const nlohmann::json* value = in.value(shape.name, presence::nullable);
+  const nlohmann::json* value = reader.value(shape.name, presence::nullable);
   return value != nullptr && value->is_object();
 }
 
-auto read_binding(object_reader& in, const param_shape& shape, const known_names& known, braid::diagnostics& problems)
-    -> std::optional<param_binding> {
+auto read_binding(object_reader& reader, const param_shape& shape, const known_names& known,
+                  braid::diagnostics& problems) -> std::optional<param_binding> {
   const std::size_t before = problems.size();
-  object_reader own(*in.value(shape.name, shape.need), in.pointer_of(shape.name), problems);
+  object_reader own(*reader.value(shape.name, shape.need), reader.pointer_of(shape.name), problems);
   const auto param_id = own.id("param_id", presence::required);
   scalar min = read_end(own, "min", shape);
   scalar max = read_end(own, "max", shape);
@@ -48,7 +48,7 @@ auto read_binding(object_reader& in, const param_shape& shape, const known_names
   if (problems.size() != before) return std::nullopt;
   if (max < min) own.report("max", "out_of_range", "`max` must not be less than `min`");
   if (!known.capabilities.find(bound_params_capability))
-    in.report(
+    reader.report(
         shape.name, "capability_not_required",
         quote_name(shape.name) + " is bound to a param, which belongs to a capability that the plan does not require",
         "add " + quote_name(bound_params_capability) + " to `capabilities_required`");

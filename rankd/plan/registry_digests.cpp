@@ -29,47 +29,47 @@ auto word_for(std::string_view registry) -> std::string {
 }
 
 /// Returns nothing after a diagnostic, and if the field is absent.
-auto read_digest(object_reader& in, std::string_view field) -> std::optional<std::string> {
-  const std::string* text = in.text(field, presence::optional);
+auto read_digest(object_reader& reader, std::string_view field) -> std::optional<std::string> {
+  const std::string* text = reader.text(field, presence::optional);
   if (text == nullptr) return std::nullopt;
   if (text->size() == 64 && text->find_first_not_of("0123456789abcdef") == std::string::npos) return *text;
-  in.report(field, "bad_value", "a digest is 64 lower-case hexadecimal digits");
+  reader.report(field, "bad_value", "a digest is 64 lower-case hexadecimal digits");
   return std::nullopt;
 }
 
-auto read_entry(object_reader& in, const std::string& id, std::string_view artifact, const registry_digest& ours)
+auto read_entry(object_reader& reader, const std::string& id, std::string_view artifact, const registry_digest& ours)
     -> entry_digest {
-  const std::optional<std::string> theirs = read_digest(in, id);
+  const std::optional<std::string> theirs = read_digest(reader, id);
   if (!theirs) return {.id = id, .name = {}, .sha256 = {}};
   const std::string named = word_for(ours.name) + " " + quote_name(id);
   auto found = std::ranges::lower_bound(ours.entries, id, {}, &entry_digest::id);
   if (found != ours.entries.end() && found->id != id) found = ours.entries.end();
   if (found == ours.entries.end())
-    in.report(id, code, named + ", with which " + std::string(artifact) + " built, is no longer declared",
-              "declare it again, or build without it");
+    reader.report(id, code, named + ", with which " + std::string(artifact) + " built, is no longer declared",
+                  "declare it again, or build without it");
   else if (found->sha256 != *theirs)
-    in.report(id, code,
-              named + (found->name.empty() ? "" : " (" + found->name + ")") + " is not declared as it was when " +
-                  std::string(artifact) + " built",
-              "build again with `dslc build`, or declare it as it was");
+    reader.report(id, code,
+                  named + (found->name.empty() ? "" : " (" + found->name + ")") + " is not declared as it was when " +
+                      std::string(artifact) + " built",
+                  "build again with `dslc build`, or declare it as it was");
   return {.id = id, .name = found == ours.entries.end() ? std::string() : found->name, .sha256 = *theirs};
 }
 
-auto read_registry(object_reader& in, std::string_view artifact, const registry_digest& ours,
+auto read_registry(object_reader& reader, std::string_view artifact, const registry_digest& ours,
                    braid::diagnostics& problems) -> registry_digest {
   registry_digest out{.name = ours.name, .sha256 = {}};
-  const nlohmann::json* value = in.value(ours.name, presence::optional);
+  const nlohmann::json* value = reader.value(ours.name, presence::optional);
   if (value != nullptr && value->is_object()) {
-    object_reader entries(*value, in.pointer_of(ours.name), problems);
+    object_reader entries(*value, reader.pointer_of(ours.name), problems);
     for (const auto& each : value->items()) out.entries.push_back(read_entry(entries, each.key(), artifact, ours));
     return out;
   }
-  const std::optional<std::string> theirs = read_digest(in, ours.name);
+  const std::optional<std::string> theirs = read_digest(reader, ours.name);
   if (!theirs) return out;
   out.sha256 = *theirs;
   if (*theirs != ours.sha256)
-    in.report(ours.name, code, std::string(artifact) + " built against another registry of " + ours.name,
-              "build again with `dslc build`");
+    reader.report(ours.name, code, std::string(artifact) + " built against another registry of " + ours.name,
+                  "build again with `dslc build`");
   return out;
 }
 

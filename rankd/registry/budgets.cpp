@@ -19,21 +19,21 @@ constexpr int_range time_range{.min = 1, .max = 86'400'000};  // as the deadline
 constexpr int_range requests_range{.min = 1, .max = 1'000'000};
 
 template <typename T>
-void read_into(std::optional<T>& into, object_reader& in, std::string_view field, int_range range) {
-  if (const auto number = in.integer(field, presence::optional, range)) into = static_cast<T>(*number);
+void read_into(std::optional<T>& into, object_reader& reader, std::string_view field, int_range range) {
+  if (const auto number = reader.integer(field, presence::optional, range)) into = static_cast<T>(*number);
 }
 
 /// The members that are stated here, and those of `base` otherwise.
-auto read_budget(object_reader& in, plan_budget base) -> plan_budget {
-  read_into(base.rows, in, "rows", amount_range);
-  read_into(base.bytes, in, "bytes", amount_range);
-  read_into(base.max_deadline, in, "deadline_ms", time_range);
-  read_into(base.default_deadline, in, "default_deadline_ms", time_range);
-  read_into(base.in_flight, in, "in_flight", requests_range);
+auto read_budget(object_reader& reader, plan_budget base) -> plan_budget {
+  read_into(base.rows, reader, "rows", amount_range);
+  read_into(base.bytes, reader, "bytes", amount_range);
+  read_into(base.max_deadline, reader, "deadline_ms", time_range);
+  read_into(base.default_deadline, reader, "default_deadline_ms", time_range);
+  read_into(base.in_flight, reader, "in_flight", requests_range);
   if (base.max_deadline && base.default_deadline && *base.default_deadline > *base.max_deadline)
-    in.report("default_deadline_ms", "bad_value",
-              "the default deadline, " + std::to_string(base.default_deadline->count()) +
-                  " ms, is later than the latest, " + std::to_string(base.max_deadline->count()) + " ms");
+    reader.report("default_deadline_ms", "bad_value",
+                  "the default deadline, " + std::to_string(base.default_deadline->count()) +
+                      " ms, is later than the latest, " + std::to_string(base.max_deadline->count()) + " ms");
   return base;
 }
 
@@ -56,7 +56,7 @@ void append(std::string& out, const plan_budget& budget) {
 
 auto plan_budgets::of(std::string_view plan) const -> const plan_budget& {
   const auto found = plans_.find(plan);
-  return found == plans_.end() ? all_ : found->second;
+  return found == plans_.end() ? budget_ : found->second;
 }
 
 auto plan_budgets::strangers(const std::vector<std::string>& plans) const -> braid::diagnostics {
@@ -75,7 +75,7 @@ auto plan_budgets::strangers(const std::vector<std::string>& plans) const -> bra
 
 auto plan_budgets::to_text() const -> std::string {
   std::string out = "*";
-  append(out, all_);
+  append(out, budget_);
   for (const auto& [name, budget] : plans_) {
     out += name;
     append(out, budget);

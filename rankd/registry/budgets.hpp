@@ -35,7 +35,7 @@ class plan_budgets {
   plan_budgets() = default;  ///< nothing is bounded
   /// `of_plans` are complete: what a plan does not state by itself is what all have.
   plan_budgets(plan_budget of_all, std::map<std::string, plan_budget, std::less<>> of_plans)
-      : all_(of_all), plans_(std::move(of_plans)) {}
+      : budget_(of_all), plans_(std::move(of_plans)) {}
 
   [[nodiscard]] auto of(std::string_view plan) const -> const plan_budget&;
 
@@ -46,7 +46,7 @@ class plan_budgets {
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:
-  plan_budget all_;
+  plan_budget budget_;
   std::map<std::string, plan_budget, std::less<>> plans_;
 };
 

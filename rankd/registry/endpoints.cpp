@@ -42,68 +42,69 @@ auto is_host(std::string_view text) -> bool {
 
 /// For anything that has a host and a port.
 template <typename Place>
-void read_address(object_reader& in, Place& out) {
-  if (const std::string* host = in.text("host", presence::required)) {
+void read_address(object_reader& reader, Place& out) {
+  if (const std::string* host = reader.text("host", presence::required)) {
     out.host = *host;
-    if (!is_host(*host)) in.report("host", "bad_value", quote_name(*host) + " is no host name or address");
+    if (!is_host(*host)) reader.report("host", "bad_value", quote_name(*host) + " is no host name or address");
   }
-  if (const auto port = in.integer("port", presence::required, port_range))
+  if (const auto port = reader.integer("port", presence::required, port_range))
     out.port = static_cast<std::uint16_t>(*port);
 }
 
-auto read_static(object_reader& in) -> endpoint_entry::static_resolver {
+auto read_static(object_reader& reader) -> endpoint_entry::static_resolver {
   endpoint_entry::static_resolver out;
-  read_address(in, out);
-  out.by_tls = in.boolean("tls", presence::optional).value_or(false);
+  read_address(reader, out);
+  out.by_tls = reader.boolean("tls", presence::optional).value_or(false);
   return out;
 }
 
-auto read_cluster(object_reader& in, braid::diagnostics& problems) -> endpoint_entry::cluster_resolver {
+auto read_cluster(object_reader& reader, braid::diagnostics& problems) -> endpoint_entry::cluster_resolver {
   endpoint_entry::cluster_resolver out;
-  out.by_tls = in.boolean("tls", presence::optional).value_or(false);
-  out.from_replicas = in.choice("reads", presence::optional, read_names).value_or(0) == 1;
-  const nlohmann::json* const nodes = in.array("nodes", presence::required);
+  out.by_tls = reader.boolean("tls", presence::optional).value_or(false);
+  out.from_replicas = reader.choice("reads", presence::optional, read_names).value_or(0) == 1;
+  const nlohmann::json* const nodes = reader.array("nodes", presence::required);
   if (nodes == nullptr) return out;
-  if (nodes->empty()) in.report("nodes", "bad_value", "a cluster is found by one of its nodes at least");
+  if (nodes->empty()) reader.report("nodes", "bad_value", "a cluster is found by one of its nodes at least");
   for (std::size_t i = 0; i < nodes->size(); ++i) {
-    object_reader node((*nodes)[i], braid::json_pointer(in.pointer_of("nodes"), i), problems);
+    object_reader node((*nodes)[i], braid::json_pointer(reader.pointer_of("nodes"), i), problems);
     read_address(node, out.nodes.emplace_back());
     node.refuse_unknown_fields();
   }
   return out;
 }
 
-auto read_file(object_reader& in) -> file_resolver {
+auto read_file(object_reader& reader) -> file_resolver {
   file_resolver out;
-  if (const std::string* path = in.text("path", presence::required)) {
+  if (const std::string* path = reader.text("path", presence::required)) {
     out.path = *path;
-    if (path->empty()) in.report("path", "bad_value", "the path of the file is empty");
+    if (path->empty()) reader.report("path", "bad_value", "the path of the file is empty");
   }
   return out;
 }
 
-auto read_embedded(object_reader& in) -> endpoint_entry::embedded_resolver {
+auto read_embedded(object_reader& reader) -> endpoint_entry::embedded_resolver {
   endpoint_entry::embedded_resolver out;
-  if (const std::string* path = in.text("path", presence::required)) {
+  if (const std::string* path = reader.text("path", presence::required)) {
     out.path = *path;
-    if (path->empty()) in.report("path", "bad_value", "the path of the store is empty");
+    if (path->empty()) reader.report("path", "bad_value", "the path of the store is empty");
   }
   return out;
 }
 
 /// The kind decides which commands exist. Production keeps its data in a place that many processes can reach.
-void check_resolver(object_reader& in, kind_type kind, std::size_t resolver, std::string_view environment) {
+void check_resolver(object_reader& reader, kind_type kind, std::size_t resolver, std::string_view environment) {
   const bool embedded = resolver == embedded_choice;
   const std::string what = "an endpoint of kind " + std::string(to_string(kind));
   if (kind == kind_type::embedded && !embedded)
-    in.report("type", "wrong_resolver", what + " needs the embedded resolver");
+    reader.report("type", "wrong_resolver", what + " needs the embedded resolver");
   if ((kind == kind_type::vectors) != (resolver == file_choice))
-    return in.report("type", "wrong_resolver",
-                     what + (kind == kind_type::vectors ? " needs the file resolver" : " is not a file of vectors"));
+    return reader.report(
+        "type", "wrong_resolver",
+        what + (kind == kind_type::vectors ? " needs the file resolver" : " is not a file of vectors"));
   if (kind == kind_type::http && resolver != static_choice)
-    in.report("type", "wrong_resolver", what + " needs the static resolver");
+    reader.report("type", "wrong_resolver", what + " needs the static resolver");
   if (kind == kind_type::redis && embedded && environment == "prod")
-    in.report("type", "wrong_resolver", what + " may be embedded in dev and test only");
+    reader.report("type", "wrong_resolver", what + " may be embedded in dev and test only");
 }
 
 void read_resolver(object_reader& row, std::optional<kind_type> kind, std::string_view environment, endpoint_entry& out,
@@ -160,11 +161,11 @@ auto to_string(vector_metric metric) noexcept -> std::string_view {
 
 namespace detail {
 
-auto read_endpoints(section& from, std::string_view environment) -> std::vector<endpoint_entry> {
+auto read_endpoints(section& section, std::string_view environment) -> std::vector<endpoint_entry> {
   std::vector<endpoint_entry> out;
   used_once<std::string> ids("duplicate_id");
   used_once<std::string> names("duplicate_name");
-  for_each_row(from, "endpoint", [&](object_reader& row) {
+  for_each_row(section, "endpoint", [&](object_reader& row) {
     endpoint_entry entry;
     entry.endpoint_id = read_endpoint_id(row);
     if (!entry.endpoint_id.empty()) ids.claim(row, "endpoint_id", entry.endpoint_id);
@@ -173,8 +174,8 @@ auto read_endpoints(section& from, std::string_view environment) -> std::vector<
     std::optional<kind_type> kind;
     if (const auto chosen = row.choice("kind", presence::required, kind_names)) kind = static_cast<kind_type>(*chosen);
     entry.kind = kind.value_or(kind_type::redis);
-    read_resolver(row, kind, environment, entry, from.problems);
-    read_policy(row, entry.kind, entry.policy, from.problems);
+    read_resolver(row, kind, environment, entry, section.problems);
+    read_policy(row, entry.kind, entry.policy, section.problems);
     out.push_back(std::move(entry));
   });
   return out;

@@ -43,7 +43,7 @@ constexpr std::array<entry_shape, 5> shapes{{{"keys", "key", "key_id", key_field
                                              {"capabilities", "capability", "id", capability_fields},
                                              {"endpoints", "endpoint", "endpoint_id", endpoint_fields}}};
 
-auto meaning_of(const nlohmann::json& row, std::span<const meaning_field> fields) -> nlohmann::json {
+auto find_meaning(const nlohmann::json& row, std::span<const meaning_field> fields) -> nlohmann::json {
   nlohmann::json out = nlohmann::json::object();
   for (const auto& [name, otherwise] : fields) {
     const auto found = row.find(name);
@@ -74,7 +74,7 @@ auto digests_of_entries(std::string_view registry, const nlohmann::json& documen
   for (const nlohmann::json& row : *rows)
     out.push_back({.id = text_of(row, shape.id),
                    .name = name_of(registry, row),
-                   .sha256 = sha256_hex(canonical_json(meaning_of(row, shape.fields)))});
+                   .sha256 = sha256_hex(canonical_json(find_meaning(row, shape.fields)))});
   std::ranges::sort(out, {}, &entry_digest::id);
   return out;
 }

@@ -26,10 +26,11 @@ constexpr int_range bucket_counts{.min = 1, .max = 1'000'000};
 
 /// Calls `read(row)` for each table of an array, then refuses the fields that no rule has read.
 template <typename Read>
-void for_each_item(object_reader& in, std::string_view field, presence need, braid::diagnostics& problems, Read read) {
-  const nlohmann::json* items = in.array(field, need);
+void for_each_item(object_reader& reader, std::string_view field, presence need, braid::diagnostics& problems,
+                   Read read) {
+  const nlohmann::json* items = reader.array(field, need);
   if (items == nullptr) return;
-  const std::string parent = in.pointer_of(field);
+  const std::string parent = reader.pointer_of(field);
   for (std::size_t at = 0; at < items->size(); ++at) {
     object_reader row((*items)[at], braid::json_pointer(parent, at), problems);
     read(row);
@@ -82,14 +83,14 @@ auto meet(const experiment_entry& a, const experiment_entry& b) -> bool {
 }
 
 auto share_a_plan(const experiment_entry& a, const experiment_entry& b) -> bool {
-  return std::ranges::any_of(a.plans, [&b](const std::string& plan) { return b.is_of(plan); });
+  return std::ranges::any_of(a.plans, [&b](const std::string& plan) { return b.belongs_to(plan); });
 }
 
 /// Reads one file; the result is complete only if there was no diagnostic.
 class file_reader {
  public:
-  file_reader(section& from, const registries& declared) : problems_(from.problems), declared_(declared) {
-    object_reader top(from.document, "", problems_);
+  file_reader(section& section, const registries& declared) : problems_(section.problems), declared_(declared) {
+    object_reader top(section.document, "", problems_);
     for_each_item(top, "layer", presence::optional, problems_, [this](object_reader& row) { read_layer(row); });
     for_each_item(top, "experiment", presence::optional, problems_,
                   [this](object_reader& row) { read_experiment(row); });
@@ -202,7 +203,7 @@ class file_reader {
       else if (!is_plan_word(plan.get_ref<const std::string&>()))
         report(pointer, "bad_value",
                quote_name(plan.get<std::string>()) + " is not a plan name: use letters, digits and `_`");
-      else if (entry.is_of(plan.get_ref<const std::string&>()))
+      else if (entry.belongs_to(plan.get_ref<const std::string&>()))
         report(pointer, "duplicate_value", "plan `" + plan.get<std::string>() + "` is named twice");
       else
         entry.plans.push_back(plan.get<std::string>());
@@ -212,18 +213,18 @@ class file_reader {
   void read_arms(object_reader& row, const experiment_layer* layer, experiment_entry& entry) {
     used_once<std::string> names("duplicate_name");
     const std::int64_t last = layer == nullptr ? bucket_counts.max - 1 : layer->buckets - 1;
-    for_each_item(row, "arms", presence::required, problems_, [&](object_reader& in) {
+    for_each_item(row, "arms", presence::required, problems_, [&](object_reader& reader) {
       experiment_arm arm;
-      arm.name = detail::read_name(in);
-      if (!arm.name.empty()) names.claim(in, "name", arm.name);
-      const auto from = in.integer("from", presence::required, {.min = 0, .max = last});
-      const auto to = in.integer("to", presence::required, {.min = 0, .max = last});
+      arm.name = detail::read_name(reader);
+      if (!arm.name.empty()) names.claim(reader, "name", arm.name);
+      const auto from = reader.integer("from", presence::required, {.min = 0, .max = last});
+      const auto to = reader.integer("to", presence::required, {.min = 0, .max = last});
       arm.from = static_cast<std::uint32_t>(from.value_or(1));
       arm.to = static_cast<std::uint32_t>(to.value_or(0));
-      if (from && to && *to < *from) in.report("to", "bad_value", "the last bucket is before the first");
+      if (from && to && *to < *from) reader.report("to", "bad_value", "the last bucket is before the first");
       if (!from || !to) arm = {.name = arm.name, .from = 1, .to = 0, .set = {}};  // no bucket
-      read_settings(in, arm);
-      check_overlap(entry, arm, in.pointer_of("from"));
+      read_settings(reader, arm);
+      check_overlap(entry, arm, reader.pointer_of("from"));
       entry.arms.push_back(std::move(arm));
     });
     if (const auto* arms = row.value("arms", presence::optional); arms != nullptr && arms->is_array() && arms->empty())
@@ -342,7 +343,7 @@ auto experiment_entry::runs_at(std::chrono::sys_seconds time) const noexcept -> 
   return status == experiment_status::active && (!start || *start <= time) && (!end || time < *end);
 }
 
-auto experiment_entry::is_of(std::string_view plan) const noexcept -> bool {
+auto experiment_entry::belongs_to(std::string_view plan) const noexcept -> bool {
   return std::ranges::find(plans, plan) != plans.end();
 }
 
@@ -382,7 +383,7 @@ auto experiment_set::strangers(const std::vector<std::string>& plans) const -> b
   return problems;
 }
 
-auto bucket_of(std::string_view salt, std::string_view unit, std::uint32_t buckets) -> std::uint32_t {
+auto hash_to_bucket(std::string_view salt, std::string_view unit, std::uint32_t buckets) -> std::uint32_t {
   std::string text(salt);
   text += '\0';
   text += unit;

@@ -72,7 +72,7 @@ struct experiment_entry {
   std::string doc;
 
   [[nodiscard]] auto runs_at(std::chrono::sys_seconds time) const noexcept -> bool;
-  [[nodiscard]] auto is_of(std::string_view plan) const noexcept -> bool;
+  [[nodiscard]] auto belongs_to(std::string_view plan) const noexcept -> bool;
 };
 
 /// The experiments of a project, in the order of the file. Immutable. Threads: any.
@@ -108,6 +108,6 @@ class experiment_set {
 
 /// The bucket of a unit: the first eight bytes of SHA-256 of the salt, a zero byte and the unit, as a number with the
 /// most significant byte first, modulo `buckets`. Requires at least one bucket. Cost: half a microsecond.
-[[nodiscard]] auto bucket_of(std::string_view salt, std::string_view unit, std::uint32_t buckets) -> std::uint32_t;
+[[nodiscard]] auto hash_to_bucket(std::string_view salt, std::string_view unit, std::uint32_t buckets) -> std::uint32_t;
 
 }  // namespace rankd

@@ -42,7 +42,7 @@ void for_each_word(std::string_view text, const Visit& visit) {
 
 auto is_decimal_digit(char c) noexcept -> bool { return c >= '0' && c <= '9'; }
 
-auto special_of(std::string_view word) noexcept -> const double* {
+auto find_special(std::string_view word) noexcept -> const double* {
   static constexpr std::array<std::pair<std::string_view, double>, 3> specials{
       {{"NaN", std::numeric_limits<double>::quiet_NaN()},
        {"Infinity", std::numeric_limits<double>::infinity()},
@@ -112,7 +112,7 @@ auto without_special_numbers(std::string_view text) -> plain_json {
   plain_json out{.text = std::string(text), .specials = {}};
   std::size_t numbers = 0;
   for_each_word(text, [&](std::string_view word, std::size_t at) {
-    if (const double* special = special_of(word)) {
+    if (const double* special = find_special(word)) {
       out.specials.push_back({numbers++, *special});
       std::fill_n(out.text.begin() + static_cast<std::ptrdiff_t>(at), word.size(), ' ');
       out.text[at] = '0';

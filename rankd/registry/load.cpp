@@ -141,12 +141,12 @@ auto read_fields(object_reader& row, const row_shape<Entry>& shape, Entry& out) 
 
 /// Reads all rows; `check(row, entry)` looks at what only that table demands.
 template <typename Entry, typename Check>
-auto read_values(section& from, const row_shape<Entry>& shape, Check check) -> std::vector<Entry> {
+auto read_values(section& section, const row_shape<Entry>& shape, Check check) -> std::vector<Entry> {
   std::vector<Entry> out;
   std::vector<replacement> replaced;
   used_once<std::uint32_t> ids("duplicate_id");
   used_once<std::string> names("duplicate_name");
-  detail::for_each_row(from, shape.table, [&](object_reader& row) {
+  detail::for_each_row(section, shape.table, [&](object_reader& row) {
     Entry entry;
     const bool typed = read_fields(row, shape, entry).has_value();
     if (entry.*shape.id != 0) ids.claim(row, shape.id_field, entry.*shape.id);
@@ -155,7 +155,7 @@ auto read_values(section& from, const row_shape<Entry>& shape, Check check) -> s
     if (typed) check(row, entry);
     out.push_back(std::move(entry));
   });
-  check_replacements(replaced, ids, from.problems);
+  check_replacements(replaced, ids, section.problems);
   std::ranges::sort(out, {}, shape.id);
   return out;
 }
@@ -188,17 +188,17 @@ void check_key(object_reader& row, const key_entry& key) {
   row.report("default", "missing_default", "a key that is not nullable needs a default");
 }
 
-auto read_keys(section& from) -> std::vector<key_entry> {
-  if (!from.problems.empty()) return {};  // the file could not be read
-  auto out = read_values(from, key_rows, check_key);
+auto read_keys(section& section) -> std::vector<key_entry> {
+  if (!section.problems.empty()) return {};  // the file could not be read
+  auto out = read_values(section, key_rows, check_key);
   const bool has_id = std::ranges::find(out, registries::id_key, &key_entry::key_id) != out.end();
   if (!has_id)
-    from.problems.add({.code = "missing_id_key",
-                       .pointer = "/key",
-                       .message = "key 1, the `id` of rows, is missing",
-                       .hint = {},
-                       .node = {},
-                       .source = {}});
+    section.problems.add({.code = "missing_id_key",
+                          .pointer = "/key",
+                          .message = "key 1, the `id` of rows, is missing",
+                          .hint = {},
+                          .node = {},
+                          .source = {}});
   return out;
 }
 
@@ -225,13 +225,13 @@ void check_param(object_reader& row, const param_entry& param) {
                "a param of the context that is neither required nor nullable needs a default");
 }
 
-auto read_params(section& from) -> std::vector<param_entry> { return read_values(from, param_rows, check_param); }
+auto read_params(section& section) -> std::vector<param_entry> { return read_values(section, param_rows, check_param); }
 
-auto read_features(section& from) -> std::vector<feature_entry> {
+auto read_features(section& section) -> std::vector<feature_entry> {
   std::vector<feature_entry> out;
   used_once<std::uint32_t> ids("duplicate_id");
   used_once<std::pair<std::string, std::string>> names("duplicate_name");
-  detail::for_each_row(from, "feature", [&](object_reader& row) {
+  detail::for_each_row(section, "feature", [&](object_reader& row) {
     feature_entry entry;
     entry.feature_id = row.id("feature_id", presence::required).value_or(0);
     if (entry.feature_id != 0) ids.claim(row, "feature_id", entry.feature_id);
@@ -251,11 +251,11 @@ auto read_features(section& from) -> std::vector<feature_entry> {
   return out;
 }
 
-auto read_capabilities(section& from) -> std::vector<capability_entry> {
+auto read_capabilities(section& section) -> std::vector<capability_entry> {
   std::vector<capability_entry> out;
   used_once<std::string> ids("duplicate_id");
   used_once<std::string> names("duplicate_name");
-  detail::for_each_row(from, "capability", [&](object_reader& row) {
+  detail::for_each_row(section, "capability", [&](object_reader& row) {
     capability_entry entry;
     if (const std::string* id = row.text("id", presence::required)) {
       entry.id = *id;
@@ -273,7 +273,7 @@ auto read_capabilities(section& from) -> std::vector<capability_entry> {
       if (rules)
         entry.payload = std::move(*rules);
       else
-        from.problems.append(std::move(rules.error()));
+        section.problems.append(std::move(rules.error()));
     }
     out.push_back(std::move(entry));
   });

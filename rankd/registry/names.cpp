@@ -27,7 +27,7 @@ struct utf8_form {
   std::uint8_t high = 0xBF;
 };
 
-auto form_of(std::uint8_t lead) noexcept -> utf8_form {
+auto find_form(std::uint8_t lead) noexcept -> utf8_form {
   if (lead < 0x80) return {.length = 1};
   if (lead < 0xC2) return {.length = 0};
   if (lead < 0xE0) return {.length = 2};
@@ -65,7 +65,7 @@ auto is_capability_id(std::string_view text) noexcept -> bool {
 
 auto utf8_character(std::string_view text) noexcept -> std::size_t {
   const auto byte = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const utf8_form form = form_of(byte(0));
+  const utf8_form form = find_form(byte(0));
   if (form.length == 0 || form.length > text.size()) return 0;
   if (form.length > 1 && (byte(1) < form.low || byte(1) > form.high)) return 0;
   for (std::size_t i = 2; i < form.length; ++i)

@@ -23,7 +23,7 @@ constexpr std::string_view fault = "bad_payload_schema";
 class schema_reader {
  public:
   schema_reader(const json& schema, std::string pointer, std::size_t depth, braid::diagnostics& problems)
-      : in_(schema, std::move(pointer), problems), depth_(depth), problems_(problems) {}
+      : reader_(schema, std::move(pointer), problems), depth_(depth), problems_(problems) {}
 
   auto read() -> payload_rule::child;
 
@@ -38,24 +38,25 @@ class schema_reader {
   auto read_bound(std::string_view field) -> std::optional<detail::number_bound>;
   auto inner(const json& schema, std::string pointer) -> payload_rule::child;
   void report(std::string_view field, std::string message, std::string hint = {}) {
-    in_.report(field, fault, std::move(message), std::move(hint));
+    reader_.report(field, fault, std::move(message), std::move(hint));
   }
 
-  object_reader in_;
+  object_reader reader_;
   std::size_t depth_;
   braid::diagnostics& problems_;
   payload_rule out_;
 };
 
 auto schema_reader::read() -> payload_rule::child {
-  in_.text("title", presence::optional);
-  in_.text("description", presence::optional);
+  reader_.text("title", presence::optional);
+  reader_.text("description", presence::optional);
   read_types();
   read_allowed();
   read_properties();
   read_required();
   read_others();
-  if (const json* items = in_.object("items", presence::optional)) out_.items = inner(*items, in_.pointer_of("items"));
+  if (const json* items = reader_.object("items", presence::optional))
+    out_.items = inner(*items, reader_.pointer_of("items"));
   out_.item_count = read_sizes("minItems", "maxItems");
   out_.length = read_sizes("minLength", "maxLength");
   out_.minimum = read_bound("minimum");
@@ -63,7 +64,7 @@ auto schema_reader::read() -> payload_rule::child {
   out_.above = read_bound("exclusiveMinimum");
   out_.below = read_bound("exclusiveMaximum");
   read_pattern();
-  in_.refuse_unknown_fields();
+  reader_.refuse_unknown_fields();
   return std::make_unique<const payload_rule>(std::move(out_));
 }
 
@@ -79,7 +80,7 @@ auto schema_reader::inner(const json& schema, std::string pointer) -> payload_ru
 }
 
 void schema_reader::read_types() {
-  const json* value = in_.value("type", presence::optional);
+  const json* value = reader_.value("type", presence::optional);
   if (value == nullptr) return;
   const json list = value->is_array() ? *value : json::array({*value});
   if (list.empty()) report("type", "a list of types names at least one");
@@ -97,8 +98,8 @@ void schema_reader::read_types() {
 }
 
 void schema_reader::read_allowed() {
-  const json* list = in_.array("enum", presence::optional);
-  const json* only = in_.value("const", presence::optional);
+  const json* list = reader_.array("enum", presence::optional);
+  const json* only = reader_.value("const", presence::optional);
   if (list != nullptr && only != nullptr) report("const", "`enum` and `const` do not go together");
   if (list != nullptr && list->empty()) report("enum", "`enum` lists at least one value");
   if (list == nullptr && only == nullptr) return;
@@ -110,15 +111,15 @@ void schema_reader::read_allowed() {
 }
 
 void schema_reader::read_properties() {
-  const json* properties = in_.object("properties", presence::optional);
+  const json* properties = reader_.object("properties", presence::optional);
   if (properties == nullptr) return;
-  const std::string parent = in_.pointer_of("properties");
+  const std::string parent = reader_.pointer_of("properties");
   for (const auto& [name, schema] : properties->items())
     out_.properties.emplace(name, inner(schema, braid::json_pointer(parent, name)));
 }
 
 void schema_reader::read_required() {
-  const json* list = in_.array("required", presence::optional);
+  const json* list = reader_.array("required", presence::optional);
   if (list == nullptr) return;
   for (const json& item : *list) {
     const std::string name = item.is_string() ? item.get<std::string>() : std::string();
@@ -132,10 +133,10 @@ void schema_reader::read_required() {
 }
 
 void schema_reader::read_others() {
-  const json* others = in_.value("additionalProperties", presence::optional);
+  const json* others = reader_.value("additionalProperties", presence::optional);
   if (others == nullptr) return;
   if (others->is_object())
-    out_.others = inner(*others, in_.pointer_of("additionalProperties"));
+    out_.others = inner(*others, reader_.pointer_of("additionalProperties"));
   else if (others->is_boolean())
     out_.closed = !others->get<bool>();
   else
@@ -145,14 +146,14 @@ void schema_reader::read_others() {
 auto schema_reader::read_sizes(std::string_view min, std::string_view max) -> detail::size_bounds {
   constexpr int_range sizes{.min = 0, .max = std::numeric_limits<std::int64_t>::max()};
   detail::size_bounds out;
-  if (const auto size = in_.integer(min, presence::optional, sizes)) out.min = static_cast<std::uint64_t>(*size);
-  if (const auto size = in_.integer(max, presence::optional, sizes)) out.max = static_cast<std::uint64_t>(*size);
+  if (const auto size = reader_.integer(min, presence::optional, sizes)) out.min = static_cast<std::uint64_t>(*size);
+  if (const auto size = reader_.integer(max, presence::optional, sizes)) out.max = static_cast<std::uint64_t>(*size);
   if (out.min > out.max) report(max, quote_name(max) + " is less than " + quote_name(min));
   return out;
 }
 
 auto schema_reader::read_bound(std::string_view field) -> std::optional<detail::number_bound> {
-  const json* value = in_.value(field, presence::optional);
+  const json* value = reader_.value(field, presence::optional);
   if (value == nullptr) return std::nullopt;
   if (value->is_number() && std::isfinite(detail::exact(*value)))
     return detail::number_bound{detail::exact(*value), canonical_json(*value)};
@@ -161,7 +162,7 @@ auto schema_reader::read_bound(std::string_view field) -> std::optional<detail::
 }
 
 void schema_reader::read_pattern() {
-  const std::string* text = in_.text("pattern", presence::optional);
+  const std::string* text = reader_.text("pattern", presence::optional);
   if (text == nullptr) return;
   auto compiled = text_pattern::compile(*text, letter_case::exact);
   if (compiled)

@@ -14,12 +14,12 @@
 namespace rankd {
 namespace {
 
-auto read_folder(object_reader& in, std::string_view field, presence need, const std::filesystem::path& root)
+auto read_folder(object_reader& reader, std::string_view field, presence need, const std::filesystem::path& root)
     -> std::optional<std::filesystem::path> {
-  const std::string* text = in.text(field, need);
+  const std::string* text = reader.text(field, need);
   if (text == nullptr) return std::nullopt;
   if (text->empty()) {
-    in.report(field, "bad_value", "the name of a folder is empty");
+    reader.report(field, "bad_value", "the name of a folder is empty");
     return std::nullopt;
   }
   return (root / *text).lexically_normal();
@@ -70,12 +70,12 @@ auto read_operators(object_reader& project, const std::filesystem::path& root, b
 }
 
 /// The table `cache`.
-auto read_cache(object_reader& in, braid::diagnostics& problems) -> cache_settings {
+auto read_cache(object_reader& reader, braid::diagnostics& problems) -> cache_settings {
   constexpr std::int64_t tebibyte = 1'048'576;
   cache_settings out;
-  const nlohmann::json* table = in.object("cache", presence::optional);
+  const nlohmann::json* table = reader.object("cache", presence::optional);
   if (table == nullptr) return out;
-  object_reader fields(*table, in.pointer_of("cache"), problems);
+  object_reader fields(*table, reader.pointer_of("cache"), problems);
   if (const auto mib = fields.integer("mib", presence::optional, {.min = 0, .max = tebibyte}))
     out.mib = static_cast<std::uint64_t>(*mib);
   if (const auto entries = fields.integer("entries", presence::optional, {.min = 1, .max = 1'000'000'000}))
@@ -85,12 +85,12 @@ auto read_cache(object_reader& in, braid::diagnostics& problems) -> cache_settin
 }
 
 /// The table `cursor`; the environment has the last word about the key.
-auto read_cursors(object_reader& in, braid::diagnostics& problems) -> cursor_settings {
+auto read_cursors(object_reader& reader, braid::diagnostics& problems) -> cursor_settings {
   constexpr std::int64_t year_s = 365 * 86'400;
   cursor_settings out;
   const char* const given = std::getenv(cursor_key_variable);
-  if (const nlohmann::json* table = in.object("cursor", presence::optional)) {
-    object_reader fields(*table, in.pointer_of("cursor"), problems);
+  if (const nlohmann::json* table = reader.object("cursor", presence::optional)) {
+    object_reader fields(*table, reader.pointer_of("cursor"), problems);
     if (const std::string* key = fields.text("key", presence::optional)) {
       if (key->size() < min_cursor_key)
         fields.report("key", "bad_value", "a key has at least " + std::to_string(min_cursor_key) + " bytes");
@@ -103,9 +103,9 @@ auto read_cursors(object_reader& in, braid::diagnostics& problems) -> cursor_set
   if (given == nullptr) return out;
   out.key = given;
   if (out.key.size() < min_cursor_key)
-    in.report("cursor", "bad_value",
-              "the environment variable " + std::string(cursor_key_variable) + " has fewer than " +
-                  std::to_string(min_cursor_key) + " bytes");
+    reader.report("cursor", "bad_value",
+                  "the environment variable " + std::string(cursor_key_variable) + " has fewer than " +
+                      std::to_string(min_cursor_key) + " bytes");
   return out;
 }
 

@@ -23,7 +23,7 @@ auto find_named(const std::vector<Entry>& entries, const std::vector<std::uint32
 }
 
 template <typename Entry>
-auto names_of(const std::vector<Entry>& entries) -> std::vector<std::string_view> {
+auto list_names(const std::vector<Entry>& entries) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   for (const Entry& entry : entries) out.emplace_back(entry.name);
   return out;
@@ -38,7 +38,7 @@ auto use_instead(std::string_view sort, std::uint32_t id, const Entry* successor
 
 }  // namespace
 
-void registries::keep_places_of(const registries& other) {
+void registries::keep_places(const registries& other) {
   for (std::size_t at = 0; at < endpoints_.size(); ++at) {
     endpoints_[at].resolver = other.endpoints_[at].resolver;
     endpoints_[at].policy = other.endpoints_[at].policy;
@@ -77,8 +77,8 @@ auto registries::successor_hint(const param_entry& param) const -> std::string {
   return param.replaced_by ? use_instead("param", *param.replaced_by, find_param(*param.replaced_by)) : std::string();
 }
 
-auto registries::key_names() const -> std::vector<std::string_view> { return names_of(keys_); }
+auto registries::key_names() const -> std::vector<std::string_view> { return list_names(keys_); }
 
-auto registries::param_names() const -> std::vector<std::string_view> { return names_of(params_); }
+auto registries::param_names() const -> std::vector<std::string_view> { return list_names(params_); }
 
 }  // namespace rankd

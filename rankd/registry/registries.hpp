@@ -209,7 +209,7 @@ class registries {
   static auto load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries>;
 
   /// Gives each endpoint the place and the policy that it has in `other`. Requires the same ids.
-  void keep_places_of(const registries& other);
+  void keep_places(const registries& other);
 
   /// In ascending order of their ids, as all the others.
   [[nodiscard]] auto keys() const noexcept -> std::span<const key_entry> { return keys_; }

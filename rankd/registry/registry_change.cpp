@@ -12,18 +12,18 @@
 namespace rankd {
 namespace {
 
-void refuse(braid::diagnostics& into, std::string message, std::string hint) {
-  into.append(make_diagnostic("needs_restart", std::move(message), std::move(hint)));
+void refuse(braid::diagnostics& problems, std::string message, std::string hint) {
+  problems.append(make_diagnostic("needs_restart", std::move(message), std::move(hint)));
 }
 
 constexpr std::string_view connects = "restart the server: it connects to its endpoints when it starts";
 
 /// Whether `id` is an endpoint of `others`, and of the same kind.
 void compare_endpoint(const endpoint_entry& id, const registries& others, std::string_view absent,
-                      braid::diagnostics& into) {
+                      braid::diagnostics& problems) {
   const endpoint_entry* other = others.find_endpoint(id.endpoint_id);
   if (other == nullptr)
-    refuse(into, "endpoint " + quote_name(id.endpoint_id) + std::string(absent), std::string(connects));
+    refuse(problems, "endpoint " + quote_name(id.endpoint_id) + std::string(absent), std::string(connects));
 }
 
 auto what_needs_a_restart(const registries& now, const registries& read) -> braid::diagnostics {
@@ -79,7 +79,7 @@ auto change_registries(std::shared_ptr<const registries> now, registries read) -
   if (auto refused = what_needs_a_restart(*now, read); !refused.empty()) return std::unexpected(std::move(refused));
   registry_change out{.next = std::move(now), .until_restart = {}};
   out.until_restart = until_restart(*out.next, read);
-  read.keep_places_of(*out.next);
+  read.keep_places(*out.next);
   if (!serves_like(*out.next, read)) out.next = std::make_shared<const registries>(std::move(read));
   return out;
 }

@@ -18,17 +18,17 @@ namespace {
 
 constexpr int_range runs_range{.min = 1, .max = 10'000};
 
-auto read_shadow(object_reader& in, std::string plan) -> shadow_settings {
+auto read_shadow(object_reader& reader, std::string plan) -> shadow_settings {
   shadow_settings out{.plan = std::move(plan), .candidate = {}};
-  if (const std::string* candidate = in.text("plan", presence::required)) out.candidate = *candidate;
-  if (out.candidate == out.plan) in.report("plan", "bad_value", "a plan cannot be its own candidate");
-  if (const auto share = in.typed("share", presence::optional, value_type::floating)) {
+  if (const std::string* candidate = reader.text("plan", presence::required)) out.candidate = *candidate;
+  if (out.candidate == out.plan) reader.report("plan", "bad_value", "a plan cannot be its own candidate");
+  if (const auto share = reader.typed("share", presence::optional, value_type::floating)) {
     out.share = std::get<double>(*share);
-    if (!(out.share > 0 && out.share <= 1)) in.report("share", "bad_value", "a share is above 0 and at most 1");
+    if (!(out.share > 0 && out.share <= 1)) reader.report("share", "bad_value", "a share is above 0 and at most 1");
   }
-  if (const auto runs = in.integer("in_flight", presence::optional, runs_range))
+  if (const auto runs = reader.integer("in_flight", presence::optional, runs_range))
     out.in_flight = static_cast<std::size_t>(*runs);
-  in.refuse_unknown_fields();
+  reader.refuse_unknown_fields();
   return out;
 }
 
@@ -44,7 +44,7 @@ auto read_shadows(const nlohmann::json& tables, const std::string& pointer, brai
   return out;
 }
 
-auto strangers_of(const std::vector<shadow_settings>& shadows, const std::vector<std::string>& plans)
+auto find_strangers(const std::vector<shadow_settings>& shadows, const std::vector<std::string>& plans)
     -> braid::diagnostics {
   braid::diagnostics problems;
   const auto check = [&](const std::string& name, const std::string& place) {

@@ -26,7 +26,7 @@ auto read_shadows(const nlohmann::json& tables, const std::string& pointer, brai
     -> std::vector<shadow_settings>;
 
 /// Checks that every named plan exists. Errors: unknown_plan.
-[[nodiscard]] auto strangers_of(const std::vector<shadow_settings>& shadows, const std::vector<std::string>& plans)
+[[nodiscard]] auto find_strangers(const std::vector<shadow_settings>& shadows, const std::vector<std::string>& plans)
     -> braid::diagnostics;
 
 }  // namespace rankd

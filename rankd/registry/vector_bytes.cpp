@@ -51,10 +51,10 @@ auto dot_product(std::string_view a, std::string_view b) noexcept -> double {
 }
 
 auto cosine_similarity(std::string_view a, std::string_view b) noexcept -> double {
-  return cosine_of(dot_product(a, b), dot_product(a, a), dot_product(b, b));
+  return measure_cosine(dot_product(a, b), dot_product(a, a), dot_product(b, b));
 }
 
-auto cosine_of(double dot, double square_a, double square_b) noexcept -> double {
+auto measure_cosine(double dot, double square_a, double square_b) noexcept -> double {
   if (square_a == 0 || square_b == 0) return 0;
   // Roots and quotient are rounded, which may lift the cosine of like vectors above 1 by a bit.
   return std::clamp(dot / (std::sqrt(square_a) * std::sqrt(square_b)), -1.0, 1.0);

@@ -40,6 +40,6 @@ void append_vector_json(std::string& out, std::string_view bytes);
 [[nodiscard]] auto cosine_similarity(std::string_view a, std::string_view b) noexcept -> double;
 
 /// Returns the cosine, from -1 to 1, for a dot product and the dot products of both sides with themselves.
-[[nodiscard]] auto cosine_of(double dot, double square_a, double square_b) noexcept -> double;
+[[nodiscard]] auto measure_cosine(double dot, double square_a, double square_b) noexcept -> double;
 
 }  // namespace rankd

@@ -43,7 +43,7 @@ auto sync_folder(const fs::path& folder) -> braid::result<void> {
   return sync_descriptor(braid::descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
 }
 
-auto sync_folder_of(const fs::path& file) -> braid::result<void> {
+auto sync_parent_folder(const fs::path& file) -> braid::result<void> {
   return sync_folder(file.has_parent_path() ? file.parent_path() : fs::path("."));
 }
 
@@ -54,7 +54,7 @@ auto replace_file(const fs::path& file, std::string_view bytes) -> braid::result
     return done;
   }
   if (::rename(fresh.c_str(), file.c_str()) != 0) return braid::fail(braid::last_system_error());
-  return sync_folder_of(file);
+  return sync_parent_folder(file);
 }
 
 }  // namespace rankd

@@ -21,7 +21,7 @@ auto write_file(const std::filesystem::path& file, std::string_view bytes) -> br
 auto sync_folder(const std::filesystem::path& folder) -> braid::result<void>;
 
 /// The same for the folder in which `file` lies.
-auto sync_folder_of(const std::filesystem::path& file) -> braid::result<void>;
+auto sync_parent_folder(const std::filesystem::path& file) -> braid::result<void>;
 
 /// Replaces a file as a whole, by way of FILE.new: after a crash at any point it is the old or the new one, and after
 /// the return the new one.

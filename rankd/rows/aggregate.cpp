@@ -42,7 +42,8 @@ struct group_sums {
 };
 
 /// The group of each position; a null has one of its own.
-auto groups_of(const row_set& rows, const std::optional<std::uint32_t>& key, braid::arena& memory) -> numbered_values {
+auto find_groups(const row_set& rows, const std::optional<std::uint32_t>& key, braid::arena& memory)
+    -> numbered_values {
   if (!key) return {.numbers = memory.filled(rows.size(), std::uint32_t{0}), .count = 1};
   numbered_values groups = number_values(rows, *key, memory);
   const std::span<std::uint32_t> numbers = memory.copied(groups.numbers);
@@ -83,11 +84,12 @@ class sparse_floats {
 
 }  // namespace
 
-auto aggregate(const row_set& rows, const aggregate_options& how, braid::arena& memory) -> column {
-  const numbered_values groups = groups_of(rows, how.group_key, memory);
+auto aggregate(const row_set& rows, const aggregate_options& options, braid::arena& memory) -> column {
+  const numbered_values groups = find_groups(rows, options.group_key, memory);
   const std::span<group_sums> sums = memory.filled(groups.count, group_sums{});
   for (const std::uint32_t group : groups.numbers) ++sums[group].rows;
-  const std::optional<column> values = how.kind == aggregate_kind::count ? std::nullopt : rows.table().find(how.key_id);
+  const std::optional<column> values =
+      options.kind == aggregate_kind::count ? std::nullopt : rows.table().find(options.key_id);
   if (values) {
     with_floats(*values, [&](auto value_of) {
       for (std::size_t position = 0; position < rows.size(); ++position) {
@@ -98,7 +100,7 @@ auto aggregate(const row_set& rows, const aggregate_options& how, braid::arena& 
   }
   sparse_floats out(rows.table().size(), memory);
   for (std::size_t position = 0; position < rows.size(); ++position)
-    if (const auto result = sums[groups.numbers[position]].result(how.kind)) out.set(rows.row(position), *result);
+    if (const auto result = sums[groups.numbers[position]].result(options.kind)) out.set(rows.row(position), *result);
   return out.finish();
 }
 

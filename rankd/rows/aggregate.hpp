@@ -22,7 +22,7 @@ struct aggregate_options {
 /// ignored, and the aggregate of nulls only is null. Integers become the nearest floats. Values are added in the order
 /// of the rows, so that the sum is the same on every machine; it may be infinite.
 /// Cost: one pass, and about one lookup in a hash table for each active row if there is a group key.
-auto aggregate(const row_set& rows, const aggregate_options& how, braid::arena& memory) -> column;
+auto aggregate(const row_set& rows, const aggregate_options& options, braid::arena& memory) -> column;
 
 /// The first row of each id, and a score for each of these.
 struct fused_ranks {

@@ -99,24 +99,24 @@ class joiner {
     if (known->strings() != nullptr)
       result.values = strings();
     else if (known->booleans() != nullptr)
-      result.values = plain_of<bool>();
+      result.values = make_plain<bool>();
     else if (known->integers() != nullptr)
-      result.values = plain_of<std::int64_t>();
+      result.values = make_plain<std::int64_t>();
     else
-      result.values = plain_of<double>();
+      result.values = make_plain<double>();
     return result;
   }
 
-  /// The values that `values_of(side)` gives of each side, if it has any.
+  /// The values that `list_values(side)` gives of each side, if it has any.
   template <typename T, typename Values>
-  auto plain(Values&& values_of) -> std::span<T> {
+  auto plain(Values&& list_values) -> std::span<T> {
     const std::span<T> values = memory_.uninitialized<T>(size_);
-    for (const side& each : sides_) copy_values<T>(each, values_of(each), values);
+    for (const side& each : sides_) copy_values<T>(each, list_values(each), values);
     return values;
   }
 
   template <typename T>
-  auto plain_of() -> std::span<const T> {
+  auto make_plain() -> std::span<const T> {
     return plain<T>([](const side& each) {
       return each.source ? std::optional(std::get<std::span<const T>>(each.source->values)) : std::nullopt;
     });

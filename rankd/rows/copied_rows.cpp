@@ -22,7 +22,7 @@ class copier {
     const batch& from = rows_.table();
     const std::span<keyed_column> columns = memory_.filled(from.columns().size(), keyed_column{});
     std::ranges::transform(from.columns(), columns.begin(), [this](const keyed_column& each) {
-      return keyed_column{each.key_id, copy_of(each.values)};
+      return keyed_column{each.key_id, make_copy(each.values)};
     });
     if (const auto words = from.text_ids()) {
       const column ids{.values = *words, .validity = {}};
@@ -40,30 +40,30 @@ class copier {
     return out;
   }
 
-  auto copy_of(const column& from) -> column {
+  auto make_copy(const column& from) -> column {
     return std::visit(
         [&](const auto& values) -> column {
           if constexpr (std::is_same_v<std::remove_cvref_t<decltype(values)>, string_values>)
-            return {.values = texts(from, values), .validity = validity_of(from)};
+            return {.values = texts(from, values), .validity = copy_validity(from)};
           else
-            return {.values = gathered(values), .validity = validity_of(from)};
+            return {.values = gathered(values), .validity = copy_validity(from)};
         },
         from.values);
   }
 
-  auto validity_of(const column& from) -> bitmap {
-    if (from.validity.all_set()) return {};
+  auto copy_validity(const column& column) -> bitmap {
+    if (column.validity.all_set()) return {};
     const std::span<std::uint64_t> words = memory_.filled(words_for(rows_.size()), std::uint64_t{0});
     std::size_t at = 0;
     rows_.for_each_row([&](std::uint32_t row) {
-      if (!from.is_null(row)) set_bit(words.data(), at);
+      if (!column.is_null(row)) set_bit(words.data(), at);
       ++at;
     });
     return bitmap(words.data());
   }
 
   /// Codes count from 0 in the order in which the texts first come. Below a null lies code 0.
-  auto texts(const column& from, const string_values& values) -> string_values {
+  auto texts(const column& column, const string_values& values) -> string_values {
     constexpr std::uint32_t none = ~std::uint32_t{0};
     std::vector<std::uint32_t> moved(values.words->size(), none);
     std::vector<std::string_view> entries;
@@ -71,7 +71,7 @@ class copier {
     std::size_t at = 0;
     rows_.for_each_row([&](std::uint32_t row) {
       std::uint32_t& code = codes[at++];
-      if (from.is_null(row)) return;
+      if (column.is_null(row)) return;
       std::uint32_t& known = moved[values.codes[row]];
       if (known == none) {
         known = static_cast<std::uint32_t>(entries.size());

@@ -16,22 +16,22 @@ namespace {
 /// The number of rows of each value among the last ones that were placed.
 class recent_values {
  public:
-  recent_values(const numbered_values& values, const window_options& how, braid::arena& memory)
-      : how_(how),
+  recent_values(const numbered_values& values, const window_options& options, braid::arena& memory)
+      : options_(options),
         counts_(memory.filled(values.count, std::uint32_t{0})),
         placed_(memory.uninitialized<std::uint32_t>(values.numbers.size())) {}
 
   [[nodiscard]] auto may_come(std::uint32_t value) const -> bool {
-    return value == no_value || counts_[value] < how_.at_most;
+    return value == no_value || counts_[value] < options_.at_most;
   }
 
   /// Called before a row is placed: forgets the row that leaves the window. Returns its value if that is allowed again
   /// from now on.
   auto leave() -> std::uint32_t {
-    if (how_.window == 0 || size_ < how_.window) return no_value;
-    const std::uint32_t value = placed_[size_ - how_.window];
+    if (options_.window == 0 || size_ < options_.window) return no_value;
+    const std::uint32_t value = placed_[size_ - options_.window];
     if (value == no_value) return no_value;
-    return --counts_[value] + 1 == how_.at_most ? value : no_value;
+    return --counts_[value] + 1 == options_.at_most ? value : no_value;
   }
 
   void place(std::uint32_t value) {
@@ -40,7 +40,7 @@ class recent_values {
   }
 
  private:
-  window_options how_;
+  window_options options_;
   std::span<std::uint32_t> counts_;
   std::span<std::uint32_t> placed_;  // values, one for each row that was placed
   std::size_t size_ = 0;
@@ -85,10 +85,10 @@ class waiting_rows {
 /// The greedy choice: position by position the first row that is left and may come.
 class spreader {
  public:
-  spreader(const row_set& rows, const window_options& how, braid::arena& memory)
+  spreader(const row_set& rows, const window_options& options, braid::arena& memory)
       : rows_(rows),
-        values_(number_values(rows, how.key_id, memory)),
-        recent_(values_, how, memory),
+        values_(number_values(rows, options.key_id, memory)),
+        recent_(values_, options, memory),
         waiting_(values_, memory),
         is_placed_(memory.filled(words_for(rows.size()), std::uint64_t{0})),
         ready_(std::greater{}, std::pmr::vector<std::uint32_t>(&memory)) {}
@@ -148,9 +148,9 @@ class spreader {
   std::size_t left_ = 0;    // no position before it is left
 };
 
-auto drop_repeats(const row_set& rows, const window_options& how, braid::arena& memory) -> row_set {
-  const numbered_values values = number_values(rows, how.key_id, memory);
-  recent_values recent(values, how, memory);
+auto drop_repeats(const row_set& rows, const window_options& options, braid::arena& memory) -> row_set {
+  const numbered_values values = number_values(rows, options.key_id, memory);
+  recent_values recent(values, options, memory);
   const std::span<std::uint64_t> stays = memory.filled(words_for(rows.size()), std::uint64_t{0});
   bool leaves = true;  // a row leaves the window once for each that is placed
   for (std::size_t position = 0; position < rows.size(); ++position) {
@@ -165,16 +165,16 @@ auto drop_repeats(const row_set& rows, const window_options& how, braid::arena& 
 
 }  // namespace
 
-auto limit_repeats(const row_set& rows, const window_options& how, braid::arena& memory) -> row_set {
-  return how.overflow == overflow_rule::drop ? drop_repeats(rows, how, memory)
-                                             : spreader(rows, how, memory).run(memory);
+auto limit_repeats(const row_set& rows, const window_options& options, braid::arena& memory) -> row_set {
+  return options.overflow == overflow_rule::drop ? drop_repeats(rows, options, memory)
+                                                 : spreader(rows, options, memory).run(memory);
 }
 
-auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& how, braid::arena& memory) -> row_set {
+auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& options, braid::arena& memory) -> row_set {
   const std::span<std::uint32_t> order = memory.uninitialized<std::uint32_t>(rows.size());
-  std::size_t slot = how.first - 1;  // the next one
-  std::size_t in_slot = 0;           // no wanted position before it is left
-  std::size_t other = 0;             // no other position before it is left
+  std::size_t slot = options.first - 1;  // the next one
+  std::size_t in_slot = 0;               // no wanted position before it is left
+  std::size_t other = 0;                 // no other position before it is left
   const auto skip = [&](std::size_t& at, bool is_wanted) {
     while (at < rows.size() && wanted[at] != is_wanted) ++at;
     return at < rows.size();
@@ -182,10 +182,10 @@ auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& how, bra
   std::size_t size = 0;
   while (size < rows.size()) {
     const bool is_slot = size == slot;
-    if (is_slot) slot += std::min(how.every, rows.size());
+    if (is_slot) slot += std::min(options.every, rows.size());
     const bool has_wanted = skip(in_slot, true);
     const bool has_other = skip(other, false);
-    if (!has_other && !is_slot && how.overflow == overflow_rule::drop) break;
+    if (!has_other && !is_slot && options.overflow == overflow_rule::drop) break;
     const bool takes_wanted = has_wanted && (is_slot || !has_other);
     order[size++] = rows.row(takes_wanted ? in_slot++ : other++);
   }

@@ -26,7 +26,7 @@ struct window_options {
 /// returns the first rows of each value. A null equals nothing, and values are equal as for `distinct`. Copies no
 /// column.
 /// Cost: about one lookup in a hash table for each active row; a row that moves also costs a step in a heap.
-auto limit_repeats(const row_set& rows, const window_options& how, braid::arena& memory) -> row_set;
+auto limit_repeats(const row_set& rows, const window_options& options, braid::arena& memory) -> row_set;
 
 struct slot_options {
   std::size_t first = 1;  ///< the first slot, as a position from 1
@@ -37,6 +37,6 @@ struct slot_options {
 /// The rows at whose positions `wanted` has a bit in the slots, the others between them, both in their order. A slot
 /// for which no row is left goes to the others. Wanted rows that are left when the others have ended follow them, or
 /// are left out. Copies no column. Cost: one pass.
-auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& how, braid::arena& memory) -> row_set;
+auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& options, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

@@ -121,18 +121,18 @@ auto codes_among(const string_values& left, const string_values& right, braid::a
 
 }  // namespace
 
-auto distinct(const row_set& rows, const distinct_options& how, braid::arena& memory) -> row_set {
-  const std::optional<column> by = rows.table().find(how.key_id);
+auto distinct(const row_set& rows, const distinct_options& options, braid::arena& memory) -> row_set {
+  const std::optional<column> by = rows.table().find(options.key_id);
   if (!by) return rows;
   const std::span<std::uint64_t> stays = memory.filled(words_for(rows.size()), std::uint64_t{0});
   with_words(*by, {}, [&](auto word) {
     const auto mark = [&](auto replaces) { mark_survivors(rows, by->validity, word, replaces, stays, memory); };
-    if (how.stays == survivor::first)
+    if (options.stays == survivor::first)
       mark([](std::uint32_t, std::uint32_t) { return false; });
-    else if (how.stays == survivor::last)
+    else if (options.stays == survivor::last)
       mark([](std::uint32_t, std::uint32_t) { return true; });
     else
-      with_scores(rows.table().find(how.score_key), mark);
+      with_scores(rows.table().find(options.score_key), mark);
   });
   return rows.select(bitmap(stays.data()), memory);
 }

@@ -25,7 +25,7 @@ struct distinct_options {
 /// One active row for each value under the key, in the order that the rows have. A null equals nothing: rows without a
 /// value all stay, and a missing column changes nothing. Integers and ids are equal exactly, strings by their bytes,
 /// and -0 equals 0. Copies no column. Cost: about one lookup in a hash table for each active row.
-auto distinct(const row_set& rows, const distinct_options& how, braid::arena& memory) -> row_set;
+auto distinct(const row_set& rows, const distinct_options& options, braid::arena& memory) -> row_set;
 
 /// Stands for the number of a null. There are fewer values than that.
 inline constexpr std::uint32_t no_value = std::numeric_limits<std::uint32_t>::max();

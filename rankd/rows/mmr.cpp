@@ -25,9 +25,9 @@ struct left_row {
 
 class chooser {
  public:
-  chooser(const row_set& rows, const mmr_options& how, braid::arena& memory) : how_(how) {
-    const std::optional<column> relevance = rows.table().find(how.relevance_key);
-    const std::optional<column> vectors = rows.table().find(how.vector_key);
+  chooser(const row_set& rows, const mmr_options& options, braid::arena& memory) : options_(options) {
+    const std::optional<column> relevance = rows.table().find(options.relevance_key);
+    const std::optional<column> vectors = rows.table().find(options.vector_key);
     left_ = memory.filled(rows.size(), left_row());
     last_ = memory.filled(rows.size(), std::uint32_t{0});
     std::size_t count = 0;
@@ -47,10 +47,11 @@ class chooser {
   }
 
   auto run(const row_set& rows, braid::arena& memory) -> row_set {
-    const std::size_t wanted = std::min(how_.count, rows.size());
+    const std::size_t wanted = std::min(options_.count, rows.size());
     const std::span<std::uint32_t> order = memory.uninitialized<std::uint32_t>(wanted);
     std::size_t size = 0;
-    while (size < wanted && !left_.empty() && (how_.stop == nullptr || !how_.stop->requested())) order[size++] = next();
+    while (size < wanted && !left_.empty() && (options_.stop == nullptr || !options_.stop->requested()))
+      order[size++] = next();
     const std::size_t more = left_.empty() ? std::min(wanted - size, last_count_) : 0;
     std::copy_n(last_.begin(), more, order.begin() + static_cast<std::ptrdiff_t>(size));
     return row_set(rows.table(), order.first(size + more));
@@ -68,7 +69,7 @@ class chooser {
     std::size_t best = 0;
     double highest = -std::numeric_limits<double>::infinity();
     for (std::size_t at = 0; at < left_.size(); ++at) {
-      const double value = how_.lambda * left_[at].relevance - (1 - how_.lambda) * left_[at].similarity;
+      const double value = options_.lambda * left_[at].relevance - (1 - options_.lambda) * left_[at].similarity;
       if (value > highest) {
         highest = value;
         best = at;
@@ -86,7 +87,7 @@ class chooser {
   void compare_with(const left_row& chosen) {
     std::size_t at = 0;
     for (; at + side_by_side <= left_.size(); at += side_by_side) {
-      const std::array dots = dots_of(chosen.vector, left_.subspan(at).first<side_by_side>());
+      const std::array dots = measure_dots(chosen.vector, left_.subspan(at).first<side_by_side>());
       for (std::size_t place = 0; place < side_by_side; ++place)
         take_over(left_[at + place], dots[place], chosen.square);
     }
@@ -95,14 +96,14 @@ class chooser {
 
   void take_over(left_row& row, double dot, double square) const {
     if (row.vector.empty()) return;
-    const double cosine = cosine_of(dot, square, row.square);
+    const double cosine = measure_cosine(dot, square, row.square);
     row.similarity = has_chosen_ ? std::max(row.similarity, cosine) : cosine;
   }
 
   static constexpr std::size_t side_by_side = 4;  // sums that need not wait for each other
 
   /// Each as `dot_product` gives it.
-  static auto dots_of(std::string_view vector, std::span<const left_row, side_by_side> rows)
+  static auto measure_dots(std::string_view vector, std::span<const left_row, side_by_side> rows)
       -> std::array<double, side_by_side> {
     std::array<double, side_by_side> sums{};
     for (const left_row& each : rows) {
@@ -118,7 +119,7 @@ class chooser {
     return sums;
   }
 
-  mmr_options how_;
+  mmr_options options_;
   std::span<left_row> left_;  // in their order
   std::span<std::uint32_t> last_;
   std::size_t last_count_ = 0;
@@ -127,8 +128,8 @@ class chooser {
 
 }  // namespace
 
-auto maximal_marginal_relevance(const row_set& rows, const mmr_options& how, braid::arena& memory) -> row_set {
-  return chooser(rows, how, memory).run(rows, memory);
+auto maximal_marginal_relevance(const row_set& rows, const mmr_options& options, braid::arena& memory) -> row_set {
+  return chooser(rows, options, memory).run(rows, memory);
 }
 
 }  // namespace rankd

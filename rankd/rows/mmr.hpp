@@ -24,6 +24,6 @@ struct mmr_options {
 /// all others, in their order. Rows that are not chosen are left out. Copies no column. The same bits on every machine.
 /// Cost: a product of vectors for each pair of a chosen and a remaining row.
 /// Source: Carbonell, Goldstein, "The use of MMR, diversity-based reranking", SIGIR 1998.
-auto maximal_marginal_relevance(const row_set& rows, const mmr_options& how, braid::arena& memory) -> row_set;
+auto maximal_marginal_relevance(const row_set& rows, const mmr_options& options, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

@@ -57,17 +57,17 @@ void sort_items(std::span<sort_item> items, braid::arena& memory) {
 
 constexpr std::uint64_t sign = std::uint64_t{1} << 63U;
 
-auto rank_of(std::int64_t value) -> std::uint64_t { return std::bit_cast<std::uint64_t>(value) ^ sign; }
+auto to_rank(std::int64_t value) -> std::uint64_t { return std::bit_cast<std::uint64_t>(value) ^ sign; }
 
-auto rank_of(double value) -> std::uint64_t {
+auto to_rank(double value) -> std::uint64_t {
   const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // makes -0 equal to 0
   return (bits & sign) != 0 ? ~bits : bits | sign;
 }
 
-auto rank_of(bool value) -> std::uint64_t { return value ? 1 : 0; }
+auto to_rank(bool value) -> std::uint64_t { return value ? 1 : 0; }
 
 /// For each code that occurs, its place among the strings that occur.
-auto ranks_of(const row_set& rows, const string_values& text, bitmap validity, braid::arena& memory)
+auto make_ranks(const row_set& rows, const string_values& text, bitmap validity, braid::arena& memory)
     -> std::span<const std::uint32_t> {
   const std::span<std::uint32_t> ranks = memory.filled(text.words->size(), std::uint32_t{0});
   std::pmr::vector<std::uint32_t> occurring(&memory);
@@ -88,14 +88,14 @@ template <typename Use>
 void with_ranks(const row_set& rows, const column& by, sort_direction direction, braid::arena& memory, Use&& use) {
   const std::uint64_t flip = direction == sort_direction::descending ? ~std::uint64_t{0} : 0;
   if (const auto* floats = by.floats()) {
-    use([floats, flip](std::uint32_t row) { return rank_of((*floats)[row]) ^ flip; });
+    use([floats, flip](std::uint32_t row) { return to_rank((*floats)[row]) ^ flip; });
   } else if (const auto* integers = by.integers()) {
-    use([integers, flip](std::uint32_t row) { return rank_of((*integers)[row]) ^ flip; });
+    use([integers, flip](std::uint32_t row) { return to_rank((*integers)[row]) ^ flip; });
   } else if (const auto* booleans = by.booleans()) {
-    use([booleans, flip](std::uint32_t row) { return rank_of((*booleans)[row]) ^ flip; });
+    use([booleans, flip](std::uint32_t row) { return to_rank((*booleans)[row]) ^ flip; });
   } else {
     const string_values& text = *by.strings();
-    const std::span<const std::uint32_t> ranks = ranks_of(rows, text, by.validity, memory);
+    const std::span<const std::uint32_t> ranks = make_ranks(rows, text, by.validity, memory);
     use([&text, ranks, flip](std::uint32_t row) { return ranks[text.codes[row]] ^ flip; });
   }
 }

@@ -76,7 +76,7 @@ auto plan_changes::refuse(std::string_view event, braid::diagnostics problems) -
 
 /// Reads the registries first, because the others name what these declare.
 auto plan_changes::reload_plans() -> braid::checked<reload_report> {
-  registry_change change{.next = of_->current()->declared(), .until_restart = {}};
+  registry_change change{.next = library_->current()->declared(), .until_restart = {}};
   if (read_registries_) {
     auto read = read_registries_(change.next);
     if (!read) return std::unexpected(std::move(read.error()));
@@ -104,8 +104,9 @@ auto plan_changes::reload_plans() -> braid::checked<reload_report> {
     if (!taken) return std::unexpected(std::move(taken.error()));
     put_shadows = std::move(*taken);
   }
-  const auto name_check = [&shadows](const std::vector<std::string>& plans) { return strangers_of(shadows, plans); };
-  auto report = of_->reload(folder_, std::move(budgets), std::move(experiments), std::move(change.next), name_check);
+  const auto name_check = [&shadows](const std::vector<std::string>& plans) { return find_strangers(shadows, plans); };
+  auto report =
+      library_->reload(folder_, std::move(budgets), std::move(experiments), std::move(change.next), name_check);
   if (!report) return report;
   report->until_restart = std::move(change.until_restart);
   report->shadows_changed = put_shadows();
@@ -145,19 +146,19 @@ auto plan_changes::reload() -> braid::checked<reload_report> {
 }
 
 auto plan_changes::pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info> {
-  auto version = of_->pin(name, number);
+  auto version = library_->pin(name, number);
   log_change(log_, "plan_pinned", version);
   return version;
 }
 
 auto plan_changes::unpin(std::string_view name) -> braid::checked<void> {
-  auto done = of_->unpin(name);
+  auto done = library_->unpin(name);
   if (done) log_.note(log_level::info, "plan_unpinned", {{"plan", name}});
   return done;
 }
 
 auto plan_changes::roll_back(std::string_view name) -> braid::checked<plan_version_info> {
-  auto version = of_->roll_back(name);
+  auto version = library_->roll_back(name);
   log_change(log_, "plan_rolled_back", version);
   return version;
 }

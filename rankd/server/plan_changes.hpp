@@ -35,7 +35,7 @@ void log_findings(const serve_log& log, const reload_report& report);
 class plan_changes {
  public:
   plan_changes(plan_library& of, std::filesystem::path folder, serve_log log)
-      : of_(&of), folder_(std::move(folder)), log_(log) {}
+      : library_(&of), folder_(std::move(folder)), log_(log) {}
 
   /// Reloads something else together with the plans: reports what is wrong, or returns a function that publishes the
   /// new state, which is called once the plans are right, too. The threads that reload call it, one at a time.
@@ -66,7 +66,7 @@ class plan_changes {
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
   auto unpin(std::string_view name) -> braid::checked<void>;
   auto roll_back(std::string_view name) -> braid::checked<plan_version_info>;
-  [[nodiscard]] auto versions() const -> std::vector<plan_version_info> { return of_->versions(); }
+  [[nodiscard]] auto versions() const -> std::vector<plan_version_info> { return library_->versions(); }
 
   [[nodiscard]] auto reloads() const noexcept -> reload_counts {
     return {.done = done_.load(braid::relaxed), .refused = refused_.load(braid::relaxed)};
@@ -77,7 +77,7 @@ class plan_changes {
   auto reload_plans() -> braid::checked<reload_report>;
   void log_reload(const reload_report& report) const;
 
-  plan_library* of_;
+  plan_library* library_;
   std::filesystem::path folder_;
   serve_log log_;
   std::mutex reloading_;  // held by one reload from start to end

@@ -39,7 +39,7 @@ auto share(std::size_t all, std::size_t loops, std::size_t index) -> std::size_t
   return std::max<std::size_t>(all / loops + (index < all % loops ? 1 : 0), 1);
 }
 
-auto shares_of(const serve_options& options, std::size_t index) -> detail::shard_shares {
+auto make_shares(const serve_options& options, std::size_t index) -> detail::shard_shares {
   return {.in_flight = share(options.max_in_flight, options.loops, index),
           .queue = options.queue == 0 ? 0 : share(options.queue, options.loops, index),
           .connections = share(options.http.connections, options.loops, index),
@@ -50,36 +50,36 @@ auto shares_of(const serve_options& options, std::size_t index) -> detail::shard
 }
 
 /// The page runs plans for any user: other machines may use it only if clients have tokens.
-auto page_is_private(const serve_options& how) -> bool {
-  if (how.tokens || !how.listen.is_ip()) return true;
-  const std::string host = how.listen.host();
+auto page_is_private(const serve_options& options) -> bool {
+  if (options.tokens || !options.listen.is_ip()) return true;
+  const std::string host = options.listen.host();
   return host.starts_with("127.") || host == "::1";
 }
 
-auto page_needs_tokens(const braid::socket_address& at) -> braid::diagnostics {
+auto page_needs_tokens(const braid::socket_address& address) -> braid::diagnostics {
   return braid::diagnostics(
       {.code = "page_needs_tokens",
        .pointer = {},
-       .message = "the page of plans is for this machine alone where clients need no tokens, and " + at.to_string() +
-                  " is not a loopback address",
+       .message = "the page of plans is for this machine alone where clients need no tokens, and " +
+                  address.to_string() + " is not a loopback address",
        .hint = "listen on 127.0.0.1 or [::1], or give --token-file",
        .node = {},
        .source = {}});
 }
 
-auto cannot_listen(const braid::socket_address& at, std::error_code why) -> braid::diagnostics {
+auto cannot_listen(const braid::socket_address& address, std::error_code error) -> braid::diagnostics {
   return braid::diagnostics({.code = "cannot_listen",
                              .pointer = {},
-                             .message = "cannot listen at " + at.to_string() + ": " + why.message(),
+                             .message = "cannot listen at " + address.to_string() + ": " + error.message(),
                              .hint = {},
                              .node = {},
                              .source = {}});
 }
 
-auto bad_identity(std::error_code why) -> braid::diagnostics {
+auto bad_identity(std::error_code error) -> braid::diagnostics {
   return braid::diagnostics({.code = "bad_certificate",
                              .pointer = {},
-                             .message = "certificate and key cannot be used: " + why.message(),
+                             .message = "certificate and key cannot be used: " + error.message(),
                              .hint = {},
                              .node = {},
                              .source = {}});
@@ -139,7 +139,7 @@ auto rank_server::start(serve_context context, serve_options options) -> braid::
   const serve_options& how = made->shared.options;
   for (unsigned index = 0; index < how.loops; ++index) {
     auto& added =
-        *made->shared.shards.emplace_back(std::make_unique<detail::shard>(made->shared, shares_of(how, index)));
+        *made->shared.shards.emplace_back(std::make_unique<detail::shard>(made->shared, make_shares(how, index)));
     if (const auto started = added.start_runtime("serve" + std::to_string(index)); !started)
       return std::unexpected(no_runtime(started.error()));
   }

@@ -18,7 +18,7 @@
 namespace rankd::detail {
 namespace {
 
-auto server_options_of(const serve_options& options, shard_shares shares) -> braid::http_server::options {
+auto make_server_options(const serve_options& options, shard_shares shares) -> braid::http_server::options {
   braid::http_server::options out = options.http;
   out.connections = shares.connections;
   return out;
@@ -32,10 +32,10 @@ struct refusal_message {
   std::string message;
 };
 
-auto message_of(const braid::http_server::refusal& refusal, const braid::http_limits& limits) -> refusal_message {
+auto make_message(const braid::http_server::refusal& refusal, const braid::http_limits& limits) -> refusal_message {
   if (refusal.why && refusal.why.category() == braid::detail::http_category()) {
     const auto fault = static_cast<braid::http_errc>(refusal.why.value());
-    return {std::string(code_of(fault)), sentence_of(fault, limits)};
+    return {std::string(code_of(fault)), format_sentence(fault, limits)};
   }
   if (refusal.why == std::errc::not_enough_memory) return {"out_of_memory", std::string(memory_message)};
   switch (refusal.status) {
@@ -87,14 +87,14 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
   return {};
 }
 
-auto shard::serve(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+auto shard::serve(const braid::socket_address& address, port_use port, std::function<void()> on_end)
     -> braid::result<braid::socket_address> {
-  return runtime_->run(listen(at, port, std::move(on_end)));
+  return runtime_->run(listen(address, port, std::move(on_end)));
 }
 
-auto shard::listen(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+auto shard::listen(const braid::socket_address& address, port_use port, std::function<void()> on_end)
     -> braid::task<braid::result<braid::socket_address>> {
-  braid::http_server::options options = server_options_of(context_.options(), context_.shares);
+  braid::http_server::options options = make_server_options(context_.options(), context_.shares);
   options.format_refusal = [this](const braid::http_server::refusal& refusal) { return format_refusal(refusal); };
   options.pacing.share = context_.options().refusal_share;
   options.pacing.max_wait = context_.options().max_unread;
@@ -105,7 +105,7 @@ auto shard::listen(const braid::socket_address& at, port_use port, std::function
   auto tls = make_tls();
   if (!tls) co_return braid::fail(tls.error());
   options.tls = std::move(*tls);
-  auto listener = braid::stream_listener::listen(*context_.loop, at, {.reuse_port = port == port_use::shared});
+  auto listener = braid::stream_listener::listen(*context_.loop, address, {.reuse_port = port == port_use::shared});
   if (!listener) co_return braid::fail(listener.error());
   const auto bound = listener->local_address();
   if (!bound) co_return braid::fail(bound.error());
@@ -157,7 +157,7 @@ void shard::begin_stop(braid::duration grace) {
 }
 
 auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid::http_server::refusal_text {
-  refusal_message words = message_of(refusal, context_.options().http.limits);
+  refusal_message words = make_message(refusal, context_.options().http.limits);
   const std::string_view id = refusal.request != nullptr ? given_request_id(*refusal.request) : std::string_view();
   error_answer answer = answer_error(refusal.status, std::move(words.code), words.message, id);
   context_.metrics.count_answer(endpoint::other, refusal.status);
@@ -211,7 +211,7 @@ void shard::refuse_method(braid::http_exchange& x, braid::http_router::method_se
   if (x.request().method == braid::http_method::options)
     return reply(context_, x, endpoint::other, braid::http_status::no_content, {}, {});
   constexpr auto status = braid::http_status::method_not_allowed;
-  refusal_message words = message_of({.status = status}, context_.options().http.limits);
+  refusal_message words = make_message({.status = status}, context_.options().http.limits);
   reply(context_, x, endpoint::other,
         answer_error(status, std::move(words.code), words.message, given_request_id(x.request())));
 }

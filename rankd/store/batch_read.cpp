@@ -12,9 +12,9 @@ namespace {
 
 /// Returns the record of a key, or nothing. An empty record counts as absent, whatever its kind: other stores cannot
 /// hold one.
-auto find_filled(const embedded_store::snapshot& from, std::string_view key)
+auto find_filled(const embedded_store::snapshot& snapshot, std::string_view key)
     -> braid::result<std::optional<record_view>> {
-  auto record = from.find(key);
+  auto record = snapshot.find(key);
   if (record && *record && (*record)->count() == 0) return std::nullopt;
   return record;
 }
@@ -22,9 +22,9 @@ auto find_filled(const embedded_store::snapshot& from, std::string_view key)
 auto is_list(record_kind kind) -> bool { return kind == record_kind::id_list || kind == record_kind::text_list; }
 
 /// Returns the hash that a key holds, or nothing; a list is an error.
-auto find_hash(const embedded_store::snapshot& from, std::string_view key)
+auto find_hash(const embedded_store::snapshot& snapshot, std::string_view key)
     -> braid::result<std::optional<record_view>> {
-  auto record = find_filled(from, key);
+  auto record = find_filled(snapshot, key);
   if (record && *record && (*record)->kind() != record_kind::hash) return braid::fail(store_errc::wrong_type);
   return record;
 }
@@ -78,12 +78,12 @@ auto parse_id(std::string_view text, value_type type) -> std::optional<row_id> {
   return id ? std::optional<row_id>(*id) : std::nullopt;
 }
 
-auto read_batch(const embedded_store::snapshot& from, const field_read& question, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& snapshot, const field_read& question, braid::arena& arena)
     -> braid::result<field_batch> {
   const auto out = arena.filled(question.keys.ids.size(), std::optional<std::string_view>());
   detail::key_speller speller(question.keys.prefix);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto hash = find_hash(from, speller.spell(question.keys.ids[i]));
+    const auto hash = find_hash(snapshot, speller.spell(question.keys.ids[i]));
     if (!hash) return braid::fail(hash.error());
     const auto value = *hash ? (*hash)->field(question.field) : std::nullopt;
     if (value) out[i] = arena.copied(*value);
@@ -91,25 +91,25 @@ auto read_batch(const embedded_store::snapshot& from, const field_read& question
   return out;
 }
 
-auto read_batch(const embedded_store::snapshot& from, const hash_read& question, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& snapshot, const hash_read& question, braid::arena& arena)
     -> braid::result<hash_batch> {
   const auto out = arena.filled(question.keys.ids.size(), std::span<const hash_field>());
   detail::key_speller speller(question.keys.prefix);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto hash = find_hash(from, speller.spell(question.keys.ids[i]));
+    const auto hash = find_hash(snapshot, speller.spell(question.keys.ids[i]));
     if (!hash) return braid::fail(hash.error());
     if (*hash) out[i] = copy_fields(**hash, arena);
   }
   return out;
 }
 
-auto read_batch(const embedded_store::snapshot& from, const list_read& question, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& snapshot, const list_read& question, braid::arena& arena)
     -> braid::result<id_batch> {
   const auto lists = arena.filled(question.keys.ids.size(), std::span<const std::int64_t>());
   std::uint64_t malformed = 0;
   detail::key_speller speller(question.keys.prefix);
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    const auto record = find_filled(from, speller.spell(question.keys.ids[i]));
+    const auto record = find_filled(snapshot, speller.spell(question.keys.ids[i]));
     if (!record) return braid::fail(record.error());
     if (!*record) continue;
     if (!is_list((*record)->kind())) return braid::fail(store_errc::wrong_type);

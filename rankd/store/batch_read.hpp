@@ -13,19 +13,19 @@ namespace rankd {
 // Errors of all: store_errc::wrong_type, store_errc::corrupt; the whole batch fails with the first.
 
 /// Reads one field of each hash.
-auto read_batch(const embedded_store::snapshot& from, const field_read& question, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& snapshot, const field_read& question, braid::arena& arena)
     -> braid::result<field_batch>;
 
 /// Reads all fields of each hash.
-auto read_batch(const embedded_store::snapshot& from, const hash_read& question, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& snapshot, const hash_read& question, braid::arena& arena)
     -> braid::result<hash_batch>;
 
 /// Reads the first elements of each list as ids; malformed ones among these are left out, and counted.
-auto read_batch(const embedded_store::snapshot& from, const list_read& question, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& snapshot, const list_read& question, braid::arena& arena)
     -> braid::result<id_batch>;
 
 /// Reads values under named keys.
-auto read_batch(const embedded_store::snapshot& from, const named_read& question, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& snapshot, const named_read& question, braid::arena& arena)
     -> braid::result<item_batch>;
 
 }  // namespace rankd

@@ -22,16 +22,16 @@ namespace {
 constexpr std::uint64_t block_bytes = block_checksums::block_bytes;
 constexpr std::uint64_t blocks_at_once = 16;  // one read of 1 MiB
 
-auto blocks_of(std::uint64_t bytes) -> std::uint64_t { return bytes / block_bytes + (bytes % block_bytes != 0); }
+auto count_blocks(std::uint64_t bytes) -> std::uint64_t { return bytes / block_bytes + (bytes % block_bytes != 0); }
 
-/// Fills `into` from the file. Errors: the system's; io_error if the file ends before.
-auto read_fully(const braid::descriptor& file, std::span<std::byte> into, std::uint64_t from) -> braid::result<void> {
-  while (!into.empty()) {
-    const ::ssize_t got = ::pread(file.number(), into.data(), into.size(), static_cast<::off_t>(from));
+/// Fills `buffer` from the file. Errors: the system's; io_error if the file ends before.
+auto read_fully(const braid::descriptor& file, std::span<std::byte> buffer, std::uint64_t from) -> braid::result<void> {
+  while (!buffer.empty()) {
+    const ::ssize_t got = ::pread(file.number(), buffer.data(), buffer.size(), static_cast<::off_t>(from));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return braid::fail(braid::last_system_error());
     if (got == 0) return braid::fail(std::make_error_code(std::errc::io_error));
-    into = into.subspan(static_cast<std::size_t>(got));
+    buffer = buffer.subspan(static_cast<std::size_t>(got));
     from += static_cast<std::uint64_t>(got);
   }
   return {};
@@ -76,8 +76,8 @@ auto block_damage::to_string() const -> std::string {
 
 auto block_checksums::take(const braid::descriptor& file, std::uint64_t bytes) -> braid::result<block_checksums> {
   block_checksums taken(bytes);
-  taken.sums_.reserve(blocks_of(bytes));
-  const auto failed = read_blocks(file, bytes, 0, blocks_of(bytes), [&](std::uint64_t, std::uint32_t sum) {
+  taken.sums_.reserve(count_blocks(bytes));
+  const auto failed = read_blocks(file, bytes, 0, count_blocks(bytes), [&](std::uint64_t, std::uint32_t sum) {
     taken.sums_.push_back(sum);
     return true;
   });
@@ -92,9 +92,9 @@ auto block_checksums::read(const std::filesystem::path& from, std::uint64_t byte
   if (!file || ::fstat(file.number(), &found) != 0) return braid::fail(braid::last_system_error());
   block_checksums kept(bytes);
   // The size is checked first: a wrong manifest must not make us allocate any amount of memory.
-  if (static_cast<std::uint64_t>(found.st_size) != blocks_of(bytes) * sizeof(std::uint32_t))
+  if (static_cast<std::uint64_t>(found.st_size) != count_blocks(bytes) * sizeof(std::uint32_t))
     return braid::fail(store_errc::corrupt);
-  kept.sums_.resize(blocks_of(bytes));
+  kept.sums_.resize(count_blocks(bytes));
   if (auto done = read_fully(file, std::as_writable_bytes(std::span(kept.sums_)), 0); !done)
     return braid::fail(done.error());
   if (kept.digest() != digest) return braid::fail(store_errc::corrupt);

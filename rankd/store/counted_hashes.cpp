@@ -49,11 +49,11 @@ void counted_hash::set(std::string_view name, std::string value) {
 counted_hashes::counted_hashes(std::size_t max_bytes, clock now)
     : max_bytes_(max_bytes), now_(now ? std::move(now) : clock(system_now)) {}
 
-auto counted_hashes::shard_of(const std::string& key) const noexcept -> const shard& {
+auto counted_hashes::find_shard(const std::string& key) const noexcept -> const shard& {
   return shards_[(std::hash<std::string>()(key) >> 48U) % shard_count];  // maps take the low bits
 }
 
-auto counted_hashes::shard_of(const std::string& key) noexcept -> shard& {
+auto counted_hashes::find_shard(const std::string& key) noexcept -> shard& {
   return shards_[(std::hash<std::string>()(key) >> 48U) % shard_count];
 }
 
@@ -65,7 +65,7 @@ void counted_hashes::count(std::size_t hashes_before, std::size_t hashes, std::s
 
 auto counted_hashes::update(const std::string& key, milliseconds now, const std::function<bool(counted_hash&)>& change)
     -> outcome {
-  shard& in = shard_of(key);
+  shard& in = find_shard(key);
   const std::scoped_lock lock(in.mutex);
   const auto found = in.hashes.find(key);
   const bool is_there = found != in.hashes.end();
@@ -86,7 +86,7 @@ auto counted_hashes::update(const std::string& key, milliseconds now, const std:
 }
 
 void counted_hashes::insert(std::string key, counted_hash hash) {
-  shard& in = shard_of(key);
+  shard& in = find_shard(key);
   const std::scoped_lock lock(in.mutex);
   const std::size_t after = bytes_of(key, hash);
   if (in.hashes.try_emplace(std::move(key), std::move(hash)).second) count(0, 1, 0, after);
@@ -103,14 +103,14 @@ void counted_hashes::sweep(milliseconds until) {
   }
 }
 
-auto counted_hashes::find(const shard& in, const std::string& key) const -> const counted_hash* {
-  const auto found = in.hashes.find(key);
-  return found == in.hashes.end() || has_ended(found->second, now_()) ? nullptr : &found->second;
+auto counted_hashes::find(const shard& shard, const std::string& key) const -> const counted_hash* {
+  const auto found = shard.hashes.find(key);
+  return found == shard.hashes.end() || has_ended(found->second, now_()) ? nullptr : &found->second;
 }
 
 auto counted_hashes::field(const std::string& key, std::string_view name, braid::arena& arena) const
     -> std::optional<std::string_view> {
-  const shard& in = shard_of(key);
+  const shard& in = find_shard(key);
   const std::scoped_lock lock(in.mutex);
   const counted_hash* hash = find(in, key);
   const std::string* value = hash == nullptr ? nullptr : hash->find(name);
@@ -119,7 +119,7 @@ auto counted_hashes::field(const std::string& key, std::string_view name, braid:
 }
 
 auto counted_hashes::fields(const std::string& key, braid::arena& arena) const -> std::span<const hash_field> {
-  const shard& in = shard_of(key);
+  const shard& in = find_shard(key);
   const std::scoped_lock lock(in.mutex);
   const counted_hash* hash = find(in, key);
   if (hash == nullptr) return {};

@@ -80,10 +80,10 @@ class counted_hashes {
   };
   static constexpr std::size_t shard_count = 64;
 
-  [[nodiscard]] auto shard_of(const std::string& key) const noexcept -> const shard&;
-  [[nodiscard]] auto shard_of(const std::string& key) noexcept -> shard&;
+  [[nodiscard]] auto find_shard(const std::string& key) const noexcept -> const shard&;
+  [[nodiscard]] auto find_shard(const std::string& key) noexcept -> shard&;
   /// Returns null if the hash is absent or has ended. Requires the mutex of its shard.
-  [[nodiscard]] auto find(const shard& in, const std::string& key) const -> const counted_hash*;
+  [[nodiscard]] auto find(const shard& shard, const std::string& key) const -> const counted_hash*;
   void count(std::size_t hashes_before, std::size_t hashes, std::size_t bytes_before, std::size_t bytes) noexcept;
 
   std::array<shard, shard_count> shards_;

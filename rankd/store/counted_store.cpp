@@ -39,10 +39,10 @@ auto is_about_hashes(const Question& question) -> bool {
 auto counted_store::ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
   if (counted_->size() == 0) return behind().ask(question, arena);
   return std::visit(
-      [&]<typename Question>(const Question& of) {
-        if constexpr (requires(typename Question::answer under) { over(of, under, arena); })
-          if (is_about_hashes(of)) return ask_over(of, arena);
-        return behind().ask(of, arena);
+      [&]<typename Question>(const Question& question) {
+        if constexpr (requires(typename Question::answer under) { over(question, under, arena); })
+          if (is_about_hashes(question)) return ask_over(question, arena);
+        return behind().ask(question, arena);
       },
       question);
 }

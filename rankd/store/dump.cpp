@@ -46,7 +46,7 @@ struct line_form {
   std::string_view end;
 };
 
-auto form_of(record_kind kind) -> line_form {
+auto find_form(record_kind kind) -> line_form {
   switch (kind) {
     case record_kind::hash: return {"{\"hash\":", ",\"fields\":{", "}}\n"};
     case record_kind::set: return {"{\"set\":", ",\"members\":[", "]}\n"};
@@ -103,7 +103,7 @@ class dump_job {
   dump_job(const fs::path& folder, const dump_options& options, const dump_sink& sink)
       : folder_(folder), options_(options), sink_(sink) {}
 
-  auto run(const embedded_store::snapshot& from) -> braid::checked<std::uint64_t>;
+  auto run(const embedded_store::snapshot& snapshot) -> braid::checked<std::uint64_t>;
 
  private:
   auto add(const store_entry& entry) -> braid::checked<void>;
@@ -111,22 +111,22 @@ class dump_job {
   auto refuse(std::string_view code, std::string_view message, std::string_view hint = {}) const {
     return std::unexpected(store_diagnostic(code, folder_, message, hint));
   }
-  auto damaged(std::error_code why) const {
-    return refuse("store_corrupt", "the store cannot be read: " + why.message(), load_again_hint);
+  auto damaged(std::error_code error) const {
+    return refuse("store_corrupt", "the store cannot be read: " + error.message(), load_again_hint);
   }
 
   const fs::path& folder_;
   const dump_options& options_;
   const dump_sink& sink_;
   std::string lines_;
-  dump_progress at_;
+  dump_progress progress_;
 };
 
-auto dump_job::run(const embedded_store::snapshot& from) -> braid::checked<std::uint64_t> {
-  const auto total = from.count();
+auto dump_job::run(const embedded_store::snapshot& snapshot) -> braid::checked<std::uint64_t> {
+  const auto total = snapshot.count();
   if (!total) return damaged(total.error());
-  at_.records_total = *total;
-  auto cursor = from.walk(options_.prefix);
+  progress_.records_total = *total;
+  auto cursor = snapshot.walk(options_.prefix);
   if (!cursor) return damaged(cursor.error());
   for (;;) {
     const auto entry = cursor->next();
@@ -135,7 +135,7 @@ auto dump_job::run(const embedded_store::snapshot& from) -> braid::checked<std::
     if (auto added = add(**entry); !added) return std::unexpected(std::move(added.error()));
   }
   if (auto flushed = flush(); !flushed) return std::unexpected(std::move(flushed.error()));
-  return at_.records_done;
+  return progress_.records_done;
 }
 
 auto dump_job::add(const store_entry& entry) -> braid::checked<void> {
@@ -146,7 +146,7 @@ auto dump_job::add(const store_entry& entry) -> braid::checked<void> {
   if (why)
     return refuse("not_loadable", "the record " + quote_name(entry.key) + " " + std::string(*why),
                   "no load would read it back");
-  ++at_.records_done;
+  ++progress_.records_done;
   return lines_.size() < piece ? braid::checked<void>() : flush();
 }
 
@@ -158,14 +158,14 @@ auto dump_job::flush() -> braid::checked<void> {
                                               "the output cannot be written: " + written.error().message(), {}));
   }
   lines_.clear();
-  if (options_.progress) options_.progress(at_);
+  if (options_.progress) options_.progress(progress_);
   return {};
 }
 
 }  // namespace
 
 void append_record(std::string& out, std::string_view key, const record_view& record) {
-  const line_form form = form_of(record.kind());
+  const line_form form = find_form(record.kind());
   out += form.head;
   append_json_string(out, key);
   out += form.body;

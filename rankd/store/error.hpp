@@ -33,8 +33,8 @@ namespace rankd {
 class store_error : public std::error_code {
  public:
   using std::error_code::error_code;
-  store_error(std::error_code why, std::string_view server_text = {}) noexcept  // implicit, as a code is an error
-      : std::error_code(why), server_text_(server_text) {}
+  store_error(std::error_code error, std::string_view server_text = {}) noexcept  // implicit, as a code is an error
+      : std::error_code(error), server_text_(server_text) {}
 
   /// Returns the message as it was received. Lifetime: of the arena of the batch.
   [[nodiscard]] auto server_text() const noexcept -> std::string_view { return server_text_; }

@@ -29,15 +29,15 @@ auto refusal(const planted_fault& fault) -> std::unexpected<store_error> {
 /// Whether a question reads a key that begins with `prefix`. A model call reads no keys.
 auto reads_key(const store_question& question, std::string_view prefix) -> bool {
   return std::visit(
-      [&]<typename Question>(const Question& of) {
+      [&]<typename Question>(const Question& question) {
         if constexpr (std::same_as<Question, model_call>)
           return false;
         else if constexpr (asks_ids<Question>)
-          return std::ranges::any_of(of.keys.ids, [&](std::int64_t id) {
-            return (std::string(of.keys.prefix) + std::to_string(id)).starts_with(prefix);
+          return std::ranges::any_of(question.keys.ids, [&](std::int64_t id) {
+            return (std::string(question.keys.prefix) + std::to_string(id)).starts_with(prefix);
           });
         else
-          return std::ranges::any_of(of.keys, [&](std::string_view key) { return key.starts_with(prefix); });
+          return std::ranges::any_of(question.keys, [&](std::string_view key) { return key.starts_with(prefix); });
       },
       question);
 }
@@ -57,10 +57,10 @@ auto faulty_store::ask(store_question question, braid::arena& arena) -> braid::t
   co_return co_await behind().ask(question, arena);
 }
 
-auto faulty_store::explain(const store_error& why) const -> store_failure {
-  if (why.category() != planted_faults()) return store_layer::explain(why);
-  return {std::string(fault_codes.at(static_cast<std::size_t>(why.value()) - 1)),
-          "endpoint `" + endpoint_id_ + "`: " + why.message()};
+auto faulty_store::explain(const store_error& error) const -> store_failure {
+  if (error.category() != planted_faults()) return store_layer::explain(error);
+  return {std::string(fault_codes.at(static_cast<std::size_t>(error.value()) - 1)),
+          "endpoint `" + endpoint_id_ + "`: " + error.message()};
 }
 
 }  // namespace rankd

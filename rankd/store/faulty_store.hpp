@@ -30,7 +30,7 @@ class faulty_store final : public store_layer {
       : store_layer(behind), endpoint_id_(std::move(endpoint_id)), faults_(std::move(faults)) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
+  [[nodiscard]] auto explain(const store_error& error) const -> store_failure override;
   /// Returns false, so that plans share the reads of a store under test, as they share the reads of a server.
   [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return false; }
 

@@ -78,7 +78,7 @@ auto take_checksum(std::string_view& text, char terminator) -> std::optional<std
   return static_cast<std::uint32_t>(*number);
 }
 
-auto checksum_of(std::string_view text) -> std::uint32_t { return crc32c(std::as_bytes(std::span(text))); }
+auto make_checksum(std::string_view text) -> std::uint32_t { return crc32c(std::as_bytes(std::span(text))); }
 
 /// Parses a manifest after its first line. `whole` ends with that text, and with the checksum of everything before the
 /// checksum.
@@ -92,7 +92,7 @@ auto parse_entries(std::string_view whole, std::string_view text, std::uint64_t 
   if (has_checksums) {
     found.checksums = take_checksum(text, '\n');
     const std::string_view covered = whole.substr(0, whole.size() - text.size());
-    if (!found.checksums || take_checksum(text, '\n') != checksum_of(covered)) return std::nullopt;
+    if (!found.checksums || take_checksum(text, '\n') != make_checksum(covered)) return std::nullopt;
   }
   if (!text.empty()) return std::nullopt;
   return found;
@@ -122,7 +122,7 @@ auto manifest_text(const store_manifest& manifest) -> std::string {
                      std::to_string(manifest.data_bytes);
   if (manifest.checksums) text += " " + std::to_string(*manifest.checksums);
   text += '\n';
-  if (manifest.checksums) text += std::to_string(checksum_of(text)) + "\n";
+  if (manifest.checksums) text += std::to_string(make_checksum(text)) + "\n";
   return text;
 }
 

@@ -11,7 +11,7 @@ class hedging_stores::client final : public store_layer {
   client(store& behind, braid::duration after) noexcept : store_layer(behind), after_(after) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
-    if (read_hedge* const hedge = hedge_of(question)) *hedge = {.after = after_};
+    if (read_hedge* const hedge = find_hedge(question)) *hedge = {.after = after_};
     return behind().ask(question, arena);
   }
 

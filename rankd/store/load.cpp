@@ -74,8 +74,8 @@ class load_job {
 
   record_parser parser_;
   braid::diagnostics diagnostics_;
-  detail::load_mark at_;  ///< what was read and put
-  bool begun_ = false;    ///< a file that is there was made by this load, not by an earlier one
+  detail::load_mark mark_;  ///< what was read and put
+  bool begun_ = false;      ///< a file that is there was made by this load, not by an earlier one
   load_report report_;
   record_origin shown_;  ///< the last record that `seen` was called for
   std::vector<std::uint64_t> file_bytes_;
@@ -91,7 +91,7 @@ auto load_job::run() -> braid::checked<load_report> {
     if (!opened) return std::unexpected(opened.error());
     old_store_ = std::move(*opened);
   }
-  at_.made_from = detail::load_sources(files_, options_.mode, old_);
+  mark_.made_from = detail::load_sources(files_, options_.mode, old_);
 
   std::size_t map_bytes = options_.first_map_bytes;
   if (map_bytes == 0) map_bytes = smallest_map + 4 * bytes_total_ + (old_ ? 2 * old_->data_bytes : 0);
@@ -105,8 +105,8 @@ auto load_job::run() -> braid::checked<load_report> {
   if (!done) return fail_on(done.error());
   report(load_stage::cleaning, bytes_total_);
   remove_other_generations(folder_, new_generation());
-  report_.records = at_.records;
-  report_.kept = at_.kept;
+  report_.records = mark_.records;
+  report_.kept = mark_.kept;
   report_.generation = new_generation();
   return report_;
 }
@@ -139,10 +139,10 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
   auto writer = open_writer(map_bytes);
   if (!writer) return braid::fail(writer.error());
 
-  while (at_.file < files_.size() && !full()) {
-    if (auto done = read_file(*writer, at_.file); !done) return done;
-    ++at_.file;
-    at_.line = {};
+  while (mark_.file < files_.size() && !full()) {
+    if (auto done = read_file(*writer, mark_.file); !done) return done;
+    ++mark_.file;
+    mark_.line = {};
   }
   if (diagnostics_.empty() && options_.refused) diagnostics_.append(options_.refused());
   if (!diagnostics_.empty()) return {};
@@ -166,49 +166,49 @@ auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> 
   if (begun) {
     const auto note = begun->note();
     auto mark = note ? detail::parse_load_mark(*note) : std::nullopt;
-    if (mark && mark->made_from == at_.made_from && mark->file <= files_.size()) {
-      at_ = std::move(*mark);
+    if (mark && mark->made_from == mark_.made_from && mark->file <= files_.size()) {
+      mark_ = std::move(*mark);
       if (!std::exchange(begun_, true)) report_.resumed_at = bytes_read();
       return begun;
     }
   }
   remove_other_generations(folder_, old_ ? old_->generation : 0);
-  std::string made_from = std::move(at_.made_from);
-  at_ = {};
-  at_.made_from = std::move(made_from);
+  std::string made_from = std::move(mark_.made_from);
+  mark_ = {};
+  mark_.made_from = std::move(made_from);
   begun_ = true;
   return data_writer::create(file, map_bytes);
 }
 
 /// Diagnostics are not saved: once there are some, records are stored only to compare the next lines with them.
 auto load_job::save(data_writer& writer) -> braid::result<void> {
-  return writer.save(diagnostics_.empty() ? detail::to_text(at_) : std::string());
+  return writer.save(diagnostics_.empty() ? detail::to_text(mark_) : std::string());
 }
 
 /// Returns the bytes of all files up to the current position.
 auto load_job::bytes_read() const -> std::uint64_t {
-  const auto whole = file_bytes_.begin() + at_.file;
-  return std::accumulate(file_bytes_.begin(), whole, at_.line.bytes);
+  const auto whole = file_bytes_.begin() + mark_.file;
+  return std::accumulate(file_bytes_.begin(), whole, mark_.line.bytes);
 }
 
 auto load_job::read_file(data_writer& writer, std::uint32_t index) -> braid::result<void> {
   report(load_stage::reading, bytes_read());
-  auto reader = line_reader::open(files_[index], at_.line);
+  auto reader = line_reader::open(files_[index], mark_.line);
   if (!reader) {
     diagnostics_.add(unreadable(files_[index], reader.error()));
     return {};
   }
-  std::uint64_t reported = at_.line.bytes;
+  std::uint64_t reported = mark_.line.bytes;
   while (!full()) {
     const auto line = reader->next();
     if (!line) diagnostics_.add(unreadable(files_[index], line.error()));
     if (!line || !*line) break;
     if (auto done = read_line(writer, **line, index); !done) return done;
-    at_.line = reader->position();
+    mark_.line = reader->position();
     if (writer.unsaved() >= options_.save_bytes)
       if (auto done = save(writer); !done) return done;
-    if (at_.line.bytes - reported < progress_step) continue;
-    reported = at_.line.bytes;
+    if (mark_.line.bytes - reported < progress_step) continue;
+    reported = mark_.line.bytes;
     report(load_stage::reading, bytes_read());
   }
   if (full())
@@ -233,7 +233,7 @@ auto load_job::read_line(data_writer& writer, const text_line& line, std::uint32
   const auto existing = writer.put((*parsed)->key, (*parsed)->bytes);
   if (!existing) return braid::fail(existing.error());
   if (*existing) twin(**parsed, (*existing)->origin(), {index, static_cast<std::uint32_t>(line.number)});
-  ++at_.records;
+  ++mark_.records;
   return {};
 }
 
@@ -268,11 +268,11 @@ auto load_job::merge(data_writer& writer) -> braid::result<void> {
     const auto entry = cursor->next();
     if (!entry) return braid::fail(entry.error());
     if (!*entry) return {};
-    if (!at_.merged_to.empty() && (*entry)->key <= at_.merged_to) continue;
+    if (!mark_.merged_to.empty() && (*entry)->key <= mark_.merged_to) continue;
     const auto newer = writer.put((*entry)->key, (*entry)->record.bytes());
     if (!newer) return braid::fail(newer.error());
-    if (!*newer) ++at_.kept;
-    at_.merged_to = (*entry)->key;
+    if (!*newer) ++mark_.kept;
+    mark_.merged_to = (*entry)->key;
     if (writer.unsaved() >= options_.save_bytes)
       if (auto done = save(writer); !done) return done;
   }

@@ -274,7 +274,7 @@ auto has_labels(const tensor_in_answer& tensor) -> bool {
 }
 
 /// Writes the columns of a tensor to the places of their scores. Returns a description of an error in it, or nothing.
-auto take_tensor(const tensor_in_answer& tensor, const model_call& what, row_range rows, const tensor_columns& chosen,
+auto take_tensor(const tensor_in_answer& tensor, const model_call& call, row_range rows, const tensor_columns& chosen,
                  std::span<double> into) -> std::string {
   const std::string called = "the tensor " + (tensor.name ? quote_name(*tensor.name) : "of the answer");
   const std::string hint = tensor.name ? ", such as `" + *tensor.name + "[1]`" : std::string();
@@ -302,7 +302,7 @@ auto take_tensor(const tensor_in_answer& tensor, const model_call& what, row_ran
            std::to_string(rows.begin + *tensor.first_wrong / *width);
   for (std::size_t row = 0; row < rows.size(); ++row)
     for (std::size_t score = 0; score < chosen.count; ++score)
-      into[(chosen.first + score) * what.rows + rows.begin + row] =
+      into[(chosen.first + score) * call.rows + rows.begin + row] =
           tensor.values[row * *width + chosen.column.value_or(score)];
   return {};
 }
@@ -324,12 +324,12 @@ auto column_in(std::string_view text) -> named_column {
 }
 
 /// Returns whether a call wants one column of a tensor.
-auto has_columns(const model_call& what) -> bool {
-  return std::ranges::any_of(what.outputs, [](const auto& each) { return column_in(each).column.has_value(); });
+auto has_columns(const model_call& call) -> bool {
+  return std::ranges::any_of(call.outputs, [](const auto& each) { return column_in(each).column.has_value(); });
 }
 
 /// Returns the names of the first tensors of an answer.
-auto names_of(const answer_reader& answer) -> std::string {
+auto list_names(const answer_reader& answer) -> std::string {
   constexpr std::size_t max_names = 8;
   std::string out;
   for (const tensor_in_answer& each : answer.tensors() | std::views::take(max_names))
@@ -345,30 +345,30 @@ auto inference_path(std::string_view model, std::string_view version) -> std::st
   return path + "/infer";
 }
 
-auto inference_body(const model_call& what, row_range rows) -> std::string {
+auto inference_body(const model_call& call, row_range rows) -> std::string {
   std::string out = R"({"inputs":[)";
-  if (!what.tensor.empty()) {
-    begin_tensor(out, what.tensor, rows.size(), what.inputs.size(), float_name(what.floats));
+  if (!call.tensor.empty()) {
+    begin_tensor(out, call.tensor, rows.size(), call.inputs.size(), float_name(call.floats));
     for (std::size_t row = rows.begin; row < rows.end; ++row)
-      for (std::size_t at = 0; at < what.inputs.size(); ++at) {
+      for (std::size_t at = 0; at < call.inputs.size(); ++at) {
         if (row != rows.begin || at != 0) out += ',';
-        append_value(out, what.inputs[at], row, what.floats);
+        append_value(out, call.inputs[at], row, call.floats);
       }
     out += "]}";
   } else {
-    for (std::size_t at = 0; at < what.inputs.size(); ++at) {
+    for (std::size_t at = 0; at < call.inputs.size(); ++at) {
       if (at != 0) out += ',';
-      begin_tensor(out, what.inputs[at].name, rows.size(), 1, type_name(what.inputs[at], what.floats));
+      begin_tensor(out, call.inputs[at].name, rows.size(), 1, type_name(call.inputs[at], call.floats));
       for (std::size_t row = rows.begin; row < rows.end; ++row) {
         if (row != rows.begin) out += ',';
-        append_value(out, what.inputs[at], row, what.floats);
+        append_value(out, call.inputs[at], row, call.floats);
       }
       out += "]}";
     }
   }
   out += ']';
   std::vector<std::string_view> asked;  // each tensor once
-  for (const std::string_view each : what.outputs)
+  for (const std::string_view each : call.outputs)
     if (const std::string_view name = column_in(each).name; std::ranges::find(asked, name) == asked.end())
       asked.push_back(name);
   for (std::size_t at = 0; at < asked.size(); ++at) {
@@ -381,17 +381,17 @@ auto inference_body(const model_call& what, row_range rows) -> std::string {
 
 /// A number has up to 25 characters, and may have its own line with an indent. The rest is for names, and for members
 /// that are not in the protocol.
-auto max_answer_bytes(const model_call& what, row_range rows) -> std::size_t {
+auto max_answer_bytes(const model_call& call, row_range rows) -> std::size_t {
   constexpr std::size_t for_all = std::size_t{1} << 20U;
   constexpr std::size_t for_each = 64;
-  return for_all + for_each * rows.size() * std::max(what.scores, has_columns(what) ? max_columns : 1);
+  return for_all + for_each * rows.size() * std::max(call.scores, has_columns(call) ? max_columns : 1);
 }
 
-auto read_scores(std::string_view body, const model_call& what, row_range rows, std::span<double> into) -> std::string {
+auto read_scores(std::string_view body, const model_call& call, row_range rows, std::span<double> into) -> std::string {
   constexpr std::size_t other_tensors = 64;  // a server may answer with more than was requested
-  const bool is_single = what.outputs.empty();
-  const std::size_t wanted = is_single ? what.scores : has_columns(what) ? max_columns : 1;
-  answer_reader answer(rows.size() * wanted, what.outputs.size() + other_tensors);
+  const bool is_single = call.outputs.empty();
+  const std::size_t wanted = is_single ? call.scores : has_columns(call) ? max_columns : 1;
+  answer_reader answer(rows.size() * wanted, call.outputs.size() + other_tensors);
   if (body.contains("NaN") || body.contains("Infinity")) {
     const plain_json plain = without_special_numbers(body);
     answer.replace(plain.specials);
@@ -403,19 +403,19 @@ auto read_scores(std::string_view body, const model_call& what, row_range rows, 
   if (is_single) {
     if (answer.count() != 1)
       return "the answer has " + std::to_string(answer.count()) +
-             " tensors, and the node does not say which to use: name one in `outputs`: " + names_of(answer);
-    return take_tensor(answer.tensors().front(), what, rows, {.count = what.scores}, into);
+             " tensors, and the node does not say which to use: name one in `outputs`: " + list_names(answer);
+    return take_tensor(answer.tensors().front(), call, rows, {.count = call.scores}, into);
   }
-  for (std::size_t at = 0; at < what.outputs.size(); ++at) {
+  for (std::size_t at = 0; at < call.outputs.size(); ++at) {
     const auto find = [&](std::string_view name) {
       return std::ranges::find_if(answer.tensors(), [name](const tensor_in_answer& each) { return each.name == name; });
     };
-    named_column asked{what.outputs[at]};  // whose name may end in brackets
-    if (find(asked.name) == answer.tensors().end()) asked = column_in(what.outputs[at]);
+    named_column asked{call.outputs[at]};  // whose name may end in brackets
+    if (find(asked.name) == answer.tensors().end()) asked = column_in(call.outputs[at]);
     const auto tensor = find(asked.name);
     if (tensor == answer.tensors().end())
-      return "the answer has no tensor " + quote_name(asked.name) + "; it has " + names_of(answer);
-    if (std::string wrong = take_tensor(*tensor, what, rows, {.first = at, .column = asked.column}, into);
+      return "the answer has no tensor " + quote_name(asked.name) + "; it has " + list_names(answer);
+    if (std::string wrong = take_tensor(*tensor, call, rows, {.first = at, .column = asked.column}, into);
         !wrong.empty())
       return wrong;
   }

@@ -53,17 +53,17 @@ auto code_of_status(int status) -> std::string_view {
   return status == 502 ? "model_unreachable" : "model_refused";
 }
 
-auto code_of(const store_error& why) -> std::string_view {
-  if (why.category() == models()) {
-    if (why.value() == bad_answer) return "model_bad_answer";
-    return why.value() == resting ? "model_unreachable" : code_of_status(why.value());
+auto code_of(const store_error& error) -> std::string_view {
+  if (error.category() == models()) {
+    if (error.value() == bad_answer) return "model_bad_answer";
+    return error.value() == resting ? "model_unreachable" : code_of_status(error.value());
   }
-  if (why == braid::errc::deadline_exceeded) return "model_timeout";
-  if (why == braid::errc::full) return "model_overloaded";
-  if (why.category() == braid::detail::tls_category()) return "model_untrusted";
-  const bool is_of_system = why.category() == std::system_category() || why.category() == std::generic_category() ||
-                            why == braid::errc::closed || why == braid::errc::ended ||
-                            why == braid::errc::unknown_host || why == braid::http_errc::truncated;
+  if (error == braid::errc::deadline_exceeded) return "model_timeout";
+  if (error == braid::errc::full) return "model_overloaded";
+  if (error.category() == braid::detail::tls_category()) return "model_untrusted";
+  const bool is_of_system = error.category() == std::system_category() || error.category() == std::generic_category() ||
+                            error == braid::errc::closed || error == braid::errc::ended ||
+                            error == braid::errc::unknown_host || error == braid::http_errc::truncated;
   return is_of_system ? "model_unreachable" : "model_bad_answer";
 }
 
@@ -95,8 +95,8 @@ auto fetch(braid::http_client& client, braid::http_client::call call, std::size_
 }
 
 /// Whether a failure means that the server is ill, and not that the call was invalid or exceeded a limit.
-auto is_of_server(const store_error& why) -> bool {
-  return why.category() == models() ? why.value() >= 500 : why != braid::errc::full;
+auto is_of_server(const store_error& error) -> bool {
+  return error.category() == models() ? error.value() >= 500 : error != braid::errc::full;
 }
 
 }  // namespace
@@ -104,12 +104,12 @@ auto is_of_server(const store_error& why) -> bool {
 /// The connections and limits of one loop. Its calls keep it alive.
 class model_server::client {
  public:
-  client(model_server& of, braid::loop& on)
-      : names_(on, of.lookups_),
-        http_(on, {.connections_per_host = of.options_.connections,
-                   .connect_timeout = of.options_.connect_timeout,
-                   .names = &names_,
-                   .tls = of.options_.tls}),
+  client(model_server& of, braid::loop& loop)
+      : names_(loop, of.lookups_),
+        http_(loop, {.connections_per_host = of.options_.connections,
+                     .connect_timeout = of.options_.connect_timeout,
+                     .names = &names_,
+                     .tls = of.options_.tls}),
         breaker_(of.options_.breaker),
         max_in_flight_(of.options_.max_in_flight) {}
 
@@ -128,19 +128,19 @@ class model_server::client {
 /// A call in progress. A call that is destroyed before its end was abandoned.
 class model_server::calling {
  public:
-  calling(client& by, braid::time_point now) : by_(&by) {
-    if (by.in_flight_ >= by.max_in_flight_)
+  calling(client& client, braid::time_point now) : client_(&client) {
+    if (client.in_flight_ >= client.max_in_flight_)
       refused_ = braid::errc::full;
-    else if (pass_ = by.breaker_.ask(now); pass_ == pass::none)
+    else if (pass_ = client.breaker_.ask(now); pass_ == pass::none)
       refused_ = std::error_code(resting, models());
-    if (!refused_) ++by.in_flight_;
+    if (!refused_) ++client.in_flight_;
   }
   calling(const calling&) = delete;
   auto operator=(const calling&) -> calling& = delete;
   ~calling() {
     if (refused_) return;
-    --by_->in_flight_;
-    if (!has_ended_) by_->breaker_.gave_up(pass_);
+    --client_->in_flight_;
+    if (!has_ended_) client_->breaker_.gave_up(pass_);
   }
 
   /// Returns the reason why no call is allowed now, if so.
@@ -149,15 +149,15 @@ class model_server::calling {
   void ended(const store_result<void>& with, braid::time_point now) noexcept {
     has_ended_ = true;
     if (!with && is_of_server(with.error()))
-      by_->breaker_.failed(pass_, now);
+      client_->breaker_.failed(pass_, now);
     else
-      by_->breaker_.succeeded();
+      client_->breaker_.succeeded();
   }
 
  private:
   using pass = detail::circuit_breaker::pass;
 
-  client* by_;
+  client* client_;
   pass pass_ = pass::none;
   std::error_code refused_;
   bool has_ended_ = false;
@@ -171,19 +171,20 @@ model_server::model_server(model_server_options options)
 }
 
 /// Owns the client of a loop until the loop stops.
-auto model_server::keep_client(model_server& owner, braid::loop& on) -> braid::task<void> {
-  const detail::per_loop<std::shared_ptr<client>>::entry known(owner.clients_, on, std::make_shared<client>(owner, on));
+auto model_server::keep_client(model_server& owner, braid::loop& loop) -> braid::task<void> {
+  const detail::per_loop<std::shared_ptr<client>>::entry known(owner.clients_, loop,
+                                                               std::make_shared<client>(owner, loop));
   braid::event never;
   co_await never;
 }
 
 /// Returns the client of a loop; null if the loop is stopping already.
-auto model_server::client_of(braid::home& where) -> std::shared_ptr<client> {
-  if (auto known = clients_.find(where)) return known;
-  auto* const on = dynamic_cast<braid::loop*>(&where);
+auto model_server::find_client(braid::home& home) -> std::shared_ptr<client> {
+  if (auto known = clients_.find(home)) return known;
+  auto* const on = dynamic_cast<braid::loop*>(&home);
   BRAID_EXPECTS(on != nullptr, "a server of models may only be called by tasks of an event loop");
   on->spawn(keep_client(*this, *on));
-  return clients_.find(where);
+  return clients_.find(home);
 }
 
 auto model_server::ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
@@ -194,7 +195,7 @@ auto model_server::ask(store_question question, braid::arena& arena) -> braid::t
   const score_batch out{.values = values, .scores = what.scores};
   if (what.rows == 0) co_return out;
   braid::scope& around = co_await braid::this_scope();
-  const std::shared_ptr<client> by = client_of(around.where());
+  const std::shared_ptr<client> by = find_client(around.where());
   if (by == nullptr) co_return braid::fail(braid::errc::closed);
   std::vector<braid::task<store_result<void>>> parts;
   for (std::size_t begin = 0; begin < what.rows; begin += what.rows_per_call) {
@@ -246,19 +247,19 @@ auto model_server::score_rows(model_server& self, std::shared_ptr<client> by, co
   co_return ended;
 }
 
-auto model_server::explain(const store_error& why) const -> store_failure {
-  if (why == store_errc::wrong_type) return wrong_type_failure(options_.endpoint_id);
-  store_failure out{std::string(code_of(why)),
-                    "endpoint `" + options_.endpoint_id + "` at " + options_.origin + ": " + detail::failure_text(why)};
-  const bool is_ours = why.category() == models() && why.value() == bad_answer;
+auto model_server::explain(const store_error& error) const -> store_failure {
+  if (error == store_errc::wrong_type) return wrong_type_failure(options_.endpoint_id);
+  store_failure out{std::string(code_of(error)), "endpoint `" + options_.endpoint_id + "` at " + options_.origin +
+                                                     ": " + detail::failure_text(error)};
+  const bool is_ours = error.category() == models() && error.value() == bad_answer;
   if (is_ours)
-    out.message += ": " + std::string(why.server_text());
-  else if (options_.words == server_messages::shown && !why.server_text().empty())
-    out.message += "; " + detail::server_message(why.server_text());
+    out.message += ": " + std::string(error.server_text());
+  else if (options_.words == server_messages::shown && !error.server_text().empty())
+    out.message += "; " + detail::server_message(error.server_text());
   return out;
 }
 
-auto model_server_options_of(const endpoint_entry& endpoint, server_messages words)
+auto make_model_server_options(const endpoint_entry& endpoint, server_messages words)
     -> braid::checked<model_server_options> {
   const auto& server = std::get<static_resolver>(endpoint.resolver);
   const bool is_v6 = server.host.contains(':');

@@ -47,15 +47,15 @@ class model_server final : public store {
   /// Sends rows beyond `rows_per_call` in several concurrent calls. The error is that of the first call that failed.
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
 
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
+  [[nodiscard]] auto explain(const store_error& error) const -> store_failure override;
 
  private:
   class client;
   class calling;
 
-  auto client_of(braid::home& where) -> std::shared_ptr<client>;
-  static auto keep_client(model_server& owner, braid::loop& on) -> braid::task<void>;
-  static auto score_rows(model_server& self, std::shared_ptr<client> by, const model_call& what, detail::row_range rows,
+  auto find_client(braid::home& home) -> std::shared_ptr<client>;
+  static auto keep_client(model_server& owner, braid::loop& loop) -> braid::task<void>;
+  static auto score_rows(model_server& self, std::shared_ptr<client> by, const model_call& call, detail::row_range rows,
                          std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>>;
 
   model_server_options options_;
@@ -68,7 +68,7 @@ class model_server final : public store {
 /// RANKD_MODEL_AUTHORITIES. If a variable is for this endpoint only, the endpoint's id follows its name:
 /// RANKD_MODEL_TOKEN_EP_0002.
 /// Blocks: on the file of authorities. Errors: bad_environment.
-auto model_server_options_of(const endpoint_entry& endpoint, server_messages words)
+auto make_model_server_options(const endpoint_entry& endpoint, server_messages words)
     -> braid::checked<model_server_options>;
 
 }  // namespace rankd

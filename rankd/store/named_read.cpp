@@ -36,7 +36,7 @@ struct stretch {
 };
 
 /// Returns the stretch of a sorted set whose scores are in a range.
-auto stretch_of(const record_view& set, const std::optional<score_range>& range) -> stretch {
+auto find_stretch(const record_view& set, const std::optional<score_range>& range) -> stretch {
   if (!range) return {0, set.count()};
   const auto positions = std::views::iota(std::size_t{0}, set.count());
   const auto score_at = [&](std::size_t at) { return set.score_at(at); };
@@ -47,30 +47,30 @@ auto stretch_of(const record_view& set, const std::optional<score_range>& range)
 }
 
 /// Skips `offset` positions at the end where reading begins, and keeps at most `count`.
-auto cut(stretch all, const named_read& what) -> stretch {
-  const std::size_t passed = std::min<std::size_t>(what.offset, all.size());
-  const std::size_t taken = std::min<std::size_t>(what.count, all.size() - passed);
-  if (what.order == score_order::descending) return {all.end - passed - taken, all.end - passed};
+auto cut(stretch all, const named_read& read) -> stretch {
+  const std::size_t passed = std::min<std::size_t>(read.offset, all.size());
+  const std::size_t taken = std::min<std::size_t>(read.count, all.size() - passed);
+  if (read.order == score_order::descending) return {all.end - passed - taken, all.end - passed};
   return {all.first + passed, all.first + passed + taken};
 }
 
 /// Answers one key after another.
 class named_reader {
  public:
-  named_reader(const named_read& what, braid::arena& arena) : what_(&what), arena_(&arena) {}
+  named_reader(const named_read& read, braid::arena& arena) : read_(&read), arena_(&arena) {}
 
   auto read(const std::optional<record_view>& record, std::size_t key) -> items {
-    switch (what_->kind) {
-      case read_kind::fields: return fields_of(record);
+    switch (read_->kind) {
+      case read_kind::fields: return list_fields(record);
       case read_kind::strings: return text_of(record);
       case read_kind::members:
-      case read_kind::scores: return known_of(record, what_->members[key]);
+      case read_kind::scores: return find_known(record, read_->members[key]);
       default: break;
     }
     if (!record) return {};
-    if (what_->kind == read_kind::sorted_set) return ranked(*record, cut(stretch_of(*record, what_->range), *what_));
-    if (what_->kind == read_kind::set) return detail::first_by_id(ranked(*record, {0, record->count()}), *what_);
-    return ranked(*record, cut({0, record->count()}, *what_));
+    if (read_->kind == read_kind::sorted_set) return ranked(*record, cut(find_stretch(*record, read_->range), *read_));
+    if (read_->kind == read_kind::set) return detail::first_by_id(ranked(*record, {0, record->count()}), *read_);
+    return ranked(*record, cut({0, record->count()}, *read_));
   }
 
   [[nodiscard]] auto malformed() const noexcept -> std::uint64_t { return malformed_; }
@@ -81,7 +81,7 @@ class named_reader {
     const std::span<stored_item> out = arena_->uninitialized<stored_item>(of.size());
     std::size_t used = 0;
     for (std::size_t at = of.first; at < of.end; ++at) {
-      const std::size_t from = what_->order == score_order::descending ? of.first + of.end - 1 - at : at;
+      const std::size_t from = read_->order == score_order::descending ? of.first + of.end - 1 - at : at;
       const auto item = item_at(record, from);
       if (!item) continue;
       out[used] = *item;
@@ -95,19 +95,19 @@ class named_reader {
   [[nodiscard]] auto item_at(const record_view& record, std::size_t at) const -> std::optional<stored_item> {
     const bool is_number = record.kind() == record_kind::id_list;
     if (!is_number) {
-      auto item = detail::item_of(record.text_at(at), what_->ids);
+      auto item = detail::parse_item(record.text_at(at), read_->ids);
       if (item) item->text = arena_->copied(item->text);
       return item;
     }
     const std::int64_t id = record.id_at(at);
-    if (what_->ids == id_form::integers) return stored_item{.is_there = true, .id = id, .text = {}};
+    if (read_->ids == id_form::integers) return stored_item{.is_there = true, .id = id, .text = {}};
     return stored_item{.is_there = true, .text = arena_->copied(std::string_view(std::to_string(id)))};
   }
 
-  [[nodiscard]] auto fields_of(const std::optional<record_view>& record) const -> items {
-    const std::span<stored_item> out = arena_->filled(what_->fields.size(), stored_item());
+  [[nodiscard]] auto list_fields(const std::optional<record_view>& record) const -> items {
+    const std::span<stored_item> out = arena_->filled(read_->fields.size(), stored_item());
     for (std::size_t at = 0; record && at < out.size(); ++at)
-      if (const auto value = record->field(what_->fields[at]))
+      if (const auto value = record->field(read_->fields[at]))
         out[at] = {.is_there = true, .text = arena_->copied(*value)};
     return out;
   }
@@ -119,33 +119,33 @@ class named_reader {
     return out;
   }
 
-  [[nodiscard]] auto known_of(const std::optional<record_view>& record, std::span<const std::string_view> members) const
-      -> items {
+  [[nodiscard]] auto find_known(const std::optional<record_view>& record,
+                                std::span<const std::string_view> members) const -> items {
     const std::span<stored_item> out = arena_->filled(members.size(), stored_item());
     for (std::size_t at = 0; record && at < out.size(); ++at) {
       const auto place = record->find_member(members[at]);
       if (!place) continue;
       out[at].is_there = true;
-      if (what_->kind == read_kind::scores) out[at].score = record->score_at(*place);
+      if (read_->kind == read_kind::scores) out[at].score = record->score_at(*place);
     }
     return out;
   }
 
-  const named_read* what_;
+  const named_read* read_;
   braid::arena* arena_;
   std::uint64_t malformed_ = 0;
 };
 
 }  // namespace
 
-auto read_batch(const embedded_store::snapshot& from, const named_read& question, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& snapshot, const named_read& question, braid::arena& arena)
     -> braid::result<item_batch> {
   const auto out = arena.filled(question.keys.size(), items());
   named_reader reader(question, arena);
   for (std::size_t at = 0; at < out.size(); ++at) {
     const bool asks = question.kind != read_kind::members && question.kind != read_kind::scores;
     if (!asks && question.members[at].empty()) continue;  // no member is requested, so the store is not read
-    auto record = from.find(question.keys[at]);
+    auto record = snapshot.find(question.keys[at]);
     if (!record) return braid::fail(record.error());
     if (*record && (*record)->count() == 0) record = std::nullopt;  // other stores cannot hold such
     const bool may_differ = question.kind == read_kind::strings;

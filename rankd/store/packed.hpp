@@ -18,18 +18,18 @@ namespace rankd {
 /// folded, so that small ones are short whatever their sign; a text follows its length.
 class packed_writer {
  public:
-  explicit packed_writer(std::string& into) noexcept : into_(&into) {}
+  explicit packed_writer(std::string& into) noexcept : text_(&into) {}
 
   void number(std::uint64_t value) {
-    if (value < 0x80) return into_->push_back(static_cast<char>(value));  // most are, and are a byte
+    if (value < 0x80) return text_->push_back(static_cast<char>(value));  // most are, and are a byte
     std::array<char, max_number> room;  // NOLINT(*-member-init): as much of it as the value takes is written
-    into_->append(room.data(), put(room.data(), value));
+    text_->append(room.data(), put(room.data(), value));
   }
   void integer(std::int64_t value) { number(folded(value)); }
   /// Appends each as `integer` does, with the memory reserved before.
   void integers(std::span<const std::int64_t> values) {
-    const std::size_t before = into_->size();
-    into_->resize_and_overwrite(before + values.size() * max_number, [&](char* bytes, std::size_t) {
+    const std::size_t before = text_->size();
+    text_->resize_and_overwrite(before + values.size() * max_number, [&](char* bytes, std::size_t) {
       char* at = bytes + before;
       for (const std::int64_t each : values) at = put(at, folded(each));
       return static_cast<std::size_t>(at - bytes);
@@ -39,8 +39,8 @@ class packed_writer {
   void optional_texts(std::span<const std::optional<std::string_view>> values) {
     std::size_t most = 0;
     for (const auto& each : values) most += 1 + (each ? max_number + each->size() : 0);
-    const std::size_t before = into_->size();
-    into_->resize_and_overwrite(before + most, [&](char* bytes, std::size_t) {
+    const std::size_t before = text_->size();
+    text_->resize_and_overwrite(before + most, [&](char* bytes, std::size_t) {
       char* at = bytes + before;
       for (const auto& each : values) {
         *at++ = each ? '\1' : '\0';
@@ -53,11 +53,11 @@ class packed_writer {
   }
   void text(std::string_view value) {
     number(value.size());
-    *into_ += value;
+    *text_ += value;
   }
   void real(double value) {
     for (unsigned shift = 0; shift < 64; shift += 8)
-      into_->push_back(static_cast<char>(std::bit_cast<std::uint64_t>(value) >> shift));
+      text_->push_back(static_cast<char>(std::bit_cast<std::uint64_t>(value) >> shift));
   }
 
  private:
@@ -74,7 +74,7 @@ class packed_writer {
     return at;
   }
 
-  std::string* into_;
+  std::string* text_;
 };
 
 /// Reads packed values. A missing value reads as zero or empty, and the reader is not sound from then on.

@@ -59,15 +59,15 @@ template <typename Question>
 }
 
 /// Returns the member of a question that says when it is sent a second time; null for a model call, which is sent once.
-[[nodiscard]] inline auto hedge_of(store_question& question) noexcept -> read_hedge* {
+[[nodiscard]] inline auto find_hedge(store_question& question) noexcept -> read_hedge* {
   return std::visit(
-      []<typename Question>(Question& of) -> read_hedge* {
+      []<typename Question>(Question& question) -> read_hedge* {
         if constexpr (std::same_as<Question, model_call>)
           return nullptr;
         else if constexpr (asks_ids<Question>)
-          return &of.keys.hedge;
+          return &question.keys.hedge;
         else
-          return &of.hedge;
+          return &question.hedge;
       },
       question);
 }

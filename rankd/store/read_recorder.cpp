@@ -13,12 +13,12 @@ namespace rankd {
 class read_recorder::client final : public store_layer {
  public:
   client(read_recorder& into, std::size_t endpoint, store& behind) noexcept
-      : store_layer(behind), into_(&into), endpoint_(endpoint) {}
+      : store_layer(behind), recorder_(&into), endpoint_(endpoint) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
-    const std::uint64_t number = into_->asked_++;
+    const std::uint64_t number = recorder_->asked_++;
     store_result<store_answer> got = co_await behind().ask(question, arena);
-    if (into_->is_open_) keep(question, number, got);
+    if (recorder_->is_open_) keep(question, number, got);
     co_return got;
   }
 
@@ -27,11 +27,11 @@ class read_recorder::client final : public store_layer {
 
  private:
   void keep(const store_question& question, std::uint64_t number, const store_result<store_answer>& got) {
-    const std::size_t begin = into_->bytes_.size();
-    packed_writer out(into_->bytes_);
+    const std::size_t begin = recorder_->bytes_.size();
+    packed_writer out(recorder_->bytes_);
     out.number(endpoint_);
     detail::put_question(out, scratch_, question);
-    const std::size_t answer = into_->bytes_.size();
+    const std::size_t answer = recorder_->bytes_.size();
     out.number(got ? 1 : 0);
     if (got) {
       detail::put_answer(out, *got);
@@ -40,10 +40,10 @@ class read_recorder::client final : public store_layer {
       out.text(why.code);
       out.text(why.message);
     }
-    into_->keep(begin, answer, number);
+    recorder_->keep(begin, answer, number);
   }
 
-  read_recorder* into_;
+  read_recorder* recorder_;
   std::size_t endpoint_;
   std::string scratch_;
 };

@@ -33,7 +33,7 @@ class read_recorder {
   auto operator=(const read_recorder&) -> read_recorder& = delete;
 
   /// Returns the stores for the request, which keep the recorder.
-  [[nodiscard]] static auto stores_of(const std::shared_ptr<read_recorder>& by) -> store_list {
+  [[nodiscard]] static auto list_stores(const std::shared_ptr<read_recorder>& by) -> store_list {
     return {by, &by->pointers_};
   }
 

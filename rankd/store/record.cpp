@@ -73,9 +73,9 @@ auto record_view::parse(std::span<const std::byte> bytes) noexcept -> std::optio
 }
 
 auto record_view::piece(std::size_t index) const noexcept -> std::string_view {
-  const auto end_of = [this](std::size_t i) { return load<std::uint32_t>(table_ + i * sizeof(std::uint32_t)); };
-  const std::size_t begin = index == 0 ? 0 : end_of(index - 1);
-  const std::size_t end = end_of(index);
+  const auto find_end = [this](std::size_t i) { return load<std::uint32_t>(table_ + i * sizeof(std::uint32_t)); };
+  const std::size_t begin = index == 0 ? 0 : find_end(index - 1);
+  const std::size_t end = find_end(index);
   if (begin > end || end > text_.size()) return {};
   return text_.substr(begin, end - begin);
 }
@@ -109,7 +109,7 @@ auto record_view::score_at(std::size_t index) const noexcept -> double {
 
 auto record_view::find_member(std::string_view member) const noexcept -> std::optional<std::size_t> {
   if (kind_ != record_kind::set && kind_ != record_kind::sorted_set) return std::nullopt;
-  const auto position_of = [this](std::size_t place) -> std::size_t {
+  const auto find_position = [this](std::size_t place) -> std::size_t {
     if (kind_ == record_kind::set) return place;
     return load<std::uint32_t>(table_ + (count_ + place) * sizeof(std::uint32_t));
   };
@@ -117,7 +117,7 @@ auto record_view::find_member(std::string_view member) const noexcept -> std::op
   std::size_t high = count_;
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    const std::size_t position = position_of(middle);
+    const std::size_t position = find_position(middle);
     if (position >= count_) return std::nullopt;  // damaged
     const std::string_view candidate = piece(position);
     if (candidate == member) return position;

@@ -39,21 +39,22 @@ constexpr std::array named_failures{
 
 }  // namespace
 
-auto redis_failure_code(std::error_code why) noexcept -> std::string_view {
-  if (why == braid::errc::deadline_exceeded) return "store_timeout";
-  if (why == braid::errc::full) return "store_overloaded";
-  if (why == braid::errc::closed) return "store_unreachable";
-  if (why.category() == std::system_category() || why.category() == std::generic_category()) return "store_unreachable";
-  if (why.category() == braid::detail::tls_category()) return "store_untrusted";
-  if (why.category() == braid::detail::resp_category()) return "store_bad_reply";
-  const auto* const named = std::ranges::find_if(named_failures, [&](const auto& each) { return why == each.why; });
+auto redis_failure_code(std::error_code error) noexcept -> std::string_view {
+  if (error == braid::errc::deadline_exceeded) return "store_timeout";
+  if (error == braid::errc::full) return "store_overloaded";
+  if (error == braid::errc::closed) return "store_unreachable";
+  if (error.category() == std::system_category() || error.category() == std::generic_category())
+    return "store_unreachable";
+  if (error.category() == braid::detail::tls_category()) return "store_untrusted";
+  if (error.category() == braid::detail::resp_category()) return "store_bad_reply";
+  const auto* const named = std::ranges::find_if(named_failures, [&](const auto& each) { return error == each.why; });
   return named == named_failures.end() ? "store_error" : named->code;
 }
 
-auto failure_text(std::error_code why) -> std::string {
-  if (why == braid::errc::deadline_exceeded)
+auto failure_text(std::error_code error) -> std::string {
+  if (error == braid::errc::deadline_exceeded)
     return "there was no answer within connect_timeout_ms or request_timeout_ms of its policy";
-  return why.message();
+  return error.message();
 }
 
 auto server_message(std::string_view error) -> std::string {

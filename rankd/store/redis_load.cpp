@@ -182,7 +182,7 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
 }
 
 /// Returns the command that adds elements of a record to a key.
-auto command_of(record_kind kind) -> std::string_view {
+auto choose_command(record_kind kind) -> std::string_view {
   switch (kind) {
     case record_kind::hash: return "HSET";
     case record_kind::set: return "SADD";
@@ -223,7 +223,7 @@ void add_value(braid::redis_batch& batch, std::string_view key, const record_vie
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < view.count();) {
     digits.clear();
-    words.assign({command_of(view.kind()), key});
+    words.assign({choose_command(view.kind()), key});
     for (; at < view.count() && words.size() < max_words; ++at) append_element(view, at, digits, words);
     batch.add_words(words);
   }
@@ -237,7 +237,7 @@ void add_record(braid::redis_batch& batch, const parsed_record& record) {
 
 /// Returns the temporary key under which the value of a key is built in a cluster, in the same slot. Returns nothing if
 /// no such key exists, because a brace in the key would end the hash tag.
-auto draft_of(std::string_view key) -> std::optional<std::string> {
+auto find_draft(std::string_view key) -> std::optional<std::string> {
   const std::string_view hashed = braid::detail::redis_hashed_part(key);
   if (hashed.contains('}')) return std::nullopt;
   return "rankd:new:{" + std::string(hashed) + "}" + std::string(key);
@@ -246,7 +246,7 @@ auto draft_of(std::string_view key) -> std::optional<std::string> {
 /// Like `add_record`, for servers without transactions: in one step, except for keys without a temporary key.
 void add_record_alone(braid::redis_batch& batch, const parsed_record& record) {
   const record_view view = *record_view::parse(record.bytes);
-  const auto draft = draft_of(record.key);
+  const auto draft = find_draft(record.key);
   if (!draft || view.count() == 0) return add_record(batch, record);
   batch.add("DEL", std::string_view(*draft));
   add_value(batch, *draft, view);
@@ -259,10 +259,10 @@ class sender {
   sender(const redis_address& server, std::span<const fs::path> files, const redis_load_options& options,
          const data_check& checked)
       : server_(&server), files_(files), options_(&options), checked_(&checked) {
-    at_.made_from = detail::load_sources(files, load_mode::merge, std::nullopt);
+    mark_.made_from = detail::load_sources(files, load_mode::merge, std::nullopt);
   }
 
-  static auto run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>>;
+  static auto run(sender& self, braid::loop& loop) -> braid::task<braid::checked<load_report>>;
 
  private:
   template <typename Redis>
@@ -270,7 +270,7 @@ class sender {
   template <typename Redis>
   static auto send(sender& self, Redis& redis) -> braid::task<braid::checked<load_report>>;
   template <typename Redis, typename Options>
-  static auto run_with(sender& self, braid::loop& on, Options curious, Options patient)
+  static auto run_with(sender& self, braid::loop& loop, Options curious, Options patient)
       -> braid::task<braid::checked<load_report>>;
   static auto commit(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>>;
   static auto commit(sender& self, braid::redis_cluster& redis) -> braid::task<braid::checked<void>>;
@@ -279,8 +279,8 @@ class sender {
   [[nodiscard]] auto refused(std::string_view code, const std::string& why) const
       -> std::unexpected<braid::diagnostics>;
   template <typename Redis>
-  [[nodiscard]] auto failed(std::error_code why, const Redis& redis) const -> std::unexpected<braid::diagnostics>;
-  [[nodiscard]] auto bytes_done() const -> std::uint64_t { return checked_->bytes_before(at_.file, at_.line); }
+  [[nodiscard]] auto failed(std::error_code error, const Redis& redis) const -> std::unexpected<braid::diagnostics>;
+  [[nodiscard]] auto bytes_done() const -> std::uint64_t { return checked_->bytes_before(mark_.file, mark_.line); }
 
   [[nodiscard]] auto first_error(std::span<const braid::resp_value> replies) const -> braid::checked<void>;
 
@@ -288,7 +288,7 @@ class sender {
   std::span<const fs::path> files_;
   const redis_load_options* options_;
   const data_check* checked_;
-  detail::load_mark at_;  ///< after the last record that was put into a batch
+  detail::load_mark mark_;  ///< after the last record that was put into a batch
   braid::redis_batch batch_;
   bool is_last_ = false;    ///< the batch
   bool has_begun_ = false;  ///< the server has reported the progress of the load
@@ -299,13 +299,13 @@ auto sender::refused(std::string_view code, const std::string& why) const -> std
   const std::string hint = has_begun_ ? "the next load of the same files continues from here"
                                       : "nothing was written: check that the server answers there, and that the user "
                                         "and the password are right and may write";
-  return rankd::refused(std::string(code), "the load failed: " + why, hint, place_of(*server_));
+  return rankd::refused(std::string(code), "the load failed: " + why, hint, find_place(*server_));
 }
 
 template <typename Redis>
-auto sender::failed(std::error_code why, const Redis& redis) const -> std::unexpected<braid::diagnostics> {
-  const std::string_view text = redis.refusal_of(why);
-  return refused(detail::redis_failure_code(why), text.empty() ? why.message() : detail::server_message(text));
+auto sender::failed(std::error_code error, const Redis& redis) const -> std::unexpected<braid::diagnostics> {
+  const std::string_view text = redis.refusal_of(error);
+  return refused(detail::redis_failure_code(error), text.empty() ? error.message() : detail::server_message(text));
 }
 
 /// Seeks to the place at which an interrupted load of the same files ended.
@@ -319,8 +319,8 @@ auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<vo
   self.has_begun_ = true;
   const bool is_text = reply->type() == braid::resp_type::bulk_string;
   auto mark = is_text ? detail::parse_load_mark(reply->text()) : std::nullopt;
-  if (!mark || mark->made_from != self.at_.made_from || mark->file > self.files_.size()) co_return {};
-  self.at_ = std::move(*mark);
+  if (!mark || mark->made_from != self.mark_.made_from || mark->file > self.files_.size()) co_return {};
+  self.mark_ = std::move(*mark);
   self.report_.resumed_at = self.bytes_done();
   co_return {};
 }
@@ -334,9 +334,9 @@ auto sender::fill(record_source& source) -> braid::checked<bool> {
     if (!record) return refused("data_changed", "the files have changed while they were loaded");
     if (!*record) return false;
     server_->is_cluster() ? add_record_alone(batch_, **record) : add_record(batch_, **record);
-    ++at_.records;
-    at_.file = source.file();
-    at_.line = source.line();
+    ++mark_.records;
+    mark_.file = source.file();
+    mark_.line = source.line();
   }
   return true;
 }
@@ -347,7 +347,7 @@ void sender::end_piece(bool is_last) {
   if (is_last)
     batch_.add("DEL", redis_load_key);
   else
-    batch_.add("SET", redis_load_key, std::string_view(detail::to_text(at_)));
+    batch_.add("SET", redis_load_key, std::string_view(detail::to_text(mark_)));
   batch_.add("EXEC");
 }
 
@@ -370,7 +370,7 @@ auto sender::commit(sender& self, braid::redis_cluster& redis) -> braid::task<br
     if (!replies) co_return self.failed(replies.error(), redis);
     if (auto fine = self.first_error(*replies); !fine) co_return fine;
   }
-  const std::string mark = detail::to_text(self.at_);
+  const std::string mark = detail::to_text(self.mark_);
   std::vector<std::string_view> words{"SET", redis_load_key, mark};
   if (self.is_last_) words = {"DEL", redis_load_key};
   auto marking = redis.command(words, memory);
@@ -382,7 +382,7 @@ auto sender::commit(sender& self, braid::redis_cluster& redis) -> braid::task<br
 auto sender::first_error(std::span<const braid::resp_value> replies) const -> braid::checked<void> {
   for (const braid::resp_value& each : replies) {
     if (!each.is_error()) continue;
-    const std::error_code why = braid::detail::redis_error_of(each.text());
+    const std::error_code why = braid::detail::parse_redis_error(each.text());
     return refused(detail::redis_failure_code(why), detail::server_message(each.text()));
   }
   return {};
@@ -390,12 +390,12 @@ auto sender::first_error(std::span<const braid::resp_value> replies) const -> br
 
 template <typename Redis>
 auto sender::send(sender& self, Redis& redis) -> braid::task<braid::checked<load_report>> {
-  record_source source(self.files_, self.at_.file, self.at_.line);
+  record_source source(self.files_, self.mark_.file, self.mark_.line);
   for (bool more = true; more;) {
     const auto filled = self.fill(source);
     if (!filled) co_return std::unexpected(filled.error());
     more = *filled;
-    const bool same = more || detail::load_sources(self.files_, load_mode::merge, std::nullopt) == self.at_.made_from;
+    const bool same = more || detail::load_sources(self.files_, load_mode::merge, std::nullopt) == self.mark_.made_from;
     if (!same) co_return self.refused("data_changed", "the files have changed while they were loaded");
     self.end_piece(!more);
     auto committing = commit(self, redis);
@@ -404,39 +404,40 @@ auto sender::send(sender& self, Redis& redis) -> braid::task<braid::checked<load
       self.options_->progress(
           {load_stage::switching, self.checked_->total_bytes() + self.bytes_done(), 2 * self.checked_->total_bytes()});
   }
-  self.report_.records = self.at_.records;
+  self.report_.records = self.mark_.records;
   co_return self.report_;
 }
 
 /// Resumes with a short timeout, because a server that is there answers soon, and then sends with a long one.
 template <typename Redis, typename Options>
-auto sender::run_with(sender& self, braid::loop& on, Options curious, Options patient)
+auto sender::run_with(sender& self, braid::loop& loop, Options curious, Options patient)
     -> braid::task<braid::checked<load_report>> {
   {
-    Redis first(on, std::move(curious));
+    Redis first(loop, std::move(curious));
     auto beginning = resume(self, first);
     if (auto begun = co_await std::move(beginning); !begun) co_return std::unexpected(std::move(begun.error()));
   }
-  Redis redis(on, std::move(patient));
+  Redis redis(loop, std::move(patient));
   auto sending = send(self, redis);
   co_return co_await std::move(sending);
 }
 
-auto sender::run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>> {
+auto sender::run(sender& self, braid::loop& loop) -> braid::task<braid::checked<load_report>> {
   redis_address patient = *self.server_;
   patient.request_timeout = patience;
   patient.silence = patience;
   redis_address curious = patient;
   curious.request_timeout = first_patience;
-  if (patient.is_cluster()) return run_with<braid::redis_cluster>(self, on, curious.as_cluster(), patient.as_cluster());
-  return run_with<braid::redis_connection, braid::redis_options>(self, on, curious, patient);
+  if (patient.is_cluster())
+    return run_with<braid::redis_cluster>(self, loop, curious.as_cluster(), patient.as_cluster());
+  return run_with<braid::redis_connection, braid::redis_options>(self, loop, curious, patient);
 }
 
-auto run_and_stop(sender& work, braid::loop& on, braid::outcome<braid::checked<load_report>>& ended)
+auto run_and_stop(sender& work, braid::loop& loop, braid::outcome<braid::checked<load_report>>& ended)
     -> braid::task<void> {
-  auto running = sender::run(work, on);
+  auto running = sender::run(work, loop);
   ended = co_await braid::as_outcome(std::move(running));
-  on.stop();
+  loop.stop();
 }
 
 }  // namespace

@@ -33,18 +33,18 @@ auto score_text(double bound) -> std::string {
 }
 
 /// Returns the words after the key in a command for a list or a sorted set.
-auto rest_of_range(const named_read& what) -> std::vector<std::string> {
-  const std::uint64_t last = std::uint64_t{what.offset} + what.count - 1;
-  std::vector<std::string> rest{std::to_string(what.offset), std::to_string(last)};
-  if (what.kind == read_kind::list) return rest;
-  const bool is_descending = what.order == score_order::descending;
-  if (what.range) {
-    rest = {score_text(what.range->min), score_text(what.range->max)};
+auto rest_of_range(const named_read& read) -> std::vector<std::string> {
+  const std::uint64_t last = std::uint64_t{read.offset} + read.count - 1;
+  std::vector<std::string> rest{std::to_string(read.offset), std::to_string(last)};
+  if (read.kind == read_kind::list) return rest;
+  const bool is_descending = read.order == score_order::descending;
+  if (read.range) {
+    rest = {score_text(read.range->min), score_text(read.range->max)};
     if (is_descending) std::swap(rest[0], rest[1]);
     rest.emplace_back("BYSCORE");
   }
   if (is_descending) rest.emplace_back("REV");
-  if (what.range) rest.insert(rest.end(), {"LIMIT", std::to_string(what.offset), std::to_string(what.count)});
+  if (read.range) rest.insert(rest.end(), {"LIMIT", std::to_string(read.offset), std::to_string(read.count)});
   rest.emplace_back("WITHSCORES");
   return rest;
 }
@@ -65,17 +65,17 @@ auto command_name(read_kind kind) -> std::string_view {
 auto asks_about_members(read_kind kind) -> bool { return kind == read_kind::members || kind == read_kind::scores; }
 
 /// Returns the number of commands for a key.
-auto commands_for(const named_read& what, std::size_t key) -> std::size_t {
-  if (!asks_about_members(what.kind)) return 1;
-  return (what.members[key].size() + max_members_asked - 1) / max_members_asked;
+auto commands_for(const named_read& read, std::size_t key) -> std::size_t {
+  if (!asks_about_members(read.kind)) return 1;
+  return (read.members[key].size() + max_members_asked - 1) / max_members_asked;
 }
 
-void add_members(braid::redis_batch& batch, const named_read& what, std::size_t key) {
-  auto left = what.members[key];
+void add_members(braid::redis_batch& batch, const named_read& read, std::size_t key) {
+  auto left = read.members[key];
   while (!left.empty()) {
     const auto asked = left.first(std::min(left.size(), max_members_asked));
     left = left.subspan(asked.size());
-    words command{command_name(what.kind), what.keys[key]};
+    words command{command_name(read.kind), read.keys[key]};
     command.insert(command.end(), asked.begin(), asked.end());
     batch.add_words(command);
   }
@@ -84,12 +84,12 @@ void add_members(braid::redis_batch& batch, const named_read& what, std::size_t 
 using key_positions = std::vector<std::uint32_t>;
 
 /// Returns the keys of each command for strings: consecutive keys, or the keys of one slot.
-auto groups_of(const named_read& what, key_spread spread) -> std::vector<key_positions> {
-  key_positions order(what.keys.size());
+auto find_groups(const named_read& read, key_spread spread) -> std::vector<key_positions> {
+  key_positions order(read.keys.size());
   std::iota(order.begin(), order.end(), std::uint32_t{0});
   std::vector<std::uint16_t> slots(order.size(), 0);
   if (spread == key_spread::by_slot) {
-    std::ranges::transform(what.keys, slots.begin(), braid::detail::redis_slot_of);
+    std::ranges::transform(read.keys, slots.begin(), braid::detail::find_redis_slot);
     std::ranges::sort(order, {}, [&](std::uint32_t at) { return std::pair(slots[at], at); });
   }
   std::vector<key_positions> out;
@@ -102,7 +102,7 @@ auto groups_of(const named_read& what, key_spread spread) -> std::vector<key_pos
 }
 
 /// Reads a score in the form of RESP3 or RESP2.
-auto score_of(const resp_value& value) -> std::optional<double> {
+auto parse_score(const resp_value& value) -> std::optional<double> {
   if (value.type() == resp_type::real) return value.real();
   if (value.type() != resp_type::bulk_string) return std::nullopt;
   const std::string_view text = value.text();
@@ -121,11 +121,11 @@ struct scored_value {
 /// Reads the replies of one key after the other.
 class reply_reader {
  public:
-  reply_reader(const named_read& what, std::span<const resp_value> replies, braid::arena& arena)
-      : what_(&what), replies_(replies), arena_(&arena) {}
+  reply_reader(const named_read& read, std::span<const resp_value> replies, braid::arena& arena)
+      : read_(&read), replies_(replies), arena_(&arena) {}
 
   auto read() -> std::optional<item_batch> {
-    const auto out = arena_->filled(what_->keys.size(), std::span<const stored_item>());
+    const auto out = arena_->filled(read_->keys.size(), std::span<const stored_item>());
     for (std::size_t key = 0; key < out.size(); ++key) {
       const auto items = read_key(key);
       if (!items) return std::nullopt;
@@ -138,42 +138,42 @@ class reply_reader {
   using found_items = std::optional<std::span<const stored_item>>;
 
   auto read_key(std::size_t key) -> found_items {
-    const auto own = replies_.first(commands_for(*what_, key));
+    const auto own = replies_.first(commands_for(*read_, key));
     replies_ = replies_.subspan(own.size());
     for (const resp_value& each : own)
       if (!each.has_items()) return std::nullopt;
-    if (asks_about_members(what_->kind)) return known_of(own, what_->members[key].size());
+    if (asks_about_members(read_->kind)) return find_known(own, read_->members[key].size());
     const auto items = own.front().items();
-    switch (what_->kind) {
-      case read_kind::fields: return fields_of(items);
-      case read_kind::sorted_set: return scored_of(items);
-      default: return ids_of(items);
+    switch (read_->kind) {
+      case read_kind::fields: return list_fields(items);
+      case read_kind::sorted_set: return parse_scored(items);
+      default: return list_ids(items);
     }
   }
 
-  auto ids_of(std::span<const resp_value> items) -> found_items {
-    const bool is_list = what_->kind == read_kind::list;
-    if (is_list && items.size() > what_->count) return std::nullopt;
+  auto list_ids(std::span<const resp_value> items) -> found_items {
+    const bool is_list = read_->kind == read_kind::list;
+    if (is_list && items.size() > read_->count) return std::nullopt;
     const std::span<stored_item> out = arena_->uninitialized<stored_item>(items.size());
     std::size_t used = 0;
     for (const resp_value& each : items) {
       if (each.type() != resp_type::bulk_string) return std::nullopt;
-      if (const auto item = item_of(each.text(), what_->ids)) out[used++] = *item;
+      if (const auto item = parse_item(each.text(), read_->ids)) out[used++] = *item;
     }
     malformed_ += items.size() - used;
     if (is_list) return out.first(used);
-    return first_by_id(out.first(used), *what_);
+    return first_by_id(out.first(used), *read_);
   }
 
-  auto scored_of(std::span<const resp_value> items) -> found_items {
-    const auto pairs = pairs_of(items);
-    if (!pairs || pairs->size() > what_->count) return std::nullopt;
+  auto parse_scored(std::span<const resp_value> items) -> found_items {
+    const auto pairs = list_pairs(items);
+    if (!pairs || pairs->size() > read_->count) return std::nullopt;
     const std::span<stored_item> out = arena_->uninitialized<stored_item>(pairs->size());
     std::size_t used = 0;
     for (const scored_value& each : *pairs) {
-      const auto score = score_of(*each.score);
+      const auto score = parse_score(*each.score);
       if (!score || each.member->type() != resp_type::bulk_string) return std::nullopt;
-      if (const auto item = item_of(each.member->text(), what_->ids)) {
+      if (const auto item = parse_item(each.member->text(), read_->ids)) {
         out[used] = *item;
         out[used++].score = *score;
       }
@@ -183,7 +183,8 @@ class reply_reader {
   }
 
   /// In RESP3 each member is a pair with its score; in RESP2 members and scores alternate.
-  [[nodiscard]] auto pairs_of(std::span<const resp_value> items) const -> std::optional<std::span<const scored_value>> {
+  [[nodiscard]] auto list_pairs(std::span<const resp_value> items) const
+      -> std::optional<std::span<const scored_value>> {
     const bool are_pairs = !items.empty() && items.front().has_items();
     if (!are_pairs && items.size() % 2 != 0) return std::nullopt;
     const std::span<scored_value> out =
@@ -196,8 +197,8 @@ class reply_reader {
     return out;
   }
 
-  [[nodiscard]] auto fields_of(std::span<const resp_value> items) const -> found_items {
-    if (items.size() != what_->fields.size()) return std::nullopt;
+  [[nodiscard]] auto list_fields(std::span<const resp_value> items) const -> found_items {
+    if (items.size() != read_->fields.size()) return std::nullopt;
     const std::span<stored_item> out = arena_->filled(items.size(), stored_item());
     for (std::size_t at = 0; at < out.size(); ++at) {
       if (items[at].is_null()) continue;
@@ -207,7 +208,7 @@ class reply_reader {
     return out;
   }
 
-  [[nodiscard]] auto known_of(std::span<const resp_value> own, std::size_t count) const -> found_items {
+  [[nodiscard]] auto find_known(std::span<const resp_value> own, std::size_t count) const -> found_items {
     const std::span<stored_item> out = arena_->filled(count, stored_item());
     std::size_t at = 0;
     for (const resp_value& reply : own) {
@@ -221,28 +222,28 @@ class reply_reader {
   }
 
   [[nodiscard]] auto read_known(const resp_value& each, stored_item& into) const -> bool {
-    if (what_->kind == read_kind::members) {
+    if (read_->kind == read_kind::members) {
       if (each.type() != resp_type::integer) return false;
       into.is_there = each.integer() != 0;
       return true;
     }
     if (each.is_null()) return true;
-    const auto score = score_of(each);
+    const auto score = parse_score(each);
     if (score) into = {.is_there = true, .score = *score, .text = {}};
     return score.has_value();
   }
 
-  const named_read* what_;
+  const named_read* read_;
   std::span<const resp_value> replies_;
   braid::arena* arena_;
   std::uint64_t malformed_ = 0;
 };
 
 /// Returns one item for each key, from the replies to each group of keys.
-auto strings_of(const named_read& what, std::span<const resp_value> replies, braid::arena& arena,
-                const std::vector<key_positions>& groups) -> std::optional<item_batch> {
-  const std::span<stored_item> items = arena.filled(what.keys.size(), stored_item());
-  const auto out = arena.filled(what.keys.size(), std::span<const stored_item>());
+auto find_strings(const named_read& read, std::span<const resp_value> replies, braid::arena& arena,
+                  const std::vector<key_positions>& groups) -> std::optional<item_batch> {
+  const std::span<stored_item> items = arena.filled(read.keys.size(), stored_item());
+  const auto out = arena.filled(read.keys.size(), std::span<const stored_item>());
   for (std::size_t at = 0; at < out.size(); ++at) out[at] = items.subspan(at, 1);
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const resp_value& reply = replies[group];
@@ -259,36 +260,36 @@ auto strings_of(const named_read& what, std::span<const resp_value> replies, bra
 
 }  // namespace
 
-auto commands_of(const named_read& what, key_spread spread) -> braid::redis_batch {
+auto make_commands(const named_read& read, key_spread spread) -> braid::redis_batch {
   braid::redis_batch batch(braid::redis_replies::texts);
-  if (what.kind == read_kind::strings) {
-    for (const key_positions& group : groups_of(what, spread)) {
-      words command{command_name(what.kind)};
-      for (const std::uint32_t at : group) command.push_back(what.keys[at]);
+  if (read.kind == read_kind::strings) {
+    for (const key_positions& group : find_groups(read, spread)) {
+      words command{command_name(read.kind)};
+      for (const std::uint32_t at : group) command.push_back(read.keys[at]);
       batch.add_words(command);
     }
     return batch;
   }
   std::vector<std::string> range;
-  if (what.kind == read_kind::list || what.kind == read_kind::sorted_set) range = rest_of_range(what);
+  if (read.kind == read_kind::list || read.kind == read_kind::sorted_set) range = rest_of_range(read);
   words rest(range.begin(), range.end());
-  if (what.kind == read_kind::fields) rest.assign(what.fields.begin(), what.fields.end());
-  for (std::size_t key = 0; key < what.keys.size(); ++key) {
-    if (asks_about_members(what.kind)) {
-      add_members(batch, what, key);
+  if (read.kind == read_kind::fields) rest.assign(read.fields.begin(), read.fields.end());
+  for (std::size_t key = 0; key < read.keys.size(); ++key) {
+    if (asks_about_members(read.kind)) {
+      add_members(batch, read, key);
       continue;
     }
-    words command{command_name(what.kind), what.keys[key]};
+    words command{command_name(read.kind), read.keys[key]};
     command.insert(command.end(), rest.begin(), rest.end());
     batch.add_words(command);
   }
   return batch;
 }
 
-auto answer_of(const named_read& what, std::span<const resp_value> replies, braid::arena& arena, key_spread spread)
+auto make_answer(const named_read& read, std::span<const resp_value> replies, braid::arena& arena, key_spread spread)
     -> std::optional<item_batch> {
-  if (what.kind == read_kind::strings) return strings_of(what, replies, arena, groups_of(what, spread));
-  return reply_reader(what, replies, arena).read();
+  if (read.kind == read_kind::strings) return find_strings(read, replies, arena, find_groups(read, spread));
+  return reply_reader(read, replies, arena).read();
 }
 
 }  // namespace rankd::detail

@@ -86,7 +86,7 @@ auto text_of(const addrinfo& found) -> std::string {
 
 /// Returns the address of a host. If it has several, the first IPv4 address is used, because a server listens there by
 /// default.
-auto address_of(const std::string& host) -> braid::checked<std::string> {
+auto find_address(const std::string& host) -> braid::checked<std::string> {
   if (braid::socket_address::ip(host, usual_port)) return host;
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
@@ -112,7 +112,7 @@ struct redis_url {
   std::optional<std::uint32_t> database;
 };
 
-auto scheme_of(std::string_view url) noexcept -> const url_scheme* {
+auto find_scheme(std::string_view url) noexcept -> const url_scheme* {
   const auto* const found =
       std::ranges::find_if(schemes, [&](const url_scheme& each) { return url.starts_with(each.begin); });
   return found == schemes.end() ? nullptr : found;
@@ -170,7 +170,7 @@ auto read_addresses(std::string_view text, redis_url& out) -> braid::checked<voi
 
 auto parse(std::string_view url) -> braid::checked<redis_url> {
   redis_url out;
-  out.scheme = scheme_of(url);
+  out.scheme = find_scheme(url);
   if (out.scheme == nullptr) return bad_url("does not begin with redis://");
   std::string_view rest = url.substr(out.scheme->begin.size());
   if (const std::size_t slash = rest.find('/', rest.find_last_of('@') + 1); slash != std::string_view::npos) {
@@ -196,7 +196,7 @@ auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::opti
     -> braid::checked<void> {
   server.server_name = addresses.front().host;
   for (auto& each : addresses) {
-    auto address = address_of(each.host);
+    auto address = find_address(each.host);
     if (!address) return std::unexpected(std::move(address.error()));
     each.host = std::move(*address);
   }
@@ -227,14 +227,14 @@ auto redis_address::as_cluster() const -> braid::redis_cluster::options {
   return {.nodes = nodes, .connection = *this, .reads = reads};
 }
 
-auto is_redis_url(std::string_view text) noexcept -> bool { return scheme_of(text) != nullptr; }
+auto is_redis_url(std::string_view text) noexcept -> bool { return find_scheme(text) != nullptr; }
 
 auto check_redis_url(std::string_view url) -> braid::checked<void> {
   if (auto parsed = parse(url); !parsed) return std::unexpected(std::move(parsed.error()));
   return {};
 }
 
-auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_address> {
+auto parse_redis_options(const endpoint_entry& endpoint) -> braid::checked<redis_address> {
   redis_address server;
   std::vector<braid::redis_cluster::options::node> addresses;
   const auto* const cluster = std::get_if<endpoint_entry::cluster_resolver>(&endpoint.resolver);
@@ -260,7 +260,7 @@ auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_ad
                    given::nothing);
 }
 
-auto redis_options_of(std::string_view url) -> braid::checked<redis_address> {
+auto parse_redis_options(std::string_view url) -> braid::checked<redis_address> {
   auto parsed = parse(url);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
   redis_address server;
@@ -274,7 +274,7 @@ auto redis_options_of(std::string_view url) -> braid::checked<redis_address> {
   return completed(std::move(server), {}, parsed->scheme->by, login, database);
 }
 
-auto place_of(const redis_address& server) -> std::string {
+auto find_place(const redis_address& server) -> std::string {
   if (!server.socket_path.empty()) return server.socket_path;
   const std::string secure = server.tls ? "rediss" : "redis";
   const auto text = [](const std::string& host, std::uint16_t port) {

@@ -34,13 +34,13 @@ struct redis_address : braid::redis_options {
 /// RANKD_REDIS_AUTHORITIES names, or the system's; a server's certificate must be for the host as it is written, in a
 /// cluster for the host of the first node.
 /// Blocks: on the name resolver, if a host is not an address. Errors: unknown_host, bad_environment.
-auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_address>;
+auto parse_redis_options(const endpoint_entry& endpoint) -> braid::checked<redis_address>;
 
 /// Does the same for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and password; missing parts
 /// come from the environment. `rediss://` means TLS; `redis-cluster://` and `rediss-cluster://` name a cluster by some
 /// of its nodes, `host[:port],host[:port]…`, and no database.
 /// Errors: also bad_redis_url.
-auto redis_options_of(std::string_view url) -> braid::checked<redis_address>;
+auto parse_redis_options(std::string_view url) -> braid::checked<redis_address>;
 
 /// Whether a text looks like such a URL.
 auto is_redis_url(std::string_view text) noexcept -> bool;
@@ -49,6 +49,6 @@ auto is_redis_url(std::string_view text) noexcept -> bool;
 auto check_redis_url(std::string_view url) -> braid::checked<void>;
 
 /// `redis://host:port/database` or `redis-cluster://host:port,host:port`, for people: no user, no password.
-auto place_of(const redis_address& server) -> std::string;
+auto find_place(const redis_address& server) -> std::string;
 
 }  // namespace rankd

@@ -32,7 +32,7 @@ using braid::resp_value;
 
 /// Returns the error of the whole batch for an error reply.
 auto refusal(const resp_value& reply) -> std::unexpected<store_error> {
-  const redis_errc code = braid::detail::redis_error_of(reply.text());
+  const redis_errc code = braid::detail::parse_redis_error(reply.text());
   const std::error_code why = code == redis_errc::wrong_type ? std::error_code(store_errc::wrong_type) : code;
   return std::unexpected(store_error(why, reply.text()));
 }
@@ -44,7 +44,7 @@ auto without_errors(std::span<const resp_value> replies) -> store_result<std::sp
 }
 
 /// Returns the elements of an aggregate, which are texts; nothing if an element is not a text.
-auto texts_of(const resp_value& reply) -> std::optional<std::span<const resp_value>> {
+auto make_texts(const resp_value& reply) -> std::optional<std::span<const resp_value>> {
   const std::span<const resp_value> items = reply.items();
   const auto is_text = [](const resp_value& each) { return each.type() == resp_type::bulk_string; };
   if (!std::ranges::all_of(items, is_text)) return std::nullopt;
@@ -52,7 +52,7 @@ auto texts_of(const resp_value& reply) -> std::optional<std::span<const resp_val
 }
 
 /// Sorts the fields by name, as in the embedded store: a server returns them in any order.
-auto fields_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const hash_field> {
+auto list_fields(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const hash_field> {
   const auto out = arena.uninitialized<hash_field>(texts.size() / 2);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = {texts[2 * i].text(), texts[2 * i + 1].text()};
   std::ranges::sort(out, {}, &hash_field::name);
@@ -60,7 +60,7 @@ auto fields_of(std::span<const resp_value> texts, braid::arena& arena) -> std::s
 }
 
 /// Returns the ids among some texts.
-auto ids_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const std::int64_t> {
+auto list_ids(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const std::int64_t> {
   const auto out = arena.uninitialized<std::int64_t>(texts.size());
   std::size_t used = 0;
   for (const resp_value& each : texts)
@@ -107,9 +107,9 @@ struct id_commands<hash_read> {
       -> store_result<store_answer> {
     const auto out = arena.filled(replies.size(), std::span<const hash_field>());
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const auto texts = texts_of(replies[i]);
+      const auto texts = make_texts(replies[i]);
       if (!texts || texts->size() % 2 != 0) return braid::fail(redis_errc::unexpected_reply);
-      out[i] = fields_of(*texts, arena);
+      out[i] = list_fields(*texts, arena);
     }
     return hash_batch(out);
   }
@@ -136,9 +136,9 @@ struct id_commands<list_read> {
     const auto lists = arena.filled(replies.size(), std::span<const std::int64_t>());
     std::uint64_t malformed = 0;
     for (std::size_t i = 0; i < lists.size(); ++i) {
-      const auto texts = texts_of(replies[i]);
+      const auto texts = make_texts(replies[i]);
       if (!texts || texts->size() > question.first) return braid::fail(redis_errc::unexpected_reply);
-      lists[i] = ids_of(*texts, arena);
+      lists[i] = list_ids(*texts, arena);
       malformed += texts->size() - lists[i].size();
     }
     return id_batch{lists, malformed};
@@ -155,46 +155,46 @@ redis_store::redis_store(redis_store_options options) : options_(std::move(optio
 }
 
 template <typename Redis>
-auto redis_store::keep(detail::per_loop<connections>& in, const braid::loop& on, Redis& redis) -> braid::task<void> {
-  const detail::per_loop<connections>::entry known(in, on, &redis);
+auto redis_store::keep(detail::per_loop<connections>& in, const braid::loop& loop, Redis& redis) -> braid::task<void> {
+  const detail::per_loop<connections>::entry known(in, loop, &redis);
   braid::event never;
   co_await never;
 }
 
 /// Owns connections of a loop until the loop stops. A read that a replica has not answered is sent to its master.
-auto redis_store::keep_connections(redis_store& owner, braid::loop& on, read_attempt attempt) -> braid::task<void> {
+auto redis_store::keep_connections(redis_store& owner, braid::loop& loop, read_attempt attempt) -> braid::task<void> {
   const redis_address& server = owner.options_.server;
   const bool is_second = attempt == read_attempt::second;
   detail::per_loop<connections>& known = is_second ? owner.seconds_ : owner.loops_;
   if (server.is_cluster()) {
     braid::redis_cluster::options how = server.as_cluster();
     if (is_second) how.reads = braid::redis_cluster::reads::masters;
-    braid::redis_cluster nodes(on, std::move(how));
-    auto keeping = keep(known, on, nodes);
+    braid::redis_cluster nodes(loop, std::move(how));
+    auto keeping = keep(known, loop, nodes);
     co_await std::move(keeping);
   } else {
-    braid::redis_pool pool(on, server, is_second ? 1 : owner.options_.connections);
-    auto keeping = keep(known, on, pool);
+    braid::redis_pool pool(loop, server, is_second ? 1 : owner.options_.connections);
+    auto keeping = keep(known, loop, pool);
     co_await std::move(keeping);
   }
 }
 
 /// Returns the connections of a loop; null if it is already stopping.
-auto redis_store::connections_of(braid::home& where, read_attempt attempt) -> connections {
+auto redis_store::find_connections(braid::home& home, read_attempt attempt) -> connections {
   detail::per_loop<connections>& known = attempt == read_attempt::second ? seconds_ : loops_;
-  if (const connections there = known.find(where); there != connections()) return there;
-  auto* const on = dynamic_cast<braid::loop*>(&where);
+  if (const connections there = known.find(home); there != connections()) return there;
+  auto* const on = dynamic_cast<braid::loop*>(&home);
   BRAID_EXPECTS(on != nullptr, "a Redis store is asked by tasks of an event loop");
   on->spawn(keep_connections(*this, *on, attempt));
-  return known.find(where);
+  return known.find(home);
 }
 
 /// Opens the connections for the second attempt together with those for the first, so that no read has to wait for
 /// them.
-auto redis_store::connections_for(braid::home& where, read_hedge hedge) -> connections {
-  const connections first = connections_of(where, read_attempt::first);
+auto redis_store::connections_for(braid::home& home, read_hedge hedge) -> connections {
+  const connections first = find_connections(home, read_attempt::first);
   if (hedge.after == braid::duration::zero()) return first;
-  const connections second = connections_of(where, read_attempt::second);
+  const connections second = find_connections(home, read_attempt::second);
   return hedge.attempt == read_attempt::second ? second : first;
 }
 
@@ -205,12 +205,12 @@ auto redis_store::time_for(read_hedge hedge) const noexcept -> braid::duration {
 }
 
 /// Adds the server's message if it refused the connection. The connections may have ended with their loop.
-auto redis_store::failed(std::error_code why, const braid::home& where, read_hedge hedge, braid::arena& arena)
+auto redis_store::failed(std::error_code error, const braid::home& home, read_hedge hedge, braid::arena& arena)
     -> std::unexpected<store_error> {
-  const connections whom = (hedge.attempt == read_attempt::second ? seconds_ : loops_).find(where);
-  const std::string_view text =
-      std::visit([&](const auto* each) { return each == nullptr ? std::string_view() : each->refusal_of(why); }, whom);
-  return std::unexpected(store_error(why, arena.copied(text)));
+  const connections whom = (hedge.attempt == read_attempt::second ? seconds_ : loops_).find(home);
+  const std::string_view text = std::visit(
+      [&](const auto* each) { return each == nullptr ? std::string_view() : each->refusal_of(error); }, whom);
+  return std::unexpected(store_error(error, arena.copied(text)));
 }
 
 /// Sends a batch and waits for all of it. The first error reply is the error of the batch.
@@ -257,10 +257,10 @@ auto redis_store::run(redis_store& self, const braid::redis_batch& batch, read_h
 auto redis_store::ask_named(redis_store& self, named_read question, braid::arena& arena)
     -> braid::task<store_result<store_answer>> {
   const auto spread = self.options_.server.is_cluster() ? detail::key_spread::by_slot : detail::key_spread::one_server;
-  const braid::redis_batch batch = detail::commands_of(question, spread);
+  const braid::redis_batch batch = detail::make_commands(question, spread);
   const auto replies = co_await run(self, batch, question.hedge, arena);
   if (!replies) co_return std::unexpected(replies.error());
-  const auto found = detail::answer_of(question, *replies, arena, spread);
+  const auto found = detail::make_answer(question, *replies, arena, spread);
   if (!found) co_return braid::fail(redis_errc::unexpected_reply);
   co_return *found;
 }
@@ -269,25 +269,25 @@ auto redis_store::ask(store_question question, braid::arena& arena) -> braid::ta
   if (const auto* list = std::get_if<list_read>(&question); list != nullptr && list->first == 0)
     return answered(id_batch{arena.filled(list->keys.ids.size(), std::span<const std::int64_t>()), 0});
   return std::visit(
-      [&]<typename Question>(const Question& of) {
+      [&]<typename Question>(const Question& question) {
         if constexpr (asks_ids<Question>)
-          return ask_each(*this, of, arena);
+          return ask_each(*this, question, arena);
         else if constexpr (std::same_as<Question, named_read>)
-          return ask_named(*this, of, arena);
+          return ask_named(*this, question, arena);
         else
           return answered(braid::fail(store_errc::wrong_type));
       },
       question);
 }
 
-auto redis_store::explain(const store_error& why) const -> store_failure {
+auto redis_store::explain(const store_error& error) const -> store_failure {
   store_failure failure = wrong_type_failure(options_.endpoint_id);
-  if (why != store_errc::wrong_type)
-    failure = {
-        std::string(detail::redis_failure_code(why)),
-        "endpoint `" + options_.endpoint_id + "` at " + place_of(options_.server) + ": " + detail::failure_text(why)};
-  if (options_.words == server_messages::shown && !why.server_text().empty())
-    failure.message += "; " + detail::server_message(why.server_text());
+  if (error != store_errc::wrong_type)
+    failure = {std::string(detail::redis_failure_code(error)), "endpoint `" + options_.endpoint_id + "` at " +
+                                                                   find_place(options_.server) + ": " +
+                                                                   detail::failure_text(error)};
+  if (options_.words == server_messages::shown && !error.server_text().empty())
+    failure.message += "; " + detail::server_message(error.server_text());
   return failure;
 }
 

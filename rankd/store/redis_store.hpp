@@ -22,7 +22,7 @@ namespace rankd {
 
 struct redis_store_options {
   std::string endpoint_id;  ///< for messages
-  redis_address server;     ///< `redis_options_of`
+  redis_address server;     ///< `parse_redis_options`
   /// of each loop to a server, at least one; a cluster has one connection to each of its nodes
   std::size_t connections = 1;
   server_messages words = server_messages::hidden;
@@ -42,19 +42,19 @@ class redis_store final : public store {
   explicit redis_store(redis_store_options options);
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
+  [[nodiscard]] auto explain(const store_error& error) const -> store_failure override;
 
  private:
   using connections = std::variant<braid::redis_pool*, braid::redis_cluster*>;  // null: the loop stops
 
-  auto connections_of(braid::home& where, read_attempt attempt) -> connections;
-  auto connections_for(braid::home& where, read_hedge hedge) -> connections;
+  auto find_connections(braid::home& home, read_attempt attempt) -> connections;
+  auto connections_for(braid::home& home, read_hedge hedge) -> connections;
   [[nodiscard]] auto time_for(read_hedge hedge) const noexcept -> braid::duration;
-  auto failed(std::error_code why, const braid::home& where, read_hedge hedge, braid::arena& arena)
+  auto failed(std::error_code error, const braid::home& home, read_hedge hedge, braid::arena& arena)
       -> std::unexpected<store_error>;
-  static auto keep_connections(redis_store& owner, braid::loop& on, read_attempt attempt) -> braid::task<void>;
+  static auto keep_connections(redis_store& owner, braid::loop& loop, read_attempt attempt) -> braid::task<void>;
   template <typename Redis>
-  static auto keep(detail::per_loop<connections>& in, const braid::loop& on, Redis& redis) -> braid::task<void>;
+  static auto keep(detail::per_loop<connections>& in, const braid::loop& loop, Redis& redis) -> braid::task<void>;
   template <typename Question>
   static auto ask_each(redis_store& self, Question question, braid::arena& arena)
       -> braid::task<store_result<store_answer>>;

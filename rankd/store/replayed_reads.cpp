@@ -25,7 +25,7 @@ auto replayed() noexcept -> const std::error_category& {
   return category;
 }
 
-auto call_of(std::string_view head) -> store_call { return static_cast<store_call>(packed_reader(head).number()); }
+auto read_call(std::string_view head) -> store_call { return static_cast<store_call>(packed_reader(head).number()); }
 
 /// The head of a question for the first elements of lists.
 struct list_question {
@@ -41,63 +41,63 @@ struct list_question {
   std::uint64_t first = 0;
 };
 
-void pass_key(packed_reader& in, store_call call) {
+void pass_key(packed_reader& reader, store_call call) {
   if (call == store_call::score) {
-    static_cast<void>(in.text());
+    static_cast<void>(reader.text());
     return;
   }
   if (call != store_call::read) {
-    static_cast<void>(in.integer());
+    static_cast<void>(reader.integer());
     return;
   }
-  static_cast<void>(in.text());
-  for (std::size_t left = in.count(); left > 0 && in.is_sound(); --left) static_cast<void>(in.text());
+  static_cast<void>(reader.text());
+  for (std::size_t left = reader.count(); left > 0 && reader.is_sound(); --left) static_cast<void>(reader.text());
 }
 
-auto read_item(packed_reader& in) -> stored_item {
-  const std::uint64_t has = in.number();
+auto read_item(packed_reader& reader) -> stored_item {
+  const std::uint64_t has = reader.number();
   stored_item out{.is_there = (has & detail::item_is_there) != 0, .text = {}};
-  if ((has & detail::item_has_id) != 0) out.id = in.integer();
-  if ((has & detail::item_has_score) != 0) out.score = in.real();
-  if ((has & detail::item_has_text) != 0) out.text = in.text();
+  if ((has & detail::item_has_id) != 0) out.id = reader.integer();
+  if ((has & detail::item_has_score) != 0) out.score = reader.real();
+  if ((has & detail::item_has_text) != 0) out.text = reader.text();
   return out;
 }
 
-auto read_field(packed_reader& in) -> std::optional<std::string_view> {
-  if (in.number() == 0) return std::nullopt;
-  return in.text();
+auto read_field(packed_reader& reader) -> std::optional<std::string_view> {
+  if (reader.number() == 0) return std::nullopt;
+  return reader.text();
 }
 
 /// Skips the value of one key.
-void pass_found(packed_reader& in, store_call call) {
+void pass_found(packed_reader& reader, store_call call) {
   if (call == store_call::hget) {
-    static_cast<void>(read_field(in));
+    static_cast<void>(read_field(reader));
     return;
   }
-  for (std::size_t left = in.count(); left > 0 && in.is_sound(); --left) {
-    if (call == store_call::lrange_ids) static_cast<void>(in.integer());
-    if (call == store_call::read) static_cast<void>(read_item(in));
-    if (call == store_call::score) static_cast<void>(in.real());
+  for (std::size_t left = reader.count(); left > 0 && reader.is_sound(); --left) {
+    if (call == store_call::lrange_ids) static_cast<void>(reader.integer());
+    if (call == store_call::read) static_cast<void>(read_item(reader));
+    if (call == store_call::score) static_cast<void>(reader.real());
     if (call != store_call::hgetall) continue;
-    static_cast<void>(in.text());
-    static_cast<void>(in.text());
+    static_cast<void>(reader.text());
+    static_cast<void>(reader.text());
   }
 }
 
 using pass_one = void (*)(packed_reader&, store_call);
 
 /// Skips one item, and returns its bytes.
-auto piece_of(packed_reader& in, store_call call, pass_one pass) -> std::string_view {
-  const std::string_view before = in.rest();
-  pass(in, call);
-  return before.substr(0, before.size() - in.rest().size());
+auto parse_piece(packed_reader& reader, store_call call, pass_one pass) -> std::string_view {
+  const std::string_view before = reader.rest();
+  pass(reader, call);
+  return before.substr(0, before.size() - reader.rest().size());
 }
 
 /// Does the same for `count` items.
-auto pieces_of(packed_reader& in, std::size_t count, store_call call, pass_one pass) -> std::string_view {
-  const std::string_view before = in.rest();
-  for (; count > 0 && in.is_sound(); --count) pass(in, call);
-  return before.substr(0, before.size() - in.rest().size());
+auto parse_pieces(packed_reader& reader, std::size_t count, store_call call, pass_one pass) -> std::string_view {
+  const std::string_view before = reader.rest();
+  for (; count > 0 && reader.is_sound(); --count) pass(reader, call);
+  return before.substr(0, before.size() - reader.rest().size());
 }
 
 /// The recorded answers from which an answer is read.
@@ -184,7 +184,7 @@ auto spelled(std::string_view head, std::string_view key) -> std::string {
 /// Answers as one store of the request did.
 class replayed_reads::client final : public store {
  public:
-  client(replayed_reads& from, std::size_t endpoint) noexcept : from_(&from), endpoint_(endpoint) {}
+  client(replayed_reads& from, std::size_t endpoint) noexcept : reads_(&from), endpoint_(endpoint) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
     const batch* const known = find(question);
@@ -194,11 +194,11 @@ class replayed_reads::client final : public store {
     co_return std::visit([&](const auto& of) { return store_answer(read_answer(of, from, arena)); }, question);
   }
 
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
-    const store* const live = from_->live_store(endpoint_);
-    if (why.category() != replayed()) return live == nullptr ? store::explain(why) : live->explain(why);
-    if (why.value() > 0) return from_->batches_[static_cast<std::size_t>(why.value()) - 1].failure;
-    return {"read_not_recorded", "the record does not hold " + from_->missing_ + " of this request"};
+  [[nodiscard]] auto explain(const store_error& error) const -> store_failure override {
+    const store* const live = reads_->live_store(endpoint_);
+    if (error.category() != replayed()) return live == nullptr ? store::explain(error) : live->explain(error);
+    if (error.value() > 0) return reads_->batches_[static_cast<std::size_t>(error.value()) - 1].failure;
+    return {"read_not_recorded", "the record does not hold " + reads_->missing_ + " of this request"};
   }
 
  private:
@@ -206,23 +206,23 @@ class replayed_reads::client final : public store {
     std::string bytes;
     std::string scratch;
     detail::put_question(packed_writer(bytes), scratch, question);
-    return from_->find(endpoint_, bytes);
+    return reads_->find(endpoint_, bytes);
   }
 
   /// Returns the live store that answers unrecorded questions; null if there is no live store.
   [[nodiscard]] auto asked_live() const noexcept -> store* {
-    store* const live = from_->live_store(endpoint_);
-    if (live != nullptr) ++from_->live_batches_;
+    store* const live = reads_->live_store(endpoint_);
+    if (live != nullptr) ++reads_->live_batches_;
     return live;
   }
 
   /// Returns the error for a batch that failed when it was recorded, or is not recorded.
   [[nodiscard]] auto refusal(const batch* known) const -> std::unexpected<store_error> {
-    const int value = known == nullptr ? 0 : static_cast<int>(known - from_->batches_.data()) + 1;
+    const int value = known == nullptr ? 0 : static_cast<int>(known - reads_->batches_.data()) + 1;
     return std::unexpected(store_error(std::error_code(value, replayed())));
   }
 
-  replayed_reads* from_;
+  replayed_reads* reads_;
   std::size_t endpoint_;
 };
 
@@ -250,16 +250,16 @@ auto replayed_reads::read_all() -> bool {
     one.endpoint = in.number();
     const std::string_view begin = in.rest();
     one.head = in.text();
-    const store_call call = call_of(one.head);
+    const store_call call = read_call(one.head);
     if (call < store_call::hget || call > store_call::score) return false;
     one.count = in.count();
-    one.keys = pieces_of(in, one.count, call, &pass_key);
+    one.keys = parse_pieces(in, one.count, call, &pass_key);
     if (!in.is_sound()) return false;
     one.question = begin.substr(0, begin.size() - in.rest().size());
     one.is_answered = in.number() != 0;
     if (one.is_answered) {
       one.malformed = in.number();
-      one.found = pieces_of(in, one.count, call, &pass_found);
+      one.found = parse_pieces(in, one.count, call, &pass_found);
     } else {
       one.failure.code = in.text();
       one.failure.message = in.text();
@@ -285,12 +285,12 @@ auto replayed_reads::find(std::uint64_t endpoint, std::string_view question) -> 
 void replayed_reads::list_keys() {
   for (const batch& each : batches_) {
     if (!each.is_answered) continue;
-    const store_call call = call_of(each.head);
+    const store_call call = read_call(each.head);
     packed_reader keys(each.keys);
     packed_reader found(each.found);
     for (std::size_t left = each.count; left > 0; --left) {
-      const std::string_view key = piece_of(keys, call, &pass_key);
-      const std::string_view value = piece_of(found, call, &pass_found);
+      const std::string_view key = parse_piece(keys, call, &pass_key);
+      const std::string_view value = parse_piece(found, call, &pass_found);
       by_key_.try_emplace({each.endpoint, each.head, key}, value);
       if (call != store_call::lrange_ids || each.malformed != 0) continue;
       const list_question asked(each.head);
@@ -306,7 +306,7 @@ auto replayed_reads::live_store(std::uint64_t endpoint) const noexcept -> store*
 /// The first elements of a list, from more of them, or from all: fewer came than were asked for.
 auto replayed_reads::part_of_list(std::uint64_t endpoint, std::string_view head, std::string_view key) const
     -> std::optional<std::string> {
-  if (call_of(head) != store_call::lrange_ids) return std::nullopt;
+  if (read_call(head) != store_call::lrange_ids) return std::nullopt;
   const list_question asked(head);
   const auto parts = lists_.find({endpoint, asked.prefix, key});
   if (parts == lists_.end()) return std::nullopt;
@@ -333,7 +333,7 @@ auto replayed_reads::assembled(std::uint64_t endpoint, std::string_view question
   made->is_answered = true;
   made->count = in.count();
   for (std::size_t left = made->count; left > 0; --left) {
-    const std::string_view key = piece_of(in, call_of(head), &pass_key);
+    const std::string_view key = parse_piece(in, read_call(head), &pass_key);
     const auto found = by_key_.find({endpoint, head, key});
     if (found == by_key_.end()) {
       if (const auto part = part_of_list(endpoint, head, key)) {

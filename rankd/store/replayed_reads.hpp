@@ -33,7 +33,7 @@ class replayed_reads {
   auto operator=(const replayed_reads&) -> replayed_reads& = delete;
 
   /// Returns the stores, which keep the reads alive.
-  [[nodiscard]] static auto stores_of(const std::shared_ptr<replayed_reads>& from) -> store_list {
+  [[nodiscard]] static auto list_stores(const std::shared_ptr<replayed_reads>& from) -> store_list {
     return {from, &from->pointers_};
   }
 

@@ -40,49 +40,49 @@ constexpr std::size_t first_chunk = 1024;
 // Copies of questions and answers. A question outlives the task that asked first. An answer is copied into the memory
 // of each task that asked, as if it had read itself: so the memory of a node does not depend on which task came first.
 
-auto copy_of(std::span<const std::string_view> texts, braid::arena& memory) -> std::span<const std::string_view> {
+auto make_copy(std::span<const std::string_view> texts, braid::arena& memory) -> std::span<const std::string_view> {
   const auto out = memory.uninitialized<std::string_view>(texts.size());
   std::ranges::transform(texts, out.begin(), [&memory](std::string_view each) { return memory.copied(each); });
   return out;
 }
 
 template <asks_ids Question>
-auto copy_of(Question question, braid::arena& memory) -> Question {
+auto make_copy(Question question, braid::arena& memory) -> Question {
   question.keys.prefix = memory.copied(question.keys.prefix);
   question.keys.ids = memory.copied(question.keys.ids);
   if constexpr (requires { question.field; }) question.field = memory.copied(question.field);
   return question;
 }
 
-auto copy_of(named_read question, braid::arena& memory) -> named_read {
-  question.keys = copy_of(question.keys, memory);
-  question.fields = copy_of(question.fields, memory);
+auto make_copy(named_read question, braid::arena& memory) -> named_read {
+  question.keys = make_copy(question.keys, memory);
+  question.fields = make_copy(question.fields, memory);
   const auto members = memory.uninitialized<std::span<const std::string_view>>(question.members.size());
-  for (std::size_t at = 0; at < members.size(); ++at) members[at] = copy_of(question.members[at], memory);
+  for (std::size_t at = 0; at < members.size(); ++at) members[at] = make_copy(question.members[at], memory);
   question.members = members;
   return question;
 }
 
 /// Copies a question that can be sent a second time.
-auto copy_of(const store_question& question, braid::arena& memory) -> store_question {
+auto make_copy(const store_question& question, braid::arena& memory) -> store_question {
   return std::visit(
-      [&]<typename Question>(const Question& of) -> store_question {
+      [&]<typename Question>(const Question& question) -> store_question {
         if constexpr (std::same_as<Question, model_call>)
-          return of;
+          return question;
         else
-          return copy_of(of, memory);
+          return make_copy(question, memory);
       },
       question);
 }
 
-auto copy_of(const field_batch& fields, braid::arena& memory) -> field_batch {
+auto make_copy(const field_batch& fields, braid::arena& memory) -> field_batch {
   const auto out = memory.filled(fields.size(), std::optional<std::string_view>());
   for (std::size_t at = 0; at < out.size(); ++at)
     if (fields[at]) out[at] = memory.copied(*fields[at]);
   return out;
 }
 
-auto copy_of(const hash_batch& hashes, braid::arena& memory) -> hash_batch {
+auto make_copy(const hash_batch& hashes, braid::arena& memory) -> hash_batch {
   const auto out = memory.uninitialized<std::span<const hash_field>>(hashes.size());
   for (std::size_t at = 0; at < out.size(); ++at) {
     const auto fields = memory.uninitialized<hash_field>(hashes[at].size());
@@ -93,13 +93,13 @@ auto copy_of(const hash_batch& hashes, braid::arena& memory) -> hash_batch {
   return out;
 }
 
-auto copy_of(const id_batch& ids, braid::arena& memory) -> id_batch {
+auto make_copy(const id_batch& ids, braid::arena& memory) -> id_batch {
   const auto lists = memory.uninitialized<std::span<const std::int64_t>>(ids.lists.size());
   for (std::size_t at = 0; at < lists.size(); ++at) lists[at] = memory.copied(ids.lists[at]);
   return {.lists = lists, .malformed = ids.malformed};
 }
 
-auto copy_of(const item_batch& items, braid::arena& memory) -> item_batch {
+auto make_copy(const item_batch& items, braid::arena& memory) -> item_batch {
   const auto of_key = memory.uninitialized<std::span<const stored_item>>(items.of_key.size());
   for (std::size_t at = 0; at < of_key.size(); ++at) {
     const std::span<stored_item> own = memory.copied(items.of_key[at]);
@@ -109,12 +109,12 @@ auto copy_of(const item_batch& items, braid::arena& memory) -> item_batch {
   return {.of_key = of_key, .malformed = items.malformed};
 }
 
-auto copy_of(const score_batch& scores, braid::arena& memory) -> score_batch {
+auto make_copy(const score_batch& scores, braid::arena& memory) -> score_batch {
   return {.values = memory.copied(scores.values), .scores = scores.scores};
 }
 
-auto copy_of(const store_answer& answer, braid::arena& memory) -> store_answer {
-  return std::visit([&](const auto& of) { return store_answer(copy_of(of, memory)); }, answer);
+auto make_copy(const store_answer& answer, braid::arena& memory) -> store_answer {
+  return std::visit([&](const auto& of) { return store_answer(make_copy(of, memory)); }, answer);
 }
 
 }  // namespace
@@ -160,7 +160,7 @@ struct shared_reads::waiting {
   flight* one_;
 };
 
-shared_reads::shared_reads(std::vector<store*> behind) : behind_(std::move(behind)), counts_(behind_.size()) {}
+shared_reads::shared_reads(std::vector<store*> behind) : inner_(std::move(behind)), counts_(inner_.size()) {}
 
 shared_reads::~shared_reads() = default;
 
@@ -241,25 +241,25 @@ auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::
   if (one->second_inside != nullptr) one->second_inside->request_stop();
 }
 
-auto shared_reads::ask_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
+auto shared_reads::ask_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& counts,
                              braid::task<store_result<store_answer>> work) -> braid::task<void> {
   store_result<store_answer> got = co_await std::move(work);
   if (!got || one->landed.is_set()) co_return;
   one->answer = std::move(got);
   one->thrown = nullptr;
-  of.won.fetch_add(1, braid::relaxed);
+  counts.won.fetch_add(1, braid::relaxed);
   owner.land(*one);
   if (one->inside != nullptr) one->inside->request_stop();
 }
 
 /// Does the same for the second attempt. Its failure does not fail the read as long as the first attempt may answer.
-auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
+auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& counts,
                              braid::task<store_result<store_answer>> work) -> braid::task<void> {
   if (!one->landed.is_set() && !one->is_given_up) {
     braid::scope& around = co_await braid::this_scope();
     braid::scope inside(around);
     one->second_inside = &inside;
-    inside.spawn(ask_again(owner, one, of, std::move(work)));
+    inside.spawn(ask_again(owner, one, counts, std::move(work)));
     try {
       co_await inside.join();
     } catch (...) {  // NOLINT(bugprone-empty-catch)
@@ -279,12 +279,12 @@ auto shared_reads::wait_or_repeat(flight& one, braid::duration after, const Agai
   if (!in_time && !one.landed.is_set() && one.second_memory == nullptr) again();
 }
 
-auto shared_reads::answer_of(const flight& one, braid::arena& memory) -> store_result<store_answer> {
+auto shared_reads::make_answer(const flight& one, braid::arena& memory) -> store_result<store_answer> {
   if (one.thrown) std::rethrow_exception(one.thrown);
   if (!one.answer) return braid::fail(braid::errc::closed);
   const store_result<store_answer>& got = *one.answer;
   if (!got) return std::unexpected(store_error(got.error(), memory.copied(got.error().server_text())));
-  return copy_of(*got, memory);
+  return make_copy(*got, memory);
 }
 
 /// The state that a question finds.
@@ -297,7 +297,7 @@ struct request_reads::joined {
 class request_reads::client final : public store_layer {
  public:
   client(request_reads& of, std::size_t endpoint, store& behind) noexcept
-      : store_layer(behind), of_(&of), endpoint_(endpoint) {}
+      : store_layer(behind), reads_(&of), endpoint_(endpoint) {}
 
   /// Scores are not shared.
   auto ask(store_question question, braid::arena& memory) -> braid::task<store_result<store_answer>> override {
@@ -307,31 +307,31 @@ class request_reads::client final : public store_layer {
  private:
   auto shared(store_question question, braid::arena& memory) -> braid::task<store_result<store_answer>> {
     braid::scope& around = co_await braid::this_scope();
-    const joined to = of_->join(endpoint_, question);
+    const joined to = reads_->join(endpoint_, question);
     if (to.is_new) begin(around, to.one, question);
-    const shared_reads::waiting counted(*of_->from_, *to.one);
-    const braid::duration after = hedge_of(question)->after;
+    const shared_reads::waiting counted(*reads_->reads_, *to.one);
+    const braid::duration after = find_hedge(question)->after;
     if (after != braid::duration::zero() && !to.one->landed.is_set()) {
       const auto again = [&] { begin_again(around, to.one, question); };
       co_await shared_reads::wait_or_repeat(*to.one, after, again);
     }
     if (!to.one->landed.is_set()) co_await to.one->landed;
-    co_return shared_reads::answer_of(*to.one, memory);
+    co_return shared_reads::make_answer(*to.one, memory);
   }
 
   auto ask_behind(store_question question, read_attempt attempt, braid::arena& memory)
       -> braid::task<store_result<store_answer>> {
-    hedge_of(question)->attempt = attempt;
-    return behind().ask(copy_of(question, memory), memory);
+    find_hedge(question)->attempt = attempt;
+    return behind().ask(make_copy(question, memory), memory);
   }
 
   /// Sends a new read. If that throws, no other task may wait for it.
   void begin(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one, const store_question& question) {
     try {
       around.where().root().spawn(
-          shared_reads::fly(*of_->from_, one, ask_behind(question, read_attempt::first, one->memory)));
+          shared_reads::fly(*reads_->reads_, one, ask_behind(question, read_attempt::first, one->memory)));
     } catch (...) {
-      of_->from_->give_up(*one);
+      reads_->reads_->give_up(*one);
       throw;
     }
   }
@@ -339,12 +339,12 @@ class request_reads::client final : public store_layer {
   /// Sends a read a second time if the budget allows it.
   void begin_again(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one,
                    const store_question& question) {
-    if (!of_->may_ask_again(endpoint_)) return;
+    if (!reads_->may_ask_again(endpoint_)) return;
     one->second_memory = std::make_unique<braid::arena>();
     one->is_second_under_way = true;
     try {
       around.where().root().spawn(
-          shared_reads::fly_again(*of_->from_, one, of_->from_->counts_[endpoint_],
+          shared_reads::fly_again(*reads_->reads_, one, reads_->reads_->counts_[endpoint_],
                                   ask_behind(question, read_attempt::second, *one->second_memory)));
     } catch (...) {
       one->is_second_under_way = false;
@@ -352,12 +352,12 @@ class request_reads::client final : public store_layer {
     }
   }
 
-  request_reads* of_;
+  request_reads* reads_;
   std::size_t endpoint_;
 };
 
-request_reads::request_reads(shared_reads& from) : from_(&from), memory_(first_chunk, &chunks) {
-  const std::vector<store*>& behind = from.behind_;
+request_reads::request_reads(shared_reads& from) : reads_(&from), memory_(first_chunk, &chunks) {
+  const std::vector<store*>& behind = from.inner_;
   pointers_ = behind;
   known_.reserve(8);
   clients_ = memory_.uninitialized<client*>(behind.size());
@@ -387,22 +387,22 @@ auto request_reads::known(const shared_reads::question& asked) -> std::shared_pt
 
 /// Returns the read that answers the question: of this request, of another one, or a new one.
 auto request_reads::join(std::size_t endpoint, const store_question& question) -> joined {
-  from_->question_.clear();
-  packed_writer bytes(from_->question_);
+  reads_->question_.clear();
+  packed_writer bytes(reads_->question_);
   bytes.number(endpoint);
-  detail::put_question(bytes, from_->scratch_, question);
-  shared_reads::endpoint_counts& of_endpoint = from_->counts_[endpoint];
+  detail::put_question(bytes, reads_->scratch_, question);
+  shared_reads::endpoint_counts& of_endpoint = reads_->counts_[endpoint];
   ++counts_.asked;
   of_endpoint.asked.fetch_add(1, braid::relaxed);
-  const shared_reads::question asked{from_->question_, std::hash<std::string_view>()(from_->question_)};
+  const shared_reads::question asked{reads_->question_, std::hash<std::string_view>()(reads_->question_)};
   joined out{.one = known(asked)};
   const bool is_known = out.one != nullptr;
-  if (!is_known) out.one = from_->find(asked);
+  if (!is_known) out.one = reads_->find(asked);
   if (out.one != nullptr) {
     ++counts_.shared;
     of_endpoint.shared.fetch_add(1, braid::relaxed);
   } else {
-    out = {.one = from_->add(asked), .is_new = true};
+    out = {.one = reads_->add(asked), .is_new = true};
     of_endpoint.budget.sent_a_read();
   }
   if (!is_known) known_.emplace_back(asked.hash, out.one);
@@ -410,7 +410,7 @@ auto request_reads::join(std::size_t endpoint, const store_question& question) -
 }
 
 auto request_reads::may_ask_again(std::size_t endpoint) -> bool {
-  shared_reads::endpoint_counts& of = from_->counts_[endpoint];
+  shared_reads::endpoint_counts& of = reads_->counts_[endpoint];
   const bool may = of.budget.try_take();
   (may ? of.hedged : of.unhedged).fetch_add(1, braid::relaxed);
   ++(may ? counts_.hedged : counts_.unhedged);

@@ -85,7 +85,7 @@ class shared_reads {
     auto operator==(const question& other) const noexcept -> bool { return text == other.text; }
   };
   struct hash_of {
-    auto operator()(const question& of) const noexcept -> std::size_t { return of.hash; }
+    auto operator()(const question& question) const noexcept -> std::size_t { return question.hash; }
   };
 
   auto find(const question& asked) const -> std::shared_ptr<flight>;
@@ -94,15 +94,15 @@ class shared_reads {
   void give_up(flight& one);
   static auto fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<store_answer>> work)
       -> braid::task<void>;
-  static auto ask_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
+  static auto ask_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& counts,
                         braid::task<store_result<store_answer>> work) -> braid::task<void>;
-  static auto fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
+  static auto fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& counts,
                         braid::task<store_result<store_answer>> work) -> braid::task<void>;
   template <typename Again>
   static auto wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void>;
-  static auto answer_of(const flight& one, braid::arena& memory) -> store_result<store_answer>;
+  static auto make_answer(const flight& one, braid::arena& memory) -> store_result<store_answer>;
 
-  std::vector<store*> behind_;
+  std::vector<store*> inner_;
   std::vector<endpoint_counts> counts_;
   std::unordered_map<question, std::shared_ptr<flight>, hash_of, std::equal_to<>,
                      braid::detail::job_allocator<std::pair<const question, std::shared_ptr<flight>>>>
@@ -133,7 +133,7 @@ class request_reads {
   auto known(const shared_reads::question& asked) -> std::shared_ptr<shared_reads::flight>;
   auto may_ask_again(std::size_t endpoint) -> bool;
 
-  shared_reads* from_;
+  shared_reads* reads_;
   read_counts counts_;
   /// The earlier questions, unordered: a request has few reads, and compares their hashes.
   std::vector<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>,

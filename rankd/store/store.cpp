@@ -27,19 +27,19 @@ class embedded_client final : public store {
     const auto snapshot = data_.take_snapshot();
     if (!snapshot) co_return braid::fail(snapshot.error());
     co_return std::visit(
-        [&]<typename Question>(const Question& of) -> store_result<store_answer> {
+        [&]<typename Question>(const Question& question) -> store_result<store_answer> {
           if constexpr (std::same_as<Question, model_call>)
             return braid::fail(store_errc::wrong_type);
           else
-            return read_batch(*snapshot, of, arena);
+            return read_batch(*snapshot, question, arena);
         },
         question);
   }
 
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
-    if (why == store_errc::wrong_type) return wrong_type_failure(endpoint_id_);
-    store_failure failure = store::explain(why);
-    if (why == store_errc::corrupt) failure = {"store_corrupt", damage().empty() ? why.message() : damage()};
+  [[nodiscard]] auto explain(const store_error& error) const -> store_failure override {
+    if (error == store_errc::wrong_type) return wrong_type_failure(endpoint_id_);
+    store_failure failure = store::explain(error);
+    if (error == store_errc::corrupt) failure = {"store_corrupt", damage().empty() ? error.message() : damage()};
     failure.message = "endpoint `" + endpoint_id_ + "` at `" + path_.string() + "`: " + failure.message;
     return failure;
   }
@@ -70,7 +70,7 @@ auto unsupported(const endpoint_entry& endpoint, std::string_view message) -> st
 }
 
 auto open_redis(const endpoint_entry& endpoint, server_messages words) -> braid::checked<std::unique_ptr<store>> {
-  auto server = redis_options_of(endpoint);
+  auto server = parse_redis_options(endpoint);
   if (!server) {
     server.error().set_source("endpoint `" + endpoint.endpoint_id + "`");
     return std::unexpected(std::move(server.error()));
@@ -83,7 +83,7 @@ auto open_redis(const endpoint_entry& endpoint, server_messages words) -> braid:
 
 auto open_model_server(const endpoint_entry& endpoint, server_messages words)
     -> braid::checked<std::unique_ptr<store>> {
-  auto server = model_server_options_of(endpoint, words);
+  auto server = make_model_server_options(endpoint, words);
   if (!server) {
     server.error().set_source("endpoint `" + endpoint.endpoint_id + "`");
     return std::unexpected(std::move(server.error()));
@@ -93,8 +93,8 @@ auto open_model_server(const endpoint_entry& endpoint, server_messages words)
 
 }  // namespace
 
-auto store::explain(const store_error& why) const -> store_failure {
-  return {"store_error", "the store refused to answer: " + why.message()};
+auto store::explain(const store_error& error) const -> store_failure {
+  return {"store_error", "the store refused to answer: " + error.message()};
 }
 
 auto store::scrub(std::uint64_t /*max_bytes*/) -> scrub_step { return {}; }

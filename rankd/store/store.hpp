@@ -45,7 +45,7 @@ class store {
   virtual auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> = 0;
 
   /// Returns the meaning of an error of `ask`. The default says `store_error`.
-  [[nodiscard]] virtual auto explain(const store_error& why) const -> store_failure;
+  [[nodiscard]] virtual auto explain(const store_error& error) const -> store_failure;
 
   /// Whether it answers on the thread that asks, without waiting: then tasks gain nothing by sharing an answer.
   [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
@@ -70,7 +70,7 @@ auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 /// Opens the store that an endpoint's resolver names: `embedded` the store in that folder, relative to the project's
 /// `root`; `static` a `redis_store`, or a `model_server` if the kind is http. Both connect on the first question.
 /// Batches of the embedded store are answered at once, on the thread that awaits them. Errors: those of
-/// embedded_store::open, redis_options_of and model_server_options_of.
+/// embedded_store::open, parse_redis_options and make_model_server_options.
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root,
                 server_messages words = server_messages::hidden) -> braid::checked<std::unique_ptr<store>>;
 

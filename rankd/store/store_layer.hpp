@@ -12,21 +12,23 @@ namespace rankd {
 /// Threads: as the store behind it. Lifetime: the store behind it must outlive it.
 class store_layer : public store {
  public:
-  explicit store_layer(store& behind) noexcept : behind_(&behind) {}
+  explicit store_layer(store& behind) noexcept : inner_(&behind) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
-    return behind_->ask(question, arena);
+    return inner_->ask(question, arena);
   }
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
-  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return behind_->answers_at_once(); }
-  auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
-  [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }
+  [[nodiscard]] auto explain(const store_error& error) const -> store_failure override {
+    return inner_->explain(error);
+  }
+  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return inner_->answers_at_once(); }
+  auto scrub(std::uint64_t max_bytes) -> scrub_step override { return inner_->scrub(max_bytes); }
+  [[nodiscard]] auto damage() const -> std::string override { return inner_->damage(); }
 
  protected:
-  [[nodiscard]] auto behind() const noexcept -> store& { return *behind_; }
+  [[nodiscard]] auto behind() const noexcept -> store& { return *inner_; }
 
  private:
-  store* behind_;
+  store* inner_;
 };
 
 }  // namespace rankd

@@ -72,17 +72,17 @@ class clustering {
  public:
   clustering(const vector_table& table, const vector_lists& lists, const vector_progress& progress)
       : table_(table), lists_(lists), progress_(progress), centres_(lists.count, table.dimensions) {
-    sample_ = sample_of();
+    sample_ = draw_sample();
     total_ = rounds * sample_.size() + table.size();
     for (std::uint32_t list = 0; list < lists_.count; ++list) set_centre(list, table_.at(sample_[list]));
   }
 
   /// Returns the list of each vector.
   auto run() -> std::vector<std::uint32_t> {
-    for (std::size_t round = 0; round < rounds; ++round) move_centres(places_of(sample_));
+    for (std::size_t round = 0; round < rounds; ++round) move_centres(find_places(sample_));
     std::vector<std::size_t> all(table_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    const auto places = places_of(all);
+    const auto places = find_places(all);
     std::vector<std::uint32_t> lists;
     lists.reserve(places.size());
     for (const centroids::place& each : places) lists.push_back(each.list);
@@ -93,7 +93,7 @@ class clustering {
 
  private:
   /// Returns distinct vectors, in random order.
-  [[nodiscard]] auto sample_of() const -> std::vector<std::size_t> {
+  [[nodiscard]] auto draw_sample() const -> std::vector<std::size_t> {
     std::vector<std::size_t> rows(table_.size());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
     const std::size_t wanted = std::min(rows.size(), lists_.count * sample_for_list);
@@ -107,7 +107,7 @@ class clustering {
     for (std::uint32_t at = 0; at < vector.size(); ++at) centres_.set(list, at, vector[at]);
   }
 
-  [[nodiscard]] auto places_of(std::span<const std::size_t> rows) -> std::vector<centroids::place> {
+  [[nodiscard]] auto find_places(std::span<const std::size_t> rows) -> std::vector<centroids::place> {
     std::vector<centroids::place> places(rows.size());
     constexpr std::size_t step = 64 * grain;  // between two reports
     for (std::size_t first = 0; first < rows.size(); first += step) {
@@ -222,15 +222,15 @@ auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const v
   BRAID_EXPECTS(lists.count <= unsorted.size() && lists.count <= detail::max_lists,
                 "a file of vectors has at most as many lists as vectors");
   const vector_table table = sorted_by_id(std::move(unsorted));
-  std::vector<std::uint32_t> list_of(table.size());
+  std::vector<std::uint32_t> list_index(table.size());
   std::vector<float> centres;
   if (lists.count != 0) {
     clustering made(table, lists, progress);
-    list_of = made.run();
+    list_index = made.run();
     centres.assign(made.centres().begin(), made.centres().end());
   }
   std::vector<std::vector<std::size_t>> rows(std::max<std::size_t>(lists.count, 1));
-  for (std::size_t row = 0; row < table.size(); ++row) rows[list_of[row]].push_back(row);
+  for (std::size_t row = 0; row < table.size(); ++row) rows[list_index[row]].push_back(row);
   vector_header header{.version = vector_file::version,
                        .dimensions = table.dimensions,
                        .count = table.size(),

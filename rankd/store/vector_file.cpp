@@ -60,7 +60,7 @@ auto open_to_read(const fs::path& file) -> braid::checked<opened_file> {
   return out;
 }
 
-auto checksum_of(vector_header header) -> std::uint32_t {
+auto make_checksum(vector_header header) -> std::uint32_t {
   header.checksum = 0;
   return crc32c(std::as_bytes(std::span(&header, 1)));
 }
@@ -72,7 +72,7 @@ auto check_header(const vector_header& header, std::uint64_t bytes, const fs::pa
   if (header.version > vector_file::version)
     return refused("vectors_newer", "the file of vectors has a format that this version does not know",
                    "use the version of rankd that made it, or make it again", file);
-  if (checksum_of(header) != header.checksum) return corrupt("its header has another checksum", file);
+  if (make_checksum(header) != header.checksum) return corrupt("its header has another checksum", file);
   const bool is_possible = header.version == vector_file::version && header.block == vector_block &&
                            header.dimensions >= 1 && header.dimensions <= max_dimensions &&
                            header.slots <= detail::max_vectors && header.slots % vector_block == 0 &&
@@ -116,22 +116,22 @@ class nearest_heap {
   explicit nearest_heap(std::size_t count) : count_(count) {}
 
   void add(const neighbour& each) {
-    if (all_.size() < count_) {
+    if (neighbours_.size() < count_) {
       if (std::isnan(each.score)) return;
-      all_.push_back(each);
+      neighbours_.push_back(each);
     } else {
-      if (!is_nearer(each, all_.front())) return;
-      std::ranges::pop_heap(all_, is_nearer);
-      all_.back() = each;
+      if (!is_nearer(each, neighbours_.front())) return;
+      std::ranges::pop_heap(neighbours_, is_nearer);
+      neighbours_.back() = each;
     }
-    std::ranges::push_heap(all_, is_nearer);
+    std::ranges::push_heap(neighbours_, is_nearer);
   }
 
-  [[nodiscard]] auto all() && -> std::vector<neighbour> { return std::move(all_); }
+  [[nodiscard]] auto all() && -> std::vector<neighbour> { return std::move(neighbours_); }
 
  private:
   std::size_t count_;
-  std::vector<neighbour> all_;
+  std::vector<neighbour> neighbours_;
 };
 
 }  // namespace
@@ -139,15 +139,15 @@ class nearest_heap {
 /// One search: the ranges of slots that are looked at, in pieces that workers may share.
 class vector_file::search {
  public:
-  search(const vector_file& in, std::string_view vector, const nearest_options& how)
-      : in_(in), how_(how), query_(vector) {
-    for (const std::uint32_t list : chosen_lists()) add_pieces(in.lists_[list]);
+  search(const vector_file& file, std::string_view vector, const nearest_options& options)
+      : file_(file), options_(options), query_(vector) {
+    for (const std::uint32_t list : chosen_lists()) add_pieces(file.lists_[list]);
   }
 
   auto run() -> nearest_found {
-    const auto stopped = [this] { return how_.stop != nullptr && how_.stop->requested(); };
-    if (!how_.is_shared || pieces_.size() < 2) {
-      nearest_heap heap(how_.count);
+    const auto stopped = [this] { return options_.stop != nullptr && options_.stop->requested(); };
+    if (!options_.is_shared || pieces_.size() < 2) {
+      nearest_heap heap(options_.count);
       for (const piece& each : pieces_)
         if (!stopped()) look_through(each, heap);
       return found(std::move(heap).all());
@@ -156,12 +156,12 @@ class vector_file::search {
     braid::parallel_for(std::size_t{0}, pieces_.size(),
                         [&](std::size_t at) {
                           if (stopped()) return;
-                          nearest_heap heap(how_.count);
+                          nearest_heap heap(options_.count);
                           look_through(pieces_[at], heap);
                           of_pieces[at] = std::move(heap).all();
                         },
                         {.grain = 1});
-    nearest_heap heap(how_.count);
+    nearest_heap heap(options_.count);
     for (const auto& all : of_pieces)
       for (const neighbour& each : all) heap.add(each);
     return found(std::move(heap).all());
@@ -188,7 +188,7 @@ class vector_file::search {
       if (metric == vector_metric::l2)
         for (double& each : out) each = -each;
       if (metric == vector_metric::cosine)
-        for (std::size_t at = 0; at < out.size(); ++at) out[at] = cosine_of(out[at], square, squares[at]);
+        for (std::size_t at = 0; at < out.size(); ++at) out[at] = measure_cosine(out[at], square, squares[at]);
     }
   };
 
@@ -200,16 +200,16 @@ class vector_file::search {
   /// Returns the nearest lists, or all, in the order of the file.
   [[nodiscard]] auto chosen_lists() const -> std::vector<std::uint32_t> {
     std::vector<std::uint32_t> chosen;
-    const std::uint32_t lists = in_.lists();
-    if (how_.lists == 0 || how_.lists >= lists) {
-      for (std::uint32_t list = 0; list < in_.lists_.size(); ++list) chosen.push_back(list);
+    const std::uint32_t lists = file_.lists();
+    if (options_.lists == 0 || options_.lists >= lists) {
+      for (std::uint32_t list = 0; list < file_.lists_.size(); ++list) chosen.push_back(list);
       return chosen;
     }
-    nearest_heap heap(how_.lists);
+    nearest_heap heap(options_.lists);
     block_scores scores{};
     for (std::uint32_t first = 0; first < lists; first += vector_block) {
-      const float* block = in_.centroids_ + std::uint64_t{first} * in_.dimensions();
-      query_.score(block, in_.centroid_squares_.data() + first, how_.metric, scores);
+      const float* block = file_.centroids_ + std::uint64_t{first} * file_.dimensions();
+      query_.score(block, file_.centroid_squares_.data() + first, options_.metric, scores);
       for (std::uint32_t at = 0; at < vector_block && first + at < lists; ++at) heap.add({scores[at], first + at});
     }
     for (const neighbour& each : std::move(heap).all()) chosen.push_back(static_cast<std::uint32_t>(each.id));
@@ -227,9 +227,9 @@ class vector_file::search {
     block_scores scores{};
     for (std::uint64_t at = 0; at < where.count; at += vector_block) {
       const std::uint64_t slot = where.first + at;
-      query_.score(in_.values_ + slot * in_.dimensions(), in_.squares_.data() + slot, how_.metric, scores);
+      query_.score(file_.values_ + slot * file_.dimensions(), file_.squares_.data() + slot, options_.metric, scores);
       const std::uint64_t places = std::min<std::uint64_t>(vector_block, where.count - at);
-      for (std::uint64_t place = 0; place < places; ++place) heap.add({scores[place], in_.ids_[slot + place]});
+      for (std::uint64_t place = 0; place < places; ++place) heap.add({scores[place], file_.ids_[slot + place]});
     }
   }
 
@@ -238,8 +238,8 @@ class vector_file::search {
     return {.all = std::move(all), .looked_at = looked_at_};
   }
 
-  const vector_file& in_;
-  nearest_options how_;
+  const vector_file& file_;
+  nearest_options options_;
   prepared_query query_;
   std::vector<piece> pieces_;
   std::uint64_t looked_at_ = 0;
@@ -268,7 +268,7 @@ auto vector_file::parse(std::span<const std::byte> bytes, const fs::path& name)
   return made;
 }
 
-auto vector_file::digest_of(const fs::path& file) -> braid::checked<std::string> {
+auto vector_file::make_digest(const fs::path& file) -> braid::checked<std::string> {
   const auto opened = open_to_read(file);
   if (!opened) return std::unexpected(opened.error());
   vector_header header;
@@ -348,9 +348,9 @@ auto vector_file::looked_at(std::size_t lists) const noexcept -> std::uint64_t {
   return size() * lists / all + all;
 }
 
-auto vector_file::nearest(std::string_view vector, const nearest_options& how) const -> nearest_found {
+auto vector_file::nearest(std::string_view vector, const nearest_options& options) const -> nearest_found {
   BRAID_EXPECTS(vector_size(vector) == dimensions(), "a query has as many dimensions as the vectors of the file");
-  return search(*this, vector, how).run();
+  return search(*this, vector, options).run();
 }
 
 void vector_file::for_each(const std::function<void(std::int64_t, std::string_view)>& visit) const {

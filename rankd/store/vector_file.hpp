@@ -56,7 +56,7 @@ class vector_file {
 
   /// Returns the value of `digest` for a file, from only its first bytes. Blocks: on the disk. Errors: those of `open`,
   /// for the part of the file that it reads.
-  static auto digest_of(const std::filesystem::path& file) -> braid::checked<std::string>;
+  static auto make_digest(const std::filesystem::path& file) -> braid::checked<std::string>;
 
   vector_file(const vector_file&) = delete;
   auto operator=(const vector_file&) -> vector_file& = delete;
@@ -78,7 +78,7 @@ class vector_file {
   /// Returns the vectors nearest to a vector, which is passed as its bytes. The same file, vector and options return
   /// the same bits on every machine, shared or not. Requires a vector of `dimensions` finite numbers. Cost: a heap of
   /// `count` vectors; about 0.1 ns for each number of the file, as memory allows.
-  [[nodiscard]] auto nearest(std::string_view vector, const nearest_options& how) const -> nearest_found;
+  [[nodiscard]] auto nearest(std::string_view vector, const nearest_options& options) const -> nearest_found;
 
   /// Calls `visit(id, vector)` for each vector, in the order of the file.
   void for_each(const std::function<void(std::int64_t, std::string_view)>& visit) const;

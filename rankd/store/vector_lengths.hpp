@@ -14,7 +14,7 @@ namespace rankd {
 using vector_lengths = std::map<std::string, std::uint32_t, std::less<>>;
 
 /// Returns the lengths that a project declares: plans read a field under the key of its name.
-[[nodiscard]] inline auto lengths_of(const registries& declared) -> vector_lengths {
+[[nodiscard]] inline auto list_lengths(const registries& declared) -> vector_lengths {
   vector_lengths all;
   for (const key_entry& each : declared.keys())
     if (each.dimensions > 0) all.emplace(each.name, each.dimensions);

@@ -68,8 +68,8 @@ class vector_reader {
     problems_.add(std::move(made));
   }
 
-  void unreadable(const fs::path& file, std::error_code why) {
-    problems_.append(make_diagnostic("data_unreadable", "the file cannot be read: " + why.message(), {}, file));
+  void unreadable(const fs::path& file, std::error_code error) {
+    problems_.append(make_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file));
   }
 
   void read_line(const text_line& line) {

@@ -26,10 +26,10 @@ void print_stack(std::span<void* const> frames) noexcept {
 
 }  // namespace
 
-void contract_failed(std::string_view sentence, std::string_view condition, std::source_location where) noexcept {
+void contract_failed(std::string_view sentence, std::string_view condition, std::source_location location) noexcept {
   std::fprintf(stderr, "braid: %.*s\n  condition: %.*s\n  place: %s:%u, %s\n", static_cast<int>(sentence.size()),
-               sentence.data(), static_cast<int>(condition.size()), condition.data(), where.file_name(),
-               static_cast<unsigned>(where.line()), where.function_name());
+               sentence.data(), static_cast<int>(condition.size()), condition.data(), location.file_name(),
+               static_cast<unsigned>(location.line()), location.function_name());
   void* frames[64];
   const auto count = static_cast<std::size_t>(::backtrace(frames, 64));
   std::fputs("  called from:\n", stderr);

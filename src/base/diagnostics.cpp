@@ -24,7 +24,7 @@ auto edit_distance(std::string_view a, std::string_view b) -> std::size_t {
   return row[b.size()];
 }
 
-auto line_of(const diagnostic& item) -> std::string {
+auto format_line(const diagnostic& item) -> std::string {
   std::string line;
   if (!item.source.empty() || !item.pointer.empty()) line += item.source + "#" + item.pointer + ": ";
   if (!item.node.empty()) line += "node `" + item.node + "`: ";
@@ -51,7 +51,7 @@ void diagnostics::set_node(std::string_view node) {
 
 auto diagnostics::to_text() const -> std::string {
   std::string text;
-  for (const diagnostic& item : items_) text += line_of(item) + "\n";
+  for (const diagnostic& item : items_) text += format_line(item) + "\n";
   return text;
 }
 

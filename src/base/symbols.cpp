@@ -81,7 +81,7 @@ class elf_file {
   }
 
   /// Returns the offset in the file of an address of the object.
-  [[nodiscard]] auto offset_of(std::uint64_t address) const -> std::optional<std::uint64_t> {
+  [[nodiscard]] auto find_offset(std::uint64_t address) const -> std::optional<std::uint64_t> {
     const auto header = at<ElfW(Ehdr)>(0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
     for (std::uint64_t i = 0; i < header->e_phnum; ++i) {
@@ -102,7 +102,7 @@ class elf_file {
     return {};
   }
 
-  [[nodiscard]] auto strings_of(const ElfW(Shdr) & symbols) const -> std::optional<ElfW(Shdr)> {
+  [[nodiscard]] auto find_strings(const ElfW(Shdr) & symbols) const -> std::optional<ElfW(Shdr)> {
     return section_at(*at<ElfW(Ehdr)>(0), symbols.sh_link);
   }
 
@@ -300,7 +300,7 @@ auto symbol_table::literal(std::uint64_t address) -> std::string {
   const loaded* const in = loaded_at(address);
   if (in == nullptr) return {};
   const elf_file file(in->path);
-  const auto offset = file.offset_of(address - in->base);
+  const auto offset = file.find_offset(address - in->base);
   return offset ? file.text(*offset).substr(0, max_length) : std::string();
 }
 
@@ -319,7 +319,7 @@ auto symbol_table::object_at(std::uint64_t address) -> const object* {
   auto symbols = file.section(SHT_SYMTAB);
   if (!symbols) symbols = file.section(SHT_DYNSYM);
   if (!symbols) return &made;
-  const auto strings = file.strings_of(*symbols);
+  const auto strings = file.find_strings(*symbols);
   for (std::uint64_t i = 0; strings && i < symbols->sh_size / sizeof(ElfW(Sym)); ++i) {
     const auto each = file.at<ElfW(Sym)>(symbols->sh_offset + i * sizeof(ElfW(Sym)));
     if (!each) break;

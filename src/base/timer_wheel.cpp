@@ -13,19 +13,19 @@ namespace braid {
 // slot, its timers differ in a lower digit only and move down. A jump of elapsed_ passes no start of a used slot
 // without emptying it, so the rule remains true for the other slots.
 
-auto timer_wheel::tick_before(time_point when) noexcept -> std::uint64_t {
-  const auto ns = std::max<duration::rep>(when.time_since_epoch().count(), 0);
+auto timer_wheel::tick_before(time_point time) noexcept -> std::uint64_t {
+  const auto ns = std::max<duration::rep>(time.time_since_epoch().count(), 0);
   return static_cast<std::uint64_t>(ns) >> tick_bits;
 }
 
-auto timer_wheel::tick_after(time_point when) noexcept -> std::uint64_t {
-  const auto ns = std::max<duration::rep>(when.time_since_epoch().count(), 0);
+auto timer_wheel::tick_after(time_point time) noexcept -> std::uint64_t {
+  const auto ns = std::max<duration::rep>(time.time_since_epoch().count(), 0);
   return (static_cast<std::uint64_t>(ns) + ((1U << tick_bits) - 1)) >> tick_bits;
 }
 
-void timer_wheel::arm(timer& item, time_point when) noexcept {
+void timer_wheel::arm(timer& item, time_point time) noexcept {
   disarm(item);
-  item.tick_ = tick_after(when);
+  item.tick_ = tick_after(time);
   insert(item);
 }
 

@@ -19,8 +19,8 @@ void forget_waits_in_child() noexcept {
 
 [[maybe_unused]] const int waits_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_waits_in_child);
 
-void trace_task(trace_kind kind, const scope& in) noexcept {
-  if (const std::uint64_t task = task_number(&in); task != 0) trace_note(trace_group::tasks, kind, task);
+void trace_task(trace_kind kind, const scope& scope) noexcept {
+  if (const std::uint64_t task = task_number(&scope); task != 0) trace_note(trace_group::tasks, kind, task);
 }
 
 /// A suspended coroutine's frame begins with the function that resumes it, whichever compiler made it.
@@ -30,8 +30,8 @@ auto code_of(std::coroutine_handle<> suspended) noexcept -> std::uint64_t {
 
 }  // namespace
 
-auto task_number(const scope* in) noexcept -> std::uint64_t {
-  const auto* const info = in != nullptr ? static_cast<const task_info*>(in->bound(&task_info_key)) : nullptr;
+auto task_number(const scope* scope) noexcept -> std::uint64_t {
+  const auto* const info = scope != nullptr ? static_cast<const task_info*>(scope->bound(&task_info_key)) : nullptr;
   return info != nullptr ? info->id.number : 0;
 }
 
@@ -47,11 +47,11 @@ auto may_go_on() noexcept -> bool {
   return false;
 }
 
-auto awaiter_base::suspend(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept
+auto awaiter_base::suspend(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
     -> std::coroutine_handle<> {
   scope* const in = promise.where();
   BRAID_EXPECTS(in != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
-  promise.suspends_at(at);
+  promise.suspends_at(place);
   promise_ = &promise;
   handle_ = self;
   if (in->where().is_current()) return begin();
@@ -67,7 +67,7 @@ auto awaiter_base::begin() noexcept -> std::coroutine_handle<> {
   in.link(*this);
   if (is_traced()) [[unlikely]]
     trace_begin(in);
-  return how_->start(*this);
+  return operation_->start(*this);
 }
 
 auto awaiter_base::not_started() noexcept -> std::coroutine_handle<> {
@@ -87,17 +87,17 @@ void awaiter_base::complete() noexcept {
   resume(handle_);
 }
 
-void awaiter_base::trace_begin(const scope& in) const noexcept {
-  if (const std::uint64_t task = task_number(&in); task != 0)
-    trace_note(trace_group::tasks, trace_kind::task_waits, task, trace_number(how_->name));
-  trace_note(trace_group::tasks, trace_kind::wait_begin, trace_wait_number(this), trace_number(how_->name));
+void awaiter_base::trace_begin(const scope& scope) const noexcept {
+  if (const std::uint64_t task = task_number(&scope); task != 0)
+    trace_note(trace_group::tasks, trace_kind::task_waits, task, trace_number(operation_->name));
+  trace_note(trace_group::tasks, trace_kind::wait_begin, trace_wait_number(this), trace_number(operation_->name));
 }
 
-void awaiter_base::trace_due(time_point when) const noexcept {
+void awaiter_base::trace_due(time_point time) const noexcept {
   const time_point now = where().now();
-  if (when > now)
+  if (time > now)
     trace_note(trace_group::tasks, trace_kind::wait_due, trace_wait_number(this),
-               static_cast<std::uint64_t>(duration(when - now).count()));
+               static_cast<std::uint64_t>(duration(time - now).count()));
 }
 
 void awaiter_base::trace_end() const noexcept {
@@ -131,7 +131,7 @@ void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);
   scope& in = *waiting.promise_->where();
   const trace_slice shown(trace_group::tasks, "stop");
-  const withdrawal how = waiting.how_->withdraw(waiting);
+  const withdrawal how = waiting.operation_->withdraw(waiting);
   if (is_traced() && (how == withdrawal::done || how == withdrawal::later)) [[unlikely]]
     waiting.trace_ready();
   switch (how) {

@@ -56,7 +56,7 @@ struct debug_layout {
         .scope_value = offsetof(scope, value_),
         .scope_stop = offsetof(scope, stop_),
         .awaiter_hook = offsetof(awaiter_base, next_) - next,
-        .awaiter_how = offsetof(awaiter_base, how_),
+        .awaiter_how = offsetof(awaiter_base, operation_),
         .awaiter_promise = offsetof(awaiter_base, promise_),
         .awaiter_handle = offsetof(awaiter_base, handle_),
         .operation_name = offsetof(awaiter_base::operation, name),
@@ -68,7 +68,7 @@ struct debug_layout {
         .promise_continuation = offsetof(promise_base, continuation_),
         .promise_context = offsetof(promise_base, context_),
         .promise_scope = offsetof(promise_base, scope_),
-        .promise_at = offsetof(promise_base, at_),
+        .promise_at = offsetof(promise_base, place_),
         .promise_bytes = sizeof(promise_base),
         .info_number = offsetof(task_info, id),
         .info_name = offsetof(task_info, name),
@@ -96,7 +96,7 @@ struct debug_layout {
     return {.what = wait_layout::kind::lock,
             .flag = offsetof(waiting, queued_) - base<waiting>,
             .hops = 1,
-            .path = {offsetof(waiting, of_) - base<waiting>, offsetof(async_semaphore, taken_by_)}};
+            .path = {offsetof(waiting, awaited_) - base<waiting>, offsetof(async_semaphore, taken_by_)}};
   }
   template <typename T>
   static constexpr auto future() noexcept -> wait_layout {
@@ -104,7 +104,7 @@ struct debug_layout {
     return {.what = wait_layout::kind::future,
             .flag = 0,
             .hops = 1,
-            .path = {offsetof(waiting, of_) - base<waiting>, offsetof(awaited_future<T>, from_)}};
+            .path = {offsetof(waiting, awaited_) - base<waiting>, offsetof(awaited_future<T>, future_)}};
   }
 
 #if !defined(BRAID_MODEL)  // whose atomics are objects of the explorer, and whose programs no debugger reads

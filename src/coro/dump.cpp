@@ -42,7 +42,7 @@ struct asked_home {
 class dump_question final : public job {
  public:
   dump_question(home& about, std::shared_ptr<dump_answers> to, std::size_t number) noexcept
-      : job(&act), about_(&about), to_(std::move(to)), number_(number) {}
+      : job(&act), about_(&about), answers_(std::move(to)), number_(number) {}
 
  private:
   static void act(job& self, action what) {
@@ -51,16 +51,16 @@ class dump_question final : public job {
     if (what == action::run) seen = task_walk::through(*mine->about_);
     bool is_last = false;
     {
-      const std::lock_guard guard(mine->to_->lock);
-      mine->to_->are_dropped[mine->number_] = !seen;
-      mine->to_->given[mine->number_] = std::move(seen);
-      is_last = --mine->to_->missing == 0;
+      const std::lock_guard guard(mine->answers_->lock);
+      mine->answers_->are_dropped[mine->number_] = !seen;
+      mine->answers_->given[mine->number_] = std::move(seen);
+      is_last = --mine->answers_->missing == 0;
     }
-    if (is_last) mine->to_->all_given.unpark();
+    if (is_last) mine->answers_->all_given.unpark();
   }
 
   home* about_;
-  std::shared_ptr<dump_answers> to_;
+  std::shared_ptr<dump_answers> answers_;
   std::size_t number_;
 };
 
@@ -78,7 +78,7 @@ auto name_of_thread(::pid_t number) -> std::string {
 class dump_round {
  public:
   /// Asks all homes if `where` is empty.
-  explicit dump_round(std::span<const executor_id> where) : where_(where) {}
+  explicit dump_round(std::span<const executor_id> where) : executors_(where) {}
 
   [[nodiscard]] auto run(time_point end) -> task_dump {
     ask_all(end);
@@ -91,16 +91,16 @@ class dump_round {
   /// The same without the rest of the dump.
   [[nodiscard]] auto cycles(time_point end) -> std::vector<seen_deadlock> {
     ask_all(end);
-    const std::lock_guard guard(all_->lock);
-    return cycles_of(all_->given);
+    const std::lock_guard guard(answers_->lock);
+    return find_cycles(answers_->given);
   }
 
   /// Tasks of all homes by what they wait for.
   [[nodiscard]] auto waits(time_point end) -> std::map<std::string, std::size_t> {
     ask_all(end);
     std::map<std::string, std::size_t> found;
-    const std::lock_guard guard(all_->lock);
-    for (const auto& seen : all_->given) {
+    const std::lock_guard guard(answers_->lock);
+    for (const auto& seen : answers_->given) {
       if (!seen) continue;
       std::size_t tasks = 0;
       for (const seen_scope& scope : seen->scopes) tasks += scope.tasks;
@@ -121,7 +121,7 @@ class dump_round {
     }
     run_asked();
     for (const auto& [number, each] : here_) give(number, task_walk::through(*each));
-    while (are_missing() && all_->all_given.park_until(end)) {}
+    while (are_missing() && answers_->all_given.park_until(end)) {}
   }
 
   /// Allocations come first, because nothing may fail once the question is on its way.
@@ -130,12 +130,12 @@ class dump_round {
     const std::size_t number = asked_.size();
     asked_home& noted = asked_.emplace_back(asked_home{.number = number, .thread = each.own_thread()});
     {
-      const std::lock_guard guard(all_->lock);
-      all_->are_dropped.push_back(false);
-      all_->given.emplace_back();
+      const std::lock_guard guard(answers_->lock);
+      answers_->are_dropped.push_back(false);
+      answers_->given.emplace_back();
     }
     if (each.is_current()) return here_.emplace_back(number, &each), void();
-    auto made = std::make_unique<dump_question>(each, all_, number);
+    auto made = std::make_unique<dump_question>(each, answers_, number);
     to_run_.push_back(&each);
     change_missing(+1);
     const asked became = each.ask(*made);
@@ -149,22 +149,22 @@ class dump_round {
   }
 
   [[nodiscard]] auto is_wanted(const home& each) const noexcept -> bool {
-    return where_.empty() || std::ranges::any_of(where_, [&](executor_id one) { return each.runs_on(one); });
+    return executors_.empty() || std::ranges::any_of(executors_, [&](executor_id one) { return each.runs_on(one); });
   }
   void change_missing(int by) {
-    const std::lock_guard guard(all_->lock);
-    all_->missing += static_cast<std::size_t>(by);
+    const std::lock_guard guard(answers_->lock);
+    answers_->missing += static_cast<std::size_t>(by);
   }
   [[nodiscard]] auto are_missing() -> bool {
-    const std::lock_guard guard(all_->lock);
-    return all_->missing != 0;
+    const std::lock_guard guard(answers_->lock);
+    return answers_->missing != 0;
   }
   void give(std::size_t number, seen_home seen) {
-    const std::lock_guard guard(all_->lock);
-    all_->given[number] = std::move(seen);
+    const std::lock_guard guard(answers_->lock);
+    answers_->given[number] = std::move(seen);
   }
 
-  [[nodiscard]] static auto cycles_of(std::span<const std::optional<seen_home>> given) -> std::vector<seen_deadlock> {
+  [[nodiscard]] static auto find_cycles(std::span<const std::optional<seen_home>> given) -> std::vector<seen_deadlock> {
     std::vector<const seen_home*> homes;
     for (const auto& each : given)
       if (each) homes.push_back(&*each);
@@ -175,12 +175,12 @@ class dump_round {
     std::vector<std::optional<seen_home>> given;
     std::vector<bool> are_dropped;
     {
-      const std::lock_guard guard(all_->lock);
-      are_dropped = all_->are_dropped;
-      given.resize(all_->given.size());  // late answers find their place
-      given.swap(all_->given);
+      const std::lock_guard guard(answers_->lock);
+      are_dropped = answers_->are_dropped;
+      given.resize(answers_->given.size());  // late answers find their place
+      given.swap(answers_->given);
     }
-    cycles_ = cycles_of(given);
+    cycles_ = find_cycles(given);
     task_dump made;
     dump_tree trees;
     for (const asked_home& each : asked_) {
@@ -200,8 +200,8 @@ class dump_round {
     return made;
   }
 
-  std::span<const executor_id> where_;
-  std::shared_ptr<dump_answers> all_ = std::make_shared<dump_answers>();
+  std::span<const executor_id> executors_;
+  std::shared_ptr<dump_answers> answers_ = std::make_shared<dump_answers>();
   std::vector<asked_home> asked_;
   std::vector<seen_deadlock> cycles_;
   std::vector<home*> to_run_;                        // do not end before `run_asked` is called

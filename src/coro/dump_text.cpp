@@ -71,11 +71,11 @@ void add_home(std::string& text, const task_dump::home& home) {
 
 }  // namespace
 
-void detail::describe_time_left(std::string& text, time_point when, time_point now) {
-  if (when == time_point::max())
+void detail::describe_time_left(std::string& text, time_point time, time_point now) {
+  if (time == time_point::max())
     text += "for ever";
   else
-    text += when <= now ? "due" : span_text(when - now) + " left";
+    text += time <= now ? "due" : span_text(time - now) + " left";
 }
 
 void detail::describe_task(std::string& text, const char* how, std::uint64_t number) {

@@ -85,11 +85,11 @@ auto dump_tree::function_at(const void* code) -> const known_function& {
 }
 
 /// File and line, without folders.
-auto dump_tree::place_of(const await_place& at) -> const std::string& {
-  const auto [found, is_new] = places_[at.file_name()].try_emplace(at.line());
-  if (is_new && at.line() != 0) {
-    const std::string_view path = at.file_name();
-    found->second = std::string(path.substr(path.find_last_of('/') + 1)) + ":" + std::to_string(at.line());
+auto dump_tree::find_place(const await_place& place) -> const std::string& {
+  const auto [found, is_new] = places_[place.file_name()].try_emplace(place.line());
+  if (is_new && place.line() != 0) {
+    const std::string_view path = place.file_name();
+    found->second = std::string(path.substr(path.find_last_of('/') + 1)) + ":" + std::to_string(place.line());
   }
   return found->second;
 }
@@ -100,7 +100,7 @@ auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned dep
   if (!task.details.empty()) made.waits_for += ", " + task.details;
   const auto add = [&](const seen_level& level) {
     made.functions.push_back(function_at(level.function).name);
-    made.places.push_back(place_of(level.at));
+    made.places.push_back(find_place(level.at));
   };
   for (std::size_t i = task.levels; i > 0; --i) {
     const seen_level& level = seen.levels[task.first_level + i - 1];

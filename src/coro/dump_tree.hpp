@@ -24,7 +24,7 @@ class dump_tree {
   };
 
   auto function_at(const void* code) -> const known_function&;
-  auto place_of(const await_place& at) -> const std::string&;
+  auto find_place(const await_place& place) -> const std::string&;
   auto shown(const seen_home& seen, const seen_task& task, unsigned depth) -> task_dump::entry;
 
   symbol_table symbols_;

@@ -135,9 +135,9 @@ struct fiber_frame::stacks {
   fiber_note sanitizer;
 };
 
-fiber_frame::fiber_frame(home& where, std::size_t stack_bytes, void (*body)(void*), void* context)
-    : home_(&where), body_(body), context_(context) {
-  if (!where.has_own_thread())
+fiber_frame::fiber_frame(home& home, std::size_t stack_bytes, void (*body)(void*), void* context)
+    : home_(&home), body_(body), context_(context) {
+  if (!home.has_own_thread())
     throw std::system_error(std::make_error_code(std::errc::operation_not_supported),
                             "a fiber at a home that changes its thread");
   stacks_ = stacks::make(stack_bytes);
@@ -169,8 +169,8 @@ void fiber_frame::wait(fiber_wait for_what) {
 
 struct fiber_frame::stacks {};
 
-fiber_frame::fiber_frame(home& where, std::size_t /*stack_bytes*/, void (*body)(void*), void* context)
-    : home_(&where), body_(body), context_(context), stacks_(nullptr) {
+fiber_frame::fiber_frame(home& home, std::size_t /*stack_bytes*/, void (*body)(void*), void* context)
+    : home_(&home), body_(body), context_(context), stacks_(nullptr) {
   throw std::system_error(std::make_error_code(std::errc::function_not_supported),
                           "a fiber in a build of braid without Boost.Context");
 }

@@ -40,9 +40,9 @@ void count_fork() noexcept { forks.store(forks.load(relaxed) + 1, relaxed); }
 
 [[maybe_unused]] const int home_fork_handler = ::pthread_atfork(nullptr, nullptr, &count_fork);
 
-auto part_of(const home& one) -> home_part& {
+auto find_part(const home& home) -> home_part& {
   constexpr unsigned bits_of_a_line = 6;
-  const auto address = reinterpret_cast<std::uintptr_t>(&one) >> bits_of_a_line;
+  const auto address = reinterpret_cast<std::uintptr_t>(&home) >> bits_of_a_line;
   return parts()[(address ^ address >> 5U) % home_part_count];
 }
 
@@ -56,23 +56,23 @@ void home_list::forget_parent(home_part& in) noexcept {
   while (home* const gone = in.homes.pop_front()) gone->is_listed_.store(false, relaxed);
 }
 
-void home_list::add(home& one) noexcept {
-  home_part& in = part_of(one);
+void home_list::add(home& home) noexcept {
+  home_part& in = find_part(home);
   const std::lock_guard guard(in.lock);
   forget_parent(in);
-  in.homes.push_back(one);
-  one.listed_root_ = &one.root();
-  one.is_listed_.store(true, relaxed);
+  in.homes.push_back(home);
+  home.listed_root_ = &home.root();
+  home.is_listed_.store(true, relaxed);
 }
 
-void home_list::remove(home& one) noexcept {
-  if (!one.is_listed()) return;
-  home_part& in = part_of(one);
+void home_list::remove(home& home) noexcept {
+  if (!home.is_listed()) return;
+  home_part& in = find_part(home);
   const std::lock_guard guard(in.lock);
   forget_parent(in);
-  if (!one.is_listed()) return;
-  static_cast<home_hook&>(one).unlink();
-  one.is_listed_.store(false, relaxed);
+  if (!home.is_listed()) return;
+  static_cast<home_hook&>(home).unlink();
+  home.is_listed_.store(false, relaxed);
 }
 
 void home_list::each(void (*ask)(home&, void*), void* context) {

@@ -74,8 +74,8 @@ void destructor_threw() noexcept {
   contract_failed(sentence, "the coroutine has no result any more");
 }
 
-void promise_base::end_at_home(ending how) noexcept {
-  ended_ = how;
+void promise_base::end_at_home(ending ending) noexcept {
+  ended_ = ending;
   scope_->where().post_resumption(*this);
 }
 

@@ -10,7 +10,7 @@ auto schedule_awaiter::leave() noexcept -> std::coroutine_handle<> {
   if (in != nullptr && in->stop().requested()) return promise_->stop();
   departure& way = *std::exchange(way_, nullptr);
   if (in != nullptr) in->sends(way);
-  if (where_->try_post(way)) return {};  // the coroutine may have ended
+  if (executor_->try_post(way)) return {};  // the coroutine may have ended
   delete &way;
   why_not_ = errc::closed;
   return handle_;

@@ -7,7 +7,7 @@
 
 namespace braid {
 
-scope::scope(home& where) noexcept : job(&stop_posted), stop_callback(&parent_stopped), home_(&where) {}
+scope::scope(home& home) noexcept : job(&stop_posted), stop_callback(&parent_stopped), home_(&home) {}
 
 scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_) {
   BRAID_ASSERT(home_->is_current(), "a scope inside another one is made on their home");

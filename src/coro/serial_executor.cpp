@@ -36,12 +36,12 @@ constexpr std::size_t steps_between_looks = 16;  // into the queue, while there 
 
 }  // namespace
 
-serial_executor::serial_executor(executor& where, detail::shared_timers* timers)
-    : where_(where.id()), timers_(timers), end_(*this, &stop_all), root_(*this) {}
+serial_executor::serial_executor(executor& executor, detail::shared_timers* timers)
+    : executor_(executor.id()), timers_(timers), end_(*this, &stop_all), root_(*this) {}
 
 /// A home that runs separately; the caller holds it until it has run its first drain.
-serial_executor::serial_executor(executor& where, begin_fn begin, void* context)
-    : where_(where.id()),
+serial_executor::serial_executor(executor& executor, begin_fn begin, void* context)
+    : executor_(executor.id()),
       timers_(nullptr),
       queue_(detail::strand_queue<job>::held()),
       end_(*this, &begin_alone),
@@ -75,22 +75,22 @@ serial_executor::~serial_executor() {
 /// Waits for the last drain: afterwards no other thread touches the home.
 void serial_executor::await_idle() noexcept {
   // edge serial_executor.ended: observe, all that the tasks did is seen
-  detail::block_until([this] { return ended_.load(acquire) && queue_.is_idle(); }, where_);
+  detail::block_until([this] { return ended_.load(acquire) && queue_.is_idle(); }, executor_);
 }
 
-auto serial_executor::run_alone(executor& where, task<void> first) -> bool {
-  auto begin = [&where, first = std::move(first)]() mutable {
+auto serial_executor::run_alone(executor& executor, task<void> first) -> bool {
+  auto begin = [&executor, first = std::move(first)]() mutable {
     run_here(
-        where, [](scope& root, void* task) noexcept { root.spawn(std::move(*static_cast<braid::task<>*>(task))); },
+        executor, [](scope& root, void* task) noexcept { root.spawn(std::move(*static_cast<braid::task<>*>(task))); },
         &first);
   };
-  return post(where, std::move(begin)).has_value();
+  return post(executor, std::move(begin)).has_value();
 }
 
 /// Runs on the thread that will run the task: its memory is near there, and no other task knows the home before it
 /// waits.
-void serial_executor::run_here(executor& where, begin_fn begin, void* context) {
-  (new serial_executor(where, begin, context))->drain();
+void serial_executor::run_here(executor& executor, begin_fn begin, void* context) {
+  (new serial_executor(executor, begin, context))->drain();
 }
 
 auto serial_executor::is_current() const noexcept -> bool {
@@ -121,14 +121,14 @@ void serial_executor::post_resumption(job& step) noexcept {
 
 /// Returns false if the executor refuses: then the caller has to run the drain itself.
 auto serial_executor::repost_drain() noexcept -> bool {
-  if (!refused_.load(relaxed) && detail::try_post_to(where_, drain_step_)) return true;
+  if (!refused_.load(relaxed) && detail::try_post_to(executor_, drain_step_)) return true;
   refused_.store(true, relaxed);
   return false;
 }
 
-void serial_executor::drain_due(job& self, job::action what) {
+void serial_executor::drain_due(job& self, job::action action) {
   serial_executor& home = *static_cast<step&>(self).owner;
-  if (what == job::action::run) return home.drain();
+  if (action == job::action::run) return home.drain();
   home.refused_.store(true, relaxed);
   home.drop_drain();
 }
@@ -179,22 +179,22 @@ void serial_executor::run_asked() noexcept {
 }
 
 auto serial_executor::needs_polls() const noexcept -> bool {
-  const detail::executor_use use(where_);
+  const detail::executor_use use(executor_);
   return use && use->needs_polls();
 }
 
 auto serial_executor::poll() noexcept -> bool {
-  const detail::executor_use use(where_);
+  const detail::executor_use use(executor_);
   return use && use->poll();
 }
 
 auto serial_executor::stop_token() const noexcept -> std::stop_token {
-  const detail::executor_use use(where_);
+  const detail::executor_use use(executor_);
   return use ? use->stop_token() : std::stop_token();
 }
 
 void serial_executor::report(std::exception_ptr error) noexcept {
-  if (const detail::executor_use use(where_); use) return use->report(std::move(error));
+  if (const detail::executor_use use(executor_); use) return use->report(std::move(error));
   executor::report(std::move(error));
 }
 
@@ -240,14 +240,14 @@ auto serial_executor::now() const noexcept -> time_point {
   return timers_ != nullptr ? timers_->now() : steady_time().now();
 }
 
-void serial_executor::arm(timer& item, time_point when) noexcept {
+void serial_executor::arm(timer& item, time_point time) noexcept {
   BRAID_ASSERT(is_current(), "timers are armed by the tasks of their home");
   try {
     if (timer_state_ == nullptr) timer_state_ = std::make_unique<timer_state>(*this);
   } catch (const std::bad_alloc&) {
     return refused_.store(true, relaxed);  // what would never wake is stopped, before the next step
   }
-  timer_state_->wheel.arm(item, when);
+  timer_state_->wheel.arm(item, time);
   arm_wake_timer();
 }
 

@@ -47,24 +47,24 @@ void task_control::request_stop(errc reason) noexcept {
   if (last != nullptr) at->post_resumption(*last);
 }
 
-void task_control::begin(scope& in) noexcept {
+void task_control::begin(scope& scope) noexcept {
   is_traced_ = is_traced();
   if (is_traced_) [[unlikely]]
     trace_task_begin(info_.id.number, info_.name);
   std::optional<errc> requested;
   {
     const std::lock_guard guard(lock_);
-    running_ = &in;
+    running_ = &scope;
     requested = requested_;
   }
-  if (requested) in.request_stop(*requested);
+  if (requested) scope.request_stop(*requested);
 }
 
-auto task_control::try_leave(home& at, job& last) noexcept -> bool {
+auto task_control::try_leave(home& home, job& last) noexcept -> bool {
   const std::lock_guard guard(lock_);
   running_ = nullptr;
   if (stopping_ == 0) return true;
-  home_ = &at;
+  home_ = &home;
   last_ = &last;
   return false;
 }

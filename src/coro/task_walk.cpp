@@ -22,16 +22,16 @@ auto name_of_this_thread() -> std::string {
 
 }  // namespace
 
-auto task_walk::through(home& where) noexcept -> seen_home {
+auto task_walk::through(home& home) noexcept -> seen_home {
   try {
-    task_walk walk(where);
+    task_walk walk(home);
     try {
       // The list grows meanwhile, because scopes may be nested to any depth.
       for (std::size_t place = 0; place < walk.found_.size(); ++place) walk.visit(*walk.found_[place], place);
     } catch (const std::bad_alloc&) {
-      walk.all_.is_whole = false;
+      walk.home_.is_whole = false;
     }
-    return std::move(walk.all_);
+    return std::move(walk.home_);
   } catch (const std::bad_alloc&) {
     seen_home nothing;
     nothing.is_whole = false;
@@ -39,15 +39,15 @@ auto task_walk::through(home& where) noexcept -> seen_home {
   }
 }
 
-task_walk::task_walk(home& where) : now_(where.now()) {
-  all_.thread = name_of_this_thread();
-  enter(where.root(), seen_scope::none);
+task_walk::task_walk(home& home) : now_(home.now()) {
+  home_.thread = name_of_this_thread();
+  enter(home.root(), seen_scope::none);
 }
 
 void task_walk::enter(scope& found, std::size_t around) {
   seen_scope made{.self = &found, .around = around, .tasks = found.tasks_, .owner = {}};
   if (found.key_ == &task_info_key) made.owner = *static_cast<const task_info*>(found.value_);
-  all_.scopes.push_back(std::move(made));
+  home_.scopes.push_back(std::move(made));
   found_.push_back(&found);
 }
 
@@ -64,41 +64,41 @@ void task_walk::visit(scope& at, std::size_t place) {
 
 void task_walk::add(const awaiter_base& waiting) {
   seen_task& made = add_chain(*waiting.promise_, waiting.handle_);
-  made.waits_for = waiting.how_->name;
-  if (waiting.how_->describe != nullptr) waiting.how_->describe(waiting, made.details);
-  if (waiting.how_->needs != nullptr) made.needs = waiting.how_->needs(waiting);
+  made.waits_for = waiting.operation_->name;
+  if (waiting.operation_->describe != nullptr) waiting.operation_->describe(waiting, made.details);
+  if (waiting.operation_->needs != nullptr) made.needs = waiting.operation_->needs(waiting);
 }
 
 void task_walk::add(const deaf_wait& waiting) {
   seen_task& made = add_chain(*waiting.promise_, waiting.handle_);
   made.waits_for = "tasks of a scope";
   made.joins = waiting.joined_;
-  all_.inner.push_back(waiting.joined_);
+  home_.inner.push_back(waiting.joined_);
   ++made.inner;
 }
 
 /// A frame begins with the function that resumes it. The one above is found by its handle, so that alignment of
 /// promises does not matter.
 auto task_walk::add_chain(const promise_base& lowest, std::coroutine_handle<> handle) -> seen_task& {
-  seen_task made{.first_level = all_.levels.size(), .first_inner = all_.inner.size()};
+  seen_task made{.first_level = home_.levels.size(), .first_inner = home_.inner.size()};
   const scope& innermost = *lowest.scope_;
   if (innermost.deadline_ != time_point::max()) made.time_left = innermost.deadline_ - now_;
   if (innermost.stop_.requested()) made.stopped_for = innermost.stop_.reason();
 
   const promise_base* at = &lowest;
   while (true) {
-    all_.levels.push_back({*static_cast<void* const*>(handle.address()), at->at_});
+    home_.levels.push_back({*static_cast<void* const*>(handle.address()), at->place_});
     const promise_base* const above = at->parent_;
     if (above == nullptr) break;
-    if (above->scope_ != at->scope_) all_.inner.push_back(at->scope_);
+    if (above->scope_ != at->scope_) home_.inner.push_back(at->scope_);
     handle = at->continuation_;
     at = above;
   }
-  made.levels = all_.levels.size() - made.first_level;
-  made.inner = all_.inner.size() - made.first_inner;
+  made.levels = home_.levels.size() - made.first_level;
+  made.inner = home_.inner.size() - made.first_inner;
   made.in = at->scope_;
   made.is_owner = at->context_ != at->scope_;
-  return all_.tasks.emplace_back(std::move(made));
+  return home_.tasks.emplace_back(std::move(made));
 }
 
 }  // namespace braid::detail

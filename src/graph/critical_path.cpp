@@ -30,7 +30,7 @@ auto last_of_all(const graph_shape& shape, std::span<const node_times> times) ->
   return last;
 }
 
-auto sum_of(duration a, duration b) -> duration { return b > duration::max() - a ? duration::max() : a + b; }
+auto add_durations(duration a, duration b) -> duration { return b > duration::max() - a ? duration::max() : a + b; }
 
 }  // namespace
 
@@ -54,7 +54,7 @@ auto remaining_paths(const graph_shape& shape, std::span<const duration> weights
     BRAID_EXPECTS(weights[node] >= duration::zero(), "the weight of a node must not be negative");
     duration behind = duration::zero();
     for (const node_index next : shape.successors(node)) behind = std::max(behind, longest[next]);
-    longest[node] = sum_of(weights[node], behind);
+    longest[node] = add_durations(weights[node], behind);
   }
   return longest;
 }

@@ -33,25 +33,26 @@ flow_draft::flow_draft(std::span<const flow_value_kind> inputs) : number_(builde
   plan_.inputs = inputs.size();
 }
 
-auto flow_draft::add(const flow_node_options& how, flow_call call, boxed_call fn, flow_value_kind gives,
+auto flow_draft::add(const flow_node_options& options, flow_call call, boxed_call fn, flow_value_kind gives,
                      std::span<const flow_source> takes) -> flow_source {
   const auto node = static_cast<node_index>(size());
   const auto first = static_cast<std::uint32_t>(plan_.sources.size());
-  const bool is_small = call.run != nullptr && how.size == node_size::small;
-  if (is_small && how.timeout != duration::max())
-    add_diagnostic("timeout_of_small_node", how.name, "a small function is not interrupted, so it can have no timeout");
+  const bool is_small = call.run != nullptr && options.size == node_size::small;
+  if (is_small && options.timeout != duration::max())
+    add_diagnostic("timeout_of_small_node", options.name,
+                   "a small function is not interrupted, so it can have no timeout");
   for (const flow_source source : takes) {
     if (!is_known(source)) {
-      add_diagnostic("unknown_node", how.name, "it takes what a node gives that is not of this builder");
+      add_diagnostic("unknown_node", options.name, "it takes what a node gives that is not of this builder");
       continue;
     }
     plan_.sources.push_back(source.value);
     if (source.value >= plan_.inputs) edges_.push_back({static_cast<node_index>(source.value - plan_.inputs), node});
   }
   const node_mode mode = call.start != nullptr ? node_mode::task : is_small ? node_mode::here : node_mode::worker;
-  plan_.nodes.push_back({.name = std::string(how.name),
+  plan_.nodes.push_back({.name = std::string(options.name),
                          .mode = mode,
-                         .timeout = how.timeout,
+                         .timeout = options.timeout,
                          .call = call,
                          .fn = std::move(fn),
                          .first_source = first,

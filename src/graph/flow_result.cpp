@@ -73,11 +73,11 @@ auto flow_report::to_text() const -> std::string {
   return text;
 }
 
-void detail::throw_flow_failure(const graph_failure& why, const flow_report& report) {
-  if (why.error) std::rethrow_exception(why.error);
-  const auto code = make_error_code(why.reason);
-  if (why.why == graph_failure::cause::run_stopped) throw std::system_error(code, "the run");
-  throw std::system_error(code, "node `" + report.name(why.node) + "`");
+void detail::throw_flow_failure(const graph_failure& failure, const flow_report& report) {
+  if (failure.error) std::rethrow_exception(failure.error);
+  const auto code = make_error_code(failure.reason);
+  if (failure.why == graph_failure::cause::run_stopped) throw std::system_error(code, "the run");
+  throw std::system_error(code, "node `" + report.name(failure.node) + "`");
 }
 
 }  // namespace braid

@@ -62,7 +62,7 @@ flow_state::~flow_state() {
 auto flow_state::mode(node_index node) noexcept -> node_mode {
   if (clock_ != nullptr) {
     time_point ready = begin_;
-    for (const flow_value_index source : plan_->sources_of(node))
+    for (const flow_value_index source : plan_->find_sources(node))
       if (source >= plan_->inputs) ready = std::max(ready, times_[source - plan_->inputs].ended);
     times_[node].ready = ready;
   }

@@ -27,7 +27,7 @@ auto find_cycle(std::size_t nodes, std::span<const edge> edges) -> std::vector<n
   return cycle;
 }
 
-auto diagnostic_of(std::string_view code, std::string_view node, std::string message) -> diagnostic {
+auto node_diagnostic(std::string_view code, std::string_view node, std::string message) -> diagnostic {
   return {.code = std::string(code),
           .pointer = {},
           .message = std::move(message),
@@ -44,9 +44,9 @@ void check_edge(std::span<const std::string_view> names, const edge& each, diagn
     return node < count ? "`" + std::string(names[node]) + "`" : "node " + std::to_string(node);
   };
   const node_index unknown = each.from < count ? each.to : each.from;
-  found.add(diagnostic_of("unknown_node", {},
-                          "the edge from " + name_of(each.from) + " to " + name_of(each.to) + " names node " +
-                              std::to_string(unknown) + ", but the graph has " + std::to_string(count) + " nodes"));
+  found.add(node_diagnostic("unknown_node", {},
+                            "the edge from " + name_of(each.from) + " to " + name_of(each.to) + " names node " +
+                                std::to_string(unknown) + ", but the graph has " + std::to_string(count) + " nodes"));
 }
 
 }  // namespace
@@ -60,9 +60,9 @@ auto graph_shape::make(std::span<const std::string_view> names, std::span<const 
   if (made.error() == errc::cycle) {
     const std::vector<node_index> cycle = find_cycle(names.size(), edges);
     const auto name_of = [names](node_index node) { return "`" + std::string(names[node]) + "`"; };
-    found.add(diagnostic_of("cycle", names[cycle.front()], detail::cycle_text(cycle, name_of)));
+    found.add(node_diagnostic("cycle", names[cycle.front()], detail::cycle_text(cycle, name_of)));
   } else {
-    found.add(diagnostic_of("too_large", {}, "a graph has at most 2^32 - 1 nodes and as many edges"));
+    found.add(node_diagnostic("too_large", {}, "a graph has at most 2^32 - 1 nodes and as many edges"));
   }
   return std::unexpected(std::move(found));
 }

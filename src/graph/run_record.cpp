@@ -22,10 +22,10 @@ run_record::run_record(const graph_shape& shape, const graph_run_options& option
   failures_.reserve(shape.size());
 }
 
-void run_record::fail(const graph_failure& why) noexcept {
+void run_record::fail(const graph_failure& failure) noexcept {
   const auto position = [this](const graph_failure& each) { return shape_->position(each.node); };
-  failures_.insert(std::ranges::upper_bound(failures_, position(why), {}, position), why);
-  to_block_.push_back(why.node);
+  failures_.insert(std::ranges::upper_bound(failures_, position(failure), {}, position), failure);
+  to_block_.push_back(failure.node);
   while (!to_block_.empty()) {  // each node at most once, because it is marked before it is pushed
     const node_index node = to_block_.back();
     to_block_.pop_back();

@@ -26,8 +26,8 @@ struct alignas(64) static_node final : fork_record {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t many = std::uint32_t{1} << 31U;
 
-  static_node(node_index at, std::uint32_t before, const node_call& function) noexcept
-      : fork_record(&run_it), predecessors(before), place(at), what(function) {
+  static_node(node_index node, std::uint32_t before, const node_call& function) noexcept
+      : fork_record(&run_it), predecessors(before), place(node), what(function) {
     waiting_for.set(before);
   }
 
@@ -69,7 +69,7 @@ class static_block {
   }
 
   /// The run that the node is part of.
-  [[nodiscard]] static auto run_of(static_node& node) noexcept -> static_run& {
+  [[nodiscard]] static auto find_run(static_node& node) noexcept -> static_run& {
     return **reinterpret_cast<static_run**>(reinterpret_cast<std::byte*>(&node - node.place) - sizeof(static_node));
   }
 

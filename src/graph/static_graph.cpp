@@ -113,8 +113,8 @@ class walk {
  private:
   auto after(const static_node& done) noexcept -> static_node*;
   auto after_many(const static_node& done) noexcept -> static_node*;
-  auto arrive(static_node& at) noexcept -> bool;
-  auto arrive_first(static_node& at) noexcept -> bool;
+  auto arrive(static_node& node) noexcept -> bool;
+  auto arrive_first(static_node& node) noexcept -> bool;
   [[nodiscard]] auto is_alone() const noexcept -> bool;
   void push(static_node& ready) noexcept;
   void spare(static_node& ready) noexcept;
@@ -187,19 +187,20 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   return next;
 }
 
-[[gnu::always_inline]] inline auto walk::arrive(static_node& at) noexcept -> bool {
-  if (at.predecessors == 1) return true;
-  if (run_.has_several_walks()) return at.waiting_for.arrive(at.predecessors);
-  if (self_ == nullptr) return at.waiting_for.arrive_alone(at.predecessors);
-  return arrive_first(at);
+[[gnu::always_inline]] inline auto walk::arrive(static_node& node) noexcept -> bool {
+  if (node.predecessors == 1) return true;
+  if (run_.has_several_walks()) return node.waiting_for.arrive(node.predecessors);
+  if (self_ == nullptr) return node.waiting_for.arrive_alone(node.predecessors);
+  return arrive_first(node);
 }
 
 /// Used in the first walk of a run, on a worker. The deque is pinned, so that no thief begins a walk between the check
 /// and the change.
-[[gnu::always_inline]] inline auto walk::arrive_first(static_node& at) noexcept -> bool {
+[[gnu::always_inline]] inline auto walk::arrive_first(static_node& node) noexcept -> bool {
   if (!self_->forks.try_pin()) [[unlikely]]
-    return at.waiting_for.arrive(at.predecessors);
-  const bool ready = is_alone() ? at.waiting_for.arrive_alone(at.predecessors) : at.waiting_for.arrive(at.predecessors);
+    return node.waiting_for.arrive(node.predecessors);
+  const bool ready =
+      is_alone() ? node.waiting_for.arrive_alone(node.predecessors) : node.waiting_for.arrive(node.predecessors);
   self_->forks.unpin();
   return ready;
 }
@@ -307,7 +308,7 @@ class taken_nodes {
 
 void static_node::run_it(fork_record& self) noexcept {
   auto& node = static_cast<static_node&>(self);
-  static_run& run = static_block::run_of(node);
+  static_run& run = static_block::find_run(node);
   run.has_one_more_walk();
   walk here(run, forking_worker());
   const std::int32_t taken = here.go(node);

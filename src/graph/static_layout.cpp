@@ -10,7 +10,7 @@ namespace {
 constexpr node_index none = std::numeric_limits<node_index>::max();
 
 /// The start of each node's successors in one list; it has one more entry than there are nodes.
-auto begins_of(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<std::uint32_t> {
+auto find_begins(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> begins(nodes + 1, 0);
   for (const auto [from, to] : edges) ++begins[from + 1];
   for (std::size_t node = 0; node < nodes; ++node) begins[node + 1] += begins[node];
@@ -18,7 +18,7 @@ auto begins_of(std::size_t nodes, std::span<const graph_shape::edge> edges) -> s
 }
 
 /// The successors of all nodes, in the order in which they were given.
-auto targets_of(std::span<const graph_shape::edge> edges, const std::vector<std::uint32_t>& begins)
+auto find_targets(std::span<const graph_shape::edge> edges, const std::vector<std::uint32_t>& begins)
     -> std::vector<node_index> {
   std::vector<node_index> targets(edges.size());
   std::vector<std::uint32_t> free(begins.begin(), begins.end() - 1);
@@ -29,8 +29,8 @@ auto targets_of(std::span<const graph_shape::edge> edges, const std::vector<std:
 }  // namespace
 
 auto repeated_edges(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<graph_shape::edge> {
-  const std::vector<std::uint32_t> begins = begins_of(nodes, edges);
-  const std::vector<node_index> targets = targets_of(edges, begins);
+  const std::vector<std::uint32_t> begins = find_begins(nodes, edges);
+  const std::vector<node_index> targets = find_targets(edges, begins);
   std::vector<node_index> seen_from(nodes, none);
   std::vector<graph_shape::edge> repeated;
   for (node_index from = 0; from < nodes; ++from) {
@@ -54,8 +54,8 @@ static_layout::static_layout(std::size_t nodes, std::span<const graph_shape::edg
 }
 
 void static_layout::collect(std::span<const graph_shape::edge> edges) {
-  const std::vector<std::uint32_t> begins = begins_of(given_, edges);
-  targets_ = targets_of(edges, begins);
+  const std::vector<std::uint32_t> begins = find_begins(given_, edges);
+  targets_ = find_targets(edges, begins);
   predecessors_.assign(given_, 0);
   for (const auto [from, to] : edges) ++predecessors_[to];
   lists_.reserve(given_);
@@ -72,10 +72,10 @@ auto static_layout::add_hidden(list successors) -> node_index {
 auto static_layout::narrowed(list wide) -> list {
   while (wide.count > max_successors) {
     const std::uint32_t parts = (wide.count + max_successors - 1) / max_successors;
-    const auto begin_of = [&](std::uint64_t part) { return static_cast<std::uint32_t>(wide.count * part / parts); };
+    const auto find_begin = [&](std::uint64_t part) { return static_cast<std::uint32_t>(wide.count * part / parts); };
     const auto first = static_cast<std::uint32_t>(targets_.size());
     for (std::uint32_t part = 0; part < parts; ++part)
-      targets_.push_back(add_hidden({wide.first + begin_of(part), begin_of(part + 1) - begin_of(part)}));
+      targets_.push_back(add_hidden({wide.first + find_begin(part), find_begin(part + 1) - find_begin(part)}));
     wide = {first, parts};
   }
   return wide;

@@ -39,7 +39,7 @@ auto buffered_reader::room() -> std::span<std::byte> {
 auto buffered_reader::fill() -> task<result<std::size_t>> {
   const std::span<std::byte> into = room();
   if (into.empty()) co_return fail(errc::full);
-  const result<std::size_t> got = co_await from_->read_some(into);
+  const result<std::size_t> got = co_await stream_->read_some(into);
   if (got) end_ += *got;
   co_return got;
 }

@@ -19,10 +19,10 @@ auto system_failure(int negative) -> std::unexpected<std::error_code> {
 }  // namespace
 
 template <typename Value>
-read_operation<Value>::read_operation(open_descriptor* from, std::span<std::byte> into) noexcept
-    : io_operation(from, io_interest::read, aim::bytes), rest_{.iov_base = into.data(), .iov_len = into.size()} {
+read_operation<Value>::read_operation(open_descriptor* from, std::span<std::byte> buffer) noexcept
+    : io_operation(from, io_interest::read, aim::bytes), rest_{.iov_base = buffer.data(), .iov_len = buffer.size()} {
   if constexpr (!std::is_void_v<Value>) {
-    BRAID_EXPECTS(!into.empty(), "a read needs room for at least one byte, because 0 means the end of the stream");
+    BRAID_EXPECTS(!buffer.empty(), "a read needs room for at least one byte, because 0 means the end of the stream");
     rest_.iov_len = std::min(rest_.iov_len, max_at_once);
   }
   message().msg_iov = &rest_;

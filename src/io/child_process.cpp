@@ -77,10 +77,10 @@ class killed_process {
 };
 
 /// The system reads words up to their first zero.
-auto has_zero(const child_process::options& how) -> bool {
+auto has_zero(const child_process::options& options) -> bool {
   const auto holds = [](const std::string& word) { return word.find('\0') != std::string::npos; };
-  return holds(how.program) || holds(how.folder) || std::ranges::any_of(how.arguments, holds) ||
-         (how.environment && std::ranges::any_of(*how.environment, holds));
+  return holds(options.program) || holds(options.folder) || std::ranges::any_of(options.arguments, holds) ||
+         (options.environment && std::ranges::any_of(*options.environment, holds));
 }
 
 /// Returns whether the system discards a child of this process as soon as it ends.
@@ -90,32 +90,32 @@ auto loses_statuses() noexcept -> bool {
   return (now.sa_flags & SA_NOCLDWAIT) != 0 || ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN);
 }
 
-auto stream_of(loop& on, descriptor end) -> result<pipe_stream> {
+auto make_stream(loop& loop, descriptor end) -> result<pipe_stream> {
   if (!end) return pipe_stream();
-  return pipe_stream::adopt(on, std::move(end));
+  return pipe_stream::adopt(loop, std::move(end));
 }
 
 }  // namespace
 
-auto child_process::start(loop& on, const child_process::options& how) -> result<child_process> {
-  if (has_zero(how)) return fail(errc::invalid_argument);
+auto child_process::start(loop& loop, const child_process::options& options) -> result<child_process> {
+  if (has_zero(options)) return fail(errc::invalid_argument);
   if (loses_statuses()) return fail(errc::status_lost);
-  detail::program_start program(how);
+  detail::program_start program(options);
   child_process made;
   const std::array<std::pair<child_process::stream, pipe_stream*>, 3> streams{
-      {{how.in, &made.in_}, {how.out, &made.out_}, {how.err, &made.err_}}};
+      {{options.in, &made.input_}, {options.out, &made.out_}, {options.err, &made.err_}}};
   for (int number = 0; number < 3; ++number) {
     const auto& [where, ours] = streams[static_cast<std::size_t>(number)];
     auto end = program.lead(number, where);
     if (!end) return fail(end.error());
-    auto stream = stream_of(on, std::move(*end));
+    auto stream = make_stream(loop, std::move(*end));
     if (!stream) return fail(stream.error());
     *ours = std::move(*stream);
   }
   auto running = program.run();
   if (!running) return fail(running.error());
   made.id_ = running->id();
-  made.process_ = std::make_unique<detail::open_descriptor>(on, std::move(running->process()),
+  made.process_ = std::make_unique<detail::open_descriptor>(loop, std::move(running->process()),
                                                             detail::io_registration::kind::other);
   return made;
 }
@@ -128,7 +128,7 @@ auto child_process::operator=(child_process&& other) noexcept -> child_process& 
   process_ = std::move(other.process_);
   ended_ = other.ended_;
   id_ = other.id_;
-  in_ = std::move(other.in_);
+  input_ = std::move(other.input_);
   out_ = std::move(other.out_);
   err_ = std::move(other.err_);
   return *this;

@@ -154,7 +154,7 @@ class epoll_backend final : public io_backend {
     epoll_event event{};
     event.events = EPOLLONESHOT | (known.waiting[0] != nullptr ? EPOLLIN | EPOLLRDHUP : 0U) |
                    (known.waiting[1] != nullptr ? std::uint32_t{EPOLLOUT} : 0U);
-    event.data.u64 = data_of(number, known);
+    event.data.u64 = pack_data(number, known);
     // The number may mean another file by now, which the kernel does not know yet.
     int status = known.is_registered ? ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, number, &event) : -1;
     if (status != 0 && (!known.is_registered || errno == ENOENT))
@@ -172,7 +172,7 @@ class epoll_backend final : public io_backend {
     ++known.armed;
     epoll_event event{};
     event.events = EPOLLET | EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLOUT;
-    event.data.u64 = data_of(registration.descriptor(), known);
+    event.data.u64 = pack_data(registration.descriptor(), known);
     int status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, registration.descriptor(), &event);
     if (status != 0 && errno == EEXIST)  // left by a watch of the same file
       status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, registration.descriptor(), &event);
@@ -183,7 +183,7 @@ class epoll_backend final : public io_backend {
     return {};
   }
 
-  static auto data_of(int number, const entry& known) noexcept -> std::uint64_t {
+  static auto pack_data(int number, const entry& known) noexcept -> std::uint64_t {
     return std::uint64_t{known.armed} << 32U | static_cast<std::uint32_t>(number);
   }
 

@@ -35,7 +35,7 @@ auto there(executor& blocking, Call call) -> task<std::invoke_result_t<Call&>> {
   }
 }
 
-auto flags_of(file::mode mode) noexcept -> int {
+auto to_flags(file::mode mode) noexcept -> int {
   switch (mode) {
     case file::mode::read: return O_RDONLY;
     case file::mode::write: return O_RDWR;
@@ -61,22 +61,22 @@ auto open_with(const std::string& path, int flags) -> result<descriptor> {
 /// Without O_NONBLOCK the open of a FIFO would wait for the other end, perhaps for ever, and no stop could end that.
 auto open_now(const std::string& path, file::mode mode) -> result<descriptor> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
-  auto opened = open_with(path, flags_of(mode) | O_NONBLOCK);
+  auto opened = open_with(path, to_flags(mode) | O_NONBLOCK);
   // A lease that another process holds on a regular file: the system asks for it back while this waits.
-  if (!opened && opened.error() == std::errc::operation_would_block) opened = open_with(path, flags_of(mode));
+  if (!opened && opened.error() == std::errc::operation_would_block) opened = open_with(path, to_flags(mode));
   if (!opened) return opened;
   struct stat about{};
   if (::fstat(opened->number(), &about) != 0) return fail(last_system_error());
   if (S_ISFIFO(about.st_mode)) return fail(std::make_error_code(std::errc::invalid_seek));
   // A device may be read as ever.
-  if (::fcntl(opened->number(), F_SETFL, flags_of(mode) & O_ACCMODE) != 0) return fail(last_system_error());
+  if (::fcntl(opened->number(), F_SETFL, to_flags(mode) & O_ACCMODE) != 0) return fail(last_system_error());
   return opened;
 }
 
-auto read_now(int number, std::uint64_t offset, std::span<std::byte> into) -> result<std::size_t> {
+auto read_now(int number, std::uint64_t offset, std::span<std::byte> buffer) -> result<std::size_t> {
   std::size_t read = 0;
-  while (read < into.size()) {
-    const auto got = ::pread(number, into.data() + read, into.size() - read, static_cast<off_t>(offset + read));
+  while (read < buffer.size()) {
+    const auto got = ::pread(number, buffer.data() + read, buffer.size() - read, static_cast<off_t>(offset + read));
     if (got == 0) break;
     if (got < 0 && errno != EINTR) return fail(last_system_error());
     read += static_cast<std::size_t>(std::max<::ssize_t>(got, 0));
@@ -195,8 +195,8 @@ auto file::open(executor& blocking, std::string path, file::mode mode) -> task<r
   co_return file(blocking, std::move(*opened));
 }
 
-auto file::read_at(std::uint64_t offset, std::span<std::byte> into) const -> task<result<std::size_t>> {
-  return there(*blocking_, [number = opened_.number(), offset, into] { return read_now(number, offset, into); });
+auto file::read_at(std::uint64_t offset, std::span<std::byte> buffer) const -> task<result<std::size_t>> {
+  return there(*blocking_, [number = opened_.number(), offset, buffer] { return read_now(number, offset, buffer); });
 }
 
 auto file::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const -> task<result<void>> {

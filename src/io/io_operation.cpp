@@ -14,45 +14,45 @@
 
 namespace braid::detail {
 
-open_descriptor::open_descriptor(loop& on, descriptor owned, io_registration::kind what) noexcept
-    : on_(&on), owned_(std::move(owned)), registration_(owned_.number(), what) {
-  on_->open_descriptors_.fetch_add(1, relaxed);
+open_descriptor::open_descriptor(loop& loop, descriptor owned, io_registration::kind kind) noexcept
+    : loop_(&loop), owned_(std::move(owned)), registration_(owned_.number(), kind) {
+  loop_->open_descriptors_.fetch_add(1, relaxed);
 }
 
 open_descriptor::~open_descriptor() {
   BRAID_EXPECTS(
       registration_.pending(io_interest::read) == nullptr && registration_.pending(io_interest::write) == nullptr,
       "a stream or listener lives until what reads, writes or accepts on it has ended");
-  on_->backend().forget(registration_);
-  on_->open_descriptors_.fetch_sub(1, relaxed);
+  loop_->backend().forget(registration_);
+  loop_->open_descriptors_.fetch_sub(1, relaxed);
 }
 
 void open_descriptor::move_to(loop& other) noexcept {
   BRAID_EXPECTS(
       registration_.pending(io_interest::read) == nullptr && registration_.pending(io_interest::write) == nullptr,
       "a stream or listener is moved to another loop when nothing reads, writes or accepts on it");
-  BRAID_EXPECTS(!registration_.is_registered() || on_->is_current(),
+  BRAID_EXPECTS(!registration_.is_registered() || loop_->is_current(),
                 "a stream or listener that has waited is moved to another loop by a task of its own loop");
-  if (registration_.is_registered()) on_->backend().release(registration_);
+  if (registration_.is_registered()) loop_->backend().release(registration_);
   const bool ends_read_waits = registration_.ends_read_waits();
   registration_.begin_anew();
   registration_.set_ends_read_waits(ends_read_waits);
-  on_->open_descriptors_.fetch_sub(1, relaxed);
+  loop_->open_descriptors_.fetch_sub(1, relaxed);
   other.open_descriptors_.fetch_add(1, relaxed);
-  on_ = &other;
+  loop_ = &other;
 }
 
-io_operation::io_operation(open_descriptor* on, io_interest side, aim what) noexcept
+io_operation::io_operation(open_descriptor* on, io_interest side, aim aim) noexcept
     : awaiter_base(how),
-      io_transfer((BRAID_EXPECTS(on != nullptr, "this stream or listener is not open"), on->registration()), side, what,
+      io_transfer((BRAID_EXPECTS(on != nullptr, "this stream or listener is not open"), on->registration()), side, aim,
                   answered_normally),
-      on_(&on->on()) {}
+      loop_(&on->on()) {}
 
 io_operation::io_operation(io_operation&& other) noexcept
     : awaiter_base(how),
       io_transfer(other.registration(), other.side(), other.wants_bytes() ? aim::bytes : aim::readiness,
                   answered_normally),
-      on_(other.on_) {}
+      loop_(other.loop_) {}
 
 // The types have no standard layout, so the offsets are those of this compiler, as they must be here. An awaiter_base
 // begins with its `next`.
@@ -79,7 +79,7 @@ constinit const wait_layout readiness_awaiter::layout = {
 
 auto io_operation::begin(awaiter_base& self) noexcept -> std::coroutine_handle<> {
   auto& starting = static_cast<io_operation&>(self);
-  BRAID_EXPECTS(&starting.where() == starting.on_,
+  BRAID_EXPECTS(&starting.where() == starting.loop_,
                 "a descriptor may only be used by tasks that are at home on its loop");
   BRAID_EXPECTS(starting.registration().pending(starting.side()) == nullptr,
                 "one task at a time reads a descriptor or accepts on it, and one writes it");
@@ -92,13 +92,13 @@ auto io_operation::begin(awaiter_base& self) noexcept -> std::coroutine_handle<>
 /// True: it is over. False: the backend has it.
 auto io_operation::over_or_waiting() noexcept -> bool {
   if (registration().may_be_ready(side()) && attempt()) return true;
-  if (const auto started = on_->backend().start(*this); !started) return absorb(-started.error().value());
+  if (const auto started = loop_->backend().start(*this); !started) return absorb(-started.error().value());
   return false;
 }
 
 auto io_operation::withdraw(awaiter_base& self) noexcept -> withdrawal {
   auto& waiting = static_cast<io_operation&>(self);
-  if (!waiting.is_to_end_ && waiting.on_->backend().cancel(waiting)) return withdrawal::done;
+  if (!waiting.is_to_end_ && waiting.loop_->backend().cancel(waiting)) return withdrawal::done;
   waiting.is_to_end_ = true;
   waiting.is_stopped_ = true;
   return withdrawal::later;
@@ -113,7 +113,7 @@ void io_operation::describe(const awaiter_base& self, std::string& text) {
 void describe_descriptor(std::string& text, io_interest side, int number) {
   text += side == io_interest::read ? "read of fd " : "write of fd ";
   text += std::to_string(number);
-  if (const auto peer = peer_address_of(number)) text += ", " + peer->to_string();
+  if (const auto peer = read_peer_address(number)) text += ", " + peer->to_string();
 }
 
 void io_operation::moved(io_transfer& self, int outcome) noexcept {

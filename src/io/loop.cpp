@@ -361,10 +361,10 @@ auto loop::ask(job& question) noexcept -> detail::asked {
   return detail::asked::on_its_way;
 }
 
-void loop::arm(timer& item, time_point when) noexcept {
+void loop::arm(timer& item, time_point time) noexcept {
   BRAID_ASSERT(is_current(), "timers are armed on the loop's own thread");
   if (!item.is_armed()) detail::add_to_count(armed_);
-  wheel_.arm(item, when);
+  wheel_.arm(item, time);
 }
 
 /// On a stopped loop any thread that destroys the timer's owner may call it: no other thread uses it.

@@ -14,19 +14,19 @@ namespace braid::detail {
 /// The part that may be in the queue of the loop. If it is there when the timers are destroyed, it ends there.
 class loop_timers::server final : public clock_source, private job, private timer {
  public:
-  explicit server(loop& on) noexcept : job(&act), timer(&fired), on_(on) {}
+  explicit server(loop& loop) noexcept : job(&act), timer(&fired), loop_(loop) {}
   ~server() override = default;
 
-  [[nodiscard]] auto now() const noexcept -> time_point override { return on_.now(); }
+  [[nodiscard]] auto now() const noexcept -> time_point override { return loop_.now(); }
 
   /// Called on the loop's thread, or when the loop no longer runs.
   void begin(shared_timers& of) noexcept {
-    of_ = &of;
+    timers_ = &of;
     serve();  // from now on it is woken
   }
   void end() noexcept {
-    on_.disarm(*this);
-    of_ = nullptr;
+    loop_.disarm(*this);
+    timers_ = nullptr;
     if (!posted_.load(relaxed)) delete this;  // no thread posts after the timers were closed
   }
 
@@ -35,13 +35,13 @@ class loop_timers::server final : public clock_source, private job, private time
     server& mine = *static_cast<server*>(self);
     // edge loop_timers.step: observe, the job is queued again only after its dequeue
     if (mine.posted_.exchange(true, acquire)) return;
-    if (!mine.on_.try_post(mine)) mine.posted_.store(false, relaxed);
+    if (!mine.loop_.try_post(mine)) mine.posted_.store(false, relaxed);
   }
 
  private:
   static void act(job& self, action what) {
     auto& mine = static_cast<server&>(self);
-    if (mine.of_ == nullptr) {
+    if (mine.timers_ == nullptr) {
       delete &mine;
       return;
     }
@@ -52,21 +52,21 @@ class loop_timers::server final : public clock_source, private job, private time
   static void fired(timer& self) noexcept { static_cast<server&>(self).serve(); }
 
   void serve() noexcept {
-    if (const auto next = of_->run_once()) return on_.arm(*this, *next);
-    on_.disarm(*this);
+    if (const auto next = timers_->run_once()) return loop_.arm(*this, *next);
+    loop_.disarm(*this);
   }
 
-  loop& on_;
-  shared_timers* of_ = nullptr;  // null when the timers have gone; written on the loop's thread
-  atomic<bool> posted_{false};   // in the queue of the loop; set under the lock of the timers, cleared by the job
+  loop& loop_;
+  shared_timers* timers_ = nullptr;  // null when the timers have gone; written on the loop's thread
+  atomic<bool> posted_{false};       // in the queue of the loop; set under the lock of the timers, cleared by the job
 };
 
-auto loop_timers::serve_on(loop& on) -> std::unique_ptr<server> {
-  BRAID_EXPECTS(on.is_current(), "the timers of a loop are made on its thread");
-  return std::make_unique<server>(on);
+auto loop_timers::serve_on(loop& loop) -> std::unique_ptr<server> {
+  BRAID_EXPECTS(loop.is_current(), "the timers of a loop are made on its thread");
+  return std::make_unique<server>(loop);
 }
 
-loop_timers::loop_timers(loop& on) : loop_timers(serve_on(on)) {}
+loop_timers::loop_timers(loop& loop) : loop_timers(serve_on(loop)) {}
 
 loop_timers::loop_timers(std::unique_ptr<server> by)
     : shared_timers(*by, &server::wake, by.get()), server_(by.release()) {

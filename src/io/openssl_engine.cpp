@@ -98,15 +98,15 @@ auto openssl_engine::shake_hands() noexcept -> result<tls_step> {
   return fail(failed(returned));
 }
 
-auto openssl_engine::read(std::span<std::byte> into) noexcept -> result<amount> {
+auto openssl_engine::read(std::span<std::byte> buffer) noexcept -> result<amount> {
   amount got{.step = tls_step::hungry, .bytes = 0};
-  while (got.bytes < into.size()) {
+  while (got.bytes < buffer.size()) {
     if (failure_ && got.bytes == 0) return fail(failure_);
     if (failure_) break;
     ::ERR_clear_error();
     std::size_t count = 0;
     const std::size_t before = produced_.size();
-    const int returned = ::SSL_read_ex(ssl_.get(), into.data() + got.bytes, into.size() - got.bytes, &count);
+    const int returned = ::SSL_read_ex(ssl_.get(), buffer.data() + got.bytes, buffer.size() - got.bytes, &count);
     replies_ += produced_.size() - before;
     if (returned == 1) {
       got.step = tls_step::done;

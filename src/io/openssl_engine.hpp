@@ -25,7 +25,7 @@ class openssl_engine final : public tls_engine {
       -> result<std::unique_ptr<tls_engine>>;
 
   [[nodiscard]] auto shake_hands() noexcept -> result<tls_step> override;
-  [[nodiscard]] auto read(std::span<std::byte> into) noexcept -> result<amount> override;
+  [[nodiscard]] auto read(std::span<std::byte> buffer) noexcept -> result<amount> override;
   [[nodiscard]] auto write(std::span<const std::byte> bytes) noexcept -> result<std::size_t> override;
   [[nodiscard]] auto end() noexcept -> result<void> override;
   [[nodiscard]] auto has_ended() const noexcept -> bool override { return ended_; }

@@ -25,7 +25,7 @@ struct secret_text {
   ~secret_text() { ::OPENSSL_cleanse(value.data(), value.size()); }
 };
 
-auto reader_of(const std::string& text) -> bio_ptr {
+auto make_reader(const std::string& text) -> bio_ptr {
   return bio_ptr(::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
@@ -36,7 +36,7 @@ auto certificates_in(const tls_context::pem& pem) -> result<std::vector<certific
   const auto text = pem.load();
   if (!text) return fail(text.error());
   ::ERR_clear_error();
-  const bio_ptr from = reader_of(*text);
+  const bio_ptr from = make_reader(*text);
   if (from == nullptr) return fail(tls_failure());
   std::vector<certificate_ptr> all;
   while (certificate_ptr next{::PEM_read_bio_X509_AUX(from.get(), nullptr, &no_password, nullptr)})
@@ -53,7 +53,7 @@ auto key_in(const tls_context::pem& pem) -> result<key_ptr> {
   if (!loaded) return fail(loaded.error());
   const secret_text text(std::move(*loaded));
   ::ERR_clear_error();
-  const bio_ptr from = reader_of(text.value);
+  const bio_ptr from = make_reader(text.value);
   key_ptr key(from == nullptr ? nullptr : ::PEM_read_bio_PrivateKey(from.get(), nullptr, &no_password, nullptr));
   if (key == nullptr) return fail(tls_failure());
   return key;

@@ -92,7 +92,7 @@ class poll_backend final : public io_backend {
     auto operator==(const asker&) const -> bool = default;
   };
 
-  static auto events_of(io_interest interest) noexcept -> short {
+  static auto to_events(io_interest interest) noexcept -> short {
     return interest == io_interest::read ? POLLIN | POLLRDHUP : POLLOUT;
   }
   static auto index_of_events(short events) noexcept -> std::size_t { return events == POLLOUT ? 1 : 0; }
@@ -109,7 +109,7 @@ class poll_backend final : public io_backend {
       return fail(std::make_error_code(std::errc::not_enough_memory));
     }
     place = asked_.size();
-    asked_.push_back({.fd = number, .events = events_of(interest), .revents = 0});
+    asked_.push_back({.fd = number, .events = to_events(interest), .revents = 0});
     items_.push_back(item);
     ++waiting_;
     return {};
@@ -139,14 +139,14 @@ class poll_backend final : public io_backend {
     const pollfd question = asked_[at];
     items_[at] = items_.back();
     asked_[at] = asked_.back();
-    place_of(asked_[at]) = at;
-    place_of(question) = 0;
+    find_place(asked_[at]) = at;
+    find_place(question) = 0;
     items_.pop_back();
     asked_.pop_back();
     return item;
   }
 
-  auto place_of(const pollfd& question) noexcept -> std::size_t& {
+  auto find_place(const pollfd& question) noexcept -> std::size_t& {
     return table_.known(question.fd).places[index_of_events(question.events)];
   }
 

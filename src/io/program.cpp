@@ -194,18 +194,19 @@ running_program::~running_program() {
   reap({.process = process_.number(), .id = id_});
 }
 
-program_start::program_start(const child_process::options& how) : stack_(std::make_unique<std::byte[]>(stack_size)) {
-  list_paths(how.program);
-  words_.push_back(const_cast<char*>(how.program.c_str()));
-  for (const std::string& each : how.arguments) words_.push_back(const_cast<char*>(each.c_str()));
+program_start::program_start(const child_process::options& options)
+    : stack_(std::make_unique<std::byte[]>(stack_size)) {
+  list_paths(options.program);
+  words_.push_back(const_cast<char*>(options.program.c_str()));
+  for (const std::string& each : options.arguments) words_.push_back(const_cast<char*>(each.c_str()));
   words_.push_back(nullptr);
-  if (how.environment)
-    for (const std::string& each : *how.environment) variables_.push_back(const_cast<char*>(each.c_str()));
+  if (options.environment)
+    for (const std::string& each : *options.environment) variables_.push_back(const_cast<char*>(each.c_str()));
   variables_.push_back(nullptr);
   view_.paths = paths_.data();
   view_.words = words_.data();
-  view_.variables = how.environment ? variables_.data() : environ;
-  view_.folder = how.folder.empty() ? nullptr : how.folder.c_str();
+  view_.variables = options.environment ? variables_.data() : environ;
+  view_.folder = options.folder.empty() ? nullptr : options.folder.c_str();
 }
 
 /// A name without a slash is looked for in PATH, whose empty parts are the folder in which the program is to run.

@@ -61,7 +61,7 @@ class running_program {
 class program_start {
  public:
   /// Lifetime: of the options, until `run` has returned.
-  explicit program_start(const child_process::options& how);
+  explicit program_start(const child_process::options& options);
 
   /// Returns our end of a pipe, or a closed descriptor.
   [[nodiscard]] auto lead(int stream, child_process::stream where) -> result<descriptor>;

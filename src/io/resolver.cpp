@@ -48,11 +48,11 @@ struct tries {
   std::error_code why_not;  // of the first that failed
   std::size_t failed = 0;
 
-  auto run(scope& all, socket_address to, event& over) -> task<void> {
-    auto one = co_await stream_socket::connect(*on, to, options);
+  auto run(scope& scope, socket_address address, event& over) -> task<void> {
+    auto one = co_await stream_socket::connect(*on, address, options);
     if (one && !made) {
       made = std::move(*one);
-      all.request_stop();
+      scope.request_stop();
     } else if (!one && failed++ == 0) {
       why_not = one.error();
     }
@@ -84,12 +84,12 @@ auto detail::lookup_host(const std::string& name) -> result<socket_address::list
   return all;
 }
 
-resolver::resolver(loop& on, executor& blocking, resolver::options options)
-    : on_(&on), blocking_(&blocking), options_(std::move(options)) {}
+resolver::resolver(loop& loop, executor& blocking, resolver::options options)
+    : loop_(&loop), blocking_(&blocking), options_(std::move(options)) {}
 
 auto resolver::is_fresh(const answer& known) const -> bool {
   if (!known.future.is_ready()) return true;
-  const duration age = on_->now() - known.asked;
+  const duration age = loop_->now() - known.asked;
   try {
     return age < (known.future.get() ? options_.lifetime : options_.failed_lifetime);
   } catch (const std::exception&) {
@@ -105,13 +105,13 @@ void resolver::make_room() {
 }
 
 auto resolver::ask(const std::string& host) -> answer {
-  BRAID_EXPECTS(on_->is_current(), "a resolver may only be used by tasks that are at home on its loop");
+  BRAID_EXPECTS(loop_->is_current(), "a resolver may only be used by tasks that are at home on its loop");
   if (const auto found = known_.find(host); found != known_.end()) {
     if (is_fresh(found->second)) return found->second;
     known_.erase(found);
   }
   make_room();
-  answer asked{.future = spawn(*blocking_, options_.lookup, host), .asked = on_->now()};
+  answer asked{.future = spawn(*blocking_, options_.lookup, host), .asked = loop_->now()};
   known_.emplace(host, asked);
   return asked;
 }
@@ -129,13 +129,13 @@ auto resolver::resolve(std::string host, std::uint16_t port) -> task<result<sock
   }
 }
 
-auto stream_socket::connect_to_first(loop& on, socket_address::list to, stream_socket::options options,
+auto stream_socket::connect_to_first(loop& loop, socket_address::list addresses, stream_socket::options options,
                                      duration head_start) -> task<result<stream_socket>> {
-  if (to.empty()) co_return fail(errc::invalid_argument);
-  tries all{.on = &on, .options = options, .made = {}, .why_not = {}, .failed = 0};
+  if (addresses.empty()) co_return fail(errc::invalid_argument);
+  tries all{.on = &loop, .options = options, .made = {}, .why_not = {}, .failed = 0};
   std::vector<std::unique_ptr<event>> over;
   auto body = [&](scope& children) -> task<void> {
-    for (const socket_address& each : to) {
+    for (const socket_address& each : addresses) {
       over.push_back(std::make_unique<event>());
       children.spawn(all.run(children, each, *over.back()));
       if (all.made) co_return;
@@ -147,7 +147,7 @@ auto stream_socket::connect_to_first(loop& on, socket_address::list to, stream_s
   auto ended = co_await as_outcome(std::move(connected));
   if (all.made) co_return std::move(*all.made);
   if (ended.has_exception()) ended.take();
-  if (all.failed != to.size()) co_await stop_here();  // the others were stopped
+  if (all.failed != addresses.size()) co_await stop_here();  // the others were stopped
   co_return fail(all.why_not);
 }
 

@@ -43,7 +43,7 @@ std::uint64_t generation = 0;  // how many forks there are between this process 
 /// How a `signal_set` remembers its place: in the child of a fork the place may belong to another set.
 constexpr unsigned place_bits = 8;
 static_assert(signal_set::max_sets <= std::size_t{1} << place_bits);
-constexpr auto place_of(std::size_t ticket) noexcept -> std::size_t {
+constexpr auto find_place(std::size_t ticket) noexcept -> std::size_t {
   return ticket & ((std::size_t{1} << place_bits) - 1);
 }
 
@@ -106,7 +106,7 @@ void close_owned(place& of) noexcept {
 void leave(std::size_t ticket) noexcept {
   const std::lock_guard guard(changes);
   if (ticket >> place_bits != generation) return;
-  const std::size_t index = place_of(ticket);
+  const std::size_t index = find_place(ticket);
   // edge signals.gone: both, Dekker: a handler sees this 0, or the loop below sees it
   const std::uint64_t signals = places[index].signals.exchange(0, seq_cst);
   release_signals(signals);
@@ -196,13 +196,13 @@ signal_set::~signal_set() {
   if (place_) leave(*place_);
 }
 
-auto signal_set::create(loop& on, std::initializer_list<int> signals) -> result<signal_set> {
+auto signal_set::create(loop& loop, std::initializer_list<int> signals) -> result<signal_set> {
   if (signals.size() == 0) return fail(errc::invalid_argument);
   for (const int signal : signals)
     if (signal < 1 || signal >= signal_count) return fail(errc::invalid_argument);
   auto ends = detail::event_ends::create();
   if (!ends) return fail(ends.error());
-  auto wakes = pipe_stream::adopt(on, std::move(ends->read));
+  auto wakes = pipe_stream::adopt(loop, std::move(ends->read));
   if (!wakes) return fail(wakes.error());
   const auto ticket = enter(signals, *ends, wakes->number());
   if (!ticket) return fail(ticket.error());
@@ -211,7 +211,7 @@ auto signal_set::create(loop& on, std::initializer_list<int> signals) -> result<
 
 auto signal_set::next() -> task<result<int>> {
   for (;;) {
-    if (const int signal = take_after(places[place_of(place_.value())], last_); signal != 0) {
+    if (const int signal = take_after(places[find_place(place_.value())], last_); signal != 0) {
       last_ = signal;
       co_return signal;
     }

@@ -15,7 +15,7 @@ namespace {
 
 using address_fn = int(int, sockaddr*, socklen_t*);
 
-auto address_of(int number, address_fn* ask) -> result<socket_address> {
+auto find_address(int number, address_fn* ask) -> result<socket_address> {
   sockaddr_storage storage{};
   socklen_t size = sizeof(storage);
   auto* const address = reinterpret_cast<sockaddr*>(&storage);
@@ -65,7 +65,7 @@ auto set_stream_options(int number, int family, const stream_socket::options& op
   return set;
 }
 
-auto local_address_of(int number) -> result<socket_address> { return address_of(number, &::getsockname); }
-auto peer_address_of(int number) -> result<socket_address> { return address_of(number, &::getpeername); }
+auto read_local_address(int number) -> result<socket_address> { return find_address(number, &::getsockname); }
+auto read_peer_address(int number) -> result<socket_address> { return find_address(number, &::getpeername); }
 
 }  // namespace braid::detail

@@ -12,8 +12,8 @@ auto make_socket(int family, int type) -> result<descriptor>;
 auto do_not_block(int number) noexcept -> result<void>;  // and close on exec
 auto set_option(int number, int level, int name, int value) noexcept -> result<void>;
 auto set_stream_options(int number, int family, const stream_socket::options& options) noexcept -> result<void>;
-auto local_address_of(int number) -> result<socket_address>;
-auto peer_address_of(int number) -> result<socket_address>;
+auto read_local_address(int number) -> result<socket_address>;
+auto read_peer_address(int number) -> result<socket_address>;
 
 /// Converts a system call's result: 0 or more, or -1 with errno.
 auto checked(int status) noexcept -> result<void>;

@@ -63,7 +63,7 @@ auto bind_options(int number, int family, const stream_listener::options& option
 class detail::accept_operation final : public io_operation {
  public:
   explicit accept_operation(stream_listener& by) noexcept
-      : io_operation(by.open_.get(), io_interest::read, aim::readiness), by_(&by) {}
+      : io_operation(by.open_.get(), io_interest::read, aim::readiness), listener_(&by) {}
   [[nodiscard]] auto await_resume() const noexcept -> int { return outcome_; }
 
  private:
@@ -76,7 +76,7 @@ class detail::accept_operation final : public io_operation {
       outcome_ = -error;
       if (is_of_one_connection(error)) continue;
       if (!is_want_of_descriptors(error)) return true;
-      const auto refused = by_->refuse_one();
+      const auto refused = listener_->refuse_one();
       if (refused == stream_listener::refusal::no_reserve) return true;
       if (refused == stream_listener::refusal::nobody_waits) return nobody_waits();
       outcome_ = -EAGAIN;
@@ -92,35 +92,36 @@ class detail::accept_operation final : public io_operation {
     return false;
   }
 
-  stream_listener* by_;
+  stream_listener* listener_;
   int outcome_ = 0;
 };
 
-stream_listener::stream_listener(loop& on, descriptor owned, int family)
-    : open_(std::make_unique<detail::open_descriptor>(on, std::move(owned), detail::io_registration::kind::socket)),
+stream_listener::stream_listener(loop& loop, descriptor owned, int family)
+    : open_(std::make_unique<detail::open_descriptor>(loop, std::move(owned), detail::io_registration::kind::socket)),
       family_(family) {
   keep_reserve();
 }
 
-auto stream_listener::listen(loop& on, std::string_view at, const stream_listener::options& options)
+auto stream_listener::listen(loop& loop, std::string_view at, const stream_listener::options& options)
     -> result<stream_listener> {
   const auto address = socket_address::parse(at);
   if (!address) return fail(address.error());
-  return listen(on, *address, options);
+  return listen(loop, *address, options);
 }
 
-auto stream_listener::listen(loop& on, const socket_address& at, const stream_listener::options& options)
+auto stream_listener::listen(loop& loop, const socket_address& address, const stream_listener::options& options)
     -> result<stream_listener> {
-  auto made = detail::make_socket(at.family(), SOCK_STREAM);
+  auto made = detail::make_socket(address.family(), SOCK_STREAM);
   if (!made) return fail(made.error());
-  if (auto set = bind_options(made->number(), at.family(), options); !set) return fail(set.error());
-  if (auto bound = detail::checked(::bind(made->number(), at.data(), at.size())); !bound) return fail(bound.error());
+  if (auto set = bind_options(made->number(), address.family(), options); !set) return fail(set.error());
+  if (auto bound = detail::checked(::bind(made->number(), address.data(), address.size())); !bound)
+    return fail(bound.error());
   if (auto open = detail::checked(::listen(made->number(), options.backlog)); !open) return fail(open.error());
-  return stream_listener(on, std::move(*made), at.family());
+  return stream_listener(loop, std::move(*made), address.family());
 }
 
 auto stream_listener::local_address() const -> result<socket_address> {
-  return detail::local_address_of(open_ != nullptr ? open_->number() : -1);
+  return detail::read_local_address(open_ != nullptr ? open_->number() : -1);
 }
 
 void stream_listener::move_to(loop& other) noexcept {

@@ -18,13 +18,13 @@ namespace {
 /// Returns 0 or the number of an error: EAGAIN if a Unix listener has no room.
 class connect_operation final : public detail::io_operation {
  public:
-  connect_operation(detail::open_descriptor* through, const socket_address& to) noexcept
-      : io_operation(through, io_interest::write, aim::readiness), to_(&to) {}
+  connect_operation(detail::open_descriptor* through, const socket_address& address) noexcept
+      : io_operation(through, io_interest::write, aim::readiness), address_(&address) {}
   [[nodiscard]] auto await_resume() const noexcept -> int { return error_; }
 
  private:
   auto attempt() noexcept -> bool override {
-    if (::connect(registration().descriptor(), to_->data(), to_->size()) == 0) return true;
+    if (::connect(registration().descriptor(), address_->data(), address_->size()) == 0) return true;
     if (errno == EINPROGRESS || errno == EALREADY || errno == EINTR) {
       registration().set_ready(io_interest::write, false);
       return false;
@@ -37,28 +37,29 @@ class connect_operation final : public detail::io_operation {
     return true;
   }
 
-  const socket_address* to_;
+  const socket_address* address_;
   int error_ = 0;
 };
 
 /// TCP connects a socket to itself if no process listens and the socket's random port is the port that it connects to.
 auto is_connected_to_itself(int number) -> bool {
-  const auto own = detail::local_address_of(number);
-  const auto peer = detail::peer_address_of(number);
+  const auto own = detail::read_local_address(number);
+  const auto peer = detail::read_peer_address(number);
   return own && peer && own->is_ip() && *own == *peer;
 }
 
 }  // namespace
 
-auto stream_socket::connect(loop& on, socket_address to, stream_socket::options options)
+auto stream_socket::connect(loop& loop, socket_address address, stream_socket::options options)
     -> task<result<stream_socket>> {
-  auto made = detail::make_socket(to.family(), SOCK_STREAM);
+  auto made = detail::make_socket(address.family(), SOCK_STREAM);
   if (!made) co_return fail(made.error());
-  if (auto set = detail::set_stream_options(made->number(), to.family(), options); !set) co_return fail(set.error());
-  stream_socket connection(on, std::move(*made), to.family());
+  if (auto set = detail::set_stream_options(made->number(), address.family(), options); !set)
+    co_return fail(set.error());
+  stream_socket connection(loop, std::move(*made), address.family());
   int error = EAGAIN;
   for (auto pause = 1ms; error == EAGAIN; pause = std::min(2 * pause, 16ms)) {
-    error = co_await connect_operation(connection.registration(), to);
+    error = co_await connect_operation(connection.registration(), address);
     if (error == EAGAIN) co_await sleep_for(pause);
   }
   if (error != 0) co_return fail(std::error_code(error, std::system_category()));
@@ -66,19 +67,19 @@ auto stream_socket::connect(loop& on, socket_address to, stream_socket::options 
   co_return connection;
 }
 
-auto stream_socket::adopt(loop& on, descriptor connected) -> result<stream_socket> {
-  const auto address = detail::local_address_of(connected.number());
+auto stream_socket::adopt(loop& loop, descriptor connected) -> result<stream_socket> {
+  const auto address = detail::read_local_address(connected.number());
   if (!address) return fail(address.error());
   if (auto set = detail::do_not_block(connected.number()); !set) return fail(set.error());
-  return stream_socket(on, std::move(connected), address->family());
+  return stream_socket(loop, std::move(connected), address->family());
 }
 
-auto stream_socket::pair(loop& on) -> result<std::pair<stream_socket, stream_socket>> {
+auto stream_socket::pair(loop& loop) -> result<std::pair<stream_socket, stream_socket>> {
   std::array<int, 2> numbers{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, numbers.data()) != 0)
     return fail(last_system_error());
-  stream_socket first(on, descriptor(numbers[0]), AF_UNIX);
-  stream_socket second(on, descriptor(numbers[1]), AF_UNIX);
+  stream_socket first(loop, descriptor(numbers[0]), AF_UNIX);
+  stream_socket second(loop, descriptor(numbers[1]), AF_UNIX);
   return std::pair(std::move(first), std::move(second));
 }
 
@@ -89,8 +90,8 @@ auto stream_socket::shutdown(stream_socket::side side) const noexcept -> result<
   return detail::checked(::shutdown(number(), how));
 }
 
-auto stream_socket::local_address() const -> result<socket_address> { return detail::local_address_of(number()); }
-auto stream_socket::peer_address() const -> result<socket_address> { return detail::peer_address_of(number()); }
+auto stream_socket::local_address() const -> result<socket_address> { return detail::read_local_address(number()); }
+auto stream_socket::peer_address() const -> result<socket_address> { return detail::read_peer_address(number()); }
 
 auto stream_socket::set_options(const stream_socket::options& options) const noexcept -> result<void> {
   const auto address = local_address();

@@ -58,7 +58,7 @@ class pieces {
   std::vector<std::byte> together_;
 };
 
-struct step_of {
+struct choose_step {
   tls_engine* engine;
   auto operator()() const noexcept -> result<tls_step> { return engine->shake_hands(); }
 };
@@ -85,7 +85,7 @@ auto tls_connection::step() -> task<result<tls_step>> {
   executor* const elsewhere = engine_->setup().handshakes();
   if (elsewhere == nullptr || !engine_->is_worth_a_step()) co_return engine_->shake_hands();
   try {
-    auto there = offload(*elsewhere, step_of{engine_.get()});
+    auto there = offload(*elsewhere, choose_step{engine_.get()});
     co_return co_await there;
   } catch (const std::system_error& refused) {
     co_return fail(refused.code());
@@ -100,10 +100,10 @@ auto tls_connection::receive() -> task<result<void>> {
   co_return result<void>();
 }
 
-auto tls_connection::read_some(std::span<std::byte> into) -> task<result<std::size_t>> {
-  BRAID_EXPECTS(!into.empty(), "a read needs room for at least one byte, because 0 means the end of the stream");
+auto tls_connection::read_some(std::span<std::byte> buffer) -> task<result<std::size_t>> {
+  BRAID_EXPECTS(!buffer.empty(), "a read needs room for at least one byte, because 0 means the end of the stream");
   for (;;) {
-    const auto got = engine_->read(into);
+    const auto got = engine_->read(buffer);
     if (engine_->replies() != 0) send_what_goes();  // a reply to a change of keys, or an alert
     if (!got) co_return fail(got.error());
     if (got->step == tls_step::done) co_return got->bytes;
@@ -115,12 +115,12 @@ auto tls_connection::read_some(std::span<std::byte> into) -> task<result<std::si
   }
 }
 
-auto tls_connection::read_exactly(std::span<std::byte> into) -> task<result<void>> {
-  while (!into.empty()) {
-    const result<std::size_t> got = co_await read_some(into);
+auto tls_connection::read_exactly(std::span<std::byte> buffer) -> task<result<void>> {
+  while (!buffer.empty()) {
+    const result<std::size_t> got = co_await read_some(buffer);
     if (!got) co_return fail(got.error());
     if (*got == 0) co_return fail(errc::ended);
-    into = into.subspan(*got);
+    buffer = buffer.subspan(*got);
   }
   co_return result<void>();
 }

@@ -23,8 +23,8 @@ class tls_connection {
       : socket_(std::move(socket)), engine_(std::move(engine)) {}
 
   auto shake_hands() -> task<result<void>>;
-  auto read_some(std::span<std::byte> into) -> task<result<std::size_t>>;
-  auto read_exactly(std::span<std::byte> into) -> task<result<void>>;
+  auto read_some(std::span<std::byte> buffer) -> task<result<std::size_t>>;
+  auto read_exactly(std::span<std::byte> buffer) -> task<result<void>>;
   auto write_one(std::span<const std::byte> bytes) -> task<result<void>>;
   auto write_parts(std::span<const std::span<const std::byte>> parts) -> task<result<void>>;
   auto shutdown() -> task<result<void>>;

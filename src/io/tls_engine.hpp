@@ -36,9 +36,9 @@ class BRAID_API tls_engine {
     tls_step step = tls_step::done;
     std::size_t bytes = 0;
   };
-  /// Decrypts into the front of `into`. Returns `hungry` if nothing has arrived, and `done` without bytes if the peer
+  /// Decrypts into the front of `buffer`. Returns `hungry` if nothing has arrived, and `done` without bytes if the peer
   /// has ended.
-  [[nodiscard]] virtual auto read(std::span<std::byte> into) noexcept -> result<amount> = 0;
+  [[nodiscard]] virtual auto read(std::span<std::byte> buffer) noexcept -> result<amount> = 0;
   /// Encrypts the front of `bytes`, which is not empty, in one record, and returns how much of it.
   [[nodiscard]] virtual auto write(std::span<const std::byte> bytes) noexcept -> result<std::size_t> = 0;
   /// Writes the notice that nothing more will follow. Repeated calls write nothing.

@@ -54,12 +54,12 @@ auto tls_stream::link() const noexcept -> detail::tls_connection& {
 
 auto tls_stream::socket() const noexcept -> const stream_socket& { return link().socket(); }
 
-auto tls_stream::read_some(std::span<std::byte> into) const -> task<result<std::size_t>> {
-  return link().read_some(into);
+auto tls_stream::read_some(std::span<std::byte> buffer) const -> task<result<std::size_t>> {
+  return link().read_some(buffer);
 }
 
-auto tls_stream::read_exactly(std::span<std::byte> into) const -> task<result<void>> {
-  return link().read_exactly(into);
+auto tls_stream::read_exactly(std::span<std::byte> buffer) const -> task<result<void>> {
+  return link().read_exactly(buffer);
 }
 
 auto tls_stream::write_all(std::span<const std::byte> bytes) const -> task<result<void>> {

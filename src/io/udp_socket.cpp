@@ -29,8 +29,9 @@ auto socket_failure(int error) -> std::unexpected<std::error_code> {
 
 namespace detail {
 
-receive_operation::receive_operation(open_descriptor* from, std::span<std::byte> into) noexcept
-    : io_operation(from, io_interest::read, aim::readiness), room_{.iov_base = into.data(), .iov_len = into.size()} {}
+receive_operation::receive_operation(open_descriptor* from, std::span<std::byte> buffer) noexcept
+    : io_operation(from, io_interest::read, aim::readiness),
+      room_{.iov_base = buffer.data(), .iov_len = buffer.size()} {}
 
 auto receive_operation::attempt() noexcept -> bool {
   sockaddr_storage sender{};
@@ -60,14 +61,14 @@ auto receive_operation::absorb(int outcome) noexcept -> bool {
 }
 
 send_operation::send_operation(open_descriptor* through, std::span<const std::byte> bytes,
-                               const socket_address* to) noexcept
+                               const socket_address* address) noexcept
     : io_operation(through, io_interest::write, aim::readiness),
       bytes_{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()},  // only read
-      to_(to) {}
+      address_(address) {}
 
 auto send_operation::attempt() noexcept -> bool {
-  const sockaddr* const address = to_ != nullptr ? to_->data() : nullptr;
-  const socklen_t size = to_ != nullptr ? to_->size() : 0;
+  const sockaddr* const address = address_ != nullptr ? address_->data() : nullptr;
+  const socklen_t size = address_ != nullptr ? address_->size() : 0;
   ::ssize_t sent = 0;
   do sent = ::sendto(registration().descriptor(), bytes_.iov_base, bytes_.iov_len, MSG_NOSIGNAL, address, size);
   while (sent < 0 && errno == EINTR);
@@ -85,23 +86,26 @@ auto send_operation::absorb(int outcome) noexcept -> bool {
 
 }  // namespace detail
 
-auto udp_socket::bind(loop& on, const socket_address& at, const udp_socket::options& options) -> result<udp_socket> {
-  if (!at.is_ip()) return fail(errc::invalid_argument);
-  auto made = detail::make_socket(at.family(), SOCK_DGRAM);
+auto udp_socket::bind(loop& loop, const socket_address& address, const udp_socket::options& options)
+    -> result<udp_socket> {
+  if (!address.is_ip()) return fail(errc::invalid_argument);
+  auto made = detail::make_socket(address.family(), SOCK_DGRAM);
   if (!made) return fail(made.error());
   if (auto set = set_udp_options(made->number(), options); !set) return fail(set.error());
-  if (auto bound = detail::checked(::bind(made->number(), at.data(), at.size())); !bound) return fail(bound.error());
+  if (auto bound = detail::checked(::bind(made->number(), address.data(), address.size())); !bound)
+    return fail(bound.error());
   udp_socket opened;
-  opened.open_ = std::make_unique<detail::open_descriptor>(on, std::move(*made), detail::io_registration::kind::socket);
+  opened.open_ =
+      std::make_unique<detail::open_descriptor>(loop, std::move(*made), detail::io_registration::kind::socket);
   return opened;
 }
 
-auto udp_socket::connect(const socket_address& to) const noexcept -> result<void> {
-  return detail::checked(::connect(open_ != nullptr ? open_->number() : -1, to.data(), to.size()));
+auto udp_socket::connect(const socket_address& address) const noexcept -> result<void> {
+  return detail::checked(::connect(open_ != nullptr ? open_->number() : -1, address.data(), address.size()));
 }
 
 auto udp_socket::local_address() const -> result<socket_address> {
-  return detail::local_address_of(open_ != nullptr ? open_->number() : -1);
+  return detail::read_local_address(open_ != nullptr ? open_->number() : -1);
 }
 
 }  // namespace braid

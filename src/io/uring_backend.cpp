@@ -78,9 +78,9 @@ class uring_backend final : public io_backend {
       return fail(std::make_error_code(std::errc::file_exists));
     io_uring_sqe* request = next_request();
     if (request == nullptr) return fail(std::make_error_code(std::errc::resource_unavailable_try_again));
-    ::io_uring_prep_poll_add(request, item.descriptor, events_of(item.interest));
+    ::io_uring_prep_poll_add(request, item.descriptor, to_events(item.interest));
     here.times = (here.times + 1) & max_times;
-    request->user_data = data_of(item, here.times);
+    request->user_data = pack_data(item, here.times);
     here.waiting = &item;
     ++watches_;
     return {};
@@ -93,7 +93,7 @@ class uring_backend final : public io_backend {
     // Without room for it the kernel continues to wait, and its report is stale.
     io_uring_sqe* request = next_request();
     if (request == nullptr) return;
-    ::io_uring_prep_poll_remove(request, data_of(item, here.times));
+    ::io_uring_prep_poll_remove(request, pack_data(item, here.times));
     request->user_data = removal_data;
     request->flags |= IOSQE_CQE_SKIP_SUCCESS;
   }
@@ -104,7 +104,7 @@ class uring_backend final : public io_backend {
       if (auto added = add(registration); !added) return added;
     registration.set_pending(item.side(), &item);
     ++watches_;
-    if (!request_of(item)) unsent_.push_back(item);
+    if (!submit_transfer(item)) unsent_.push_back(item);
     return {};
   }
 
@@ -114,7 +114,7 @@ class uring_backend final : public io_backend {
       finish(item);
       return true;
     }
-    if (!request_end_of(item)) unended_.push_back(item);
+    if (!request_end(item)) unended_.push_back(item);
     return false;
   }
 
@@ -134,12 +134,12 @@ class uring_backend final : public io_backend {
     io_registration* registration = nullptr;
   };
 
-  static auto events_of(io_interest interest) noexcept -> unsigned {
+  static auto to_events(io_interest interest) noexcept -> unsigned {
     return interest == io_interest::read ? POLLIN | POLLRDHUP : POLLOUT;
   }
 
   /// Times, descriptor and interest.
-  static auto data_of(const io_watch& item, std::uint32_t times) noexcept -> std::uint64_t {
+  static auto pack_data(const io_watch& item, std::uint32_t times) noexcept -> std::uint64_t {
     const auto number = static_cast<std::uint32_t>(item.descriptor);
     return std::uint64_t{times} << 32U | number << 1U | static_cast<std::uint32_t>(index_of(item.interest));
   }
@@ -225,18 +225,18 @@ class uring_backend final : public io_backend {
     return item.wants_bytes() && item.registration().is_socket() && recv_waits_;
   }
 
-  static auto data_of(const io_transfer& item) noexcept -> std::uint64_t {
+  static auto pack_data(const io_transfer& item) noexcept -> std::uint64_t {
     return reinterpret_cast<std::uintptr_t>(&item) | transfer_tag;
   }
 
   /// Returns false if the ring has no room.
-  [[nodiscard]] auto request_of(io_transfer& item) noexcept -> bool {
+  [[nodiscard]] auto submit_transfer(io_transfer& item) noexcept -> bool {
     io_uring_sqe* request = next_request();
     if (request == nullptr) return false;
     const io_registration& registration = item.registration();
     const msghdr& message = item.message();
     if (!moves_bytes(item))
-      ::io_uring_prep_poll_add(request, registration.descriptor(), events_of(item.side()));
+      ::io_uring_prep_poll_add(request, registration.descriptor(), to_events(item.side()));
     else if (message.msg_iovlen != 1)
       ::io_uring_prep_sendmsg(request, registration.descriptor(), &message, MSG_NOSIGNAL);
     else if (item.side() == io_interest::write)
@@ -246,14 +246,14 @@ class uring_backend final : public io_backend {
       ::io_uring_prep_recv(request, registration.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len, 0);
     if (is_recent_ && request->opcode != IORING_OP_POLL_ADD && !registration.may_be_ready(item.side()))
       request->ioprio |= IORING_RECVSEND_POLL_FIRST;
-    request->user_data = data_of(item);
+    request->user_data = pack_data(item);
     return true;
   }
 
-  [[nodiscard]] auto request_end_of(const io_transfer& item) noexcept -> bool {
+  [[nodiscard]] auto request_end(const io_transfer& item) noexcept -> bool {
     io_uring_sqe* request = next_request();
     if (request == nullptr) return false;
-    ::io_uring_prep_cancel64(request, data_of(item), 0);
+    ::io_uring_prep_cancel64(request, pack_data(item), 0);
     request->user_data = removal_data;
     request->flags |= IOSQE_CQE_SKIP_SUCCESS;
     return true;
@@ -261,8 +261,8 @@ class uring_backend final : public io_backend {
 
   /// Submits the requests for which there was no room before.
   void send_rest() noexcept {
-    while (!unsent_.empty() && request_of(unsent_.front())) unsent_.front().unlink();
-    while (!unended_.empty() && request_end_of(unended_.front())) unended_.front().unlink();
+    while (!unsent_.empty() && submit_transfer(unsent_.front())) unsent_.front().unlink();
+    while (!unended_.empty() && request_end(unended_.front())) unended_.front().unlink();
   }
 
   void take_completion() noexcept {

@@ -110,8 +110,8 @@ http_client::incoming::~incoming() = default;
 auto http_client::incoming::head() const noexcept -> const http_response_head& { return lease_->head(); }
 auto http_client::incoming::read_some() -> task<result<std::string_view>> { return lease_->read_some(); }
 
-http_client::http_client(loop& on, http_client::options options)
-    : pool_(std::make_unique<detail::http_pool>(on, std::move(options))) {}
+http_client::http_client(loop& loop, http_client::options options)
+    : pool_(std::make_unique<detail::http_pool>(loop, std::move(options))) {}
 http_client::~http_client() = default;
 
 auto http_client::idle_connections() const noexcept -> std::size_t { return pool_->free_lines(); }

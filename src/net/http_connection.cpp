@@ -48,32 +48,33 @@ void http_service::report(std::exception_ptr error, const http_request_head& of,
 }
 
 /// Threads: any.
-void http_service::add_metrics(const void* self, metric_list& to) {
+void http_service::add_metrics(const void* self, metric_list& metrics) {
   const http_server::totals& counts = static_cast<const http_service*>(self)->counts;
   const auto now = [](const auto& count) { return static_cast<double>(read_count(count)); };
-  to.counter("braid_http_connections_accepted", "Connections that HTTP servers accepted.", now(counts.accepted));
-  to.gauge("braid_http_connections", "Connections of HTTP servers that are open.", now(counts.open));
-  to.counter("braid_http_requests", "Requests that came to a handler, or to none by their path.", now(counts.requests));
-  to.counter("braid_http_refused_requests", "Requests with a fault.", now(counts.refused));
-  to.counter("braid_http_timeouts", "Connections that were cut because a deadline passed.", now(counts.timeouts));
-  to.counter("braid_http_failed_handlers", "Handlers that threw, or gave no answer.", now(counts.failed));
-  to.gauge("braid_http_tls_handshakes", "TLS handshakes of servers under way.", now(counts.handshakes));
-  to.counter("braid_http_failed_tls_handshakes", "TLS handshakes that failed, were too slow or given up.",
-             now(counts.failed_handshakes));
-  to.counter("braid_http_resumed_tls_sessions", "Connections that went on from an earlier session of TLS.",
-             now(counts.resumed));
+  metrics.counter("braid_http_connections_accepted", "Connections that HTTP servers accepted.", now(counts.accepted));
+  metrics.gauge("braid_http_connections", "Connections of HTTP servers that are open.", now(counts.open));
+  metrics.counter("braid_http_requests", "Requests that came to a handler, or to none by their path.",
+                  now(counts.requests));
+  metrics.counter("braid_http_refused_requests", "Requests with a fault.", now(counts.refused));
+  metrics.counter("braid_http_timeouts", "Connections that were cut because a deadline passed.", now(counts.timeouts));
+  metrics.counter("braid_http_failed_handlers", "Handlers that threw, or gave no answer.", now(counts.failed));
+  metrics.gauge("braid_http_tls_handshakes", "TLS handshakes of servers under way.", now(counts.handshakes));
+  metrics.counter("braid_http_failed_tls_handshakes", "TLS handshakes that failed, were too slow or given up.",
+                  now(counts.failed_handshakes));
+  metrics.counter("braid_http_resumed_tls_sessions", "Connections that went on from an earlier session of TLS.",
+                  now(counts.resumed));
 }
 
 // Deadlines
 
-http_connection::http_connection(http_service& by) : by_(&by), now_(by.on.now()) {
-  head_deadline_ = after(now_, by.options.head_timeout);
-  add_to_count(by.counts.open);
+http_connection::http_connection(http_service& service) : service_(&service), now_(service.on.now()) {
+  head_deadline_ = after(now_, service.options.head_timeout);
+  add_to_count(service.counts.open);
 }
 
 http_connection::~http_connection() {
-  take_from_count(by_->counts.open);
-  by_->on.disarm(timer_);
+  take_from_count(service_->counts.open);
+  service_->on.disarm(timer_);
   if (is_linked()) unlink();
 }
 
@@ -84,7 +85,7 @@ void http_connection::wait_until(wait what, time_point deadline) noexcept {
   if (deadline == time_point::max()) return;
   if (timer_.is_armed() && armed_for_ <= deadline) return;
   armed_for_ = deadline;
-  by_->on.arm(timer_, deadline);
+  service_->on.arm(timer_, deadline);
 }
 
 void http_connection::stop_waiting() noexcept {
@@ -97,10 +98,10 @@ void http_connection::fired(timer& self) noexcept {
   http_connection& late = *static_cast<deadline_timer&>(self).owner;
   if (late.waits_for_ == wait::none) return;
   if (late.cut_at_) return late.cut();
-  if (late.by_->on.now() < late.deadline_) return late.wait_until(late.waits_for_, late.deadline_);
+  if (late.service_->on.now() < late.deadline_) return late.wait_until(late.waits_for_, late.deadline_);
   const bool sends = late.waits_for_ == wait::write || late.waits_for_ == wait::linger;
   const bool was_notified = late.waits_for_ == wait::linger || late.waits_for_ == wait::idle;
-  if (!was_notified) add_to_count(late.by_->counts.timeouts);
+  if (!was_notified) add_to_count(late.service_->counts.timeouts);
   if (sends)
     static_cast<void>(late.socket_->shutdown(stream_socket::side::both));
   else
@@ -111,16 +112,16 @@ void http_connection::fired(timer& self) noexcept {
 /// that is cut.
 void http_connection::end_read() noexcept {
   socket_->end_read_waits();
-  cut_at_ = after(by_->on.now(), std::max(by_->options.linger_timeout, min_before_cut));
+  cut_at_ = after(service_->on.now(), std::max(service_->options.linger_timeout, min_before_cut));
   cut();
 }
 
 /// When it is time.
 void http_connection::cut() noexcept {
-  if (by_->on.now() >= *cut_at_) return static_cast<void>(socket_->shutdown(stream_socket::side::both));
+  if (service_->on.now() >= *cut_at_) return static_cast<void>(socket_->shutdown(stream_socket::side::both));
   if (timer_.is_armed() && armed_for_ <= *cut_at_) return;
   armed_for_ = *cut_at_;
-  by_->on.arm(timer_, armed_for_);
+  service_->on.arm(timer_, armed_for_);
 }
 
 void http_connection::close_idle() noexcept {
@@ -138,14 +139,15 @@ auto http_connection::was_ended(const result<std::size_t>& got) noexcept -> bool
 
 void http_connection::received(std::size_t bytes) {
   // It had to go, and has been asked for something first.
-  if (close_requested_ && !work_ && by_->wants_room && !by_->idle.empty()) by_->idle.front().close_idle();
+  if (close_requested_ && !work_ && service_->wants_room && !service_->idle.empty())
+    service_->idle.front().close_idle();
   input_.received(bytes);
-  if (!work_) work_ = by_->workspaces.take();
+  if (!work_) work_ = service_->workspaces.take();
 }
 
 /// Every request that has arrived completely was answered. If nothing else has arrived, others may use the workspace.
 void http_connection::rest() noexcept {
-  if (work_ && input_.empty()) by_->workspaces.give_back(std::move(work_));
+  if (work_ && input_.empty()) service_->workspaces.give_back(std::move(work_));
 }
 
 auto http_connection::look_at_input() -> next {
@@ -164,22 +166,22 @@ auto http_connection::look_at_input() -> next {
 
 /// Returns how many bytes the body of this request may have. Most requests have no body, and no route is looked for.
 auto http_connection::max_body() const noexcept -> std::uint64_t {
-  const std::uint64_t usual = by_->options.limits.body_bytes;
+  const std::uint64_t usual = service_->options.limits.body_bytes;
   if (head().body.how == http_framing::kind::none) return usual;
-  const http_router::route_options* const route = by_->routes.find(head().method, head().path).options();
+  const http_router::route_options* const route = service_->routes.find(head().method, head().path).options();
   return route == nullptr ? usual : route->body_bytes.value_or(usual);
 }
 
 void http_connection::wait_for_request() noexcept {
   const bool nothing_yet = input_.empty();
-  if (!nothing_yet && !head_deadline_) head_deadline_ = after(now_, by_->options.head_timeout);
+  if (!nothing_yet && !head_deadline_) head_deadline_ = after(now_, service_->options.head_timeout);
   if (head_deadline_)
     wait_until(wait::head, *head_deadline_);
   else
-    wait_until(wait::idle, after(now_, by_->options.idle_timeout));
+    wait_until(wait::idle, after(now_, service_->options.idle_timeout));
   if (!nothing_yet) return;
-  by_->idle.push_back(*this);
-  if (by_->stopping || by_->wants_room) close_idle();
+  service_->idle.push_back(*this);
+  if (service_->stopping || service_->wants_room) close_idle();
 }
 
 /// Called if nothing has arrived until a deadline, or until the server wanted the connection to close. Returns false if
@@ -196,26 +198,27 @@ auto http_connection::give_up_head() -> bool {
   return true;
 }
 
-void http_connection::refuse(http_errc why) {
-  add_to_count(by_->counts.refused);
+void http_connection::refuse(http_errc error) {
+  add_to_count(service_->counts.refused);
   keep_ = false;
   work_->own_fields.clear();
   answer_ = answer::none;
-  say(status_of(why), why);
+  say(status_of(error), error);
 }
 
 /// An answer of the server's own.
-void http_connection::say(http_status status, std::error_code why) {
+void http_connection::say(http_status status, std::error_code error) {
   http_server::refusal_text text;
-  if (by_->options.format_refusal)
-    text = by_->options.format_refusal({.status = status, .why = why, .request = in_request_ ? &head() : nullptr});
+  if (service_->options.format_refusal)
+    text =
+        service_->options.format_refusal({.status = status, .why = error, .request = in_request_ ? &head() : nullptr});
   else
     text.body = std::string(reason_phrase(status)) + '\n';
   reply(status, text.type, text.body);
 }
 
 void http_connection::begin_request() {
-  add_to_count(by_->counts.requests);
+  add_to_count(service_->counts.requests);
   in_request_ = true;
   work_->body.start(work_->parser.head().body, max_body());
   continue_due_ = work_->parser.head().expects_continue && !work_->body.finished();
@@ -225,7 +228,7 @@ void http_connection::begin_request() {
   input_.hold(size, more_comes ? room_for_body : 0);
   if (input_.held().data() != was_at)
     static_cast<void>(work_->parser.parse(input_.held()));  // the views now refer to the moved bytes
-  work_->match = by_->routes.find(head().method, head().path);
+  work_->match = service_->routes.find(head().method, head().path);
   keep_ = head().keep_alive;
   answer_ = answer::none;
   is_late_ = false;
@@ -239,7 +242,7 @@ void http_connection::begin_request() {
 /// The request in a trace of the process. Paths without a handler are of the client's choice, so that there might be
 /// any number of names.
 auto http_connection::shown() const noexcept -> trace::activity {
-  if (!trace::is_on() || !by_->options.activities) return {};
+  if (!trace::is_on() || !service_->options.activities) return {};
   try {
     const std::string_view name = route();
     return trace::activity(
@@ -281,7 +284,7 @@ auto http_connection::call_handler(http_exchange& exchange) -> called {
     if (out.rest && deadline != duration::max()) out.rest = limited(std::move(out.rest), deadline);
     if (!out.rest)
       out.ended.set_value();
-    else if (by_->options.traces)
+    else if (service_->options.traces)
       out.rest = trace_context::current.bind(trace_context::of(head().fields), std::move(out.rest));
   } catch (...) {
     out.ended.set_exception(std::current_exception());
@@ -300,8 +303,8 @@ void http_connection::answer_without_handler() {
 
 void http_connection::finish_answer(const outcome<void>& ended) {
   const std::string_view route = match().options() == nullptr ? std::string_view() : match().options()->name;
-  if (ended.has_exception()) by_->report(ended.exception(), head(), route);
-  if (!ended.has_value()) add_to_count(by_->counts.failed);
+  if (ended.has_exception()) service_->report(ended.exception(), head(), route);
+  if (!ended.has_value()) add_to_count(service_->counts.failed);
   if (answer_ == answer::pieces) {
     if (ended.has_value()) return end_pieces();
     answer_ = answer::broken;
@@ -313,8 +316,8 @@ void http_connection::finish_answer(const outcome<void>& ended) {
     return say(status_of(*work_->body_error), *work_->body_error);
   }
   if (ended.has_value()) {
-    by_->report(std::make_exception_ptr(std::system_error(make_error_code(http_errc::no_answer))), head(), route);
-    add_to_count(by_->counts.failed);
+    service_->report(std::make_exception_ptr(std::system_error(make_error_code(http_errc::no_answer))), head(), route);
+    add_to_count(service_->counts.failed);
   }
   if (is_late_) return say(http_status::service_unavailable, errc::deadline_exceeded);
   if (ended.has_exception() && is_memory_shortage(ended.exception()))
@@ -347,14 +350,14 @@ auto http_connection::after_request() -> bool {
 /// their answers, unless a handler waited; then only the time since that counts.
 auto http_connection::is_held_back() noexcept -> bool {
   if (!std::exchange(paced_, false)) return false;
-  const time_point sent = by_->on.now();
-  return by_->pacer.charge(sent - now_, sent);
+  const time_point sent = service_->on.now();
+  return service_->pacer.charge(sent - now_, sent);
 }
 
 auto http_connection::wait_for_pacer() -> task<void> {
-  http_pacer::waiter mine(by_->pacer, by_->on.now());
+  http_pacer::waiter mine(service_->pacer, service_->on.now());
   co_await mine.comes;
-  now_ = by_->on.now();
+  now_ = service_->on.now();
 }
 
 // Bodies
@@ -377,10 +380,10 @@ void http_connection::discard_body() noexcept {
   }
 }
 
-auto http_connection::body_failed(http_errc why) noexcept -> std::unexpected<std::error_code> {
-  work_->body_error = why;
+auto http_connection::body_failed(http_errc error) noexcept -> std::unexpected<std::error_code> {
+  work_->body_error = error;
   keep_ = false;
-  return fail(why);
+  return fail(error);
 }
 
 /// The memory of a large answer is not kept for small ones.
@@ -399,7 +402,7 @@ auto http_connection::sends_body() const noexcept -> bool {
 }
 
 auto http_connection::append_answer(http_status status, http_framing framing, std::string_view type) -> bool {
-  if (by_->stopping || !work_->body.finished()) keep_ = false;
+  if (service_->stopping || !work_->body.finished()) keep_ = false;
   work_->status = status;
   work_->framing = framing;
   work_->fields.clear();
@@ -408,7 +411,7 @@ auto http_connection::append_answer(http_status status, http_framing framing, st
   const auto connection = !keep_ ? http_persistence::close
                           : old  ? http_persistence::keep_alive
                                  : http_persistence::unsaid;
-  const std::string_view date = by_->date(now_);
+  const std::string_view date = service_->date(now_);
   if (is_bodiless(status)) framing = {};
   if (append_head(work_->output, http_response_start{status, framing, connection, date, type, work_->fields}))
     return true;

@@ -46,7 +46,7 @@ struct http_service {
   void report(std::exception_ptr error) noexcept;
   /// A handler has thrown; the message names the request, and the route if that has a name.
   void report(std::exception_ptr error, const http_request_head& of, std::string_view route) noexcept;
-  static void add_metrics(const void* self, metric_list& to);
+  static void add_metrics(const void* self, metric_list& metrics);
 
   loop& on;
   const http_router& routes;
@@ -112,34 +112,34 @@ class http_connection : public list_hook {
   /// Marks that a task of the handler reads the body.
   class reading {
    public:
-    explicit reading(http_connection& of) noexcept : of_(&of) { of.is_reading_ = true; }
+    explicit reading(http_connection& of) noexcept : connection_(&of) { of.is_reading_ = true; }
     reading(const reading&) = delete;
     auto operator=(const reading&) -> reading& = delete;
-    ~reading() { of_->is_reading_ = false; }
+    ~reading() { connection_->is_reading_ = false; }
 
    private:
-    http_connection* of_;
+    http_connection* connection_;
   };
 
   /// Marks that bytes are being sent. If a stop interrupts that, the number of sent bytes is unknown, and the
   /// connection cannot continue.
   class sending {
    public:
-    explicit sending(http_connection& of) noexcept : of_(&of) { of.is_sending_ = true; }
+    explicit sending(http_connection& of) noexcept : connection_(&of) { of.is_sending_ = true; }
     sending(const sending&) = delete;
     auto operator=(const sending&) -> sending& = delete;
     ~sending() {
-      of_->is_sending_ = false;
-      if (!is_over_) of_->answer_ = answer::broken;
+      connection_->is_sending_ = false;
+      if (!is_over_) connection_->answer_ = answer::broken;
     }
     void over() noexcept { is_over_ = true; }
 
    private:
-    http_connection* of_;
+    http_connection* connection_;
     bool is_over_ = false;
   };
 
-  explicit http_connection(http_service& by);
+  explicit http_connection(http_service& service);
   ~http_connection();
 
   /// Names the socket that the bytes go through. It lives as long as the connection.
@@ -158,7 +158,7 @@ class http_connection : public list_hook {
   [[nodiscard]] auto max_body() const noexcept -> std::uint64_t;
   void wait_for_request() noexcept;
   [[nodiscard]] auto give_up_head() -> bool;
-  [[nodiscard]] auto is_late() const noexcept -> bool { return by_->on.now() >= deadline_; }
+  [[nodiscard]] auto is_late() const noexcept -> bool { return service_->on.now() >= deadline_; }
   [[nodiscard]] static auto was_ended(const result<std::size_t>& got) noexcept -> bool;
   void begin_request();
   [[nodiscard]] auto shown() const noexcept -> trace::activity;
@@ -167,19 +167,19 @@ class http_connection : public list_hook {
   void answer_without_handler();
   void finish_answer(const outcome<void>& ended);
   void end_pieces();
-  void refuse(http_errc why);
-  void say(http_status status, std::error_code why = {});
+  void refuse(http_errc error);
+  void say(http_status status, std::error_code error = {});
   auto after_request() -> bool;
   [[nodiscard]] auto is_held_back() noexcept -> bool;
   auto wait_for_pacer() -> task<void>;
   void discard_body() noexcept;
-  auto body_failed(http_errc why) noexcept -> std::unexpected<std::error_code>;
+  auto body_failed(http_errc error) noexcept -> std::unexpected<std::error_code>;
   static void clear(std::string& output) noexcept;
 
   auto append_answer(http_status status, http_framing framing, std::string_view type) -> bool;
   [[nodiscard]] auto sends_body() const noexcept -> bool;
 
-  http_service* by_;
+  http_service* service_;
   const stream_socket* socket_ = nullptr;
   std::unique_ptr<http_workspace> work_;  // from the first byte of a request until its answer was sent
   http_input input_;

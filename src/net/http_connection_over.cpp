@@ -22,8 +22,8 @@ constexpr unsigned max_consecutive = 64;
 }  // namespace
 
 template <transport Stream>
-http_connection_over<Stream>::http_connection_over(http_service& by, Stream stream)
-    : http_connection(by), stream_(std::move(stream)) {
+http_connection_over<Stream>::http_connection_over(http_service& service, Stream stream)
+    : http_connection(service), stream_(std::move(stream)) {
   go_through(socket_of(stream_));
 }
 
@@ -47,7 +47,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
       called handled = call_handler(exchange);
       if (handled.rest) {
         handled.ended = co_await as_outcome(std::move(handled.rest));
-        now_ = by_->on.now();
+        now_ = service_->on.now();
       }
       finish_answer(handled.ended);
       if (!after_request()) break;
@@ -55,7 +55,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
     }
     const bool has_output = work_ && !work_->output.empty();
     if (has_output) {
-      wait_until(wait::write, after(now_, by_->options.write_timeout));
+      wait_until(wait::write, after(now_, service_->options.write_timeout));
       const result<void> sent = co_await stream_.write_all(bytes_of(work_->output));
       stop_waiting();
       clear(work_->output);
@@ -64,12 +64,12 @@ auto http_connection_over<Stream>::run() -> task<void> {
     if (what == next::read) rest();
     if (has_output && is_held_back()) co_await wait_for_pacer();
     if (what == next::serve) co_await yield();
-    now_ = by_->on.now();
+    now_ = service_->on.now();
     if (what != next::serve) {
       wait_for_request();
       const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
       stop_waiting();
-      now_ = by_->on.now();
+      now_ = service_->on.now();
       if (!got || *got == 0) {
         const bool by_us = was_ended(got);
         if (by_us && !give_up_head()) continue;
@@ -102,7 +102,7 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
     if (std::exchange(continue_due_, false) && !is_answered()) work_->output += "HTTP/1.1 100 Continue\r\n\r\n";
     if (!is_sending_)
       if (const result<void> sent = co_await flush(); !sent) co_return body_failed(http_errc::truncated);
-    if (!work_->body_deadline) work_->body_deadline = after(by_->on.now(), by_->options.body_timeout);
+    if (!work_->body_deadline) work_->body_deadline = after(service_->on.now(), service_->options.body_timeout);
     wait_until(wait::body, *work_->body_deadline);
     const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
     stop_waiting();
@@ -120,7 +120,7 @@ auto http_connection_over<Stream>::flush() -> task<result<void>> {
   if (work_->output.empty()) co_return result<void>();
   sending begun(*this);
   work_->output.swap(work_->sent);  // other tasks of the handler may append meanwhile
-  wait_until(wait::write, after(by_->on.now(), by_->options.write_timeout));
+  wait_until(wait::write, after(service_->on.now(), service_->options.write_timeout));
   const result<void> sent = co_await stream_.write_all(bytes_of(work_->sent));
   stop_waiting();
   begun.over();
@@ -132,7 +132,7 @@ auto http_connection_over<Stream>::flush() -> task<result<void>> {
 /// cut.
 template <transport Stream>
 auto http_connection_over<Stream>::announce_end() -> task<void> {
-  wait_until(wait::linger, after(by_->on.now(), by_->options.linger_timeout));
+  wait_until(wait::linger, after(service_->on.now(), service_->options.linger_timeout));
   static_cast<void>(co_await end_writing(stream_));
   stop_waiting();
 }
@@ -152,7 +152,7 @@ auto http_connection_over<Stream>::linger() -> task<void> {
     co_return;
   }
   if (const result<void> sent = co_await flush(); !sent) co_return;
-  wait_until(wait::linger, after(by_->on.now(), by_->options.linger_timeout));
+  wait_until(wait::linger, after(service_->on.now(), service_->options.linger_timeout));
   static_cast<void>(co_await end_writing(stream_));
   socket_->allow_read_waits();
   std::array<std::byte, 1024> nobody_reads{};
@@ -189,7 +189,7 @@ auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<
     sending begun(*this);
     work_->output.swap(work_->sent);
     const std::array parts{bytes_of(work_->sent), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
-    wait_until(wait::write, after(by_->on.now(), by_->options.write_timeout));
+    wait_until(wait::write, after(service_->on.now(), service_->options.write_timeout));
     sent = co_await stream_.write_all(parts);
     stop_waiting();
     begun.over();

@@ -14,7 +14,7 @@ namespace braid::detail {
 template <transport Stream>
 class http_connection_over final : public http_connection {
  public:
-  http_connection_over(http_service& by, Stream stream);
+  http_connection_over(http_service& service, Stream stream);
 
   /// Serves until either side is done.
   /// Errors: throws if there is no memory; then the connection must be broken off.

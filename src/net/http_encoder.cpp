@@ -20,15 +20,15 @@ constexpr std::size_t max_around = 128;
 /// Writes into room that was made for it: a head is many small pieces, and a string would look for room before each.
 class head_writer {
  public:
-  explicit head_writer(char* at) noexcept : at_(at) {}
+  explicit head_writer(char* at) noexcept : position_(at) {}
 
   void text(std::string_view piece) noexcept {
     if (piece.empty()) return;
-    std::memcpy(at_, piece.data(), piece.size());
-    at_ += piece.size();
+    std::memcpy(position_, piece.data(), piece.size());
+    position_ += piece.size();
   }
   void number(std::uint64_t value, int base = 10) noexcept {
-    at_ = std::to_chars(at_, at_ + max_number, value, base).ptr;
+    position_ = std::to_chars(position_, position_ + max_number, value, base).ptr;
   }
   void field(http_fields::field one) noexcept {
     text(one.name);
@@ -42,10 +42,10 @@ class head_writer {
     text("\r\n");
   }
 
-  [[nodiscard]] auto at() const noexcept -> char* { return at_; }
+  [[nodiscard]] auto at() const noexcept -> char* { return position_; }
 
  private:
-  char* at_;
+  char* position_;
 };
 
 void head_writer::framing(const http_framing& body, http_persistence connection) noexcept {
@@ -125,20 +125,20 @@ auto append_head(std::string& out, const http_response_start& start) -> std::exp
   const std::string_view reason = reason_phrase(start.status);
   const std::size_t max_count =
       max_around + reason.size() + start.date.size() + start.type.size() + size_of(start.fields);
-  append_written(out, max_count, [&](head_writer& to) {
+  append_written(out, max_count, [&](head_writer& writer) {
     if (start.status == http_status::ok) {
-      to.text("HTTP/1.1 200 OK\r\n");
+      writer.text("HTTP/1.1 200 OK\r\n");
     } else {
-      to.text("HTTP/1.1 ");
-      to.number(static_cast<std::uint64_t>(start.status));
-      to.text(" ");
-      to.text(reason);
-      to.text("\r\n");
+      writer.text("HTTP/1.1 ");
+      writer.number(static_cast<std::uint64_t>(start.status));
+      writer.text(" ");
+      writer.text(reason);
+      writer.text("\r\n");
     }
-    if (!start.date.empty()) to.field({"Date", start.date});
-    to.framing(body, start.connection);
-    if (!start.type.empty()) to.field({"Content-Type", start.type});
-    to.fields(start.fields);
+    if (!start.date.empty()) writer.field({"Date", start.date});
+    writer.framing(body, start.connection);
+    if (!start.type.empty()) writer.field({"Content-Type", start.type});
+    writer.fields(start.fields);
   });
   return {};
 }
@@ -150,22 +150,22 @@ auto append_head(std::string& out, const http_request_start& start) -> std::expe
   http_framing body = start.body;
   if (body.how == http_framing::kind::none && usually_has_body(start.method)) body = {http_framing::kind::length, 0};
   const std::size_t max_count = max_around + start.target.size() + start.host.size() + size_of(start.fields);
-  append_written(out, max_count, [&](head_writer& to) {
-    to.text(name_of(start.method));
-    to.text(" ");
-    to.text(start.target);
-    to.text(" HTTP/1.1\r\n");
-    to.field({"Host", start.host});
-    to.framing(body, start.connection);
-    to.fields(start.fields);
+  append_written(out, max_count, [&](head_writer& writer) {
+    writer.text(name_of(start.method));
+    writer.text(" ");
+    writer.text(start.target);
+    writer.text(" HTTP/1.1\r\n");
+    writer.field({"Host", start.host});
+    writer.framing(body, start.connection);
+    writer.fields(start.fields);
   });
   return {};
 }
 
 void append_chunk_size(std::string& out, std::size_t size) {
-  append_written(out, max_around, [&](head_writer& to) {
-    to.number(size, 16);
-    to.text("\r\n");
+  append_written(out, max_around, [&](head_writer& writer) {
+    writer.number(size, 16);
+    writer.text("\r\n");
   });
 }
 
@@ -185,9 +185,9 @@ void append_chunk(std::string& out, std::string_view data) {
 auto append_last_chunk(std::string& out, std::span<const http_fields::field> trailers)
     -> std::expected<void, http_errc> {
   if (const auto fine = check_fields(trailers); !fine) return fine;
-  append_written(out, max_around + size_of(trailers), [&](head_writer& to) {
-    to.text("0\r\n");
-    to.fields(trailers);
+  append_written(out, max_around + size_of(trailers), [&](head_writer& writer) {
+    writer.text("0\r\n");
+    writer.fields(trailers);
   });
   return {};
 }

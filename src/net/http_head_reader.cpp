@@ -60,7 +60,7 @@ auto is_host(std::string_view text) noexcept -> bool {
   return rest.empty() || (rest.front() == ':' && is_port(rest.substr(1)));
 }
 
-auto framing_of(const http_known_fields& known, const http_limits& limits) -> std::expected<http_framing, http_errc> {
+auto find_framing(const http_known_fields& known, const http_limits& limits) -> std::expected<http_framing, http_errc> {
   using kind = http_framing::kind;
   if (known.transfer == http_known_fields::encoding::chunked) return http_framing{kind::chunked, 0};
   if (known.length.value_or(0) > limits.body_bytes) return std::unexpected(http_errc::body_too_large);

@@ -19,26 +19,26 @@ auto in_nanoseconds(duration span) noexcept -> double { return nanoseconds(span)
 
 }  // namespace
 
-http_pacer::http_pacer(loop& on, const http_server::pacing& how) noexcept
-    : on_(&on),
-      how_(&how),
+http_pacer::http_pacer(loop& loop, const http_server::pacing& how) noexcept
+    : loop_(&loop),
+      pacing_(&how),
       account_(how.share * in_nanoseconds(saved_for)),
       mean_(in_nanoseconds(unseen)),
-      refilled_(on.now()) {}
+      refilled_(loop.now()) {}
 
 auto http_pacer::charge(duration took, time_point now) noexcept -> bool {
-  if (is_open_ || how_->share >= 1) return false;
+  if (is_open_ || pacing_->share >= 1) return false;
   refill(now);
   const double cost = in_nanoseconds(std::clamp<duration>(took, duration::zero(), max_step) + unseen);
   mean_ += (cost - mean_) / 8;
-  const double max_owed = how_->share * in_nanoseconds(how_->max_wait);
+  const double max_owed = pacing_->share * in_nanoseconds(pacing_->max_wait);
   account_ = std::max(account_, -max_owed) - cost;
   return account_ < 0;
 }
 
 void http_pacer::refill(time_point now) noexcept {
-  const double max_saved = how_->share * in_nanoseconds(saved_for);
-  account_ = std::min(account_ + how_->share * in_nanoseconds(now - refilled_), max_saved);
+  const double max_saved = pacing_->share * in_nanoseconds(saved_for);
+  account_ = std::min(account_ + pacing_->share * in_nanoseconds(now - refilled_), max_saved);
   refilled_ = now;
 }
 
@@ -49,13 +49,13 @@ void http_pacer::open() noexcept {
 
 /// The connection that has waited longest is released even if the account is overdrawn.
 void http_pacer::tick() noexcept {
-  const time_point now = on_->now();
+  const time_point now = loop_->now();
   for (std::size_t left = due(now); !queue_.empty(); left -= left == 0 ? 0U : 1U) {
     waiter& first = queue_.front();
-    if (left == 0 && now - first.since_ < how_->max_wait) break;
+    if (left == 0 && now - first.since_ < pacing_->max_wait) break;
     leave(first);
   }
-  if (!queue_.empty()) on_->arm(tick_, now + between_ticks);
+  if (!queue_.empty()) loop_->arm(tick_, now + between_ticks);
 }
 
 /// Returns as many connections as the account can pay for if all of them are refused, plus those that will not be
@@ -63,22 +63,22 @@ void http_pacer::tick() noexcept {
 auto http_pacer::due(time_point now) noexcept -> std::size_t {
   refill(now);
   const std::size_t paid = account_ < 0 ? 0 : 1 + static_cast<std::size_t>(account_ / mean_);
-  return std::min(paid + (how_->room ? how_->room() : 0), max_at_once);
+  return std::min(paid + (pacing_->room ? pacing_->room() : 0), max_at_once);
 }
 
 void http_pacer::leave(waiter& one) noexcept {
   one.unlink();
-  if (--waiting_ == 0) on_->disarm(tick_);
+  if (--waiting_ == 0) loop_->disarm(tick_);
   one.comes.set();
 }
 
-http_pacer::waiter::waiter(http_pacer& by, time_point now) noexcept : by_(&by), since_(now) {
+http_pacer::waiter::waiter(http_pacer& by, time_point now) noexcept : pacer_(&by), since_(now) {
   by.queue_.push_back(*this);
-  if (by.waiting_++ == 0) by.on_->arm(by.tick_, now + between_ticks);
+  if (by.waiting_++ == 0) by.loop_->arm(by.tick_, now + between_ticks);
 }
 
 http_pacer::waiter::~waiter() {
-  if (is_linked()) by_->leave(*this);
+  if (is_linked()) pacer_->leave(*this);
 }
 
 }  // namespace braid::detail

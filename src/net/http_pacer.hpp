@@ -19,7 +19,7 @@ class http_pacer {
  public:
   class waiter;
 
-  http_pacer(loop& on, const http_server::pacing& how) noexcept;
+  http_pacer(loop& loop, const http_server::pacing& how) noexcept;
   http_pacer(const http_pacer&) = delete;
   auto operator=(const http_pacer&) -> http_pacer& = delete;
 
@@ -42,8 +42,8 @@ class http_pacer {
   [[nodiscard]] auto due(time_point now) noexcept -> std::size_t;
   void leave(waiter& one) noexcept;
 
-  loop* on_;
-  const http_server::pacing* how_;
+  loop* loop_;
+  const http_server::pacing* pacing_;
   double account_;  // nanoseconds; below zero: overdrawn
   double mean_;     // nanoseconds of the last refusals
   time_point refilled_;
@@ -65,7 +65,7 @@ class http_pacer::waiter : public list_hook {
 
  private:
   friend class http_pacer;
-  http_pacer* by_;
+  http_pacer* pacer_;
   time_point since_;
 };
 

@@ -85,7 +85,7 @@ auto http_line::is_silent() const noexcept -> bool {
 // The pool
 
 http_pool::~http_pool() {
-  if (idle_.is_armed()) on_.disarm(idle_);
+  if (idle_.is_armed()) loop_.disarm(idle_);
   while (!free_.empty()) free_.front().unlink();
 }
 
@@ -108,17 +108,17 @@ void http_pool::forget_unused() {
 
 /// The server may have closed them long ago, which is not noticed: they would hold descriptors.
 void http_pool::close_idle() noexcept {
-  const time_point now = on_.now();
+  const time_point now = loop_.now();
   while (!free_.empty() && after(free_.front().free_since, options_.idle_timeout) <= now) {
     http_line& old = free_.front();
     old.unlink();
     std::erase_if(old.free_at->free, [&](const auto& line) { return line.get() == &old; });
   }
-  if (!free_.empty()) on_.arm(idle_, after(free_.front().free_since, options_.idle_timeout));
+  if (!free_.empty()) loop_.arm(idle_, after(free_.front().free_since, options_.idle_timeout));
 }
 
 auto http_pool::take(http_host& from) -> std::unique_ptr<http_line> {
-  const time_point now = on_.now();
+  const time_point now = loop_.now();
   while (!from.free.empty()) {
     std::unique_ptr<http_line> line = std::move(from.free.back());
     from.free.pop_back();
@@ -130,11 +130,11 @@ auto http_pool::take(http_host& from) -> std::unique_ptr<http_line> {
 
 void http_pool::give_back(http_host& to, std::unique_ptr<http_line> line) {
   line->used_before = line->nothing_came = true;
-  line->free_since = on_.now();
+  line->free_since = loop_.now();
   line->free_at = &to;
   free_.push_back(*line);
   to.free.push_back(std::move(line));
-  if (!idle_.is_armed()) on_.arm(idle_, after(free_.front().free_since, options_.idle_timeout));
+  if (!idle_.is_armed()) loop_.arm(idle_, after(free_.front().free_since, options_.idle_timeout));
 }
 
 auto http_pool::free_lines() const noexcept -> std::size_t {
@@ -143,7 +143,7 @@ auto http_pool::free_lines() const noexcept -> std::size_t {
   return all;
 }
 
-auto http_pool::addresses_of(const http_url& url) -> task<result<socket_address::list>> {
+auto http_pool::resolve_addresses(const http_url& url) -> task<result<socket_address::list>> {
   const std::string_view name = url.name == "localhost" ? std::string_view("127.0.0.1") : std::string_view(url.name);
   const auto number = socket_address::ip(name, url.port);
   if (number) co_return socket_address::list{*number};
@@ -152,19 +152,19 @@ auto http_pool::addresses_of(const http_url& url) -> task<result<socket_address:
   co_return co_await std::move(asking);
 }
 
-auto http_pool::connect(http_url to) -> task<result<std::unique_ptr<http_line>>> {
-  auto limited = with_timeout(options_.connect_timeout, make_line(std::move(to)));
+auto http_pool::connect(http_url url) -> task<result<std::unique_ptr<http_line>>> {
+  auto limited = with_timeout(options_.connect_timeout, make_line(std::move(url)));
   co_return co_await std::move(limited);
 }
 
-auto http_pool::make_line(http_url to) -> task<result<std::unique_ptr<http_line>>> {
-  result<socket_address::list> known = co_await addresses_of(to);
+auto http_pool::make_line(http_url url) -> task<result<std::unique_ptr<http_line>>> {
+  result<socket_address::list> known = co_await resolve_addresses(url);
   if (!known) co_return fail(known.error());
-  auto connecting = stream_socket::connect_to_first(on_, std::move(*known));
+  auto connecting = stream_socket::connect_to_first(loop_, std::move(*known));
   result<stream_socket> socket = co_await std::move(connecting);
   if (!socket) co_return fail(socket.error());
-  if (to.scheme == http_scheme::http) co_return std::make_unique<http_line>(std::move(*socket));
-  auto shaking = shake_hands(std::move(*socket), std::move(to.name));
+  if (url.scheme == http_scheme::http) co_return std::make_unique<http_line>(std::move(*socket));
+  auto shaking = shake_hands(std::move(*socket), std::move(url.name));
   co_return co_await std::move(shaking);
 }
 

@@ -75,17 +75,17 @@ struct http_host {
 
 class http_pool {
  public:
-  http_pool(loop& on, http_client::options options) : on_(on), options_(std::move(options)) {}
+  http_pool(loop& loop, http_client::options options) : loop_(loop), options_(std::move(options)) {}
   http_pool(const http_pool&) = delete;
   auto operator=(const http_pool&) -> http_pool& = delete;
   ~http_pool();
 
-  [[nodiscard]] auto on() const noexcept -> loop& { return on_; }
+  [[nodiscard]] auto on() const noexcept -> loop& { return loop_; }
   [[nodiscard]] auto options() const noexcept -> const http_client::options& { return options_; }
   [[nodiscard]] auto host(const http_url& url) -> std::shared_ptr<http_host>;
   /// Returns a connection that is free and still open, or null.
   [[nodiscard]] auto take(http_host& from) -> std::unique_ptr<http_line>;
-  [[nodiscard]] auto connect(http_url to) -> task<result<std::unique_ptr<http_line>>>;
+  [[nodiscard]] auto connect(http_url url) -> task<result<std::unique_ptr<http_line>>>;
   void give_back(http_host& to, std::unique_ptr<http_line> line);
   [[nodiscard]] auto free_lines() const noexcept -> std::size_t;
 
@@ -97,14 +97,14 @@ class http_pool {
   };
 
   void close_idle() noexcept;
-  auto addresses_of(const http_url& url) -> task<result<socket_address::list>>;
-  auto make_line(http_url to) -> task<result<std::unique_ptr<http_line>>>;
+  auto resolve_addresses(const http_url& url) -> task<result<socket_address::list>>;
+  auto make_line(http_url url) -> task<result<std::unique_ptr<http_line>>>;
   /// Returns the context of the options, or the default one.
   auto context() -> task<result<tls_context>>;
   auto shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>>;
   void forget_unused();
 
-  loop& on_;
+  loop& loop_;
   std::optional<blocking_pool> blocking_;  // what the usual context needs threads for; ends after the connections
   http_client::options options_;           // contains the default context once it is created
   async_mutex making_context_;

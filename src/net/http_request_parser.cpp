@@ -33,7 +33,7 @@ auto parse_version(std::string_view text) -> std::expected<int, http_errc> {
 }
 
 /// Returns the start of the authority in an absolute target; 0 for any other target.
-auto authority_of(std::string_view target) -> std::size_t {
+auto find_authority(std::string_view target) -> std::size_t {
   for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")})
     if (equals_lower(target.substr(0, scheme.size()), scheme)) return scheme.size();
   return 0;
@@ -41,9 +41,9 @@ auto authority_of(std::string_view target) -> std::size_t {
 
 }  // namespace
 
-auto detail::http_request_parser::refuse(http_errc why) -> detail::http_progress {
+auto detail::http_request_parser::refuse(http_errc error) -> detail::http_progress {
   state_ = state::refused;
-  error_ = why;
+  error_ = error;
   return detail::http_progress::refused;
 }
 
@@ -114,7 +114,7 @@ auto detail::http_request_parser::parse_target(std::string_view target) -> std::
   if (target.size() > limits_.target_bytes) return http_errc::target_too_long;
   path_ = target_;
   if (target == "*") return head_.method == http_method::options ? std::nullopt : std::optional(http_errc::bad_target);
-  if (const std::size_t begin = authority_of(target); begin != 0) {
+  if (const std::size_t begin = find_authority(target); begin != 0) {
     const std::size_t end = std::min(target.find_first_of("/?", begin), target.size());
     if (!is_host(target.substr(begin, end - begin))) return http_errc::bad_target;
     authority_ = {target_.at + begin, end - begin};
@@ -132,7 +132,7 @@ auto detail::http_request_parser::finish(std::string_view input) -> detail::http
   // A server of HTTP/1.0 in front would not see the encoding, and would see another end of the body.
   if (head_.minor_version == 0 && known.transfer != http_known_fields::encoding::none)
     return refuse(http_errc::bad_encoding);
-  const auto body = framing_of(known, limits_);
+  const auto body = find_framing(known, limits_);
   if (!body) return refuse(body.error());
   head_.body = *body;
   head_.keep_alive = !known.close && (head_.minor_version == 1 || known.keep_alive);

@@ -12,9 +12,9 @@ constexpr std::size_t reason_at = 13;  // after `HTTP/1.1 200 `
 
 }  // namespace
 
-auto detail::http_response_parser::refuse(http_errc why) -> detail::http_progress {
+auto detail::http_response_parser::refuse(http_errc error) -> detail::http_progress {
   state_ = state::refused;
-  error_ = why;
+  error_ = error;
   return detail::http_progress::refused;
 }
 
@@ -62,7 +62,7 @@ auto detail::http_response_parser::finish(std::string_view input, http_method as
   if (asked != http_method::head && !detail::is_bodiless(head_.status)) {
     if (head_.minor_version == 0 && known.transfer != http_known_fields::encoding::none)
       return refuse(http_errc::bad_encoding);
-    const auto body = framing_of(known, limits_);
+    const auto body = find_framing(known, limits_);
     if (!body) return refuse(body.error());
     head_.body = *body;
     if (!known.length && body->how == kind::none) head_.body.how = kind::until_close;

@@ -85,7 +85,7 @@ void http_router::insert(http_method method, std::string_view pattern, http_rout
   made->handler = std::move(handler);
   made->pattern = pattern;
   made->options = std::move(options);
-  node* const at = place_of(pattern, made->names);
+  node* const at = find_place(pattern, made->names);
   auto& place = at->routes[static_cast<std::size_t>(method)];
   if (place) {
     refuse_route(pattern, "is added twice for " + std::string(name_of(method)) + ": `" + place->pattern +
@@ -97,7 +97,7 @@ void http_router::insert(http_method method, std::string_view pattern, http_rout
 }
 
 /// Returns the node that a pattern leads to, and appends the names in it.
-auto http_router::place_of(std::string_view whole, std::vector<std::string>& names) -> node* {
+auto http_router::find_place(std::string_view whole, std::vector<std::string>& names) -> node* {
   node* at = root_.get();
   for (std::string_view pattern = whole; !pattern.empty();) {
     const std::string_view segment = next_segment(pattern);
@@ -128,29 +128,29 @@ auto http_router::find(http_method method, std::string_view path) const noexcept
 }
 
 /// Returns true if the search is over.
-auto http_router::try_route(const node& at, http_method method, match& into) noexcept -> bool {
-  const auto handler_of = [&](http_method one) { return at.routes[static_cast<std::size_t>(one)].get(); };
-  into.allowed_.add(at.allowed);
-  into.route_ = handler_of(method);
-  if (into.route_ == nullptr && method == http_method::head) into.route_ = handler_of(http_method::get);
-  return into.route_ != nullptr;
+auto http_router::try_route(const node& node, http_method method, match& match) noexcept -> bool {
+  const auto find_handler = [&](http_method one) { return node.routes[static_cast<std::size_t>(one)].get(); };
+  match.allowed_.add(node.allowed);
+  match.route_ = find_handler(method);
+  if (match.route_ == nullptr && method == http_method::head) match.route_ = find_handler(http_method::get);
+  return match.route_ != nullptr;
 }
 
 /// Each level of the tree matches one segment, so no node is visited twice.
 auto http_router::search(const node& at, http_method method, std::string_view rest, std::size_t names,
-                         match& into) noexcept -> bool {
-  if (rest.empty()) return try_route(at, method, into);
+                         match& match) noexcept -> bool {
+  if (rest.empty()) return try_route(at, method, match);
   std::string_view behind = rest;
   const std::string_view segment = next_segment(behind);
   if (const node* child = at.find(segment))
-    if (search(*child, method, behind, names, into)) return true;
+    if (search(*child, method, behind, names, match)) return true;
   if (at.named && !segment.empty()) {
-    into.values_[names] = segment;
-    if (search(*at.named, method, behind, names + 1, into)) return true;
+    match.values_[names] = segment;
+    if (search(*at.named, method, behind, names + 1, match)) return true;
   }
   if (!at.rest || rest.size() == 1) return false;
-  into.values_[names] = rest.substr(1);
-  return try_route(*at.rest, method, into);
+  match.values_[names] = rest.substr(1);
+  return try_route(*at.rest, method, match);
 }
 
 auto http_router::match::handler() const noexcept -> const http_router::handler* {

@@ -51,7 +51,7 @@ class http_server::state : public detail::http_service {
 
   /// A connection in its handshake. The scope is that of the handshake's task.
   struct handshake : list_hook {
-    handshake(state& s, scope& in) noexcept : of(&s), where(&in) {
+    handshake(state& s, scope& scope) noexcept : of(&s), where(&scope) {
       detail::add_to_count(of->counts.handshakes);
       of->handshakes_.push_back(*this);
     }
@@ -75,24 +75,24 @@ class http_server::state : public detail::http_service {
     whole_course(const whole_course&) = delete;
     auto operator=(const whole_course&) -> whole_course& = delete;
     ~whole_course() {
-      of->accepting_ = of->all_ = nullptr;
+      of->accepting_ = of->scope_ = nullptr;
       of->next_.reset();
       of->on.disarm(of->cut_);
       of->on.disarm(of->hurry_);
       of->phase_ = phase::over;
-      of->over_.set();
+      of->is_over_.set();
     }
     state* of;
   };
 
   void begin_stop(time_point cut_at) noexcept;
-  auto accept_until_stop(stream_listener& listener, scope& all) -> task<result<void>>;
-  auto accept_all(stream_listener& listener, scope& all) -> task<result<void>>;
-  auto start_next(scope& all) -> task<void>;
-  auto accept_last(stream_listener& listener, scope& all) -> task<void>;
+  auto accept_until_stop(stream_listener& listener, scope& scope) -> task<result<void>>;
+  auto accept_all(stream_listener& listener, scope& scope) -> task<result<void>>;
+  auto start_next(scope& scope) -> task<void>;
+  auto accept_last(stream_listener& listener, scope& scope) -> task<void>;
   void make_room() noexcept;
   void cut_all() noexcept {
-    if (all_ != nullptr) all_->request_stop();
+    if (scope_ != nullptr) scope_->request_stop();
   }
   void give_up_handshakes() noexcept {
     while (!handshakes_.empty()) handshakes_.front().give_up();
@@ -106,11 +106,11 @@ class http_server::state : public detail::http_service {
   std::optional<stream_socket> next_;  // accepted, and not served yet
   phase phase_ = phase::idle;
   scope* accepting_ = nullptr;            // of the task that accepts
-  scope* all_ = nullptr;                  // of the connections
+  scope* scope_ = nullptr;                // of the connections
   intrusive_list<handshake> handshakes_;  // the longest first
   state_timer<&state::cut_all> cut_{*this};
   state_timer<&state::give_up_handshakes> hurry_{*this};
-  event over_;
+  event is_over_;
 };
 
 auto http_server::state::serve(stream_listener listener) -> task<result<void>> {
@@ -119,12 +119,12 @@ auto http_server::state::serve(stream_listener listener) -> task<result<void>> {
   const whole_course course(*this);
   if (stopping) co_return result<void>();
   result<void> accepted;
-  auto body = [&](scope& all) -> task<void> {
-    all_ = &all;
-    accepted = co_await accept_until_stop(listener, all);
+  auto body = [&](scope& scope) -> task<void> {
+    scope_ = &scope;
+    accepted = co_await accept_until_stop(listener, scope);
     if (!stopping) begin_stop(time_point::max());
     try {
-      co_await accept_last(listener, all);
+      co_await accept_last(listener, scope);
     } catch (...) {
       report(std::current_exception());  // connections that are being served continue to their end
     }
@@ -157,13 +157,13 @@ auto http_server::state::accept_until_stop(stream_listener& listener, scope& all
   co_return result<void>();
 }
 
-auto http_server::state::accept_all(stream_listener& listener, scope& all) -> task<result<void>> {
+auto http_server::state::accept_all(stream_listener& listener, scope& scope) -> task<result<void>> {
   for (;;) {
-    if (next_) co_await start_next(all);  // left by an error of this process
+    if (next_) co_await start_next(scope);  // left by an error of this process
     result<stream_socket> got = co_await listener.accept();
     if (!got) co_return fail(got.error());
     next_ = std::move(*got);  // stays there if the task is stopped before there is room
-    co_await start_next(all);
+    co_await start_next(scope);
   }
 }
 
@@ -176,7 +176,7 @@ void http_server::state::make_room() noexcept {
 }
 
 /// Serves the connection that was accepted, once there is room.
-auto http_server::state::start_next(scope& all) -> task<void> {
+auto http_server::state::start_next(scope& scope) -> task<void> {
   auto place = room_.try_acquire();
   if (!place) {
     wants_room = true;
@@ -188,14 +188,14 @@ auto http_server::state::start_next(scope& all) -> task<void> {
   next_.reset();
   detail::add_to_count(counts.accepted);
   if (options.tls)
-    all.spawn(serve_tls(std::move(socket), std::move(*place)));
+    scope.spawn(serve_tls(std::move(socket), std::move(*place)));
   else
-    all.spawn(serve_one(std::move(socket), std::move(*place)));
+    scope.spawn(serve_one(std::move(socket), std::move(*place)));
 }
 
 /// A client that was connected before the stop may have sent a request.
-auto http_server::state::accept_last(stream_listener& listener, scope& all) -> task<void> {
-  if (next_) co_await start_next(all);
+auto http_server::state::accept_last(stream_listener& listener, scope& scope) -> task<void> {
+  if (next_) co_await start_next(scope);
   const result<std::size_t> waiting = listener.waiting();
   for (std::size_t left = waiting ? *waiting + few_more : max_last_looks; left > 0; --left) {
     task<result<stream_socket>> accepts = listener.accept();
@@ -203,7 +203,7 @@ auto http_server::state::accept_last(stream_listener& listener, scope& all) -> t
     result<stream_socket> got = co_await std::move(limited);
     if (!got) co_return;
     next_ = std::move(*got);
-    co_await start_next(all);
+    co_await start_next(scope);
   }
 }
 
@@ -268,11 +268,11 @@ void http_server::state::begin_stop(time_point cut_at) noexcept {
 
 auto http_server::state::stop(duration grace) -> task<void> {
   if (phase_ != phase::over) begin_stop(detail::after(on.now(), grace));
-  if (phase_ == phase::serving) co_await over_;
+  if (phase_ == phase::serving) co_await is_over_;
 }
 
-http_server::http_server(loop& on, const http_router& routes, http_server::options options)
-    : state_(std::make_unique<state>(on, routes, std::move(options))) {}
+http_server::http_server(loop& loop, const http_router& routes, http_server::options options)
+    : state_(std::make_unique<state>(loop, routes, std::move(options))) {}
 http_server::~http_server() {
   BRAID_EXPECTS(!state_->is_serving(),
                 "a server is destroyed while it serves: co_await its stop, or the end of serve, before");

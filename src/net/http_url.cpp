@@ -16,16 +16,18 @@ namespace {
 
 using namespace detail;
 
-auto digit_of(char c) -> int { return is_http(c, is_digit) ? c - '0' : lower(c) - 'a' + 10; }
+auto parse_digit(char c) -> int { return is_http(c, is_digit) ? c - '0' : lower(c) - 'a' + 10; }
 
 /// Returns the port after the host, or the default of the scheme.
-auto port_of(std::string_view digits, std::uint16_t otherwise) -> std::uint16_t {
+auto parse_port(std::string_view digits, std::uint16_t otherwise) -> std::uint16_t {
   std::uint16_t out = otherwise;
   std::from_chars(digits.data(), digits.data() + digits.size(), out);
   return out;
 }
 
-auto prefix_of(http_scheme scheme) -> std::string_view { return scheme == http_scheme::https ? "https://" : "http://"; }
+auto find_prefix(http_scheme scheme) -> std::string_view {
+  return scheme == http_scheme::https ? "https://" : "http://";
+}
 
 /// The five parts of a URI reference (RFC 3986, appendix B); a part that is not there has no value.
 struct uri_parts {
@@ -53,7 +55,7 @@ auto take_behind(std::string_view& text, char mark) -> std::optional<std::string
   return behind;
 }
 
-auto parts_of(std::string_view text) -> uri_parts {
+auto find_parts(std::string_view text) -> uri_parts {
   uri_parts out;
   out.fragment = take_behind(text, '#');
   out.query = take_behind(text, '?');
@@ -113,9 +115,9 @@ auto with_spaces(std::string_view text) -> std::string {
 
 auto http_url::parse(std::string_view text) -> result<http_url> {
   http_url out;
-  const bool is_secure = equals_lower(text.substr(0, 8), prefix_of(http_scheme::https));
+  const bool is_secure = equals_lower(text.substr(0, 8), find_prefix(http_scheme::https));
   if (is_secure) out.scheme = http_scheme::https;
-  const std::string_view prefix = prefix_of(out.scheme);
+  const std::string_view prefix = find_prefix(out.scheme);
   if (!equals_lower(text.substr(0, prefix.size()), prefix)) return fail(http_errc::bad_url);
   text.remove_prefix(prefix.size());
   const std::size_t end = std::min(text.find_first_of("/?#"), text.size());
@@ -125,7 +127,7 @@ auto http_url::parse(std::string_view text) -> result<http_url> {
   std::string_view name = authority.substr(0, name_end);
   const std::string_view port = authority.substr(std::min(name.size() + 1, authority.size()));
   const std::uint16_t usual = is_secure ? 443 : 80;
-  out.port = port_of(port, usual);
+  out.port = parse_port(port, usual);
   if (out.port == 0) return fail(http_errc::bad_url);
   out.host = name;
   if (out.port != usual) (out.host += ':') += std::to_string(out.port);
@@ -138,11 +140,11 @@ auto http_url::parse(std::string_view text) -> result<http_url> {
   return out;
 }
 
-auto http_url::origin() const -> std::string { return std::string(prefix_of(scheme)) + host; }
+auto http_url::origin() const -> std::string { return std::string(find_prefix(scheme)) + host; }
 
 auto http_url::resolve(std::string_view base, std::string_view reference) -> std::string {
-  const uri_parts from = parts_of(base);
-  uri_parts to = parts_of(reference);
+  const uri_parts from = find_parts(base);
+  uri_parts to = find_parts(reference);
   std::string path;
   if (to.scheme || to.authority) {
     path = without_dots(to.path);
@@ -172,7 +174,7 @@ auto http_url::percent_decoded(std::string_view text) -> result<std::string> {
     }
     const bool whole = text.size() - i > 2 && is_http(text[i + 1], is_hex) && is_http(text[i + 2], is_hex);
     if (!whole) return fail(http_errc::bad_target);
-    out += static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
+    out += static_cast<char>(parse_digit(text[i + 1]) * 16 + parse_digit(text[i + 2]));
     i += 2;
   }
   return out;

@@ -13,7 +13,7 @@ namespace braid {
 void redis_batch::add_words(std::span<const std::string_view> words) {
   detail::write_command_words(bytes_, words);
   end_command();
-  note(detail::redis_role_of(words));
+  note(detail::find_redis_role(words));
 }
 
 void redis_batch::forget_last() noexcept { bytes_.shorten_to(ends_.empty() ? 0 : ends_.back()); }
@@ -87,9 +87,9 @@ void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t f
   out.added(static_cast<std::size_t>(at - begin));
 }
 
-redis_replies_wait::redis_replies_wait(redis_shared_connection& to, const kind& what, std::size_t commands,
+redis_replies_wait::redis_replies_wait(redis_shared_connection& connection, const kind& kind, std::size_t commands,
                                        sharing with_others, arena& memory, duration timeout)
-    : redis_wait(to, what, &memory, static_cast<std::uint32_t>(commands), timeout) {
+    : redis_wait(connection, kind, &memory, static_cast<std::uint32_t>(commands), timeout) {
   if (commands > std::numeric_limits<std::uint32_t>::max()) error = errc::invalid_argument;
   if (with_others == sharing::refused) error = redis_errc::not_shared;
   const std::span<resp_value> places = memory.filled(error ? 0 : commands, resp_value());
@@ -120,10 +120,11 @@ auto redis_replies_wait::kind_for(redis_replies expected, extent much) noexcept 
   }
 }
 
-redis_batch_call::redis_batch_call(redis_shared_connection& to, const redis_batch& batch, arena& memory,
+redis_batch_call::redis_batch_call(redis_shared_connection& connection, const redis_batch& batch, arena& memory,
                                    duration timeout)
     : redis_replies_wait(
-          to, kind_for<&encode>(batch.expected(), batch.has_transaction() ? extent::transaction : extent::commands),
+          connection,
+          kind_for<&encode>(batch.expected(), batch.has_transaction() ? extent::transaction : extent::commands),
           batch.size(), batch.is_shareable() ? sharing::possible : sharing::refused, memory, timeout),
       batch_(&batch) {}
 
@@ -133,10 +134,10 @@ auto redis_batch_call::encode(redis_request& self, byte_buffer& out, std::uint32
   return max_count;
 }
 
-redis_id_batch_call::redis_id_batch_call(redis_shared_connection& to, const redis_id_batch& batch, arena& memory,
-                                         duration timeout)
+redis_id_batch_call::redis_id_batch_call(redis_shared_connection& connection, const redis_id_batch& batch,
+                                         arena& memory, duration timeout)
     : redis_replies_wait(
-          to, kind_for<&encode>(batch.expected, extent::commands), batch.ids.size(),
+          connection, kind_for<&encode>(batch.expected, extent::commands), batch.ids.size(),
           may_share_connection(std::array{batch.name, batch.prefix}) ? sharing::possible : sharing::refused, memory,
           timeout),
       batch_(batch) {}

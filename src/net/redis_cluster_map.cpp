@@ -28,17 +28,17 @@ enum class error_detail : std::uint8_t {
   no,           ///< the node will not answer
 };
 
-auto error_detail_of(std::error_code why) noexcept -> error_detail {
-  if (why == errc::deadline_exceeded || why == std::errc::timed_out) return error_detail::nothing;
-  const bool is_system = why.category() == std::system_category() || why.category() == std::generic_category();
-  if (is_system || why == redis_errc::connection_lost) return error_detail::unreachable;
-  const bool is_soon = why.category() == redis_category() && is_transient(static_cast<redis_errc>(why.value()));
+auto to_error_detail(std::error_code error) noexcept -> error_detail {
+  if (error == errc::deadline_exceeded || error == std::errc::timed_out) return error_detail::nothing;
+  const bool is_system = error.category() == std::system_category() || error.category() == std::generic_category();
+  if (is_system || error == redis_errc::connection_lost) return error_detail::unreachable;
+  const bool is_soon = error.category() == redis_category() && is_transient(static_cast<redis_errc>(error.value()));
   return is_soon ? error_detail::soon : error_detail::no;
 }
 
 /// Why an answer is no map of slots.
 auto error_in(const resp_value& answer) noexcept -> redis_errc {
-  if (answer.is_error()) return redis_error_of(answer.text());
+  if (answer.is_error()) return parse_redis_error(answer.text());
   const bool is_empty = answer.type() == resp_type::array && answer.items().empty();
   return is_empty ? redis_errc::cluster_down : redis_errc::unexpected_reply;
 }
@@ -56,7 +56,7 @@ auto ip_in(std::span<const resp_value> node) -> std::string_view {
 /// Returns the host of a node in CLUSTER SLOTS. A server that prefers names calls a node without a name `?`, with its
 /// address in the metadata; a server that does not know its own address sends null or an empty string. Then the host is
 /// that of the node that has answered.
-auto host_of(std::span<const resp_value> node, std::string_view answered) -> std::string {
+auto find_host(std::span<const resp_value> node, std::string_view answered) -> std::string {
   const std::string_view host = node[0].has_text() ? node[0].text() : std::string_view();
   if (!host.empty() && host != "?") return std::string(host);
   const std::string_view ip = host.empty() ? std::string_view() : ip_in(node);
@@ -70,7 +70,7 @@ auto is_transient(redis_errc code) noexcept -> bool {
          code == redis_errc::master_down;
 }
 
-auto reason_of(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code {
+auto find_reason(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code {
   const std::error_code last = asked.last_error();
   if (error == redis_errc::connection_lost && last == std::errc::timed_out) return errc::deadline_exceeded;
   const bool is_away =
@@ -78,16 +78,16 @@ auto reason_of(std::error_code error, const redis_shared_connection& asked) noex
   return is_away && last != std::errc::timed_out && last != redis_errc::connection_lost ? last : error;
 }
 
-void take_reason(std::error_code& why, std::error_code now, redis_access asked) noexcept {
+void take_reason(std::error_code& error, std::error_code now, redis_access asked) noexcept {
   const bool is_less_specific =
-      error_detail_of(now) == error_detail::nothing && error_detail_of(why) != error_detail::nothing;
-  if (!is_less_specific || asked == redis_access::write) why = now;
+      to_error_detail(now) == error_detail::nothing && to_error_detail(error) != error_detail::nothing;
+  if (!is_less_specific || asked == redis_access::write) error = now;
 }
 
 /// Returns the time for one question if `nodes` more nodes may have to be asked: short enough that a node that does not
 /// answer leaves time for the others, and at least as long as a connection nearby takes. If all nodes are far away, the
 /// last one gets more time.
-auto redis_cluster_state::share_of(time_point limit, std::size_t nodes) const noexcept -> duration {
+auto redis_cluster_state::measure_share(time_point limit, std::size_t nodes) const noexcept -> duration {
   constexpr duration min_time = std::chrono::milliseconds(10);
   constexpr duration max_time = std::chrono::milliseconds(100);
   const duration all = remaining(limit);
@@ -120,7 +120,7 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
       if (node.type() != resp_type::array || node.items().size() < 2) return false;
       const auto port = number(node.items()[1], 65'536);
       if (port <= 0) return false;
-      made.nodes.emplace_back(host_of(node.items(), from.host), static_cast<std::uint16_t>(port));
+      made.nodes.emplace_back(find_host(node.items(), from.host), static_cast<std::uint16_t>(port));
     }
     ranges.push_back(std::move(made));
   }
@@ -154,7 +154,7 @@ auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
 /// Only one task at a time asks.
 auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
   while (is_refreshing_) {
-    if (on_->now() >= deadline) co_return fail(errc::deadline_exceeded);
+    if (loop_->now() >= deadline) co_return fail(errc::deadline_exceeded);
     co_await sleep_for(moment);
   }
   task<result<void>> asking_for_map = ask_for_map(deadline);
@@ -168,9 +168,9 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
   } const asked{is_refreshing_};
   is_refreshing_ = true;
   is_refused_ = false;
-  refreshed_ = on_->now();
+  refreshed_ = loop_->now();
   const scope& around = co_await this_scope();
-  const time_point limit = std::min({deadline, deadline_of({}), around.deadline()});
+  const time_point limit = std::min({deadline, make_deadline({}), around.deadline()});
   redis_batch question;
   question.add("CLUSTER", "SLOTS");
   const std::vector<node_ptr> nodes = nodes_to_ask();
@@ -180,8 +180,8 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
     ++next_asked_;  // a stop may end this here: then another one is asked the next time
     const node_ptr& node = nodes[nodes.size() - left];
     arena memory;
-    redis_shared_connection& connection = connection_of(*node);
-    redis_batch_call call(connection, question, memory, share_of(limit, left));
+    redis_shared_connection& connection = find_connection(*node);
+    redis_batch_call call(connection, question, memory, measure_share(limit, left));
     const auto got = co_await call;
     if (got && learn(got->front(), *node)) {
       next_asked_ = static_cast<std::size_t>(std::ranges::find(nodes_, node) - nodes_.begin());  // the same next time
@@ -190,10 +190,10 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
       has_map_ = true;
       co_return result<void>();
     }
-    const std::error_code why = got ? make_error_code(error_in(got->front())) : reason_of(got.error(), connection);
-    if (error_detail_of(why) >= error_detail_of(best)) best = why;
-    all_have_answered = all_have_answered && error_detail_of(why) != error_detail::nothing;
-    if (on_->now() < limit) continue;
+    const std::error_code why = got ? make_error_code(error_in(got->front())) : find_reason(got.error(), connection);
+    if (to_error_detail(why) >= to_error_detail(best)) best = why;
+    all_have_answered = all_have_answered && to_error_detail(why) != error_detail::nothing;
+    if (loop_->now() < limit) continue;
     all_have_answered = all_have_answered && left == 1;
     break;
   }
@@ -203,15 +203,15 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
 }
 
 /// All tasks that want the map get this reason, until it is time to ask again.
-void redis_cluster_state::no_map(std::error_code why, bool all_have_answered) noexcept {
-  refreshed_ = on_->now();
+void redis_cluster_state::no_map(std::error_code error, bool all_have_answered) noexcept {
+  refreshed_ = loop_->now();
   is_stale_ = true;
-  is_refused_ = all_have_answered && error_detail_of(why) != error_detail::soon;
-  if (error_detail_of(why) != error_detail::nothing || !has_map_) map_error_ = why;
+  is_refused_ = all_have_answered && to_error_detail(error) != error_detail::soon;
+  if (to_error_detail(error) != error_detail::nothing || !has_map_) map_error_ = error;
 }
 
 auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
-  return refreshed_ == time_point() || on_->now() >= after(refreshed_, options_.refresh_pause);
+  return refreshed_ == time_point() || loop_->now() >= after(refreshed_, options_.refresh_pause);
 }
 
 /// A call that has a map, though a stale one, keeps half of its time for the command. Where another task asks already,
@@ -224,7 +224,7 @@ auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
   }
   const scope& around = co_await this_scope();
   time_point limit = std::min(deadline, around.deadline());
-  if (has_map_) limit = after(on_->now(), remaining(limit) / 2);
+  if (has_map_) limit = after(loop_->now(), remaining(limit) / 2);
   task<result<void>> asking_for_map = ask_for_map(limit);
   static_cast<void>(co_await std::move(asking_for_map));
 }

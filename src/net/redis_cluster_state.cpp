@@ -16,7 +16,7 @@ namespace braid::detail {
 namespace {
 
 /// A batch that declares the replies that it expects has nothing but reads.
-auto access_of(const redis_batch& batch) noexcept -> redis_access {
+auto choose_access(const redis_batch& batch) noexcept -> redis_access {
   return batch.expected() == redis_replies::any ? redis_access::write : redis_access::read;
 }
 
@@ -43,22 +43,22 @@ constexpr std::string_view asking = "*1\r\n$6\r\nASKING\r\n";
 /// Around the wait for a node. Where a stop cuts it off, no other task looks at what the node has done by then.
 class redis_cluster_state::watch {
  public:
-  watch(redis_cluster_state& of, const place& asked) noexcept : of_(&of), asked_(asked) {}
+  watch(redis_cluster_state& of, const place& asked) noexcept : cluster_(&of), asked_(asked) {}
   watch(const watch&) = delete;
   auto operator=(const watch&) -> watch& = delete;
   ~watch() {
-    if (!is_over_) of_->left(asked_);
+    if (!is_over_) cluster_->left(asked_);
   }
   void over() noexcept { is_over_ = true; }
 
  private:
-  redis_cluster_state* of_;
+  redis_cluster_state* cluster_;
   place asked_;
   bool is_over_ = false;
 };
 
-redis_cluster_state::redis_cluster_state(loop& on, redis_cluster::options options)
-    : on_(&on), options_(std::move(options)) {
+redis_cluster_state::redis_cluster_state(loop& loop, redis_cluster::options options)
+    : loop_(&loop), options_(std::move(options)) {
   for (const auto& each : options_.nodes) static_cast<void>(node_at(each.host, each.port));
 }
 
@@ -70,22 +70,22 @@ void redis_cluster_state::close() noexcept {
   }
 }
 
-auto redis_cluster_state::refusal_of(std::error_code why) const noexcept -> std::string_view {
+auto redis_cluster_state::refusal_of(std::error_code error) const noexcept -> std::string_view {
   for (const auto& node : nodes_)
     for (const auto* each : {&node->connection, &node->replica_connection})
-      if (const std::string_view text = *each ? (*each)->refusal_of(why) : std::string_view(); !text.empty())
+      if (const std::string_view text = *each ? (*each)->refusal_of(error) : std::string_view(); !text.empty())
         return text;
   return {};
 }
 
-auto redis_cluster_state::deadline_of(duration timeout) const noexcept -> time_point {
-  return after(on_->now(), timeout == duration::zero() ? options_.connection.request_timeout : timeout);
+auto redis_cluster_state::make_deadline(duration timeout) const noexcept -> time_point {
+  return after(loop_->now(), timeout == duration::zero() ? options_.connection.request_timeout : timeout);
 }
 
 /// Returns the time until the deadline in the form that a call expects: not zero if the deadline has just passed,
 /// because zero means something else.
 auto redis_cluster_state::remaining(time_point deadline) const noexcept -> duration {
-  return deadline == time_point::max() ? duration::max() : std::max(deadline - on_->now(), duration(1));
+  return deadline == time_point::max() ? duration::max() : std::max(deadline - loop_->now(), duration(1));
 }
 
 /// A replica has half of the time that is left, its master the rest.
@@ -130,23 +130,23 @@ auto redis_cluster_state::make_connection(const redis_node& node, bool replica)
   options.database = 0;
   options.reads_from_replica = replica;
   if (options.backoff.seed != 0) options.backoff.seed += node.port;
-  auto made = std::make_unique<redis_shared_connection>(*on_, std::move(options));
+  auto made = std::make_unique<redis_shared_connection>(*loop_, std::move(options));
   if (is_closed_) made->close();
   return made;
 }
 
-auto redis_cluster_state::connection_of(redis_node& node) -> redis_shared_connection& {
+auto redis_cluster_state::find_connection(redis_node& node) -> redis_shared_connection& {
   if (!node.connection) node.connection = make_connection(node, false);
   return *node.connection;
 }
 
-auto redis_cluster_state::replica_connection_of(redis_node& node) -> redis_shared_connection& {
+auto redis_cluster_state::find_replica_connection(redis_node& node) -> redis_shared_connection& {
   if (!node.replica_connection) node.replica_connection = make_connection(node, true);
   return *node.replica_connection;
 }
 
 auto redis_cluster_state::choose(const way& of) -> place {
-  if (of.target != nullptr) return {.connection = &connection_of(*of.target), .node = of.target};
+  if (of.target != nullptr) return {.connection = &find_connection(*of.target), .node = of.target};
   redis_node* const owner = owners_[of.slot];
   return owner == nullptr ? place() : place_for(*owner, of);
 }
@@ -160,18 +160,18 @@ auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
   for (std::size_t left = may_be_replica ? owner.replicas.size() : 0; left > 0; --left) {
     redis_node& replica = *owner.replicas[owner.next_replica++ % owner.replicas.size()];
     const place found{
-        .connection = &replica_connection_of(replica), .node = replica.shared_from_this(), .is_replica = true};
-    if (on_->now() < replica.avoided_until) continue;
+        .connection = &find_replica_connection(replica), .node = replica.shared_from_this(), .is_replica = true};
+    if (loop_->now() < replica.avoided_until) continue;
     if (found.connection->status() == redis_shared_connection::state::ready) return found;
     if (untried.connection == nullptr && !found.connection->last_error()) untried = found;
   }
   return untried.connection != nullptr ? untried
-                                       : place{.connection = &connection_of(owner), .node = owner.shared_from_this()};
+                                       : place{.connection = &find_connection(owner), .node = owner.shared_from_this()};
 }
 
 void redis_cluster_state::avoid(const place& replica) noexcept {
   constexpr duration rest = std::chrono::seconds(1);
-  if (replica.is_replica) replica.node->avoided_until = after(on_->now(), rest);
+  if (replica.is_replica) replica.node->avoided_until = after(loop_->now(), rest);
 }
 
 /// Called if the task that waited for `asked` was stopped. That says nothing about a node that answers others.
@@ -189,14 +189,14 @@ void redis_cluster_state::left(const place& asked) noexcept {
 /// Errors: too_many_hops.
 auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& from) -> result<verdict> {
   if (!reply.is_error()) return verdict::over;
-  const redis_errc code = redis_error_of(reply.text());
+  const redis_errc code = parse_redis_error(reply.text());
   if (is_transient(code)) {
     is_stale_ = is_stale_ || code == redis_errc::cluster_down;
     of.masters_only = true;
     avoid(from);
     return verdict::wait;
   }
-  const auto to = redis_redirection_of(reply.text());
+  const auto to = parse_redis_redirection(reply.text());
   if (!to) return verdict::over;
   ++redirections_;
   if (++of.hops > options_.max_hops) return fail(redis_errc::too_many_hops);
@@ -234,16 +234,16 @@ auto redis_cluster_state::judge(way& of, std::error_code error, const place& fro
 auto redis_cluster_state::pause(way& of, time_point deadline) -> task<void> {
   constexpr std::uint32_t max_doublings = 5;
   const duration span = std::chrono::milliseconds(2) * (1U << std::min(of.waits++, max_doublings));
-  co_await sleep_until(std::min(deadline, after(on_->now(), span)));
+  co_await sleep_until(std::min(deadline, after(loop_->now(), span)));
 }
 
 auto redis_cluster_state::send(std::string_view command, redis_access access, arena& memory, time_point deadline)
     -> task<result<resp_value>> {
   const scope& around = co_await this_scope();
   const time_point limit = std::min(deadline, around.deadline());
-  way of{.slot = redis_slot_of(redis_key_of(command)), .access = access};
+  way of{.slot = find_redis_slot(find_redis_key(command)), .access = access};
   std::error_code why = errc::deadline_exceeded;
-  while (on_->now() < deadline) {
+  while (loop_->now() < deadline) {
     co_await refresh_if_stale(deadline);
     const place asked = choose(of);
     verdict then = verdict::wait;
@@ -264,8 +264,8 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
       if (!judged) co_return fail(judged.error());
       then = *judged;
       if (then == verdict::over && got) co_return got->back();
-      if (!got) take_reason(why, reason_of(got.error(), *asked.connection), access);
-      if (got && then == verdict::wait) why = redis_error_of(got->back().text());
+      if (!got) take_reason(why, find_reason(got.error(), *asked.connection), access);
+      if (got && then == verdict::wait) why = parse_redis_error(got->back().text());
       if (then == verdict::over) co_return fail(why);
     }
     if (then == verdict::wait) co_await pause(of, deadline);
@@ -291,9 +291,9 @@ struct redis_cluster_state::part {
 };
 
 void redis_cluster_state::part_failed(part& of, std::error_code error, const place& asked) {
-  way lost{.access = access_of(*of.batch)};
+  way lost{.access = choose_access(*of.batch)};
   const verdict then = judge(lost, error, asked);
-  of.why = reason_of(error, *asked.connection);
+  of.why = find_reason(error, *asked.connection);
   if (then == verdict::over) of.error = of.why;
   of.waits = of.waits || then == verdict::wait;
 }
@@ -329,14 +329,14 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
       of.commands.push_back(i);
       of.is_sent_on = of.is_sent_on || *judged == verdict::again;
       of.waits = of.waits || *judged == verdict::wait;
-      if (*judged == verdict::wait) of.why = redis_error_of((*got)[k].text());
+      if (*judged == verdict::wait) of.why = parse_redis_error((*got)[k].text());
     }
   }
   for (auto& [target, those] : elsewhere) {
     auto running = run_asking(of, target, std::move(those), deadline);
     co_await std::move(running);
   }
-  if (of.commands.empty() || access_of(*of.batch) != redis_access::write) co_return;
+  if (of.commands.empty() || choose_access(*of.batch) != redis_access::write) co_return;
   std::ranges::sort(of.commands);
   if (!of.error && is_out_of_order(of.slots, commands, of.commands)) of.error = redis_errc::out_of_order;
 }
@@ -344,7 +344,7 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
 /// Sends commands to the node to which their slot moves (ASK). Commands that are not answered there start again.
 auto redis_cluster_state::run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands,
                                      time_point deadline) -> task<void> {
-  const place there{.connection = &connection_of(*target), .node = target};
+  const place there{.connection = &find_connection(*target), .node = target};
   redis_batch sent;
   for (const std::uint32_t i : commands) {
     sent.add_encoded(asking);
@@ -372,7 +372,7 @@ auto redis_cluster_state::run_asking(part& of, node_ptr target, std::vector<std:
     of.commands.push_back(commands[k]);
     of.is_sent_on = of.is_sent_on || *judged == verdict::again;
     of.waits = of.waits || *judged == verdict::wait;
-    of.why = redis_error_of(reply.text());
+    of.why = parse_redis_error(reply.text());
   }
 }
 
@@ -386,7 +386,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
   std::vector<std::uint16_t> slots(batch.size());  // by the keys, and then as redirections say
   for (std::uint32_t i = 0; i < open.size(); ++i) {
     open[i] = i;
-    slots[i] = redis_slot_of(redis_key_of(batch.bytes_of(i, 1)));
+    slots[i] = find_redis_slot(find_redis_key(batch.bytes_of(i, 1)));
   }
   const part empty{.batch = &batch,
                    .slots = slots,
@@ -397,10 +397,10 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
                    .commands = {},
                    .error = {},
                    .why = {}};
-  way all{.access = access_of(batch)};
+  way all{.access = choose_access(batch)};
   std::error_code why = errc::deadline_exceeded;
   while (!open.empty()) {
-    if (on_->now() >= deadline) co_return fail(why);
+    if (loop_->now() >= deadline) co_return fail(why);
     if (is_closed_) co_return fail(errc::closed);
     co_await refresh_if_stale(deadline);
     std::vector<part> parts;

@@ -23,7 +23,7 @@ auto is_transient(redis_errc code) noexcept -> bool;
 
 /// Returns the reason why there is no reply. If the time was over while the node was unreachable, that is the reason. A
 /// node that was abandoned because it was silent counts as unreachable as well.
-auto reason_of(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code;
+auto find_reason(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code;
 
 /// A node stays while the map of slots names it, or a call waits for it.
 struct redis_node : std::enable_shared_from_this<redis_node> {
@@ -40,14 +40,14 @@ struct redis_node : std::enable_shared_from_this<redis_node> {
 
 enum class redis_access : std::uint8_t { read, write };
 
-/// Puts `now` in the place of `why`, unless it only says that there was no answer in time, and `why` says more: a call
-/// without time for a last question fails with what was answered before. A write that has no answer may have been run:
-/// nothing hides that.
-void take_reason(std::error_code& why, std::error_code now, redis_access asked) noexcept;
+/// Puts `now` in the place of `error`, unless it only says that there was no answer in time, and `error` says more: a
+/// call without time for a last question fails with what was answered before. A write that has no answer may have been
+/// run: nothing hides that.
+void take_reason(std::error_code& error, std::error_code now, redis_access asked) noexcept;
 
 class redis_cluster_state {
  public:
-  redis_cluster_state(loop& on, redis_cluster::options options);
+  redis_cluster_state(loop& loop, redis_cluster::options options);
 
   /// Sends one command, which is encoded, and follows redirections until there is a reply or `deadline`.
   auto send(std::string_view command, redis_access access, arena& memory, time_point deadline)
@@ -56,10 +56,10 @@ class redis_cluster_state {
   auto refresh(time_point deadline) -> task<result<void>>;
   void close() noexcept;
 
-  [[nodiscard]] auto deadline_of(duration timeout) const noexcept -> time_point;
+  [[nodiscard]] auto make_deadline(duration timeout) const noexcept -> time_point;
   [[nodiscard]] auto owner(std::uint16_t slot) const noexcept -> const redis_node* { return owners_[slot]; }
   [[nodiscard]] auto redirections() const noexcept -> std::uint64_t { return redirections_; }
-  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view;
+  [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view;
 
  private:
   using node_ptr = std::shared_ptr<redis_node>;
@@ -85,7 +85,7 @@ class redis_cluster_state {
   struct part;
 
   [[nodiscard]] auto remaining(time_point deadline) const noexcept -> duration;
-  [[nodiscard]] auto share_of(time_point limit, std::size_t nodes) const noexcept -> duration;
+  [[nodiscard]] auto measure_share(time_point limit, std::size_t nodes) const noexcept -> duration;
   [[nodiscard]] auto time_for(const place& asked, time_point deadline, time_point limit) const noexcept -> duration;
   auto choose(const way& of) -> place;
   auto place_for(redis_node& owner, const way& of) -> place;
@@ -95,15 +95,15 @@ class redis_cluster_state {
   auto node_at(std::string_view host, std::uint16_t port) -> node_ptr;
   void keep_only(const std::vector<node_ptr>& in_map);
   [[nodiscard]] auto nodes_to_ask() const -> std::vector<node_ptr>;
-  auto connection_of(redis_node& node) -> redis_shared_connection&;
-  auto replica_connection_of(redis_node& node) -> redis_shared_connection&;
+  auto find_connection(redis_node& node) -> redis_shared_connection&;
+  auto find_replica_connection(redis_node& node) -> redis_shared_connection&;
   auto make_connection(const redis_node& node, bool replica) -> std::unique_ptr<redis_shared_connection>;
   auto judge(way& of, const resp_value& reply, const place& from) -> result<verdict>;
   auto judge(way& of, std::error_code error, const place& from) noexcept -> verdict;
   void learn(std::uint16_t slot, redis_node& owner) noexcept { owners_[slot] = &owner; }
   auto learn(const resp_value& slots, const redis_node& from) -> bool;
   [[nodiscard]] auto may_ask_for_map() const noexcept -> bool;
-  void no_map(std::error_code why, bool all_have_answered) noexcept;
+  void no_map(std::error_code error, bool all_have_answered) noexcept;
   auto ask_for_map(time_point deadline) -> task<result<void>>;
   auto refresh_if_stale(time_point deadline) -> task<void>;
   auto pause(way& of, time_point deadline) -> task<void>;
@@ -111,7 +111,7 @@ class redis_cluster_state {
   auto run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands, time_point deadline) -> task<void>;
   void part_failed(part& of, std::error_code error, const place& asked);
 
-  loop* on_;
+  loop* loop_;
   redis_cluster::options options_;
   // the nodes of the map, and nodes that redirections have named since; at first the configured nodes
   std::vector<node_ptr> nodes_;

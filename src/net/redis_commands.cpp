@@ -47,7 +47,7 @@ auto is_redis_word(std::string_view text, std::string_view capitals) noexcept ->
   return std::ranges::equal(text, capitals, [](char a, char b) { return (a >= 'a' && a <= 'z' ? a - 32 : a) == b; });
 }
 
-auto redis_role_of(std::span<const std::string_view> words) noexcept -> redis_role {
+auto find_redis_role(std::span<const std::string_view> words) noexcept -> redis_role {
   if (words.empty()) return redis_role::unshared;
   const std::string_view name = words.front();
   if (name.size() > max_name) return redis_role::common;

@@ -109,13 +109,13 @@ auto make_error_code(redis_errc code) noexcept -> std::error_code {
   return {static_cast<int>(code), detail::redis_category()};
 }
 
-auto detail::redis_error_of(std::string_view text) noexcept -> redis_errc {
+auto detail::parse_redis_error(std::string_view text) noexcept -> redis_errc {
   for (const named_error& each : named_errors)
     if (begins_with_words(text, each.word)) return each.code;
   return redis_errc::refused;
 }
 
-auto detail::redis_redirection_of(std::string_view text) noexcept -> std::optional<detail::redis_redirection> {
+auto detail::parse_redis_redirection(std::string_view text) noexcept -> std::optional<detail::redis_redirection> {
   const std::size_t first = text.find(' ');
   if (first == std::string_view::npos || (text.substr(0, first) != "MOVED" && text.substr(0, first) != "ASK"))
     return std::nullopt;

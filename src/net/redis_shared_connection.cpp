@@ -49,15 +49,15 @@ redis_request::own_timer::own_timer(redis_request& of) noexcept
       }),
       owner(&of) {}
 
-redis_shared_connection::redis_shared_connection(loop& on, redis_options options)
-    : on_(&on),
+redis_shared_connection::redis_shared_connection(loop& loop, redis_options options)
+    : loop_(&loop),
       options_(within_limits(std::move(options))),
       parser_(options_.limits),
       window_(options_.in_flight),
       same_reads_(options_.repeats == redis_repeats::shared ? options_.in_flight : 0),
       random_(options_.backoff.seed != 0 ? options_.backoff.seed : std::random_device{}()),
       flush_(new flush_job(*this)) {
-  BRAID_EXPECTS(on.is_current(), "a connection must be created on the thread of its loop");
+  BRAID_EXPECTS(loop.is_current(), "a connection must be created on the thread of its loop");
   BRAID_EXPECTS(options_.in_flight > 0, "a connection has room for a command");
   connect();
 }
@@ -167,14 +167,14 @@ void redis_shared_connection::release(redis_request& request) noexcept {
   }
   auto& timed = static_cast<redis_due_hook&>(request);
   if (timed.is_linked()) timed.unlink();
-  if (request.deadline && request.deadline->is_armed()) on_->disarm(*request.deadline);
+  if (request.deadline && request.deadline->is_armed()) loop_->disarm(*request.deadline);
   request.link = nullptr;
 }
 
-void redis_shared_connection::fail(redis_request& request, std::error_code why) noexcept {
+void redis_shared_connection::fail(redis_request& request, std::error_code error) noexcept {
   if (begun_ == &request) begun_ = nullptr;
   release(request);
-  if (!request.error) request.error = why;  // a reply that cannot be has said more
+  if (!request.error) request.error = error;  // a reply that cannot be has said more
   request.how->over(request, redis_end::later);
 }
 
@@ -194,14 +194,14 @@ void redis_shared_connection::flush_job::act(job& self, action /*what*/) {
 void redis_shared_connection::flush_later() noexcept {
   if (in_iteration_ || flush_->is_posted) return;
   flush_->is_posted = true;
-  on_->post_resumption(*flush_);
+  loop_->post_resumption(*flush_);
 }
 
 void redis_shared_connection::flush() noexcept {
   now_known_ = false;
   same_reads_.clear();
   if (state_ != state::ready && state_ != state::greeting) return;
-  if (!window_.empty() && !silence_timer_.is_armed()) on_->arm(silence_timer_, after(last_heard_, options_.silence));
+  if (!window_.empty() && !silence_timer_.is_armed()) loop_->arm(silence_timer_, after(last_heard_, options_.silence));
   if (!out_.empty()) transport_->send();
 }
 
@@ -239,15 +239,15 @@ void redis_shared_connection::read_ready() noexcept {
 }
 
 /// The bytes do not move while they are being read, even after the connection is over.
-void redis_shared_connection::read_replies(byte_buffer& in) {
-  while (!in.empty()) {
+void redis_shared_connection::read_replies(byte_buffer& buffer) {
+  while (!buffer.empty()) {
     if (reply_ == reply_slot::none) {
-      if (read_short_texts(in) == next::stop || in.empty()) return;
-      begin_reply(in.bytes().front());
+      if (read_short_texts(buffer) == next::stop || buffer.empty()) return;
+      begin_reply(buffer.bytes().front());
     }
-    const std::string_view bytes = in.bytes();
+    const std::string_view bytes = buffer.bytes();
     const auto [status, consumed] = parser_.parse(bytes);
-    in.removed(consumed);
+    buffer.removed(consumed);
     if (status == resp_parser::status::incomplete) return;
     if (status == resp_parser::status::wrong) {
       const std::error_code why = parser_.fault().code;
@@ -258,16 +258,16 @@ void redis_shared_connection::read_replies(byte_buffer& in) {
 }
 
 /// Most replies are short texts that have come as a whole, for one waiting request each: they need no parser.
-auto redis_shared_connection::read_short_texts(byte_buffer& in) -> next {
+auto redis_shared_connection::read_short_texts(byte_buffer& buffer) -> next {
   while (state_ == state::ready && !window_.empty()) {
     redis_request* const who = window_.front().who;
     if (who == nullptr || who->memory == nullptr || who->same != nullptr) return next::go_on;
-    const std::string_view bytes = in.bytes();
+    const std::string_view bytes = buffer.bytes();
     const auto [text, consumed] = short_text_at(bytes.data(), bytes.data() + bytes.size());
     if (consumed == 0 || consumed > options_.limits.reply) return next::go_on;
     char* const place = static_cast<char*>(who->memory->bytes(text.size(), 1));
     copy_text(place, text.data(), text.size());
-    in.removed(consumed);
+    buffer.removed(consumed);
     same_reads_.clear();  // no task joins reads whose reply has arrived
     has_answered_ = true;
     if (deliver(*who, resp_value::of_text(resp_type::bulk_string, {place, text.size()})) == next::stop)
@@ -305,12 +305,12 @@ auto redis_shared_connection::end_reply() -> next {
     reply_ = reply_slot::none;
     return take_greeting(reply);
   }
-  if (!has_answered_ && reply.is_error() && refuses_connections(redis_error_of(reply.text()))) {
+  if (!has_answered_ && reply.is_error() && refuses_connections(parse_redis_error(reply.text()))) {
     turned_away(reply.text());
     return next::stop;
   }
   if (window_.empty()) {
-    lose(reply.is_error() ? redis_error_of(reply.text()) : redis_errc::unexpected_reply);
+    lose(reply.is_error() ? parse_redis_error(reply.text()) : redis_errc::unexpected_reply);
     return next::stop;
   }
   has_answered_ = true;
@@ -335,15 +335,15 @@ auto redis_shared_connection::deliver(const resp_value& reply) -> next {
 }
 
 /// Passes a reply to one request. Its task may resume at once, and do anything, such as destroying this object.
-auto redis_shared_connection::deliver(redis_request& who, resp_value reply) -> next {
+auto redis_shared_connection::deliver(redis_request& request, resp_value reply) -> next {
   failures_ = 0;
   window_.take();
-  const bool is_expected = (who.how->types & redis_type_bit(reply.type())) != 0;
+  const bool is_expected = (request.how->types & redis_type_bit(reply.type())) != 0;
   const bool* const gone = gone_;
   const std::uint32_t connection = generation_;
   add_to_count(counts_.answered);
-  answer(who, reply);
-  finish(who, at_once_ > 0 ? redis_end::now : redis_end::later);
+  answer(request, reply);
+  finish(request, at_once_ > 0 ? redis_end::now : redis_end::later);
   if (*gone || connection != generation_) return next::stop;
   return is_expected ? next::go_on : refuse_remaining();
 }
@@ -379,21 +379,21 @@ void redis_shared_connection::answer(redis_request& request, resp_value reply) n
   if ((request.how->types & redis_type_bit(reply.type())) == 0)
     request.error = redis_errc::unexpected_reply;
   else if (request.how->is_simple && reply.is_error())
-    request.error = redis_error_of(reply.text());
+    request.error = parse_redis_error(reply.text());
 }
 
-void redis_shared_connection::finish(redis_request& request, redis_end how) noexcept {
+void redis_shared_connection::finish(redis_request& request, redis_end end) noexcept {
   if (--request.missing > 0) return;
-  if (how == redis_end::now) --at_once_;
+  if (end == redis_end::now) --at_once_;
   release(request);
-  request.how->over(request, how);
+  request.how->over(request, end);
 }
 
 // Time
 
 auto redis_shared_connection::iteration_time() noexcept -> time_point {
   if (!std::exchange(now_known_, true)) {
-    now_ = on_->now();
+    now_ = loop_->now();
     due_ = after(now_, options_.request_timeout);
   }
   return now_;
@@ -403,11 +403,11 @@ void redis_shared_connection::set_deadline(redis_request& request) noexcept {
   const time_point now = iteration_time();
   if (request.timeout != duration::zero()) {
     const time_point due = after(now, request.timeout);
-    if (due != time_point::max()) on_->arm(request.deadline.emplace(request), due);
+    if (due != time_point::max()) loop_->arm(request.deadline.emplace(request), due);
     return;
   }
   request.due = due_;
-  if (!due_timer_.is_armed()) on_->arm(due_timer_, due_);
+  if (!due_timer_.is_armed()) loop_->arm(due_timer_, due_);
 }
 
 void redis_shared_connection::request_timed_out(redis_request& request) noexcept {
@@ -418,11 +418,11 @@ void redis_shared_connection::request_timed_out(redis_request& request) noexcept
 }
 
 void redis_shared_connection::expire() noexcept {
-  const time_point now = on_->now();
+  const time_point now = loop_->now();
   while (!by_due_.empty() && by_due_.front().due <= now) request_timed_out(by_due_.front());
   time_point next = expire_sent(now);
   if (!by_due_.empty()) next = std::min(next, by_due_.front().due);
-  if (next != time_point::max()) on_->arm(due_timer_, next);
+  if (next != time_point::max()) loop_->arm(due_timer_, next);
 }
 
 /// Expires requests that were encoded, and returns the time at which the next one is due. They are in the order of
@@ -456,9 +456,9 @@ auto redis_shared_connection::silence_due() noexcept -> time_point {
 void redis_shared_connection::look_for_silence() noexcept {
   if (state_ != state::ready || window_.empty()) return;
   const time_point due = silence_due();
-  const time_point now = on_->now();
-  if (now < due) return on_->arm(silence_timer_, due);
-  if (std::exchange(doubted_, last_heard_) != last_heard_) return on_->arm(silence_timer_, after(now, second_look));
+  const time_point now = loop_->now();
+  if (now < due) return loop_->arm(silence_timer_, due);
+  if (std::exchange(doubted_, last_heard_) != last_heard_) return loop_->arm(silence_timer_, after(now, second_look));
   lose(std::make_error_code(std::errc::timed_out));
 }
 
@@ -466,7 +466,7 @@ void redis_shared_connection::look_for_silence() noexcept {
 void redis_shared_connection::look_sooner_for_silence() noexcept {
   if (state_ != state::ready || window_.empty() || window_.front().who != nullptr) return;
   if (doubted_ == last_heard_) return;  // the second look is near
-  on_->arm(silence_timer_, silence_due());
+  loop_->arm(silence_timer_, silence_due());
 }
 
 }  // namespace braid::detail

@@ -12,28 +12,30 @@
 namespace braid::detail {
 
 /// Threads: any.
-void redis_shared_connection::add_metrics(const void* self, metric_list& to) {
+void redis_shared_connection::add_metrics(const void* self, metric_list& metrics) {
   const redis_counts& counts = static_cast<const redis_shared_connection*>(self)->counts_;
   const auto now = [](const std::uint64_t& count) { return static_cast<double>(read_count(count)); };
-  to.counter("braid_redis_commands_sent", "Commands that were sent to Redis.", now(counts.sent));
-  to.counter("braid_redis_replies", "Replies of Redis that a task waited for.", now(counts.answered));
-  to.counter("braid_redis_dropped_replies", "Replies of Redis that no task waited for any more.", now(counts.dropped));
-  to.counter("braid_redis_shared_reads", "Reads that were not sent, because the same one was.", now(counts.shared));
-  to.counter("braid_redis_pushed_messages", "Messages of Redis that are no replies.", now(counts.pushed));
-  to.counter("braid_redis_expired_calls", "Calls that had no reply in time.", now(counts.expired));
-  to.counter("braid_redis_refused_calls", "Calls that found no room to wait in.", now(counts.refused));
-  to.counter("braid_redis_connections_made", "Connections to Redis that were greeted.", now(counts.connected));
-  to.counter("braid_redis_connections_lost", "Connections to Redis that ended by themselves or were given up.",
-             now(counts.lost));
-  to.counter("braid_redis_failed_connects", "Attempts to connect to Redis that failed.", now(counts.failed));
+  metrics.counter("braid_redis_commands_sent", "Commands that were sent to Redis.", now(counts.sent));
+  metrics.counter("braid_redis_replies", "Replies of Redis that a task waited for.", now(counts.answered));
+  metrics.counter("braid_redis_dropped_replies", "Replies of Redis that no task waited for any more.",
+                  now(counts.dropped));
+  metrics.counter("braid_redis_shared_reads", "Reads that were not sent, because the same one was.",
+                  now(counts.shared));
+  metrics.counter("braid_redis_pushed_messages", "Messages of Redis that are no replies.", now(counts.pushed));
+  metrics.counter("braid_redis_expired_calls", "Calls that had no reply in time.", now(counts.expired));
+  metrics.counter("braid_redis_refused_calls", "Calls that found no room to wait in.", now(counts.refused));
+  metrics.counter("braid_redis_connections_made", "Connections to Redis that were greeted.", now(counts.connected));
+  metrics.counter("braid_redis_connections_lost", "Connections to Redis that ended by themselves or were given up.",
+                  now(counts.lost));
+  metrics.counter("braid_redis_failed_connects", "Attempts to connect to Redis that failed.", now(counts.failed));
 }
 
 void redis_shared_connection::connect() noexcept {
   state_ = state::connecting;
-  on_->arm(connect_timer_, after(on_->now(), options_.connect_timeout));
+  loop_->arm(connect_timer_, after(loop_->now(), options_.connect_timeout));
   try {
-    transport_ = std::make_shared<redis_transport>(*this, *on_, options_);
-    on_->spawn(redis_transport::run(transport_));
+    transport_ = std::make_shared<redis_transport>(*this, *loop_, options_);
+    loop_->spawn(redis_transport::run(transport_));
   } catch (const std::bad_alloc&) {
     attempt_failed(std::make_error_code(std::errc::not_enough_memory));
   }
@@ -79,7 +81,7 @@ void redis_shared_connection::greet() {
 
 auto redis_shared_connection::take_greeting(const resp_value& reply) noexcept -> next {
   if (reply.is_error()) {
-    attempt_failed(redis_error_of(reply.text()), reply.text());
+    attempt_failed(parse_redis_error(reply.text()), reply.text());
     return next::stop;
   }
   has_answered_ = true;
@@ -91,7 +93,7 @@ auto redis_shared_connection::take_greeting(const resp_value& reply) noexcept ->
 }
 
 void redis_shared_connection::become_ready() noexcept {
-  on_->disarm(connect_timer_);
+  loop_->disarm(connect_timer_);
   state_ = state::ready;
   add_to_count(counts_.connected);
   if (in_iteration_) return;  // its end sends
@@ -108,17 +110,17 @@ void redis_shared_connection::hang_up() noexcept {
   same_reads_.clear();
   shared_.reset();
   reply_ = reply_slot::none;
-  on_->disarm(connect_timer_);
-  on_->disarm(silence_timer_);
+  loop_->disarm(connect_timer_);
+  loop_->disarm(silence_timer_);
   doubted_ = time_point::max();
 }
 
 /// Requests that have waited for this attempt get its error; later ones wait for the next attempt.
-void redis_shared_connection::attempt_failed(std::error_code why, std::string_view text) noexcept {
+void redis_shared_connection::attempt_failed(std::error_code error, std::string_view text) noexcept {
   add_to_count(counts_.failed);
-  keep_reason(why, text);
+  keep_reason(error, text);
   hang_up();
-  fail_waiting(why);
+  fail_waiting(error);
   back_off();
 }
 
@@ -127,15 +129,15 @@ void redis_shared_connection::connect_timed_out() noexcept {
 }
 
 /// The connection has ended, in whatever state it was.
-void redis_shared_connection::broke(std::error_code why) noexcept {
-  state_ == state::ready ? lose(why) : attempt_failed(why);
+void redis_shared_connection::broke(std::error_code error) noexcept {
+  state_ == state::ready ? lose(error) : attempt_failed(error);
 }
 
 /// Requests that were sent, also in part, have no reply; the others wait for the next connection. The request whose
 /// reply is next gets the error `first`.
-void redis_shared_connection::lose(std::error_code why, std::error_code first, std::string_view text) noexcept {
+void redis_shared_connection::lose(std::error_code error, std::error_code first, std::string_view text) noexcept {
   add_to_count(counts_.lost);
-  keep_reason(why, text);
+  keep_reason(error, text);
   hang_up();
   fail_due(first, redis_errc::connection_lost);
   if (begun_ != nullptr)
@@ -146,16 +148,16 @@ void redis_shared_connection::lose(std::error_code why, std::error_code first, s
 /// The server accepts no connections, and said so when this one seemed to be ready. It has executed no command, so all
 /// of them fail for this reason.
 void redis_shared_connection::turned_away(std::string_view text) noexcept {
-  const std::error_code why = redis_error_of(text);
+  const std::error_code why = parse_redis_error(text);
   fail_due(why, why);
   lose(why, why, text);
 }
 
 /// Why the connection has ended, with what the server has said of that. A server that does not know a command of the
 /// greeting repeats its arguments, one of which is the password.
-void redis_shared_connection::keep_reason(std::error_code why, std::string_view text) noexcept {
+void redis_shared_connection::keep_reason(std::error_code error, std::string_view text) noexcept {
   constexpr std::size_t max_text = 1'000;
-  last_error_ = why;
+  last_error_ = error;
   const bool has_password = !options_.password.empty();
   const std::size_t secret =
       has_password ? std::min(text.find(options_.password), text.find(", with args")) : text.npos;
@@ -178,17 +180,17 @@ void redis_shared_connection::back_off() noexcept {
   const auto half = span / 2;
   const auto random_part =
       duration(static_cast<duration::rep>(random_.below(static_cast<std::uint64_t>(half.count()) + 1)));
-  on_->arm(backoff_timer_, after(on_->now(), half + random_part));
+  loop_->arm(backoff_timer_, after(loop_->now(), half + random_part));
 }
 
 void redis_shared_connection::close() noexcept {
   if (std::exchange(state_, state::closed) == state::closed) return;
-  BRAID_EXPECTS(on_->is_current(), "a connection must be closed on the thread of its loop");
+  BRAID_EXPECTS(loop_->is_current(), "a connection must be closed on the thread of its loop");
   hang_up();
-  on_->disarm(backoff_timer_);
+  loop_->disarm(backoff_timer_);
   fail_due(errc::closed, errc::closed);
   fail_waiting(errc::closed);
-  on_->disarm(due_timer_);
+  loop_->disarm(due_timer_);
 }
 
 void redis_shared_connection::retire() noexcept {
@@ -196,12 +198,12 @@ void redis_shared_connection::retire() noexcept {
   if (state_ != state::ready || load() == 0) close();
 }
 
-void redis_shared_connection::fail_waiting(std::error_code why) noexcept {
-  while (!waiting_.empty()) fail(waiting_.front(), why);
+void redis_shared_connection::fail_waiting(std::error_code error) noexcept {
+  while (!waiting_.empty()) fail(waiting_.front(), error);
 }
 
-void redis_shared_connection::fail_due(std::error_code first_why, std::error_code why) noexcept {
-  for (std::error_code now = first_why; !window_.empty(); now = why) {
+void redis_shared_connection::fail_due(std::error_code first_why, std::error_code error) noexcept {
+  for (std::error_code now = first_why; !window_.empty(); now = error) {
     redis_request* first = window_.drop_front();
     while (first != nullptr) {
       redis_request& request = *std::exchange(first, first->same);

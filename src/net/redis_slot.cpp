@@ -57,7 +57,7 @@ constexpr std::array<std::uint16_t, 256> table = make_table();
 
 }  // namespace
 
-auto detail::redis_key_of(std::string_view command) noexcept -> std::string_view {
+auto detail::find_redis_key(std::string_view command) noexcept -> std::string_view {
   std::string_view rest = command.substr(command.find('\n') + 1);
   const std::string_view name = take_word(rest);
   if (detail::is_redis_word(name, "XREAD") || detail::is_redis_word(name, "XREADGROUP"))
@@ -77,7 +77,7 @@ auto detail::redis_hashed_part(std::string_view key) noexcept -> std::string_vie
   return key.substr(open + 1, close - open - 1);
 }
 
-auto detail::redis_slot_of(std::string_view key) noexcept -> std::uint16_t {
+auto detail::find_redis_slot(std::string_view key) noexcept -> std::uint16_t {
   unsigned sum = 0;
   for (const char c : detail::redis_hashed_part(key))
     sum = ((sum << 8U) & 0xffffU) ^ table[(sum >> 8U) ^ static_cast<unsigned char>(c)];

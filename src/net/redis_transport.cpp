@@ -41,13 +41,13 @@ class scoped_scope {
 /// or for the socket.
 class redis_transport::wake_event final : public awaiter_base {
  public:
-  explicit wake_event(redis_transport& of) noexcept : awaiter_base(how), of_(&of) {}
+  explicit wake_event(redis_transport& of) noexcept : awaiter_base(how), transport_(&of) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, at));
+    return transfer_to(suspend(self.promise(), self, place));
   }
   void await_resume() const noexcept {}
 
@@ -56,21 +56,21 @@ class redis_transport::wake_event final : public awaiter_base {
  private:
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<wake_event&>(self);
-    waiting.of_->idle_writer_ = &waiting;
+    waiting.transport_->idle_writer_ = &waiting;
     return {};
   }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
-    static_cast<wake_event&>(self).of_->idle_writer_ = nullptr;
+    static_cast<wake_event&>(self).transport_->idle_writer_ = nullptr;
     return withdrawal::done;
   }
   static constexpr operation how{&start, &withdraw, "work for a Redis connection"};
 
-  redis_transport* of_;
+  redis_transport* transport_;
 };
 
 auto redis_transport::run(std::shared_ptr<redis_transport> self) -> task<void> {
   try {
-    auto body = [&self](scope& in) -> task<void> { return self->work(in); };
+    auto body = [&self](scope& scope) -> task<void> { return self->work(scope); };
     auto all = with_scope(std::ref(body));
     co_await std::move(all);
     co_return;
@@ -79,15 +79,15 @@ auto redis_transport::run(std::shared_ptr<redis_transport> self) -> task<void> {
   if (self->owner_ != nullptr) self->owner_->broke(std::make_error_code(std::errc::not_enough_memory));
 }
 
-auto redis_transport::work(scope& in) -> task<void> {
-  const scoped_scope known(around_, in);
+auto redis_transport::work(scope& scope) -> task<void> {
+  const scoped_scope known(around_, scope);
   auto dialling = dial();
   const result<void> dialled = co_await std::move(dialling);
   if (owner_ == nullptr) co_return;
   if (!dialled) co_return owner_->broke(dialled.error());
   is_open_ = true;
-  auto talking = std::holds_alternative<tls_stream>(stream_) ? talk(std::get<tls_stream>(stream_), in)
-                                                             : talk(std::get<stream_socket>(stream_), in);
+  auto talking = std::holds_alternative<tls_stream>(stream_) ? talk(std::get<tls_stream>(stream_), scope)
+                                                             : talk(std::get<stream_socket>(stream_), scope);
   co_await std::move(talking);
 }
 
@@ -114,22 +114,22 @@ auto redis_transport::connect() -> task<result<stream_socket>> {
   const auto to =
       is_file ? socket_address::unix_file(options_.socket_path) : socket_address::ip(options_.host, options_.port);
   if (to) {
-    auto connecting = stream_socket::connect(*on_, *to);
+    auto connecting = stream_socket::connect(*loop_, *to);
     co_return co_await std::move(connecting);
   }
   if (is_file || options_.names == nullptr) co_return fail(redis_errc::no_address);
   auto resolving = options_.names->resolve(options_.host, options_.port);
   result<socket_address::list> found = co_await std::move(resolving);
   if (!found) co_return fail(found.error());
-  auto connecting = stream_socket::connect_to_first(*on_, std::move(*found));
+  auto connecting = stream_socket::connect_to_first(*loop_, std::move(*found));
   co_return co_await std::move(connecting);
 }
 
 // Reading and writing
 
 template <transport Stream>
-auto redis_transport::talk(const Stream& stream, scope& in) -> task<void> {
-  in.spawn(write_all(stream));
+auto redis_transport::talk(const Stream& stream, scope& scope) -> task<void> {
+  scope.spawn(write_all(stream));
   owner_->connected();
   if (owner_ == nullptr) co_return;
   auto reading = read_all(stream);
@@ -139,12 +139,12 @@ auto redis_transport::talk(const Stream& stream, scope& in) -> task<void> {
 template <transport Stream>
 auto redis_transport::read_all(const Stream& stream) -> task<void> {
   for (int full = 0;;) {
-    char* const room = in_.room(read_size);
+    char* const room = received_.room(read_size);
     const result<std::size_t> got = co_await stream.read_some(std::as_writable_bytes(std::span(room, read_size)));
     if (owner_ == nullptr) co_return;
     if (!got) co_return owner_->broke(got.error());
     if (*got == 0) co_return owner_->broke(redis_errc::connection_lost);
-    in_.added(*got);
+    received_.added(*got);
     owner_->read_ready();
     if (owner_ == nullptr) co_return;
     full = *got == read_size ? full + 1 : 0;

@@ -3,11 +3,11 @@
 
 namespace braid::detail {
 
-void redis_window::leave(const redis_request& who) noexcept {
+void redis_window::leave(const redis_request& request) noexcept {
   for (std::size_t at = begin_; at != end_; ++at) {
     redis_request** place = &entries_[at & mask_].who;
-    while (*place != nullptr && *place != &who) place = &(*place)->same;
-    if (*place != nullptr) *place = who.same;
+    while (*place != nullptr && *place != &request) place = &(*place)->same;
+    if (*place != nullptr) *place = request.same;
   }
 }
 

@@ -19,7 +19,7 @@ constexpr std::string_view dropped_verbatim = "txt:";
 
 auto is_decimal(char c) noexcept -> bool { return static_cast<unsigned char>(c - '0') <= 9; }
 
-auto aggregate_of(char sign) noexcept -> resp_type {
+auto to_aggregate(char sign) noexcept -> resp_type {
   switch (sign) {
     case '~': return resp_type::set;
     case '>': return resp_type::push;
@@ -70,58 +70,58 @@ auto resp_parser::parse(std::string_view input) -> progress {
   }
 }
 
-auto resp_parser::read_value(cursor& in) -> step {
-  if (in.at == in.end) return step::more;
-  sign_ = *in.at;
+auto resp_parser::read_value(cursor& cursor) -> step {
+  if (cursor.at == cursor.end) return step::more;
+  sign_ = *cursor.at;
   switch (sign_) {
-    case '$': return read_short_bulk(in) ? step::value : read_bulk(in, resp_type::bulk_string);
-    case ':': return read_integer(in);
-    case '+': return read_text(in, resp_type::simple_string);
-    case '-': return read_text(in, resp_type::error);
+    case '$': return read_short_bulk(cursor) ? step::value : read_bulk(cursor, resp_type::bulk_string);
+    case ':': return read_integer(cursor);
+    case '+': return read_text(cursor, resp_type::simple_string);
+    case '-': return read_text(cursor, resp_type::error);
     case '*':
     case '~':
     case '>':
     case '%':
-    case '|': return read_aggregate(in);
-    case '!': return read_bulk(in, resp_type::error);
-    case '=': return read_bulk(in, resp_type::verbatim);
+    case '|': return read_aggregate(cursor);
+    case '!': return read_bulk(cursor, resp_type::error);
+    case '=': return read_bulk(cursor, resp_type::verbatim);
     case '_':
     case '#':
     case ',':
-    case '(': return read_word(in);
+    case '(': return read_word(cursor);
     case ';':
-    case '.': return refuse(in, resp_errc::streamed);
-    default: return refuse(in, resp_errc::unknown_type);
+    case '.': return refuse(cursor, resp_errc::streamed);
+    default: return refuse(cursor, resp_errc::unknown_type);
   }
 }
 
 /// Digits after the sign, then CR LF; -1 for a null of RESP2.
-auto resp_parser::read_length(cursor& in, std::int64_t& length) -> step {
-  const char* at = in.at + 1;
-  const bool negative = at != in.end && *at == '-';
+auto resp_parser::read_length(cursor& cursor, std::int64_t& length) -> step {
+  const char* at = cursor.at + 1;
+  const bool negative = at != cursor.end && *at == '-';
   const char* const first = at + (negative ? 1 : 0);
   std::int64_t value = 0;
-  for (at = first; at != in.end && is_decimal(*at); ++at) {
-    if (at - first == max_length_digits) return refuse(in, resp_errc::bad_number);
+  for (at = first; at != cursor.end && is_decimal(*at); ++at) {
+    if (at - first == max_length_digits) return refuse(cursor, resp_errc::bad_number);
     value = value * 10 + (*at - '0');
   }
-  if (at == in.end) return step::more;
-  if (at == first) return refuse(in, *at == '?' && !negative ? resp_errc::streamed : resp_errc::bad_number);
-  if (*at != '\r' || (*first == '0' && at - first > 1)) return refuse(in, resp_errc::bad_number);
+  if (at == cursor.end) return step::more;
+  if (at == first) return refuse(cursor, *at == '?' && !negative ? resp_errc::streamed : resp_errc::bad_number);
+  if (*at != '\r' || (*first == '0' && at - first > 1)) return refuse(cursor, resp_errc::bad_number);
   const bool may_be_null = sign_ == '$' || sign_ == '*';
-  if (negative && (value != 1 || !may_be_null)) return refuse(in, resp_errc::bad_number);
-  if (at + 1 == in.end) return step::more;
-  if (at[1] != '\n') return refuse(in, resp_errc::bad_line_end);
-  in.at = at + 2;
+  if (negative && (value != 1 || !may_be_null)) return refuse(cursor, resp_errc::bad_number);
+  if (at + 1 == cursor.end) return step::more;
+  if (at[1] != '\n') return refuse(cursor, resp_errc::bad_line_end);
+  cursor.at = at + 2;
   length = negative ? -1 : value;
   return step::value;
 }
 
 /// Returns false, and reads nothing, if there is no short string or if it is invalid.
-auto resp_parser::read_short_bulk(cursor& in) -> bool {
-  const auto [text, consumed] = detail::short_text_at(in.at, in.end);
+auto resp_parser::read_short_bulk(cursor& cursor) -> bool {
+  const auto [text, consumed] = detail::short_text_at(cursor.at, cursor.end);
   if (consumed == 0 || !take_budget(text.size())) return false;
-  in.at += consumed;
+  cursor.at += consumed;
   if (is_dropped()) {
     put(resp_value::of_text(resp_type::bulk_string, ""));
     return true;
@@ -148,20 +148,21 @@ auto resp_parser::read_bulk(cursor& in, resp_type type) -> step {
 }
 
 /// Reads the bytes of a counted string, or as many as have arrived, and CR LF.
-auto resp_parser::read_payload(cursor& in) -> step {
-  const auto there = static_cast<std::size_t>(in.end - in.at);
+auto resp_parser::read_payload(cursor& cursor) -> step {
+  const auto there = static_cast<std::size_t>(cursor.end - cursor.at);
   if (payload_left_ > 2) {
     const std::size_t size = std::min<std::size_t>(there, payload_left_ - 2U);
     const std::size_t before = payload_size_ + 2U - payload_left_;
-    if (payload_type_ == resp_type::verbatim && before <= 3 && before + size > 3 && in.at[3 - before] != ':')
-      return refuse({.at = in.at + (3 - before), .end = in.end, .begin = in.begin}, resp_errc::bad_verbatim);
-    if (payload_ != nullptr) detail::copy_text(payload_ + before, in.at, size);
-    in.at += size;
+    if (payload_type_ == resp_type::verbatim && before <= 3 && before + size > 3 && cursor.at[3 - before] != ':')
+      return refuse({.at = cursor.at + (3 - before), .end = cursor.end, .begin = cursor.begin},
+                    resp_errc::bad_verbatim);
+    if (payload_ != nullptr) detail::copy_text(payload_ + before, cursor.at, size);
+    cursor.at += size;
     payload_left_ -= static_cast<std::uint32_t>(size);
   }
-  while (payload_left_ <= 2 && payload_left_ > 0 && in.at != in.end) {
-    if (*in.at != (payload_left_ == 2 ? '\r' : '\n')) return refuse(in, resp_errc::bad_line_end);
-    ++in.at;
+  while (payload_left_ <= 2 && payload_left_ > 0 && cursor.at != cursor.end) {
+    if (*cursor.at != (payload_left_ == 2 ? '\r' : '\n')) return refuse(cursor, resp_errc::bad_line_end);
+    ++cursor.at;
     --payload_left_;
   }
   if (payload_left_ != 0) return step::more;
@@ -177,14 +178,14 @@ auto resp_parser::read_aggregate(cursor& in) -> step {
   if (const step read = read_length(in, length); read != step::value) return read;
   if (length < 0) return put(resp_value());
   const bool pairs = sign_ == '%' || sign_ == '|';
-  return open(start, aggregate_of(sign_), static_cast<std::uint64_t>(length) * (pairs ? 2 : 1));
+  return open(start, to_aggregate(sign_), static_cast<std::uint64_t>(length) * (pairs ? 2 : 1));
 }
 
-auto resp_parser::open(const cursor& in, resp_type type, std::uint64_t count) -> step {
+auto resp_parser::open(const cursor& cursor, resp_type type, std::uint64_t count) -> step {
   const bool is_attribute = sign_ == '|';
   if (count == 0) return is_attribute ? step::opened : put(resp_value::of_items(type, {}));
-  if (depth_ == limits_.depth) return refuse(in, resp_errc::too_deep);
-  if (!take_budget(count * sizeof(resp_value))) return refuse(in, resp_errc::too_large);
+  if (depth_ == limits_.depth) return refuse(cursor, resp_errc::too_deep);
+  if (!take_budget(count * sizeof(resp_value))) return refuse(cursor, resp_errc::too_large);
   resp_value* items = nullptr;
   if (!is_attribute && !is_dropped()) items = memory_->uninitialized<resp_value>(count).data();
   if (!is_attribute) put(resp_value::of_items(type, {items, items == nullptr ? 0 : count}));
@@ -203,45 +204,45 @@ auto resp_parser::close_frames() noexcept -> bool {
   return true;
 }
 
-auto resp_parser::read_integer(cursor& in) -> step {
-  const char* at = in.at + 1;
-  const bool negative = at != in.end && *at == '-';
-  const bool is_signed = negative || (at != in.end && *at == '+');
+auto resp_parser::read_integer(cursor& cursor) -> step {
+  const char* at = cursor.at + 1;
+  const bool negative = at != cursor.end && *at == '-';
+  const bool is_signed = negative || (at != cursor.end && *at == '+');
   const char* const first = at + (is_signed ? 1 : 0);
   std::uint64_t value = 0;
-  for (at = first; at != in.end && is_decimal(*at); ++at) {
-    if (at - first == max_integer_digits) return refuse(in, resp_errc::bad_number);
+  for (at = first; at != cursor.end && is_decimal(*at); ++at) {
+    if (at - first == max_integer_digits) return refuse(cursor, resp_errc::bad_number);
     value = value * 10 + static_cast<std::uint64_t>(*at - '0');
   }
-  if (at == in.end) return step::more;
-  if (at == first || *at != '\r') return refuse(in, resp_errc::bad_number);
+  if (at == cursor.end) return step::more;
+  if (at == first || *at != '\r') return refuse(cursor, resp_errc::bad_number);
   const bool leading_zero = *first == '0' && (at - first > 1 || negative);
   const std::uint64_t greatest = std::uint64_t{std::numeric_limits<std::int64_t>::max()} + (negative ? 1 : 0);
-  if (leading_zero || value > greatest) return refuse(in, resp_errc::bad_number);
-  if (at + 1 == in.end) return step::more;
-  if (at[1] != '\n') return refuse(in, resp_errc::bad_line_end);
-  in.at = at + 2;
+  if (leading_zero || value > greatest) return refuse(cursor, resp_errc::bad_number);
+  if (at + 1 == cursor.end) return step::more;
+  if (at[1] != '\n') return refuse(cursor, resp_errc::bad_line_end);
+  cursor.at = at + 2;
   return put(resp_value::of_integer(static_cast<std::int64_t>(negative ? 0 - value : value)));
 }
 
 /// Reads the text between the sign and CR LF. Bytes that were searched before are not searched again.
-auto resp_parser::read_line(cursor& in, std::string_view& text) -> step {
-  const char* const first = in.at + 1;
+auto resp_parser::read_line(cursor& cursor, std::string_view& text) -> step {
+  const char* const first = cursor.at + 1;
   const char* const from = first + scanned_;
-  const auto searched = static_cast<std::size_t>(in.end - from);
+  const auto searched = static_cast<std::size_t>(cursor.end - from);
   const char* const cr = static_cast<const char*>(std::memchr(from, '\r', searched));
-  const char* const stop = cr == nullptr ? in.end : cr;
+  const char* const stop = cr == nullptr ? cursor.end : cr;
   if (std::memchr(from, '\n', static_cast<std::size_t>(stop - from)) != nullptr)
-    return refuse(in, resp_errc::bad_line_end);
+    return refuse(cursor, resp_errc::bad_line_end);
   const auto length = static_cast<std::size_t>(stop - first);
-  if (length > limits_.line) return refuse(in, resp_errc::line_too_long);
-  if (cr == nullptr || cr + 1 == in.end) {
+  if (length > limits_.line) return refuse(cursor, resp_errc::line_too_long);
+  if (cr == nullptr || cr + 1 == cursor.end) {
     scanned_ = length;
     return step::more;
   }
-  if (cr[1] != '\n') return refuse(in, resp_errc::bad_line_end);
+  if (cr[1] != '\n') return refuse(cursor, resp_errc::bad_line_end);
   scanned_ = 0;
-  in.at = cr + 2;
+  cursor.at = cr + 2;
   text = {first, length};
   return step::value;
 }
@@ -267,21 +268,21 @@ auto resp_parser::read_word(cursor& in) -> step {
   }
 }
 
-auto resp_parser::parse_big_number(const cursor& in, std::string_view text) -> step {
+auto resp_parser::parse_big_number(const cursor& cursor, std::string_view text) -> step {
   const std::string_view digits = text.substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
-  if (digits.empty() || !std::ranges::all_of(digits, is_decimal)) return refuse(in, resp_errc::bad_number);
-  return put_text(in, resp_type::big_number, text);
+  if (digits.empty() || !std::ranges::all_of(digits, is_decimal)) return refuse(cursor, resp_errc::bad_number);
+  return put_text(cursor, resp_type::big_number, text);
 }
 
-auto resp_parser::parse_real(const cursor& in, std::string_view text) -> step {
+auto resp_parser::parse_real(const cursor& cursor, std::string_view text) -> step {
   const bool negative = text.starts_with('-');
   const std::string_view magnitude = text.substr(negative || text.starts_with('+') ? 1 : 0);
   const bool numeric = !magnitude.empty() && (is_decimal(magnitude.front()) || magnitude.front() == '.');
-  if (!numeric && !is_named_real(magnitude)) return refuse(in, resp_errc::bad_real);
+  if (!numeric && !is_named_real(magnitude)) return refuse(cursor, resp_errc::bad_real);
   double value = 0;
   const char* const end = magnitude.data() + magnitude.size();
   const auto [rest, error] = std::from_chars(magnitude.data(), end, value);
-  if (error != std::errc() || rest != end) return refuse(in, resp_errc::bad_real);
+  if (error != std::errc() || rest != end) return refuse(cursor, resp_errc::bad_real);
   return put(resp_value::of_real(negative ? -value : value));
 }
 
@@ -293,8 +294,8 @@ auto resp_parser::put(const resp_value& value) noexcept -> step {
   return step::value;
 }
 
-auto resp_parser::put_text(const cursor& in, resp_type type, std::string_view text) -> step {
-  if (!take_budget(text.size())) return refuse(in, resp_errc::too_large);
+auto resp_parser::put_text(const cursor& cursor, resp_type type, std::string_view text) -> step {
+  if (!take_budget(text.size())) return refuse(cursor, resp_errc::too_large);
   return put(resp_value::of_text(type, is_dropped() ? std::string_view() : memory_->copied(text)));
 }
 
@@ -304,9 +305,9 @@ auto resp_parser::take_budget(std::uint64_t bytes) noexcept -> bool {
   return true;
 }
 
-auto resp_parser::refuse(const cursor& in, resp_errc code) noexcept -> step {
+auto resp_parser::refuse(const cursor& cursor, resp_errc code) noexcept -> step {
   fault_ = {.code = code,
-            .offset = done_ + static_cast<std::uint64_t>(in.at - in.begin),
+            .offset = done_ + static_cast<std::uint64_t>(cursor.at - cursor.begin),
             .byte = static_cast<unsigned char>(sign_)};
   root_ = {};
   depth_ = 0;

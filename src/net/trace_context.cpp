@@ -114,7 +114,7 @@ auto shortened(std::vector<std::string_view> members) -> std::string {
 }
 
 /// Several fields of that name are one list.
-auto state_of(const http_fields& fields) -> std::string {
+auto find_state(const http_fields& fields) -> std::string {
   std::string all;
   for (const http_fields::field field : fields) {
     if (!detail::same_name(field.name, "tracestate")) continue;
@@ -155,7 +155,7 @@ auto trace_context::of(const http_fields& fields) -> trace_context {
   const auto caller = parse(*field);
   if (!caller) return begin();
   trace_context out = caller->child();
-  out.state = state_of(fields);
+  out.state = find_state(fields);
   return out;
 }
 

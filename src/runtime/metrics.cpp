@@ -18,48 +18,49 @@
 namespace braid {
 namespace detail {
 
-void metrics_reader::add(const worker& of, metric_list& to) {
+void metrics_reader::add(const worker& of, metric_list& metrics) {
   const auto now = [](const atomic<std::uint64_t>& count) { return static_cast<double>(count.load(relaxed)); };
   const worker_counters& counts = of.counters;
-  to.counter("braid_worker_jobs", "Jobs that a worker began.", now(counts.jobs));
-  to.counter("braid_worker_steals", "How often a worker took jobs from another one.", now(counts.steals));
-  to.counter("braid_worker_parks", "How often a worker went to sleep.", now(counts.sleeps));
-  to.counter("braid_worker_wakes", "How often a worker woke another one.", now(counts.wakes_of_own));
-  to.counter("braid_worker_stolen_forks", "Forks of others that a worker ran.", now(counts.forks_stolen));
-  to.gauge("braid_worker_local_queue_jobs", "Jobs in the local queue of a worker.",
-           static_cast<double>(of.queue.approximate_size()));
-  to.gauge("braid_worker_inbox_jobs", "Jobs that others posted to a worker and that have not begun.",
-           static_cast<double>(of.box.size()));
-  to.gauge("braid_worker_busy", "1 while a worker has something to run.", of.pace.is_running() ? 1 : 0);
-  to.gauge("braid_worker_job_seconds", "Moving average of the time of a worker's jobs.",
-           std::chrono::duration<double>(of.pace.average()).count());
+  metrics.counter("braid_worker_jobs", "Jobs that a worker began.", now(counts.jobs));
+  metrics.counter("braid_worker_steals", "How often a worker took jobs from another one.", now(counts.steals));
+  metrics.counter("braid_worker_parks", "How often a worker went to sleep.", now(counts.sleeps));
+  metrics.counter("braid_worker_wakes", "How often a worker woke another one.", now(counts.wakes_of_own));
+  metrics.counter("braid_worker_stolen_forks", "Forks of others that a worker ran.", now(counts.forks_stolen));
+  metrics.gauge("braid_worker_local_queue_jobs", "Jobs in the local queue of a worker.",
+                static_cast<double>(of.queue.approximate_size()));
+  metrics.gauge("braid_worker_inbox_jobs", "Jobs that others posted to a worker and that have not begun.",
+                static_cast<double>(of.box.size()));
+  metrics.gauge("braid_worker_busy", "1 while a worker has something to run.", of.pace.is_running() ? 1 : 0);
+  metrics.gauge("braid_worker_job_seconds", "Moving average of the time of a worker's jobs.",
+                std::chrono::duration<double>(of.pace.average()).count());
 }
 
-void metrics_reader::add(const pool& of, metric_list& to) {
-  const std::string& name = of.options_.name;
-  for (const auto& each : of.workers_) {
-    to.label({{"pool", name}, {"worker", std::to_string(each->index)}});
-    add(*each, to);
+void metrics_reader::add(const pool& pool, metric_list& metrics) {
+  const std::string& name = pool.options_.name;
+  for (const auto& each : pool.workers_) {
+    metrics.label({{"pool", name}, {"worker", std::to_string(each->index)}});
+    add(*each, metrics);
   }
   for (const priority level : {priority::high, priority::normal, priority::low}) {
     constexpr const char* names[] = {"high", "normal", "low"};
     const std::size_t at = level == priority::high ? 0 : level == priority::normal ? 1 : 2;
-    to.label({{"pool", name}, {"priority", names[at]}});
-    to.gauge("braid_pool_queue_jobs", "Jobs in the queues that all workers of a pool share.",
-             static_cast<double>(of.scheduler_->queued(level)));
+    metrics.label({{"pool", name}, {"priority", names[at]}});
+    metrics.gauge("braid_pool_queue_jobs", "Jobs in the queues that all workers of a pool share.",
+                  static_cast<double>(pool.scheduler_->queued(level)));
   }
-  to.label({{"pool", name}});
-  to.gauge("braid_pool_workers", "Workers of a pool.", static_cast<double>(of.size()));
-  to.counter("braid_pool_late_jobs", "Functions on workers that ended after their waiter had given up.",
-             static_cast<double>(of.late_.load(relaxed)));
-  to.histogram("braid_pool_queue_seconds", "Time from the post of a job to its beginning.", of.job_times_.queued());
-  to.histogram("braid_pool_run_seconds", "Time from the beginning of a job to its end.", of.job_times_.ran());
-  const std::size_t spares = of.spare_threads_ != nullptr ? of.spare_threads_->started() : 0;
-  to.counter("braid_pool_spare_threads_started", "Threads that were started because a job blocked a worker.",
-             static_cast<double>(spares));
+  metrics.label({{"pool", name}});
+  metrics.gauge("braid_pool_workers", "Workers of a pool.", static_cast<double>(pool.size()));
+  metrics.counter("braid_pool_late_jobs", "Functions on workers that ended after their waiter had given up.",
+                  static_cast<double>(pool.late_.load(relaxed)));
+  metrics.histogram("braid_pool_queue_seconds", "Time from the post of a job to its beginning.",
+                    pool.job_times_.queued());
+  metrics.histogram("braid_pool_run_seconds", "Time from the beginning of a job to its end.", pool.job_times_.ran());
+  const std::size_t spares = pool.spare_threads_ != nullptr ? pool.spare_threads_->started() : 0;
+  metrics.counter("braid_pool_spare_threads_started", "Threads that were started because a job blocked a worker.",
+                  static_cast<double>(spares));
 }
 
-void metrics_reader::add(const blocking_pool& of, metric_list& to) {
+void metrics_reader::add(const blocking_pool& of, metric_list& metrics) {
   std::unique_lock lock(of.mutex_);
   const std::size_t threads = of.running_.size();
   const std::size_t idle = of.idle_;
@@ -67,117 +68,125 @@ void metrics_reader::add(const blocking_pool& of, metric_list& to) {
   const std::size_t started = of.started_;
   const std::uint64_t begun = of.begun_;
   lock.unlock();
-  to.label({{"pool", of.options_.name}});
-  to.gauge("braid_blocking_threads", "Threads of a blocking pool.", static_cast<double>(threads));
-  to.gauge("braid_blocking_threads_max", "How many threads a blocking pool may have.",
-           static_cast<double>(of.options_.max_threads));
-  to.gauge("braid_blocking_idle_threads", "Threads of a blocking pool that wait for a job.", static_cast<double>(idle));
-  to.gauge("braid_blocking_queue_jobs", "Jobs that wait for a thread of a blocking pool.", static_cast<double>(queued));
-  to.counter("braid_blocking_jobs", "Jobs that a blocking pool began.", static_cast<double>(begun));
-  to.counter("braid_blocking_threads_started", "Threads that a blocking pool started.", static_cast<double>(started));
-  to.counter("braid_blocking_late_jobs", "Functions on a blocking pool that ended after their waiter had given up.",
-             static_cast<double>(of.late()));
-  to.histogram("braid_blocking_queue_seconds", "Time from the post of a job that may block to its beginning.",
-               of.job_times_.queued());
-  to.histogram("braid_blocking_run_seconds", "Time from the beginning of a job that may block to its end.",
-               of.job_times_.ran());
+  metrics.label({{"pool", of.options_.name}});
+  metrics.gauge("braid_blocking_threads", "Threads of a blocking pool.", static_cast<double>(threads));
+  metrics.gauge("braid_blocking_threads_max", "How many threads a blocking pool may have.",
+                static_cast<double>(of.options_.max_threads));
+  metrics.gauge("braid_blocking_idle_threads", "Threads of a blocking pool that wait for a job.",
+                static_cast<double>(idle));
+  metrics.gauge("braid_blocking_queue_jobs", "Jobs that wait for a thread of a blocking pool.",
+                static_cast<double>(queued));
+  metrics.counter("braid_blocking_jobs", "Jobs that a blocking pool began.", static_cast<double>(begun));
+  metrics.counter("braid_blocking_threads_started", "Threads that a blocking pool started.",
+                  static_cast<double>(started));
+  metrics.counter("braid_blocking_late_jobs",
+                  "Functions on a blocking pool that ended after their waiter had given up.",
+                  static_cast<double>(of.late()));
+  metrics.histogram("braid_blocking_queue_seconds", "Time from the post of a job that may block to its beginning.",
+                    of.job_times_.queued());
+  metrics.histogram("braid_blocking_run_seconds", "Time from the beginning of a job that may block to its end.",
+                    of.job_times_.ran());
 }
 
-void metrics_reader::add(loop& of, const std::string& name, metric_list& to) {
+void metrics_reader::add(loop& of, const std::string& name, metric_list& metrics) {
   const auto now = [](const std::uint64_t& count) { return static_cast<double>(read_count(count)); };
-  to.label({{"loop", name}});
-  to.gauge("braid_loop_running", "1 while a loop takes posts.", of.status() == loop::state::running ? 1 : 0);
-  to.counter("braid_loop_iterations", "Iterations of a loop.", now(of.iterations_));
-  to.counter("braid_loop_jobs", "Jobs and resumptions that a loop ran.", now(of.jobs_));
-  to.counter("braid_loop_waits", "How often a loop waited in the system for something to do.", now(of.waits_));
-  to.counter("braid_loop_wakes", "How often another thread woke a loop.", static_cast<double>(of.woken_.load(relaxed)));
-  to.counter("braid_loop_io_events", "Waits and transfers of descriptors that a loop answered.",
-             now(of.backend_->answers_));
-  to.counter("braid_loop_timers_fired", "Timers that fired on a loop.", now(of.fired_));
-  to.gauge("braid_loop_timers", "Timers that are armed on a loop.", now(of.armed_));
-  to.gauge("braid_loop_spawned_tasks", "Tasks that were started on a loop and have not ended.",
-           static_cast<double>(of.spawned()));
-  to.gauge("braid_loop_descriptors", "Streams, listeners and other descriptors that are open on a loop.",
-           static_cast<double>(of.open_descriptors_.load(relaxed)));
-  to.histogram("braid_loop_queue_seconds", "Time from the post of a job or resumption to a loop to its beginning.",
-               of.job_times_.queued());
-  to.histogram("braid_loop_run_seconds", "Time that a posted job or resumption ran on a loop.", of.job_times_.ran());
-  to.histogram("braid_loop_iteration_seconds", "Time in which a loop did not ask the system what has happened.",
-               of.iteration_times_);
-  metric_source::add_those_on(&of, to);
+  metrics.label({{"loop", name}});
+  metrics.gauge("braid_loop_running", "1 while a loop takes posts.", of.status() == loop::state::running ? 1 : 0);
+  metrics.counter("braid_loop_iterations", "Iterations of a loop.", now(of.iterations_));
+  metrics.counter("braid_loop_jobs", "Jobs and resumptions that a loop ran.", now(of.jobs_));
+  metrics.counter("braid_loop_waits", "How often a loop waited in the system for something to do.", now(of.waits_));
+  metrics.counter("braid_loop_wakes", "How often another thread woke a loop.",
+                  static_cast<double>(of.woken_.load(relaxed)));
+  metrics.counter("braid_loop_io_events", "Waits and transfers of descriptors that a loop answered.",
+                  now(of.backend_->answers_));
+  metrics.counter("braid_loop_timers_fired", "Timers that fired on a loop.", now(of.fired_));
+  metrics.gauge("braid_loop_timers", "Timers that are armed on a loop.", now(of.armed_));
+  metrics.gauge("braid_loop_spawned_tasks", "Tasks that were started on a loop and have not ended.",
+                static_cast<double>(of.spawned()));
+  metrics.gauge("braid_loop_descriptors", "Streams, listeners and other descriptors that are open on a loop.",
+                static_cast<double>(of.open_descriptors_.load(relaxed)));
+  metrics.histogram("braid_loop_queue_seconds", "Time from the post of a job or resumption to a loop to its beginning.",
+                    of.job_times_.queued());
+  metrics.histogram("braid_loop_run_seconds", "Time that a posted job or resumption ran on a loop.",
+                    of.job_times_.ran());
+  metrics.histogram("braid_loop_iteration_seconds", "Time in which a loop did not ask the system what has happened.",
+                    of.iteration_times_);
+  metric_source::add_those_on(&of, metrics);
 }
 
-void metrics_reader::add(runtime& of, metric_list& to) {
-  add(*of.pool_, to);
-  add(*of.blocking_, to);
-  for (std::size_t index = 0; index < of.loops_.size(); ++index) add(*of.loops_[index], loop_name(of, index), to);
-  add_stalls(*of.pool_, of.stalls_.get(), to);
-  to.label({});
-  to.gauge("braid_job_memory_idle_bytes", "Memory for jobs and frames that lies in the central free lists.",
-           static_cast<double>(idle_job_memory()));
+void metrics_reader::add(runtime& runtime, metric_list& metrics) {
+  add(*runtime.pool_, metrics);
+  add(*runtime.blocking_, metrics);
+  for (std::size_t index = 0; index < runtime.loops_.size(); ++index)
+    add(*runtime.loops_[index], loop_name(runtime, index), metrics);
+  add_stalls(*runtime.pool_, runtime.stalls_.get(), metrics);
+  metrics.label({});
+  metrics.gauge("braid_job_memory_idle_bytes", "Memory for jobs and frames that lies in the central free lists.",
+                static_cast<double>(idle_job_memory()));
 }
 
-void metrics_reader::add_pool(const pool& of, const stall_watch* stalls, metric_list& to) {
-  add(of, to);
-  add_stalls(of, stalls, to);
+void metrics_reader::add_pool(const pool& pool, const stall_watch* stalls, metric_list& metrics) {
+  add(pool, metrics);
+  add_stalls(pool, stalls, metrics);
 }
 
-void metrics_reader::add_stalls(const pool& of, const stall_watch* stalls, metric_list& to) {
-  to.label({{"pool", of.options_.name}});
-  to.counter("braid_stalls", "How often a loop or a worker did not come back within the limit of the watchdog.",
-             stalls != nullptr ? static_cast<double>(stalls->count()) : 0);
+void metrics_reader::add_stalls(const pool& pool, const stall_watch* stalls, metric_list& metrics) {
+  metrics.label({{"pool", pool.options_.name}});
+  metrics.counter("braid_stalls", "How often a loop or a worker did not come back within the limit of the watchdog.",
+                  stalls != nullptr ? static_cast<double>(stalls->count()) : 0);
 }
 
-auto metrics_reader::loop_name(const runtime& of, std::size_t index) -> std::string {
-  const std::string& name = of.pool_->options_.name;
-  return of.shape() == runtime_shape::separate ? name + "-loop" : indexed_thread_name(name, index);
+auto metrics_reader::loop_name(const runtime& runtime, std::size_t index) -> std::string {
+  const std::string& name = runtime.pool_->options_.name;
+  return runtime.shape() == runtime_shape::separate ? name + "-loop" : indexed_thread_name(name, index);
 }
 
-auto metrics_reader::targets(const runtime& of) -> std::vector<stall_target> {
+auto metrics_reader::targets(const runtime& runtime) -> std::vector<stall_target> {
   std::vector<stall_target> all;
-  for (std::size_t index = 0; index < of.loops_.size(); ++index)
-    all.push_back({.of_loop = of.loops_[index], .thread = loop_name(of, index)});
-  if (!of.pool_->has_threads()) return all;
-  for (const auto& each : of.pool_->workers_) {
-    const loop* const own = of.shape() == runtime_shape::merged ? of.loops_[each->index] : nullptr;
-    all.push_back(
-        {.of_loop = own, .of_worker = each.get(), .thread = indexed_thread_name(of.pool_->options_.name, each->index)});
+  for (std::size_t index = 0; index < runtime.loops_.size(); ++index)
+    all.push_back({.of_loop = runtime.loops_[index], .thread = loop_name(runtime, index)});
+  if (!runtime.pool_->has_threads()) return all;
+  for (const auto& each : runtime.pool_->workers_) {
+    const loop* const own = runtime.shape() == runtime_shape::merged ? runtime.loops_[each->index] : nullptr;
+    all.push_back({.of_loop = own,
+                   .of_worker = each.get(),
+                   .thread = indexed_thread_name(runtime.pool_->options_.name, each->index)});
   }
   return all;
 }
 
-auto metrics_reader::targets(const pool& of) -> std::vector<stall_target> {
+auto metrics_reader::targets(const pool& pool) -> std::vector<stall_target> {
   std::vector<stall_target> all;
-  if (!of.has_threads()) return all;
-  for (const auto& each : of.workers_)
-    all.push_back({.of_worker = each.get(), .thread = indexed_thread_name(of.options_.name, each->index)});
+  if (!pool.has_threads()) return all;
+  for (const auto& each : pool.workers_)
+    all.push_back({.of_worker = each.get(), .thread = indexed_thread_name(pool.options_.name, each->index)});
   return all;
 }
 
 /// A worker that is in its loop is as busy as that: the loop is a target of its own.
-auto metrics_reader::progress(const stall_target& of) noexcept -> stall_progress {
-  const bool in_loop = of.of_loop != nullptr && of.of_loop->is_in_iteration_.load(relaxed);
-  if (of.of_worker == nullptr)
-    return {.jobs = read_count(of.of_loop->jobs_),
-            .others = read_count(of.of_loop->iterations_),
-            .batch = read_count(of.of_loop->fired_) + read_count(of.of_loop->backend_->answers_),
-            .is_busy = in_loop || of.of_loop->backend_->is_answering_.load(relaxed)};
-  const worker& self = *of.of_worker;
+auto metrics_reader::progress(const stall_target& target) noexcept -> stall_progress {
+  const bool in_loop = target.of_loop != nullptr && target.of_loop->is_in_iteration_.load(relaxed);
+  if (target.of_worker == nullptr)
+    return {.jobs = read_count(target.of_loop->jobs_),
+            .others = read_count(target.of_loop->iterations_),
+            .batch = read_count(target.of_loop->fired_) + read_count(target.of_loop->backend_->answers_),
+            .is_busy = in_loop || target.of_loop->backend_->is_answering_.load(relaxed)};
+  const worker& self = *target.of_worker;
   return {.jobs = self.counters.jobs.load(relaxed),
           .others = self.counters.forks_stolen.load(relaxed),
           .batch = static_cast<std::uint64_t>(self.pace.batch_began().time_since_epoch().count()),
           .is_busy = self.pace.is_running() && !in_loop};
 }
 
-auto metrics_reader::thread(const stall_target& of) noexcept -> ::pid_t {
-  return of.of_worker != nullptr ? of.of_worker->thread.load(relaxed) : of.of_loop->own_thread();
+auto metrics_reader::thread(const stall_target& target) noexcept -> ::pid_t {
+  return target.of_worker != nullptr ? target.of_worker->thread.load(relaxed) : target.of_loop->own_thread();
 }
 
 }  // namespace detail
 
-auto metrics(runtime& of) -> std::vector<metric> {
+auto metrics(runtime& runtime) -> std::vector<metric> {
   detail::metric_list all;
-  detail::metrics_reader::add(of, all);
+  detail::metrics_reader::add(runtime, all);
   return all.take();
 }
 

@@ -13,22 +13,22 @@ namespace braid::detail {
 
 /// Threads: any, while what it reads lives.
 struct metrics_reader {
-  static void add(runtime& of, metric_list& to);
+  static void add(runtime& runtime, metric_list& metrics);
   /// Adds the metrics of a pool that belongs to no runtime. `stalls` may be null.
-  static void add_pool(const pool& of, const stall_watch* stalls, metric_list& to);
+  static void add_pool(const pool& pool, const stall_watch* stalls, metric_list& metrics);
 
-  [[nodiscard]] static auto loop_name(const runtime& of, std::size_t index) -> std::string;
-  [[nodiscard]] static auto targets(const runtime& of) -> std::vector<stall_target>;
-  [[nodiscard]] static auto targets(const pool& of) -> std::vector<stall_target>;
-  [[nodiscard]] static auto progress(const stall_target& of) noexcept -> stall_progress;
-  [[nodiscard]] static auto thread(const stall_target& of) noexcept -> ::pid_t;
+  [[nodiscard]] static auto loop_name(const runtime& runtime, std::size_t index) -> std::string;
+  [[nodiscard]] static auto targets(const runtime& runtime) -> std::vector<stall_target>;
+  [[nodiscard]] static auto targets(const pool& pool) -> std::vector<stall_target>;
+  [[nodiscard]] static auto progress(const stall_target& target) noexcept -> stall_progress;
+  [[nodiscard]] static auto thread(const stall_target& target) noexcept -> ::pid_t;
 
  private:
-  static void add(const worker& of, metric_list& to);
-  static void add(const pool& of, metric_list& to);
-  static void add_stalls(const pool& of, const stall_watch* stalls, metric_list& to);
-  static void add(const blocking_pool& of, metric_list& to);
-  static void add(loop& of, const std::string& name, metric_list& to);
+  static void add(const worker& of, metric_list& metrics);
+  static void add(const pool& pool, metric_list& metrics);
+  static void add_stalls(const pool& pool, const stall_watch* stalls, metric_list& metrics);
+  static void add(const blocking_pool& of, metric_list& metrics);
+  static void add(loop& of, const std::string& name, metric_list& metrics);
 };
 
 }  // namespace braid::detail

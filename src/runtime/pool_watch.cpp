@@ -88,9 +88,9 @@ constexpr pool_observer all_pools{.made = &add, .gone = &remove};
 pools_of_runtime::pools_of_runtime() noexcept { ++runtimes_in_the_making; }
 pools_of_runtime::~pools_of_runtime() { --runtimes_in_the_making; }
 
-void add_metrics_of_pools(metric_list& to) {
+void add_metrics_of_pools(metric_list& metrics) {
   const std::lock_guard guard(list.all.lock);
-  for (const watched_pool& each : list.all.pools) metrics_reader::add_pool(*each.at, each.stalls.get(), to);
+  for (const watched_pool& each : list.all.pools) metrics_reader::add_pool(*each.at, each.stalls.get(), metrics);
 }
 
 }  // namespace braid::detail

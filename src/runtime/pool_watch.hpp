@@ -16,6 +16,6 @@ class pools_of_runtime {
 
 /// Adds the metrics of all pools that belong to no runtime. Threads: any. Blocks: while such a pool begins or ends.
 /// Errors: std::bad_alloc.
-void add_metrics_of_pools(metric_list& to);
+void add_metrics_of_pools(metric_list& metrics);
 
 }  // namespace braid::detail

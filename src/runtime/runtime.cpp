@@ -22,7 +22,7 @@ namespace braid {
 namespace {
 
 /// Returns the options of the pool of a runtime, except for the object in which its workers sleep.
-auto pool_of(const runtime::options& options) -> pool::options {
+auto make_pool_options(const runtime::options& options) -> pool::options {
   pool::options wanted;
   wanted.workers = options.workers;
   wanted.name = options.name;
@@ -44,15 +44,15 @@ auto pool_of(const runtime::options& options) -> pool::options {
 /// A task between two workers.
 class in_flight_guard {
  public:
-  explicit in_flight_guard(atomic<std::size_t>& all) noexcept : all_(&all) { all.fetch_add(1, relaxed); }
-  in_flight_guard(in_flight_guard&& other) noexcept : all_(std::exchange(other.all_, nullptr)) {}
+  explicit in_flight_guard(atomic<std::size_t>& all) noexcept : total_(&all) { all.fetch_add(1, relaxed); }
+  in_flight_guard(in_flight_guard&& other) noexcept : total_(std::exchange(other.total_, nullptr)) {}
   auto operator=(in_flight_guard&&) -> in_flight_guard& = delete;
   ~in_flight_guard() {
-    if (all_ != nullptr) all_->fetch_sub(1, relaxed);
+    if (total_ != nullptr) total_->fetch_sub(1, relaxed);
   }
 
  private:
-  atomic<std::size_t>* all_;
+  atomic<std::size_t>* total_;
 };
 
 /// Errors: std::system_error.
@@ -94,7 +94,7 @@ runtime::runtime(runtime::options options) : shape_(options.shape) {
 void runtime::start_separate(const runtime::options& options) {
   loop_ = made_loop(options);
   loops_.push_back(loop_.get());
-  make_pool(pool_of(options));
+  make_pool(make_pool_options(options));
   detail::parker started;
   constexpr std::string_view suffix = "-loop";
   const std::string loop_name = options.name.substr(0, detail::max_thread_name - suffix.size()).append(suffix);
@@ -107,7 +107,7 @@ void runtime::start_separate(const runtime::options& options) {
 
 /// When the pool is made its workers run their loops: the hooks have been called by then.
 void runtime::start_merged(const runtime::options& options) {
-  pool::options wanted = pool_of(options);
+  pool::options wanted = make_pool_options(options);
   if (wanted.workers == 0) wanted.workers = default_worker_count().workers;
   drivers_.reserve(wanted.workers);
   loops_.reserve(wanted.workers);
@@ -180,7 +180,7 @@ void runtime::start_here(task<void> work) {
   static_cast<void>(braid::post(*loops_[there], std::move(arrives)));
 }
 
-auto runtime::load_of(std::size_t index) const noexcept -> std::size_t {
+auto runtime::count_load(std::size_t index) const noexcept -> std::size_t {
   return loops_[index]->spawned() + on_the_way_[index].load(relaxed);
 }
 
@@ -190,9 +190,9 @@ auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t 
   constexpr std::size_t few = 16;
   std::size_t min_load = here;
   for (std::size_t index = 0; index < loops_.size(); ++index)
-    if (load_of(index) < load_of(min_load)) min_load = index;
-  const std::size_t max_count = load_of(min_load) + std::max(few, load_of(min_load) / 4);
-  return load_of(here) > max_count && loops_[min_load]->status() == loop::state::running ? min_load : here;
+    if (count_load(index) < count_load(min_load)) min_load = index;
+  const std::size_t max_count = count_load(min_load) + std::max(few, count_load(min_load) / 4);
+  return count_load(here) > max_count && loops_[min_load]->status() == loop::state::running ? min_load : here;
 }
 
 void runtime::watch_for_stalls(const runtime::options& options) {

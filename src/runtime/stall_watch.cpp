@@ -35,7 +35,7 @@ void print(const runtime::stall& what) {
 }
 
 /// The frames above a function are its callers: a return address is after the call.
-auto names_of(const std::vector<std::uintptr_t>& frames) -> std::vector<std::string> {
+auto list_names(const std::vector<std::uintptr_t>& frames) -> std::vector<std::string> {
   symbol_table symbols;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(frames.size(), max_functions); ++i)
@@ -93,13 +93,14 @@ void stall_watch::look() {
 }
 
 /// Without memory there is no report.
-void stall_watch::report(const stall_target& of) {
+void stall_watch::report(const stall_target& target) {
   trace_save("a stall");
   try {
-    runtime::stall made{.where = of.of_worker != nullptr ? runtime::stall::place::worker : runtime::stall::place::loop,
-                        .thread = of.thread,
-                        .at_least = of.seen,
-                        .functions = names_of(sample_stack(metrics_reader::thread(of), answer_limit))};
+    runtime::stall made{
+        .where = target.of_worker != nullptr ? runtime::stall::place::worker : runtime::stall::place::loop,
+        .thread = target.thread,
+        .at_least = target.seen,
+        .functions = list_names(sample_stack(metrics_reader::thread(target), answer_limit))};
     const user_code_section section;
     if (report_) return report_(made);
     print(made);
@@ -108,9 +109,9 @@ void stall_watch::report(const stall_target& of) {
   }
 }
 
-auto stall_targets_of(const runtime& of) -> std::vector<stall_target> { return metrics_reader::targets(of); }
+auto stall_targets_of(const runtime& runtime) -> std::vector<stall_target> { return metrics_reader::targets(runtime); }
 
-auto is_busy(const stall_target& of) noexcept -> bool { return metrics_reader::progress(of).is_busy; }
+auto is_busy(const stall_target& target) noexcept -> bool { return metrics_reader::progress(target).is_busy; }
 
 auto parse_stall_limit(std::string_view text) -> std::optional<duration> {
   std::uint32_t number = 0;

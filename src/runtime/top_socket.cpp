@@ -59,10 +59,10 @@ auto may_ask(int client) noexcept -> bool {
   return who.uid == 0 || who.uid == ::geteuid();
 }
 
-void add_waits(metric_list& to) {
+void add_waits(metric_list& metrics) {
   for (const auto& [wait, tasks] : count_waits(100ms)) {
-    to.label({{"for", wait}});
-    to.gauge("braid_waiting_tasks", "Suspended tasks by what they wait for.", static_cast<double>(tasks));
+    metrics.label({{"for", wait}});
+    metrics.gauge("braid_waiting_tasks", "Suspended tasks by what they wait for.", static_cast<double>(tasks));
   }
 }
 

@@ -63,8 +63,8 @@ auto name_of(std::memory_order order) noexcept -> const char* {
 
 auto file_name(std::string_view path) -> std::string_view { return path.substr(path.rfind('/') + 1); }
 
-auto site_of(const std::source_location& where) noexcept -> model_site {
-  return {.line = where.line(), .column = where.column(), .file = where.file_name()};
+auto make_site(const std::source_location& location) noexcept -> model_site {
+  return {.line = location.line(), .column = location.column(), .file = location.file_name()};
 }
 
 }  // namespace
@@ -252,20 +252,20 @@ auto model_execution::step(const model_access& access) -> std::size_t {
 }
 
 /// Notes a source location that has an ordering, and returns whether this run weakens it.
-auto model_execution::weakened(const std::source_location& where) -> bool {
-  const model_site site = site_of(where);
+auto model_execution::weakened(const std::source_location& location) -> bool {
+  const model_site site = make_site(location);
   if (std::find(ordered_.begin(), ordered_.end(), site) == ordered_.end()) ordered_.push_back(site);
   return bounds_.weakened == site;
 }
 
-auto model_execution::order_of(const model_access& access) -> std::memory_order {
+auto model_execution::find_order(const model_access& access) -> std::memory_order {
   if (access.order == std::memory_order_relaxed) return access.order;
   return weakened(access.where) ? std::memory_order_relaxed : access.order;
 }
 
 auto model_execution::on_load(const model_access& access) -> std::uint64_t {
   const std::size_t atomic = step(access);
-  const std::memory_order order = order_of(access);
+  const std::memory_order order = find_order(access);
   const std::size_t age = decide_surprise(memory_.visible(atomic, running().view, order));
   const std::uint64_t value = memory_.load(atomic, age, running().view, order);
   note("load", access, value, age);
@@ -274,27 +274,27 @@ auto model_execution::on_load(const model_access& access) -> std::uint64_t {
 
 void model_execution::on_store(const model_access& access, std::uint64_t value) {
   const std::size_t atomic = step(access);
-  const std::memory_order order = order_of(access);
+  const std::memory_order order = find_order(access);
   memory_.store(atomic, value, running().view, order);
   note("store", access, value);
 }
 
 auto model_execution::on_fetch(const model_access& access) -> std::uint64_t {
   const std::size_t atomic = step(access);
-  const std::uint64_t value = memory_.load(atomic, 0, running().view, order_of(access));
+  const std::uint64_t value = memory_.load(atomic, 0, running().view, find_order(access));
   note("fetch", access, value);
   return value;
 }
 
 void model_execution::on_replace(const model_access& access, std::uint64_t value) {
-  memory_.replace(access.place.index, value, running().view, order_of(access));
+  memory_.replace(access.place.index, value, running().view, find_order(access));
   note("replace", access, value);
 }
 
 auto model_execution::on_compare(const model_access& access, std::memory_order failure, std::uint64_t expected,
                                  model_strength strength) -> model_compared {
   const std::size_t atomic = step(access);
-  const std::memory_order order = order_of(access);
+  const std::memory_order order = find_order(access);
   if (order != access.order) failure = std::memory_order_relaxed;
 
   // It may fail by reading an older write with another value, or, when weak, for no reason.
@@ -347,16 +347,16 @@ void model_execution::on_wake(const model_access& word, int count) {
   }
 }
 
-void model_execution::on_light_barrier(std::source_location where) {
+void model_execution::on_light_barrier(std::source_location location) {
   step();
-  if (!weakened(where)) memory_.light_barrier(running().view);
-  events_.push_back({.thread = running_, .what = "light barrier", .where = where});
+  if (!weakened(location)) memory_.light_barrier(running().view);
+  events_.push_back({.thread = running_, .what = "light barrier", .where = location});
 }
 
-void model_execution::on_heavy_barrier(std::source_location where) {
+void model_execution::on_heavy_barrier(std::source_location location) {
   step();
-  if (!weakened(where)) memory_.heavy_barrier(running().view);
-  events_.push_back({.thread = running_, .what = "heavy barrier", .where = where});
+  if (!weakened(location)) memory_.heavy_barrier(running().view);
+  events_.push_back({.thread = running_, .what = "heavy barrier", .where = location});
 }
 
 void model_execution::on_read(model_plain& plain) {
@@ -376,8 +376,8 @@ void model_execution::note(const char* what, const model_access& access, std::ui
   events_.push_back({running_, what, access.place.index, value, age, access.order, access.where});
 }
 
-auto model_execution::line_of(const event& done) const -> std::string {
-  const model_site site = site_of(done.where);
+auto model_execution::format_line(const event& done) const -> std::string {
+  const model_site site = make_site(done.where);
   std::string text = "  thread " + std::to_string(done.thread) + ": ";
   if (done.atomic == event::no_atomic)
     return text + done.what + (bounds_.weakened == site ? ", left out, " : ", ") + to_string(site) + "\n";
@@ -391,7 +391,7 @@ auto model_execution::trace() const -> std::string {
   constexpr std::size_t max_count = 60;
   std::string text;
   for (std::size_t i = events_.size() < max_count ? 0 : events_.size() - max_count; i < events_.size(); ++i)
-    text += line_of(events_[i]);
+    text += format_line(events_[i]);
   return text;
 }
 
@@ -411,8 +411,8 @@ auto model_compare(const model_access& access, std::memory_order failure, std::u
 
 void model_yield() noexcept { current_run->yield(); }
 
-void model_light_barrier(std::source_location where) noexcept { current_run->on_light_barrier(where); }
-void model_heavy_barrier(std::source_location where) noexcept { current_run->on_heavy_barrier(where); }
+void model_light_barrier(std::source_location location) noexcept { current_run->on_light_barrier(location); }
+void model_heavy_barrier(std::source_location location) noexcept { current_run->on_heavy_barrier(location); }
 
 auto model_wait(const model_atomic<std::uint32_t>& word, std::uint32_t expected,
                 const std::optional<time_point>& deadline) noexcept -> bool {

@@ -50,13 +50,13 @@ class random_decider final : public model_decider {
 class depth_first_decider final : public model_decider {
  public:
   auto decide(model_question /*question*/, std::size_t count) -> std::size_t override {
-    if (at_ == path_.size()) path_.push_back({.chosen = 0, .count = count});
-    return path_[at_++].chosen;
+    if (depth_ == path_.size()) path_.push_back({.chosen = 0, .count = count});
+    return path_[depth_++].chosen;
   }
 
   /// Advances to the next schedule. Returns false if there are no more.
   auto advance() -> bool {
-    at_ = 0;
+    depth_ = 0;
     while (!path_.empty() && path_.back().chosen + 1 == path_.back().count) path_.pop_back();
     if (path_.empty()) return false;
     ++path_.back().chosen;
@@ -75,7 +75,7 @@ class depth_first_decider final : public model_decider {
     std::size_t count = 0;
   };
   std::vector<decision> path_;
-  std::size_t at_ = 0;
+  std::size_t depth_ = 0;
 };
 
 /// Decides by a text, and 0 after its end.

@@ -69,20 +69,20 @@ void model_memory::replace(std::size_t atomic, std::uint64_t value, model_view& 
   append(of, made, view, order);
 }
 
-void model_memory::append(history& of, write made, model_view& view, std::memory_order order) {
+void model_memory::append(history& history, write made, model_view& view, std::memory_order order) {
   view.clock.tick(view.thread);
   if (releases(order)) {
     made.published.join(view.clock);
     made.published_fenced.join(view.fenced);
   }
-  of.writes.push_back(made);
-  see(of, of.writes.size() - 1, view, order);
+  history.writes.push_back(made);
+  see(history, history.writes.size() - 1, view, order);
 }
 
-void model_memory::see(history& of, std::size_t write, const model_view& view, std::memory_order order) {
-  auto& seen = of.sightings[view.thread];
+void model_memory::see(history& history, std::size_t write, const model_view& view, std::memory_order order) {
+  auto& seen = history.sightings[view.thread];
   if (seen.empty() || seen.back().write < write) seen.push_back({view.clock[view.thread], write});
-  if (order == std::memory_order_seq_cst) of.total_order = std::max(of.total_order, write);
+  if (order == std::memory_order_seq_cst) history.total_order = std::max(history.total_order, write);
 }
 
 void model_memory::light_barrier(model_view& view) {

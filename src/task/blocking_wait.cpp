@@ -160,19 +160,19 @@ auto block_as_thread(blocking_wait& wait, job* awaited, std::optional<time_point
   return wait_on_context(*self, wait, awaited, deadline);
 }
 
-auto needs_polls(executor_id where) noexcept -> bool {
-  const executor_use use(where);
+auto needs_polls(executor_id executor) noexcept -> bool {
+  const executor_use use(executor);
   return use && use->needs_polls();
 }
 
-auto poll(executor_id where) noexcept -> bool {
-  const executor_use use(where);
+auto poll(executor_id executor) noexcept -> bool {
+  const executor_use use(executor);
   return use && use->poll();
 }
 
 /// Runs a job that only a waiting thread runs.
-auto poll_any(executor_id where) noexcept -> bool {
-  if (poll(where)) return true;
+auto poll_any(executor_id executor) noexcept -> bool {
+  if (poll(executor)) return true;
   if (current_worker() != nullptr) return false;
   std::size_t number = 0;
   for (executor_id own = driven_here(number); own; own = driven_here(++number))
@@ -181,12 +181,12 @@ auto poll_any(executor_id where) noexcept -> bool {
 }
 
 /// Waits as `block` does, if there are such jobs. The thread is not notified of new ones, so it polls after pauses.
-auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id where) noexcept
+auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id executor) noexcept
     -> bool {
   duration pause = first_pause;
   while (!wait.is_over()) {
     if (deadline && steady_time().now() >= *deadline) return false;
-    if (poll_any(where)) {
+    if (poll_any(executor)) {
       pause = first_pause;
       continue;
     }
@@ -200,43 +200,44 @@ auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> de
 /// A wait for an end_signal.
 class end_wait final : public blocking_wait {
  public:
-  explicit end_wait(end_signal& of) noexcept : of_(of) {}
+  explicit end_wait(end_signal& of) noexcept : signal_(of) {}
 
-  [[nodiscard]] auto is_over() const noexcept -> bool override { return of_.is_set(); }
-  void sleep(std::optional<time_point> deadline) noexcept override { of_.wait(deadline); }
+  [[nodiscard]] auto is_over() const noexcept -> bool override { return signal_.is_set(); }
+  void sleep(std::optional<time_point> deadline) noexcept override { signal_.wait(deadline); }
 
  private:
-  end_signal& of_;
+  end_signal& signal_;
 };
 
 }  // namespace
 
-auto block(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id where) noexcept -> bool {
+auto block(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id executor) noexcept
+    -> bool {
   const trace_slice shown(trace_group::jobs, "blocked");  // jobs that it runs meanwhile are slices inside
-  if (runs_while_waiting(where)) return drive_until(wait, awaited, deadline, where);
+  if (runs_while_waiting(executor)) return drive_until(wait, awaited, deadline, executor);
   return block_as_thread(wait, awaited, deadline);
 }
 
-void block_until_set(end_signal& ended, executor_id where) noexcept {
+void block_until_set(end_signal& ended, executor_id executor) noexcept {
   if (ended.is_set()) return;
   end_wait wait(ended);
-  block(wait, nullptr, std::nullopt, where);
+  block(wait, nullptr, std::nullopt, executor);
 }
 
-void run_while_waiting(executor_id where) {
+void run_while_waiting(executor_id executor) {
   const std::lock_guard lock(made_by.list.lock);
-  made_by.list.all.push_back({std::this_thread::get_id(), where});
+  made_by.list.all.push_back({std::this_thread::get_id(), executor});
   made_by.list.count.store(made_by.list.all.size(), relaxed);
 }
 
-void end_run_while_waiting(executor_id where) noexcept {
+void end_run_while_waiting(executor_id executor) noexcept {
   const std::lock_guard lock(made_by.list.lock);
-  std::erase_if(made_by.list.all, [where](const driven& each) { return each.where == where; });
+  std::erase_if(made_by.list.all, [executor](const driven& each) { return each.where == executor; });
   made_by.list.count.store(made_by.list.all.size(), relaxed);
 }
 
-auto runs_while_waiting(executor_id where) noexcept -> bool {
-  return (where && needs_polls(where)) || (current_worker() == nullptr && driven_here(0));
+auto runs_while_waiting(executor_id executor) noexcept -> bool {
+  return (executor && needs_polls(executor)) || (current_worker() == nullptr && driven_here(0));
 }
 
 void expect_to_block(const char* sentence) {

@@ -14,12 +14,12 @@ namespace braid {
 /// Represents a job in the executor's queue, and frees room when its turn has come.
 class bounded_executor::counted_job final : public job {
  public:
-  counted_job(bounded_executor& by, job& work) noexcept : job(&act), by_(&by), work_(&work) {}
+  counted_job(bounded_executor& by, job& work) noexcept : job(&act), limit_(&by), work_(&work) {}
 
  private:
   static void act(job& self, action what) {
     auto& counted = static_cast<counted_job&>(self);
-    bounded_executor& by = *counted.by_;
+    bounded_executor& by = *counted.limit_;
     job& work = *counted.work_;
     detail::free_block<counted_job>(&counted);
     by.leave();  // from here on it may be gone
@@ -29,45 +29,45 @@ class bounded_executor::counted_job final : public job {
       work.drop();
   }
 
-  bounded_executor* by_;
+  bounded_executor* limit_;
   job* work_;
 };
 
 /// Until there is room for one more. A thread that comes while others wait does so, too.
 class bounded_executor::wait_for_room final : public detail::blocking_wait {
  public:
-  explicit wait_for_room(bounded_executor& in) noexcept : in_(&in) {}
+  explicit wait_for_room(bounded_executor& in) noexcept : executor_(&in) {}
 
   [[nodiscard]] auto is_over() const noexcept -> bool override {
-    const std::lock_guard lock(in_->mutex_);
-    return in_->has_room() && (has_slept_ || in_->waiting_ == 0);
+    const std::lock_guard lock(executor_->mutex_);
+    return executor_->has_room() && (has_slept_ || executor_->waiting_ == 0);
   }
   void sleep(std::optional<time_point> /*deadline*/) noexcept override {
-    std::unique_lock lock(in_->mutex_);
-    ++in_->waiting_;
-    in_->room_.wait(lock, [this] { return in_->has_room(); });
-    --in_->waiting_;
+    std::unique_lock lock(executor_->mutex_);
+    ++executor_->waiting_;
+    executor_->room_.wait(lock, [this] { return executor_->has_room(); });
+    --executor_->waiting_;
     has_slept_ = true;
   }
 
  private:
-  bounded_executor* in_;
+  bounded_executor* executor_;
   bool has_slept_ = false;
 };
 
 /// A wait until no job waits.
 class bounded_executor::wait_for_none final : public detail::blocking_wait {
  public:
-  explicit wait_for_none(bounded_executor& in) noexcept : in_(&in) {}
+  explicit wait_for_none(bounded_executor& in) noexcept : executor_(&in) {}
 
-  [[nodiscard]] auto is_over() const noexcept -> bool override { return in_->pending() == 0; }
+  [[nodiscard]] auto is_over() const noexcept -> bool override { return executor_->pending() == 0; }
   void sleep(std::optional<time_point> /*deadline*/) noexcept override {
-    std::unique_lock lock(in_->mutex_);
-    in_->none_.wait(lock, [this] { return in_->pending_ == 0; });
+    std::unique_lock lock(executor_->mutex_);
+    executor_->none_.wait(lock, [this] { return executor_->pending_ == 0; });
   }
 
  private:
-  bounded_executor* in_;
+  bounded_executor* executor_;
 };
 
 bounded_executor::bounded_executor(executor& over, bounded_executor::options options)

@@ -46,30 +46,29 @@ auto error_callbacks::add(error_callback callback) -> id {
   return number;
 }
 
-auto error_callbacks::remove(id which) -> bool {
+auto error_callbacks::remove(id id) -> bool {
   std::shared_ptr<const callback_list> before;  // destroyed outside of the lock, with the callable
   const std::lock_guard lock(state_->mutex);
   auto shorter = std::make_shared<callback_list>(*state_->all);
-  if (std::erase_if(*shorter, [which](const numbered_callback& each) { return each.number == which; }) == 0)
-    return false;
+  if (std::erase_if(*shorter, [id](const numbered_callback& each) { return each.number == id; }) == 0) return false;
   before = std::exchange(state_->all, std::move(shorter));
   return true;
 }
 
-auto error_callbacks::contains(id which) const -> bool {
+auto error_callbacks::contains(id id) const -> bool {
   const auto all = state_->list();
-  return std::ranges::find(*all, which, &numbered_callback::number) != all->end();
+  return std::ranges::find(*all, id, &numbered_callback::number) != all->end();
 }
 
 auto error_callbacks::size() const -> std::size_t { return state_->list()->size(); }
 
-void error_callbacks::operator()(const std::exception_ptr& error, const error_callback::origin& from) const {
+void error_callbacks::operator()(const std::exception_ptr& error, const error_callback::origin& origin) const {
   const auto all = state_->list();
-  if (all->empty()) return detail::report_job_exception({}, error, from);
+  if (all->empty()) return detail::report_job_exception({}, error, origin);
   std::exception_ptr thrown;
   for (const numbered_callback& each : *all) {
     try {
-      each.call(error, from);
+      each.call(error, origin);
     } catch (...) {
       if (!thrown) thrown = std::current_exception();
     }

@@ -139,8 +139,8 @@ executor_use::~executor_use() {
   slot_->leave();
 }
 
-auto try_post_to(executor_id where, job& work) noexcept -> bool {
-  const executor_use use(where);
+auto try_post_to(executor_id executor, job& work) noexcept -> bool {
+  const executor_use use(executor);
   return use && use->try_post(work);
 }
 

@@ -71,17 +71,17 @@ class last_reader final : public continuation {
 /// A thread that waits for the future.
 class future_core::sleeper final : public blocking_wait {
  public:
-  explicit sleeper(future_core& of) noexcept : of_(of) {}
+  explicit sleeper(future_core& of) noexcept : core_(of) {}
 
-  [[nodiscard]] auto is_over() const noexcept -> bool override { return of_.is_settled(); }
+  [[nodiscard]] auto is_over() const noexcept -> bool override { return core_.is_settled(); }
 
   void sleep(std::optional<time_point> deadline) noexcept override {
-    announced_ = announced_ || of_.announce_sleep();
-    if (announced_) sleep_while_zero(of_.signal_, deadline);
+    announced_ = announced_ || core_.announce_sleep();
+    if (announced_) sleep_while_zero(core_.signal_, deadline);
   }
 
  private:
-  future_core& of_;
+  future_core& core_;
   bool announced_ = false;
 };
 
@@ -97,7 +97,7 @@ void future_core::wake_sleepers() noexcept {
 auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   const worker* const self = current_worker();
   // A worker helps its pool, but a serial executor whose job it runs would wait for that job.
-  const executor_id where = self != nullptr && self->pool->has_id(where_) ? executor_id() : where_;
+  const executor_id where = self != nullptr && self->pool->has_id(executor_) ? executor_id() : executor_;
   if (const executor_use use(where); use && use->is_current())
     throw std::system_error(
         make_error_code(errc::would_deadlock),
@@ -132,7 +132,7 @@ void future_core::wait_for_readers() {
   if (refs_.load(relaxed) != 1 && waits_for_io() && !is_alone_soon())
     expect_to_block("this thread waits for I/O as well, and a continuation that reads the value has not returned yet");
   last_reader here;
-  if (try_defer(here)) block_until_set(here.end(), where_);
+  if (try_defer(here)) block_until_set(here.end(), executor_);
 }
 
 /// A settled future is to have its consumer notified when all other references are gone. False when they are.
@@ -149,7 +149,7 @@ auto future_core::try_defer(continuation& node) noexcept -> bool {
 /// There were several continuations, or threads that sleep.
 void future_core::settle_many(std::uintptr_t before, verdict as, cascade& more) noexcept {
   if ((before & watched) != 0) wake_sleepers();
-  continuation* at = node_of(before);
+  continuation* at = find_node(before);
   continuation* consumer = nullptr;
   if ((before & claimed) != 0) {
     consumer = at;

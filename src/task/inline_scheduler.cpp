@@ -20,7 +20,7 @@ struct inline_run {
 
 constinit thread_local inline_run* innermost = nullptr;
 
-auto run_of(const inline_scheduler& where) noexcept -> inline_run* {
+auto find_run(const inline_scheduler& where) noexcept -> inline_run* {
   inline_run* found = innermost;
   while (found != nullptr && found->where != &where) found = found->outer;
   return found;
@@ -32,7 +32,7 @@ auto runs_inline() noexcept -> bool { return innermost != nullptr; }
 
 auto inline_scheduler::place(job& work, worker* /*poster*/, priority /*level*/) noexcept -> placement {
   constexpr placement done{.how = placement::verdict::can_wait};
-  if (inline_run* const running = run_of(*this); running != nullptr) {
+  if (inline_run* const running = find_run(*this); running != nullptr) {
     if ((state_.load(relaxed) & closed) != 0) return {};
     running->waiting.push(work);
     return done;
@@ -52,7 +52,7 @@ auto inline_scheduler::place(job& work, worker* /*poster*/, priority /*level*/) 
   return accepted ? done : placement{};
 }
 
-auto inline_scheduler::is_current() const noexcept -> bool { return run_of(*this) != nullptr; }
+auto inline_scheduler::is_current() const noexcept -> bool { return find_run(*this) != nullptr; }
 
 auto inline_scheduler::empty() noexcept -> bool {
   return (state_.load(acquire) & ~closed) == 0;  // edge inline_scheduler.done: observe, what the jobs did is seen

@@ -222,7 +222,7 @@ auto job_slab::finish_with(job_slab::handle child, job_slab::handle parent) -> b
                 ? errc::cycle
                 : slots_[child.slot_].add_parent(barrier_, child.generation_, parent.slot_, standing(child.slot_));
   if (refused == errc{}) return {};
-  end_child_of(parent.slot_);
+  count_ended_child(parent.slot_);
   if (refused == errc::finished) return {};
   return fail(refused);
 }
@@ -282,7 +282,7 @@ auto job_slab::find(slab_context& self, std::uint32_t& slot) noexcept -> bool {
 /// Half of what another thread has queued; the oldest of it is the answer, and the others go to this thread's queue.
 auto job_slab::steal(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   std::array<std::uint32_t, 256> taken;
-  const std::size_t first = self.watch.first_of(contexts_.size());
+  const std::size_t first = self.watch.find_first(contexts_.size());
   for (std::size_t step = 0; step < contexts_.size(); ++step) {
     const std::size_t other = (first + step) % contexts_.size();
     slab_context& victim = *contexts_[other];
@@ -375,17 +375,17 @@ void job_slab::settle(std::uint32_t slot, const slab_step& step) noexcept {
   if (step.followed) push(find_context(), slot);
   if (step.waited) sleepers_.wake_all();
   for (const std::uint32_t parent : step.parents)
-    if (parent != no_slot) end_child_of(parent);
+    if (parent != no_slot) count_ended_child(parent);
 }
 
 /// Along a line of first parents without recursion: it may be long.
-void job_slab::end_child_of(std::uint32_t parent) noexcept {
+void job_slab::count_ended_child(std::uint32_t parent) noexcept {
   while (parent != no_slot) {
     const slab_step step = slots_[parent].end_child(barrier_);
     if (!step.finished) return;
     if (step.followed) push(find_context(), parent);
     if (step.waited) sleepers_.wake_all();
-    if (step.parents[1] != no_slot) end_child_of(step.parents[1]);
+    if (step.parents[1] != no_slot) count_ended_child(step.parents[1]);
     parent = step.parents[0];
   }
 }

@@ -63,10 +63,10 @@ class note_table {
     return true;
   }
 
-  [[nodiscard]] auto find(const job& work) noexcept -> post_note& { return entry_of(work)->note; }
+  [[nodiscard]] auto find(const job& work) noexcept -> post_note& { return find_entry(work)->note; }
 
   auto take(job& work) noexcept -> post_note {
-    entry& found = *entry_of(work);
+    entry& found = *find_entry(work);
     const post_note note = found.note;
     // edge job_times.entry: publish, the note has been read before another thread writes its own there
     found.key.store(nullptr, release);
@@ -87,7 +87,7 @@ class note_table {
     return entries_[((hash >> 32U) + step) % size];
   }
 
-  [[nodiscard]] auto entry_of(const job& work) noexcept -> entry* {
+  [[nodiscard]] auto find_entry(const job& work) noexcept -> entry* {
     for (std::size_t step = 0; step < places; ++step)
       if (entry& each = at(work, step); each.key.load(relaxed) == &work) return &each;
     return nullptr;
@@ -96,7 +96,7 @@ class note_table {
   /// Returns a free entry, or an entry with the same address, left by a job that neither ran nor was dropped and whose
   /// memory was reused.
   [[nodiscard]] auto place_for(const job& work) noexcept -> entry* {
-    if (entry* const left = entry_of(work); left != nullptr) return left;
+    if (entry* const left = find_entry(work); left != nullptr) return left;
     for (std::size_t step = 0; step < places; ++step) {
       entry& each = at(work, step);
       const job* none = nullptr;
@@ -132,10 +132,10 @@ auto job_times::code_of(const job& work) noexcept -> job::act_fn {
 }
 
 /// Runs what the job was made for. The job may be gone when it returns, and others of its executor may run meanwhile.
-void job_times::act(job& work, job::action what) {
+void job_times::act(job& work, job::action action) {
   const post_note note = notes.take(work);
   work.act_ = note.act;
-  if (what == job::action::drop) return note.act(work, what);
+  if (action == job::action::drop) return note.act(work, action);
   const clock_source& clock = *note.times->clock_;
   const time_point begin = clock.now();
   note.times->queued_.add(begin - note.posted, note.weight);
@@ -145,7 +145,7 @@ void job_times::act(job& work, job::action what) {
     time_point begin;
     ~to_the_end() { of.times->ran_.add(clock.now() - begin, of.weight); }
   } const measured{note, clock, begin};
-  note.act(work, what);
+  note.act(work, action);
 }
 
 }  // namespace detail

@@ -5,16 +5,16 @@
 
 namespace braid {
 
-auto least_loaded::load_of(const worker& at) noexcept -> std::size_t {
+auto least_loaded::count_load(const worker& worker) noexcept -> std::size_t {
   constexpr std::size_t heavy = 1'000'000;
-  const std::size_t jobs = at.backlog() + (at.pace.is_running() ? 1 : 0);
-  return at.pace.is_held_up() ? jobs + heavy : jobs;
+  const std::size_t jobs = worker.backlog() + (worker.pace.is_running() ? 1 : 0);
+  return worker.pace.is_held_up() ? jobs + heavy : jobs;
 }
 
 auto least_loaded::worker_for(worker* poster) noexcept -> worker& {
   constexpr std::size_t max_to_compare = 8;
   worker& chosen = local_queues_.workers().size() <= max_to_compare ? min_of_all() : better_of_two();
-  if (poster != nullptr && load_of(*poster) <= load_of(chosen) + 1) return *poster;
+  if (poster != nullptr && count_load(*poster) <= count_load(chosen) + 1) return *poster;
   if (last_.load(relaxed) != chosen.index) last_.store(chosen.index, relaxed);
   return chosen;
 }
@@ -24,10 +24,10 @@ auto least_loaded::min_of_all() noexcept -> worker& {
   const worker_list& all = local_queues_.workers();
   const std::size_t first = last_.load(relaxed);
   worker* best = all[first].get();
-  std::size_t min_load = load_of(*best);
+  std::size_t min_load = count_load(*best);
   for (std::size_t step = 1; step < all.size() && min_load != 0; ++step) {
     worker& other = *all[(first + step) % all.size()];
-    const std::size_t load = load_of(other);
+    const std::size_t load = count_load(other);
     if (load >= min_load) continue;
     min_load = load;
     best = &other;
@@ -40,21 +40,21 @@ auto least_loaded::better_of_two() noexcept -> worker& {
   const worker_list& all = local_queues_.workers();
   worker& one = *all[random.below(all.size())];
   worker& other = *all[random.below(all.size())];
-  return load_of(other) < load_of(one) ? other : one;
+  return count_load(other) < count_load(one) ? other : one;
 }
 
 /// A worker that was woken has not watched. It decides by the job that the victim runs, so that all workers that a
 /// rescue wakes take part at once, and not each after two intervals of its own.
-auto least_loaded::waits_for_long(worker& self, const worker& victim, search why) noexcept -> bool {
-  if (why == search::monitor) return local_queues_.is_held_up(self, victim);
-  return why == search::woken && victim.backlog() != 0 && victim.pace.is_held_up();
+auto least_loaded::waits_for_long(worker& self, const worker& victim, search reason) noexcept -> bool {
+  if (reason == search::monitor) return local_queues_.is_held_up(self, victim);
+  return reason == search::woken && victim.backlog() != 0 && victim.pace.is_held_up();
 }
 
-auto least_loaded::rescue(worker& self, search why) noexcept -> found_job {
+auto least_loaded::rescue(worker& self, search reason) noexcept -> found_job {
   if (local_queues_.is_known_quiescent()) return {};
   for (const std::size_t index : self.victims) {
     worker& victim = *local_queues_.workers()[index];
-    if (!waits_for_long(self, victim, why) && !local_queues_.is_closed()) continue;
+    if (!waits_for_long(self, victim, reason) && !local_queues_.is_closed()) continue;
     if (found_job oldest = local_queues_.take_half(self, victim)) return oldest;
   }
   return {};

@@ -24,13 +24,13 @@ void count_steal(worker& self) noexcept {
 
 }  // namespace
 
-auto local_queues::place_for(worker& at, job& work) noexcept -> placement {
+auto local_queues::place_for(worker& worker, job& work) noexcept -> placement {
   try {
-    if (at.box.post(posted_job{&work}) != post_outcome::posted) return {};
+    if (worker.box.post(posted_job{&work}) != post_outcome::posted) return {};
   } catch (const std::bad_alloc&) {
     return {.how = placement::verdict::no_memory};
   }
-  return placed_at(at);
+  return placed_at(worker);
 }
 
 /// Marks a thief that moves jobs. No thread drops everything before it has ended.
@@ -77,13 +77,13 @@ auto local_queues::try_take(worker& self, const job& awaited) noexcept -> bool {
 }
 
 auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job {
-  if (job* const oldest = self.queue.steal_half_of(victim.queue); oldest != nullptr) {
+  if (job* const oldest = self.queue.steal_half_from(victim.queue); oldest != nullptr) {
     self.should_wake_peer = true;
     count_steal(self);
     return oldest;
   }
   // The check is a few loads; entering an inbox takes a heavy barrier, which is too much for an empty one.
-  if (!victim.box.empty() && self.box.steal_half_of(victim.box, *self.own_producer) != 0) {
+  if (!victim.box.empty() && self.box.steal_half_from(victim.box, *self.own_producer) != 0) {
     self.should_wake_peer = true;
     count_steal(self);
     return self.box.claim();

@@ -21,12 +21,12 @@ constinit thread_local job_outcome* innermost_outcome = nullptr;
 
 }  // namespace
 
-job_outcome::job_outcome(const job& of) noexcept : of_(&of), outer_(std::exchange(innermost_outcome, this)) {}
+job_outcome::job_outcome(const job& of) noexcept : job_(&of), outer_(std::exchange(innermost_outcome, this)) {}
 job_outcome::~job_outcome() { innermost_outcome = outer_; }
 
 auto job_outcome::find(const job& work) noexcept -> job_outcome* {
   job_outcome* found = innermost_outcome;
-  while (found != nullptr && found->of_ != &work) found = found->outer_;
+  while (found != nullptr && found->job_ != &work) found = found->outer_;
   return found;
 }
 
@@ -54,12 +54,12 @@ auto observed_executor::job_report::function() const -> std::string {
 class observed_executor::seen_job final : public job {
  public:
   seen_job(observed_executor& by, job& work) noexcept
-      : job(&act), by_(&by), work_(&work), id_(by.next_id_.fetch_add(1, relaxed)), posted_(by.clock_.now()) {}
+      : job(&act), observer_(&by), work_(&work), id_(by.next_id_.fetch_add(1, relaxed)), posted_(by.clock_.now()) {}
 
  private:
   static void act(job& self, action what) {
     auto& seen = static_cast<seen_job&>(self);
-    observed_executor& by = *seen.by_;
+    observed_executor& by = *seen.observer_;
     job& work = *seen.work_;
     const observed_executor::job_report report{
         .id = {seen.id_}, .code = work.code(), .queued = by.clock_.now() - seen.posted_};
@@ -87,7 +87,7 @@ class observed_executor::seen_job final : public job {
     if (thrown != nullptr) std::rethrow_exception(thrown);
   }
 
-  observed_executor* by_;
+  observed_executor* observer_;
   job* work_;
   std::uint64_t id_;
   time_point posted_;
@@ -96,19 +96,19 @@ class observed_executor::seen_job final : public job {
 /// Until no job of it is left.
 class observed_executor::wait_for_all final : public detail::blocking_wait {
  public:
-  explicit wait_for_all(observed_executor& in) noexcept : in_(&in) {}
+  explicit wait_for_all(observed_executor& in) noexcept : executor_(&in) {}
 
   [[nodiscard]] auto is_over() const noexcept -> bool override {
-    const std::lock_guard lock(in_->mutex_);
-    return in_->inside_ == 0;
+    const std::lock_guard lock(executor_->mutex_);
+    return executor_->inside_ == 0;
   }
   void sleep(std::optional<time_point> /*deadline*/) noexcept override {
-    std::unique_lock lock(in_->mutex_);
-    in_->none_.wait(lock, [this] { return in_->inside_ == 0; });
+    std::unique_lock lock(executor_->mutex_);
+    executor_->none_.wait(lock, [this] { return executor_->inside_ == 0; });
   }
 
  private:
-  observed_executor* in_;
+  observed_executor* executor_;
 };
 
 observed_executor::observed_executor(executor& over, observed_executor::hooks hooks, const clock_source& clock)
@@ -163,16 +163,16 @@ void observed_executor::begin(const observed_executor::job_report& report) noexc
 }
 
 /// The job is counted before its hook is called; the object may go once the lock is given up the second time.
-void observed_executor::end(observed_executor::job_report report, duration ran, observed_executor::ending how,
+void observed_executor::end(observed_executor::job_report report, duration ran, observed_executor::ending ending,
                             const std::exception_ptr& error) noexcept {
   report.ran = ran;
-  report.how = how;
+  report.how = ending;
   report.error = error;
   shared_hooks hooks;
   {
     const std::lock_guard lock(mutex_);
-    --(how == observed_executor::ending::dropped ? counts_.pending : counts_.running);
-    ++count_of(how);
+    --(ending == observed_executor::ending::dropped ? counts_.pending : counts_.running);
+    ++count_of(ending);
     counts_.ran += ran;
     counts_.max_ran = std::max(counts_.max_ran, ran);
     hooks = hooks_;
@@ -182,8 +182,8 @@ void observed_executor::end(observed_executor::job_report report, duration ran, 
   if (--inside_ == 0) none_.notify_all();
 }
 
-auto observed_executor::count_of(observed_executor::ending how) noexcept -> std::uint64_t& {
-  switch (how) {
+auto observed_executor::count_of(observed_executor::ending ending) noexcept -> std::uint64_t& {
+  switch (ending) {
     case observed_executor::ending::failed: return counts_.failed;
     case observed_executor::ending::stopped: return counts_.stopped;
     case observed_executor::ending::dropped: return counts_.dropped;

@@ -31,12 +31,12 @@ constinit atomic<std::int32_t> offers_in_queues{0};     // raised by callers, lo
 
 /// Returns whether a worker may be free. If there were as many offers as workers, and no worker accepted one, all
 /// workers are busy, and more offers would only delay other jobs.
-auto is_worth_an_offer(const pool& where) noexcept -> bool {
-  if (pool_of_offers.load(relaxed) != &where) {  // another pool, or the pool of a child process
-    pool_of_offers.store(&where, relaxed);
+auto is_worth_an_offer(const pool& pool) noexcept -> bool {
+  if (pool_of_offers.load(relaxed) != &pool) {  // another pool, or the pool of a child process
+    pool_of_offers.store(&pool, relaxed);
     offers_in_queues.store(0, relaxed);
   }
-  return offers_in_queues.load(relaxed) < static_cast<std::int32_t>(where.size());
+  return offers_in_queues.load(relaxed) < static_cast<std::int32_t>(pool.size());
 }
 
 }  // namespace
@@ -45,9 +45,9 @@ auto is_worth_an_offer(const pool& where) noexcept -> bool {
 class outside_region::offered {
  public:
   explicit offered(outside_region& loop) noexcept : id_(loop.id_) {
-    if (!is_worth_an_offer(loop.where_)) return;
+    if (!is_worth_an_offer(loop.pool_)) return;
     offer_ = new (std::nothrow) region_offer(&help_with, &loop, offers_in_queues);
-    if (offer_ != nullptr && !loop.where_.try_post(*offer_)) std::exchange(offer_, nullptr)->refused();
+    if (offer_ != nullptr && !loop.pool_.try_post(*offer_)) std::exchange(offer_, nullptr)->refused();
   }
   offered(const offered&) = delete;
   auto operator=(const offered&) -> offered& = delete;
@@ -75,9 +75,9 @@ class outside_region::offered {
 /// which suddenly becomes slow delays only a small part.
 class outside_region::part_size {
  public:
-  part_size(const region_work& work, time_point begin) noexcept : max_(max_of(work)), last_(begin) {}
+  part_size(const region_work& work, time_point begin) noexcept : max_(find_max(work)), last_(begin) {}
 
-  [[nodiscard]] static auto max_of(const region_work& work) noexcept -> std::size_t {
+  [[nodiscard]] static auto find_max(const region_work& work) noexcept -> std::size_t {
     constexpr std::size_t parts = 16;
     return std::max({work.grain, work.count / parts, std::size_t{1}});
   }
@@ -121,7 +121,7 @@ class outside_region::shared_part_size {
 };
 
 void outside_region::run() {
-  if (where_.size() == 1) return run_without_help();
+  if (pool_.size() == 1) return run_without_help();
   const time_point begin = clock_.now();
   const bool is_long = pace_.exceeds(worth_help, work_.count * work_.elements_of_each);
   if (is_long || !run_alone(begin)) share();
@@ -130,7 +130,7 @@ void outside_region::run() {
 /// The first part is one number: when its call hands work over itself, the workers had better have the whole loop.
 void outside_region::run_without_help() {
   const std::uint32_t handed_over = calls_handed_over;
-  for (std::size_t count = 1; const auto mine = take(count); count = part_size::max_of(work_)) {
+  for (std::size_t count = 1; const auto mine = take(count); count = part_size::find_max(work_)) {
     if (!run_part(*mine, region_part::whole)) return;
     if (calls_handed_over != handed_over) return run_on_workers();
   }
@@ -183,7 +183,7 @@ void outside_region::share() {
 
 /// Runs everything that is left on this thread: the pool is gone.
 void outside_region::run_rest() {
-  while (const auto mine = take(part_size::max_of(work_)))
+  while (const auto mine = take(part_size::find_max(work_)))
     if (!run_part(*mine, region_part::whole)) return;
 }
 
@@ -191,7 +191,7 @@ void outside_region::run_rest() {
 void outside_region::run_on_workers() {
   const executor_use pool_stays(id_);
   if (!pool_stays) return run_rest();
-  run_in(where_, [this] {
+  run_in(pool_, [this] {
     if (const auto rest = take(work_.count)) static_cast<void>(run_part(*rest, region_part::divisible));
   });
 }
@@ -199,7 +199,7 @@ void outside_region::run_on_workers() {
 /// Runs on a worker. It takes everything that is left, and others steal from it, so that the caller is not one of them
 /// any longer. With two workers it and the caller are two threads already, and each takes part after part.
 void outside_region::help() {
-  if (where_.size() > 2) {
+  if (pool_.size() > 2) {
     if (const auto rest = take(work_.count)) static_cast<void>(run_part(*rest, region_part::divisible));
     return;
   }

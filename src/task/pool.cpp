@@ -79,7 +79,7 @@ auto register_worker(const pool::options& options, std::size_t index) -> std::un
 }
 
 /// The victims of a worker, in the order in which it tries to steal from them.
-auto victims_of(const pool::options& options, std::size_t index) -> std::vector<std::size_t> {
+auto list_victims(const pool::options& options, std::size_t index) -> std::vector<std::size_t> {
   std::vector<std::size_t> others;
   others.reserve(options.workers - 1);
   for (std::size_t step = 1; step < options.workers; ++step) others.push_back((index + step) % options.workers);
@@ -176,12 +176,12 @@ namespace detail {
 scheduler_base::~scheduler_base() = default;
 
 void report_job_exception(const error_callback& on_error, std::exception_ptr error,
-                          const error_callback::origin& from) noexcept {
-  if (!on_error) return print(std::move(error), from.what);
+                          const error_callback::origin& origin) noexcept {
+  if (!on_error) return print(std::move(error), origin.what);
   try {
-    on_error(error, from);
+    on_error(error, origin);
   } catch (...) {
-    print(std::move(error), from.what);
+    print(std::move(error), origin.what);
     print(std::current_exception(), "the error callback of a pool");
   }
 }
@@ -234,7 +234,7 @@ void pool::make_workers() {
     auto sleeps_in = options_.make_driver ? options_.make_driver(index) : std::make_unique<parking_driver>();
     BRAID_EXPECTS(sleeps_in != nullptr, "make_driver must return a driver for each worker");
     workers_.push_back(std::make_unique<worker>(*this, index, *barrier_, steady_time(), std::move(sleeps_in)));
-    workers_.back()->victims = victims_of(options_, index);
+    workers_.back()->victims = list_victims(options_, index);
   }
 }
 

@@ -5,8 +5,8 @@
 
 namespace braid::detail {
 
-scheduled_state::scheduled_state(executor_id where, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept
-    : timer(&fired, &timers_closed), job(&act), where_(where), keeper_(std::move(keeper)), rule_(rule) {}
+scheduled_state::scheduled_state(executor_id executor, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept
+    : timer(&fired, &timers_closed), job(&act), executor_(executor), keeper_(std::move(keeper)), rule_(rule) {}
 
 scheduled_state::~scheduled_state() = default;
 
@@ -59,7 +59,7 @@ void scheduled_state::fired(timer& self) noexcept {
   auto& work = static_cast<scheduled_state&>(self);
   auto seen = phase::pending;
   if (!work.phase_.compare_exchange_strong(seen, phase::queued, relaxed, relaxed)) return work.let_go();
-  if (try_post_to(work.where_, work)) return;  // it may have run, and be gone
+  if (try_post_to(work.executor_, work)) return;  // it may have run, and be gone
   work.give_up(phase::queued, phase::refused);
 }
 

@@ -21,7 +21,7 @@ struct shared_timers::state final : detail::timer_keeper {
   state(const clock_source& source, wake_fn wake_server, void* of_server)
       : clock(source), wake(wake_server), context(of_server), wheel(source.now()) {}
 
-  auto try_arm(timer& item, time_point when) noexcept -> bool override;
+  auto try_arm(timer& item, time_point time) noexcept -> bool override;
   auto retract(timer& item) noexcept -> bool override;
   auto now() const noexcept -> time_point override;
 
@@ -51,11 +51,11 @@ struct shared_timers::state final : detail::timer_keeper {
   bool closed = false;
 };
 
-auto shared_timers::state::try_arm(timer& item, time_point when) noexcept -> bool {
+auto shared_timers::state::try_arm(timer& item, time_point time) noexcept -> bool {
   {
     const std::lock_guard lock(mutex);
     if (closed) return item.is_armed();  // then `close` is about to drop it
-    wheel.arm(item, when);
+    wheel.arm(item, time);
     const time_point next = *wheel.next_event();
     if (next >= looks_at) return true;
     looks_at = next;
@@ -156,8 +156,8 @@ shared_timers::shared_timers(const clock_source& clock, wake_fn wake, void* cont
 
 shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "timers must not be destroyed by a function of one of them"); }
 
-void shared_timers::arm(timer& item, time_point when) noexcept {
-  if (!state_->try_arm(item, when)) item.drop();
+void shared_timers::arm(timer& item, time_point time) noexcept {
+  if (!state_->try_arm(item, time)) item.drop();
 }
 
 void shared_timers::disarm(timer& item) noexcept { state_->retract(item); }

@@ -53,18 +53,18 @@ auto spare_threads::free_spare() noexcept -> spare_thread* {
     --idle_count_;
     return std::exchange(idle_, idle_->next_idle);
   }
-  if (all_.size() >= max_threads_) return nullptr;
+  if (threads_.size() >= max_threads_) return nullptr;
   try {
     const auto unused = std::ranges::find(numbers_, false);
     const auto number = static_cast<std::size_t>(unused - numbers_.begin());
     if (unused == numbers_.end()) numbers_.push_back(false);
-    spare_thread& made = all_.emplace_back();
+    spare_thread& made = threads_.emplace_back();
     made.thread = std::thread([this, &made, number] { run_spare(made, number); });
     numbers_[number] = true;
     started_.store(started_.load(relaxed) + 1, relaxed);
     return &made;
   } catch (const std::exception&) {
-    if (!all_.empty() && !all_.back().thread.joinable()) all_.pop_back();
+    if (!threads_.empty() && !threads_.back().thread.joinable()) threads_.pop_back();
     return nullptr;
   }
 }
@@ -143,8 +143,8 @@ auto spare_threads::stays(spare_thread& self) noexcept -> bool {
   self.context = nullptr;
   if (self.ends) return false;
   if (idle_count_ >= max_idle_) {
-    const auto here = std::ranges::find(all_, &self, [](const spare_thread& each) { return &each; });
-    ended_.splice(ended_.end(), all_, here);
+    const auto here = std::ranges::find(threads_, &self, [](const spare_thread& each) { return &each; });
+    ended_.splice(ended_.end(), threads_, here);
     return false;
   }
   self.next_idle = std::exchange(idle_, &self);
@@ -201,12 +201,12 @@ void spare_threads::join() noexcept {
   spare_list last;
   {
     const std::lock_guard lock(mutex_);
-    for (spare_thread& each : all_) {
+    for (spare_thread& each : threads_) {
       each.ends = true;
       each.call.fetch_add(1, release);  // edge spare_threads.call: publish `ends`, which the spare thread reads next
       futex_wake(each.call, 1);
     }
-    last.splice(last.end(), all_);
+    last.splice(last.end(), threads_);
     last.splice(last.end(), ended_);
     idle_ = nullptr;
     idle_count_ = 0;

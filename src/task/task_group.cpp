@@ -88,19 +88,19 @@ void group_task::drop() noexcept {
 
 }  // namespace detail
 
-task_group::task_group() : where_(executor_of_thread()), owner_(detail::worker_of_thread) {}
+task_group::task_group() : executor_(executor_of_thread()), owner_(detail::worker_of_thread) {}
 
-task_group::task_group(pool& where) noexcept : where_(where), owner_(detail::worker_of_thread) {}
+task_group::task_group(pool& pool) noexcept : executor_(pool), owner_(detail::worker_of_thread) {}
 
 task_group::~task_group() { wait_for_all(); }
 
 void task_group::start(detail::group_task& task) {
   unfinished_.fetch_add(1, relaxed);
   worker* const self = detail::worker_of_thread;
-  if (self == nullptr || self->pool != &where_) {
+  if (self == nullptr || self->pool != &executor_) {
     if (self == nullptr && detail::runs_inline()) return task.run(task);
     has_posts_.store(true, relaxed);
-    return static_cast<void>(post(where_, posted_task(task)));  // a refused one is dropped
+    return static_cast<void>(post(executor_, posted_task(task)));  // a refused one is dropped
   }
   const std::uint32_t position = self->forks.position();
   if (self->exchange == nullptr || !detail::push_fork(*self, task)) return task.run(task);
@@ -114,7 +114,7 @@ auto task_group::stop_reason() const noexcept -> std::optional<errc> {
   return std::nullopt;
 }
 
-void task_group::leave_out(errc why) noexcept { left_out_.store(static_cast<int>(why), relaxed); }
+void task_group::leave_out(errc error) noexcept { left_out_.store(static_cast<int>(error), relaxed); }
 
 void task_group::fail(std::exception_ptr thrown) noexcept {
   if (!failed_.exchange(true, relaxed)) thrown_ = std::move(thrown);
@@ -138,10 +138,10 @@ auto task_group::wait() -> result<void> {
 void task_group::wait_for_all() noexcept {
   end_of_all end(*this);
   worker* const self = detail::worker_of_thread;
-  if (self != nullptr && self->exchange != nullptr && (self->pool == &where_ || !where_.needs_polls()))
+  if (self != nullptr && self->exchange != nullptr && (self->pool == &executor_ || !executor_.needs_polls()))
     return wait_on(*self);
   if (has_posts_.load(relaxed)) ++detail::calls_handed_over;
-  detail::block(end, nullptr, std::nullopt, where_.id());
+  detail::block(end, nullptr, std::nullopt, executor_.id());
 }
 
 /// Runs first its own functions, then forks of other workers, and if nothing happens for long, anything that may block

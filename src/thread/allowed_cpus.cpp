@@ -49,7 +49,7 @@ auto mask_in_status(const fs::path& root) -> std::optional<cpu_set> {
 }
 
 /// Everything that limits, the mask first.
-auto limits_of(const fs::path& root) -> std::vector<named_set> {
+auto read_limits(const fs::path& root) -> std::vector<named_set> {
   std::vector<named_set> limits;
   if (detail::is_this_machine(root))
     limits.push_back({mask_of_this_process(), "affinity mask"});
@@ -66,7 +66,7 @@ auto limits_of(const fs::path& root) -> std::vector<named_set> {
 }  // namespace
 
 auto read_allowed_cpus(const fs::path& root) -> allowed_cpus {
-  std::vector<named_set> limits = limits_of(root);
+  std::vector<named_set> limits = read_limits(root);
   allowed_cpus allowed{limits.front().cpus, {}};
   for (const named_set& limit : limits) {
     const cpu_set both = allowed.cpus & limit.cpus;

@@ -19,8 +19,8 @@ namespace braid {
 namespace {
 
 namespace fs = std::filesystem;
-using detail::first_line_of;
 using detail::number_in;
+using detail::read_first_line;
 using detail::take_until;
 using detail::under;
 
@@ -91,7 +91,7 @@ auto mount_of_line(std::string_view line) -> std::optional<mount> {
   return found;
 }
 
-auto mounts_of(const fs::path& root) -> std::vector<mount> {
+auto read_mounts(const fs::path& root) -> std::vector<mount> {
   const std::string text = detail::read_system_file(root / "proc/self/mountinfo", max_mountinfo).value_or("");
   std::vector<mount> found;
   for (std::string_view rest = text; !rest.empty();)
@@ -134,7 +134,7 @@ auto usual_locations(const membership& of, std::string_view controller) -> std::
 
 /// Returns the locations of the cgroup. A container may see the hierarchy from a cgroup below the top, or not see the
 /// path that the host gave it: then only the mount point is known.
-auto locations_of(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
+auto find_locations(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
     -> std::vector<cgroup_location> {
   const mount* first = nullptr;
   for (const mount& each : mounts) {
@@ -149,18 +149,18 @@ auto locations_of(const membership& of, std::string_view controller, const std::
 /// Every place in which the process is a member of a cgroup that may limit by `controller`.
 auto locations_of_process(const fs::path& root, std::string_view controller) -> std::vector<cgroup_location> {
   const std::string text = detail::read_system_file(root / "proc/self/cgroup").value_or("");
-  const std::vector<mount> mounts = mounts_of(root);
+  const std::vector<mount> mounts = read_mounts(root);
   std::vector<cgroup_location> all;
   for (std::string_view rest = text; !rest.empty();) {
     const auto member = membership_of_line(take_until(rest, '\n'));
     if (!member || (member->kind == version::v1 && !lists(member->controllers, controller))) continue;
-    std::ranges::move(locations_of(*member, controller, mounts), std::back_inserter(all));
+    std::ranges::move(find_locations(*member, controller, mounts), std::back_inserter(all));
   }
   return all;
 }
 
 /// The folders of a cgroup and its parents, from the inside out.
-auto folders_of(const cgroup_location& location) -> std::vector<fs::path> {
+auto find_folders(const cgroup_location& location) -> std::vector<fs::path> {
   std::vector<fs::path> folders;
   for (fs::path at = location.below; !at.empty(); at = at.parent_path()) folders.push_back(location.point / at);
   folders.push_back(location.point);
@@ -177,11 +177,11 @@ auto ratio(std::string_view granted, std::string_view period) -> std::optional<d
 /// cpu.max is `max 100000` or `150000 100000`; version 1 has a file for each of both numbers.
 auto quota_in(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cgroup::quota> {
   const fs::path file = folder / (kind == version::v2 ? "cpu.max" : "cpu.cfs_quota_us");
-  const std::string line = first_line_of(under(root, file));
+  const std::string line = read_first_line(under(root, file));
   std::string_view period = line;
   const std::string_view granted = kind == version::v2 ? take_until(period, ' ') : std::string_view(line);
   const auto cpus =
-      ratio(granted, kind == version::v2 ? period : first_line_of(under(root, folder / "cpu.cfs_period_us")));
+      ratio(granted, kind == version::v2 ? period : read_first_line(under(root, folder / "cpu.cfs_period_us")));
   if (!cpus) return std::nullopt;
   return cgroup::quota{*cpus, file};
 }
@@ -213,7 +213,7 @@ class descriptor {
 };
 
 /// Returns the name of the file through which one thread enters a cgroup, or null if the file system has no cgroups.
-auto thread_file_of(const struct ::statfs& facts) -> const char* {
+auto choose_thread_file(const struct ::statfs& facts) -> const char* {
   switch (static_cast<unsigned long>(facts.f_type)) {
     case CGROUP2_SUPER_MAGIC: return "cgroup.threads";
     case CGROUP_SUPER_MAGIC: return "tasks";
@@ -227,7 +227,7 @@ auto cgroup::cpu_quotas(const fs::path& root) -> std::vector<quota> {
   std::vector<cgroup::quota> all;
   const std::vector<cgroup_location> locations = locations_of_process(root, "cpu");
   for (const cgroup_location& location : locations) {
-    const std::vector<fs::path> folders = folders_of(location);
+    const std::vector<fs::path> folders = find_folders(location);
     for (const fs::path& folder : folders)
       if (auto quota = quota_in(root, location.kind, folder)) all.push_back(*std::move(quota));
   }
@@ -244,7 +244,7 @@ auto cgroup::cpu_quota(const fs::path& root) -> std::optional<quota> {
 auto cgroup::allowed_cpus(const fs::path& root) -> std::optional<cpuset> {
   const std::vector<cgroup_location> locations = locations_of_process(root, "cpuset");
   for (const cgroup_location& location : locations) {
-    const std::vector<fs::path> folders = folders_of(location);
+    const std::vector<fs::path> folders = find_folders(location);
     for (const fs::path& folder : folders)
       if (auto cpus = cpus_of_folder(root, location.kind, folder)) return cpus;
   }
@@ -258,7 +258,7 @@ auto cgroup::attach(const fs::path& folder, ::pid_t thread) -> result<void> {
   if (group.number() < 0) return fail(last_system_error());
   struct ::statfs facts{};
   if (::fstatfs(group.number(), &facts) != 0) return fail(last_system_error());
-  const char* name = thread_file_of(facts);
+  const char* name = choose_thread_file(facts);
   if (name == nullptr) return fail(refused);
 
   const descriptor file(::openat(group.number(), name, O_WRONLY | O_CLOEXEC));

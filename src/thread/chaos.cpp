@@ -15,7 +15,7 @@
 namespace braid {
 namespace {
 
-auto some_of(const cpu_set& cpus, random_source& random) -> cpu_set {
+auto pick_some(const cpu_set& cpus, random_source& random) -> cpu_set {
   cpu_set some;
   for (const unsigned cpu : cpus)
     if (random.below(2) == 0) some.add(cpu);
@@ -32,12 +32,12 @@ auto with_nice(const scheduling& policy, nice_value nice) -> scheduling {
   return policy;
 }
 
-auto nice_of(int value) -> nice_value { return *nice_value::from(std::min(value, nice_value::largest)); }
+auto to_nice(int value) -> nice_value { return *nice_value::from(std::min(value, nice_value::largest)); }
 
 /// Returns whether a thread with a larger nice value can be set back to this one. It tries this on the calling thread,
 /// which may be left with the larger value.
 auto can_return_to(nice_value nice) -> bool {
-  return this_thread::set_nice(nice_of(nice.value() + 1)) && this_thread::set_nice(nice);
+  return this_thread::set_nice(to_nice(nice.value() + 1)) && this_thread::set_nice(nice);
 }
 
 }  // namespace
@@ -96,11 +96,11 @@ detail::chaos_sequence::chaos_sequence(std::uint64_t seed, std::size_t index) no
     : random_(random_source(seed)() ^ random_source(~std::uint64_t{index})()) {}
 
 auto detail::chaos_sequence::next(const detail::disturbed_settings& before) -> detail::disturbed_settings {
-  detail::disturbed_settings given{.affinity = some_of(before.affinity, random_), .scheduling = before.scheduling};
+  detail::disturbed_settings given{.affinity = pick_some(before.affinity, random_), .scheduling = before.scheduling};
   const std::uint64_t more = random_();  // always drawn, so that a policy does not change the later numbers
   if (const auto nice = before.scheduling.nice()) {
     const auto room = static_cast<std::uint64_t>(nice_value::largest - nice->value()) + 1;
-    given.scheduling = with_nice(before.scheduling, nice_of(nice->value() + static_cast<int>(more % room)));
+    given.scheduling = with_nice(before.scheduling, to_nice(nice->value() + static_cast<int>(more % room)));
   }
   return given;
 }

@@ -48,7 +48,7 @@ auto read_system_file(const std::filesystem::path& file, std::size_t limit) -> s
   return text;
 }
 
-auto first_line_of(const std::filesystem::path& file) -> std::string {
+auto read_first_line(const std::filesystem::path& file) -> std::string {
   const auto text = read_system_file(file);
   if (!text) return {};
   std::string_view rest = *text;
@@ -57,7 +57,7 @@ auto first_line_of(const std::filesystem::path& file) -> std::string {
 }
 
 auto cpus_in(const std::filesystem::path& file) -> std::optional<cpu_set> {
-  auto cpus = cpu_set::parse(first_line_of(file));
+  auto cpus = cpu_set::parse(read_first_line(file));
   if (!cpus || cpus->empty()) return std::nullopt;
   return *std::move(cpus);
 }

@@ -11,22 +11,22 @@ constexpr ::pid_t caller = 0;
 
 }  // namespace
 
-auto affinity() -> result<cpu_set> { return detail::affinity_of(caller); }
+auto affinity() -> result<cpu_set> { return detail::read_affinity(caller); }
 
-auto set_affinity(const cpu_set& cpus) -> result<void> { return detail::set_affinity_of(caller, cpus); }
+auto set_affinity(const cpu_set& cpus) -> result<void> { return detail::write_affinity(caller, cpus); }
 
-auto scheduling() -> result<braid::scheduling> { return detail::scheduling_of(caller); }
+auto scheduling() -> result<braid::scheduling> { return detail::read_scheduling(caller); }
 
 auto set_scheduling(const braid::scheduling& wanted) -> result<void> {
-  return detail::set_scheduling_of(caller, wanted);
+  return detail::write_scheduling(caller, wanted);
 }
 
-auto nice() -> result<nice_value> { return detail::nice_of(caller); }
+auto nice() -> result<nice_value> { return detail::read_nice(caller); }
 
-auto set_nice(nice_value wanted) -> result<void> { return detail::set_nice_of(caller, wanted); }
+auto set_nice(nice_value wanted) -> result<void> { return detail::write_nice(caller, wanted); }
 
-auto priority() -> result<realtime_priority> { return detail::priority_of(caller); }
+auto priority() -> result<realtime_priority> { return detail::read_priority(caller); }
 
-auto set_priority(realtime_priority wanted) -> result<void> { return detail::set_priority_of(caller, wanted); }
+auto set_priority(realtime_priority wanted) -> result<void> { return detail::write_priority(caller, wanted); }
 
 }  // namespace braid::this_thread

@@ -42,7 +42,7 @@ auto outcome(long status) -> result<void> {
   return {};
 }
 
-auto attributes_of(::pid_t id) -> result<attributes> {
+auto read_attributes(::pid_t id) -> result<attributes> {
   attributes found;
   if (::syscall(SYS_sched_getattr, id, &found, sizeof(found), 0) != 0) return fail(last_system_error());
   return found;
@@ -95,7 +95,7 @@ auto check_name(std::string_view name) -> result<void> {
   return {};
 }
 
-auto affinity_of(::pid_t id) -> result<cpu_set> {
+auto read_affinity(::pid_t id) -> result<cpu_set> {
   cpu_mask mask{};
   if (::syscall(SYS_sched_getaffinity, id, sizeof(mask), mask.data()) < 0) return fail(last_system_error());
   cpu_set cpus;
@@ -104,14 +104,14 @@ auto affinity_of(::pid_t id) -> result<cpu_set> {
   return cpus;
 }
 
-auto set_affinity_of(::pid_t id, const cpu_set& cpus) -> result<void> {
+auto write_affinity(::pid_t id, const cpu_set& cpus) -> result<void> {
   cpu_mask mask{};
   for (const unsigned cpu : cpus) mask[cpu / word_bits] |= 1UL << (cpu % word_bits);
   return outcome(::syscall(SYS_sched_setaffinity, id, sizeof(mask), mask.data()));
 }
 
-auto scheduling_of(::pid_t id) -> result<scheduling> {
-  const auto found = attributes_of(id);
+auto read_scheduling(::pid_t id) -> result<scheduling> {
+  const auto found = read_attributes(id);
   if (!found) return fail(found.error());
   switch (found->policy) {
     case SCHED_OTHER: return policy_with<scheduling::other>(nice_value::from(found->nice));
@@ -128,10 +128,10 @@ auto scheduling_of(::pid_t id) -> result<scheduling> {
   }
 }
 
-auto set_scheduling_of(::pid_t id, const scheduling& wanted) -> result<void> {
-  const auto before = attributes_of(id);
+auto write_scheduling(::pid_t id, const scheduling& wanted) -> result<void> {
+  const auto before = read_attributes(id);
   if (!before) return fail(before.error());
-  const auto nice = nice_of(id);
+  const auto nice = read_nice(id);
   if (!nice) return fail(nice.error());
   attributes after = std::visit(writer{*nice}, wanted.policy());
   after.flags = before->flags & reset_on_fork_bit;  // without privileges it may not be taken away
@@ -139,26 +139,26 @@ auto set_scheduling_of(::pid_t id, const scheduling& wanted) -> result<void> {
 }
 
 /// Not from the attributes, which have no nice value for threads that are not fair.
-auto nice_of(::pid_t id) -> result<nice_value> {
+auto read_nice(::pid_t id) -> result<nice_value> {
   errno = 0;  // -1 is also a nice value
   const int value = ::getpriority(PRIO_PROCESS, static_cast<::id_t>(id));
   if (value == -1 && errno != 0) return fail(last_system_error());
   return nice_value::from(value);
 }
 
-auto set_nice_of(::pid_t id, nice_value wanted) -> result<void> {
+auto write_nice(::pid_t id, nice_value wanted) -> result<void> {
   return outcome(::setpriority(PRIO_PROCESS, static_cast<::id_t>(id), wanted.value()));
 }
 
-auto priority_of(::pid_t id) -> result<realtime_priority> {
-  const auto found = attributes_of(id);
+auto read_priority(::pid_t id) -> result<realtime_priority> {
+  const auto found = read_attributes(id);
   if (!found) return fail(found.error());
   return realtime_priority::from(static_cast<int>(found->priority));  // 0 if the policy has no priority
 }
 
 /// One call that changes the number and nothing else: the kernel refuses it for policies without a priority. The
 /// library's function of that name is missing in some C libraries.
-auto set_priority_of(::pid_t id, realtime_priority wanted) -> result<void> {
+auto write_priority(::pid_t id, realtime_priority wanted) -> result<void> {
   const ::sched_param number{.sched_priority = wanted.value()};
   return outcome(::syscall(SYS_sched_setparam, id, &number));
 }

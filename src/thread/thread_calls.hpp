@@ -14,13 +14,13 @@ namespace braid::detail {
 /// Errors: invalid_argument for more than 15 bytes and for a zero byte, which the system would cut off in silence.
 auto check_name(std::string_view name) -> result<void>;
 
-auto affinity_of(::pid_t id) -> result<cpu_set>;
-auto set_affinity_of(::pid_t id, const cpu_set& cpus) -> result<void>;
-auto scheduling_of(::pid_t id) -> result<scheduling>;
-auto set_scheduling_of(::pid_t id, const scheduling& wanted) -> result<void>;
-auto nice_of(::pid_t id) -> result<nice_value>;
-auto set_nice_of(::pid_t id, nice_value wanted) -> result<void>;
-auto priority_of(::pid_t id) -> result<realtime_priority>;
-auto set_priority_of(::pid_t id, realtime_priority wanted) -> result<void>;
+auto read_affinity(::pid_t id) -> result<cpu_set>;
+auto write_affinity(::pid_t id, const cpu_set& cpus) -> result<void>;
+auto read_scheduling(::pid_t id) -> result<scheduling>;
+auto write_scheduling(::pid_t id, const scheduling& wanted) -> result<void>;
+auto read_nice(::pid_t id) -> result<nice_value>;
+auto write_nice(::pid_t id, nice_value wanted) -> result<void>;
+auto read_priority(::pid_t id) -> result<realtime_priority>;
+auto write_priority(::pid_t id, realtime_priority wanted) -> result<void>;
 
 }  // namespace braid::detail

@@ -109,7 +109,7 @@ auto start_in(std::string_view stat) -> std::optional<std::uint64_t> {
   return number_in(field_of(stat, start_field));
 }
 
-auto start_of(const thread_folder& folder) -> result<std::uint64_t> {
+auto read_start(const thread_folder& folder) -> result<std::uint64_t> {
   const auto stat = folder.read("stat");
   if (!stat) return fail(stat.error());
   const auto ticks = start_in(*stat);
@@ -118,10 +118,10 @@ auto start_of(const thread_folder& folder) -> result<std::uint64_t> {
 }
 
 /// The folder of exactly this thread.
-auto folder_of(const thread_info& thread) -> result<thread_folder> {
+auto find_folder(const thread_info& thread) -> result<thread_folder> {
   auto folder = thread_folder::open(thread.id());
   if (!folder) return folder;
-  const auto ticks = start_of(*folder);
+  const auto ticks = read_start(*folder);
   if (!ticks) return fail(ticks.error());
   if (*ticks != thread.start_ticks()) return no_such_thread();
   return folder;
@@ -131,14 +131,14 @@ auto folder_of(const thread_info& thread) -> result<thread_folder> {
 template <typename Read>
 auto answer(const thread_info& thread, Read read) -> decltype(read(thread.id())) {
   auto value = read(thread.id());
-  if (const auto still = folder_of(thread); !still) return fail(still.error());
+  if (const auto still = find_folder(thread); !still) return fail(still.error());
   return value;
 }
 
 /// Calls `change` with the id, which is this thread's when it is called.
 template <typename Change>
 auto command(const thread_info& thread, Change change) -> result<void> {
-  if (const auto alive = folder_of(thread); !alive) return fail(alive.error());
+  if (const auto alive = find_folder(thread); !alive) return fail(alive.error());
   return change(thread.id());
 }
 
@@ -147,15 +147,15 @@ auto command(const thread_info& thread, Change change) -> result<void> {
 auto thread_info::of(::pid_t id) -> result<thread_info> {
   const auto folder = thread_folder::open(id);
   if (!folder) return fail(folder.error());
-  const auto ticks = start_of(*folder);
+  const auto ticks = read_start(*folder);
   if (!ticks) return fail(ticks.error());
   return thread_info(id, *ticks);
 }
 
-auto thread_info::is_alive() const -> bool { return folder_of(*this).has_value(); }
+auto thread_info::is_alive() const -> bool { return find_folder(*this).has_value(); }
 
 auto thread_info::name() const -> result<std::string> {
-  const auto folder = folder_of(*this);
+  const auto folder = find_folder(*this);
   if (!folder) return fail(folder.error());
   auto text = folder->read("comm");
   if (text && text->ends_with('\n')) text->pop_back();
@@ -164,33 +164,33 @@ auto thread_info::name() const -> result<std::string> {
 
 auto thread_info::set_name(std::string_view name) const -> result<void> {
   if (const auto fits = detail::check_name(name); !fits) return fits;
-  const auto folder = folder_of(*this);
+  const auto folder = find_folder(*this);
   if (!folder) return fail(folder.error());
   return folder->write("comm", name);
 }
 
-auto thread_info::affinity() const -> result<cpu_set> { return answer(*this, detail::affinity_of); }
+auto thread_info::affinity() const -> result<cpu_set> { return answer(*this, detail::read_affinity); }
 
 auto thread_info::set_affinity(const cpu_set& cpus) const -> result<void> {
-  return command(*this, [&cpus](::pid_t id) { return detail::set_affinity_of(id, cpus); });
+  return command(*this, [&cpus](::pid_t id) { return detail::write_affinity(id, cpus); });
 }
 
-auto thread_info::scheduling() const -> result<braid::scheduling> { return answer(*this, detail::scheduling_of); }
+auto thread_info::scheduling() const -> result<braid::scheduling> { return answer(*this, detail::read_scheduling); }
 
 auto thread_info::set_scheduling(const braid::scheduling& wanted) const -> result<void> {
-  return command(*this, [&wanted](::pid_t id) { return detail::set_scheduling_of(id, wanted); });
+  return command(*this, [&wanted](::pid_t id) { return detail::write_scheduling(id, wanted); });
 }
 
-auto thread_info::nice() const -> result<nice_value> { return answer(*this, detail::nice_of); }
+auto thread_info::nice() const -> result<nice_value> { return answer(*this, detail::read_nice); }
 
 auto thread_info::set_nice(nice_value wanted) const -> result<void> {
-  return command(*this, [wanted](::pid_t id) { return detail::set_nice_of(id, wanted); });
+  return command(*this, [wanted](::pid_t id) { return detail::write_nice(id, wanted); });
 }
 
-auto thread_info::priority() const -> result<realtime_priority> { return answer(*this, detail::priority_of); }
+auto thread_info::priority() const -> result<realtime_priority> { return answer(*this, detail::read_priority); }
 
 auto thread_info::set_priority(realtime_priority wanted) const -> result<void> {
-  return command(*this, [wanted](::pid_t id) { return detail::set_priority_of(id, wanted); });
+  return command(*this, [wanted](::pid_t id) { return detail::write_priority(id, wanted); });
 }
 
 auto thread_info::all() -> result<std::vector<thread_info>> {

@@ -49,7 +49,7 @@ class settlement {
   }
 
  private:
-  [[nodiscard]] auto claim_of(unsigned cpu) const -> const cpu_claim& {
+  [[nodiscard]] auto find_claim(unsigned cpu) const -> const cpu_claim& {
     static const cpu_claim none;
     const auto found = draft_.cpus.find(cpu);
     return found == draft_.cpus.end() ? none : found->second;
@@ -73,7 +73,7 @@ class settlement {
     std::map<unsigned, unsigned> position_of_id;
     std::size_t missing = 0;
     for (const unsigned cpu : made_.online) {
-      const std::optional<unsigned> claimed = claim_of(cpu).package;
+      const std::optional<unsigned> claimed = find_claim(cpu).package;
       if (!claimed) ++missing;
       const unsigned id = claimed.value_or(unknown);
       const auto [at, is_new] = position_of_id.try_emplace(id, static_cast<unsigned>(made_.packages.size()));
@@ -121,8 +121,8 @@ class settlement {
     positions of;
     cpu_set left = made_.online;
     for (const unsigned cpu : made_.online) {
-      if (of.contains(cpu) || (claim_of(cpu).*level).empty()) continue;
-      cpu_set group = claim_of(cpu).*level & left;
+      if (of.contains(cpu) || (find_claim(cpu).*level).empty()) continue;
+      cpu_set group = find_claim(cpu).*level & left;
       group.add(cpu);
       left -= group;
       for (const unsigned member : group) of[member] = static_cast<unsigned>(groups.size());
@@ -141,9 +141,9 @@ class settlement {
     std::size_t missing = 0;
     for (const unsigned cpu : made_.online) {
       if (core_of_.contains(cpu)) continue;
-      if (claim_of(cpu).core.empty()) ++missing;
+      if (find_claim(cpu).core.empty()) ++missing;
       topology::core core{{cpu}, topology::core_kind::alike};
-      for (const unsigned other : claim_of(cpu).core & made_.online)
+      for (const unsigned other : find_claim(cpu).core & made_.online)
         if (!core_of_.contains(other) && lie_together(cpu, other)) core.cpus.add(other);
       for (const unsigned member : core.cpus) core_of_[member] = static_cast<unsigned>(made_.cores.size());
       made_.cores.push_back(std::move(core));
@@ -152,10 +152,10 @@ class settlement {
   }
 
   /// Returns the capacity of the fastest CPU of a core, or nothing if the capacity of one of them is unknown.
-  [[nodiscard]] auto capacity_of(const topology::core& core) const -> std::optional<double> {
+  [[nodiscard]] auto find_capacity(const topology::core& core) const -> std::optional<double> {
     double fastest = 0;
     for (const unsigned cpu : core.cpus) {
-      const auto capacity = claim_of(cpu).capacity;
+      const auto capacity = find_claim(cpu).capacity;
       if (!capacity) return std::nullopt;
       fastest = std::max(fastest, static_cast<double>(*capacity));
     }
@@ -165,7 +165,7 @@ class settlement {
   void name_kinds() {
     std::vector<double> capacities;
     for (const topology::core& core : made_.cores) {
-      const auto capacity = capacity_of(core);
+      const auto capacity = find_capacity(core);
       if (!capacity) return;
       capacities.push_back(*capacity);
     }

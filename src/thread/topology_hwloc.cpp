@@ -26,7 +26,7 @@ struct hwloc_calls {
   decltype(&::hwloc_topology_set_flags) set_flags = nullptr;
   decltype(&::hwloc_topology_load) load = nullptr;
   decltype(&::hwloc_topology_destroy) destroy = nullptr;
-  decltype(&::hwloc_get_type_depth) depth_of = nullptr;
+  decltype(&::hwloc_get_type_depth) find_depth = nullptr;
   decltype(&::hwloc_get_obj_by_depth) object_at = nullptr;
   decltype(&::hwloc_bitmap_next) next_bit = nullptr;
 };
@@ -42,7 +42,7 @@ auto find_all(void* library, hwloc_calls& calls) -> bool {
          find(library, "hwloc_topology_init", calls.init) &&
          find(library, "hwloc_topology_set_flags", calls.set_flags) &&
          find(library, "hwloc_topology_load", calls.load) && find(library, "hwloc_topology_destroy", calls.destroy) &&
-         find(library, "hwloc_get_type_depth", calls.depth_of) &&
+         find(library, "hwloc_get_type_depth", calls.find_depth) &&
          find(library, "hwloc_get_obj_by_depth", calls.object_at) && find(library, "hwloc_bitmap_next", calls.next_bit);
 }
 
@@ -88,17 +88,17 @@ class foreign_topology {
   /// Calls `fn(os_index, cpus)` for each object of a type.
   template <typename Fn>
   void for_each(hwloc_obj_type_t type, Fn fn) const {
-    const int depth = calls_->depth_of(handle_, type);
+    const int depth = calls_->find_depth(handle_, type);
     if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE) return;
     for (unsigned at = 0;; ++at) {
       const ::hwloc_obj* const object = calls_->object_at(handle_, depth, at);
       if (object == nullptr) return;
-      fn(object->os_index, cpus_of(object));
+      fn(object->os_index, read_cpus(object));
     }
   }
 
  private:
-  [[nodiscard]] auto cpus_of(const ::hwloc_obj* object) const -> cpu_set {
+  [[nodiscard]] auto read_cpus(const ::hwloc_obj* object) const -> cpu_set {
     cpu_set cpus;
     for (int cpu = calls_->next_bit(object->cpuset, -1); cpu >= 0; cpu = calls_->next_bit(object->cpuset, cpu)) {
       if (static_cast<unsigned>(cpu) >= cpu_set::limit) break;

@@ -29,9 +29,9 @@ auto cpus_in_either(const fs::path& newer, const fs::path& older) -> cpu_set {
 void add_caches(const fs::path& folder, cpu_claim& claim) {
   for (int at = 0; at < max_caches; ++at) {
     const fs::path cache = folder / ("index" + std::to_string(at));
-    const std::string level = first_line_of(cache / "level");
+    const std::string level = read_first_line(cache / "level");
     if (level.empty()) return;
-    if ((level != "2" && level != "3") || first_line_of(cache / "type") == "Instruction") continue;
+    if ((level != "2" && level != "3") || read_first_line(cache / "type") == "Instruction") continue;
     (level == "2" ? claim.l2 : claim.l3) = cpus_in(cache / "shared_cpu_list").value_or(cpu_set());
   }
 }
@@ -39,7 +39,7 @@ void add_caches(const fs::path& folder, cpu_claim& claim) {
 auto claim_in(const fs::path& folder) -> cpu_claim {
   const fs::path facts = folder / "topology";
   cpu_claim claim;
-  claim.package = number_in<unsigned>(first_line_of(facts / "physical_package_id"));
+  claim.package = number_in<unsigned>(read_first_line(facts / "physical_package_id"));
   claim.core = cpus_in_either(facts / "core_cpus_list", facts / "thread_siblings_list");
   add_caches(folder / "cache", claim);
   return claim;
@@ -49,7 +49,7 @@ auto claim_in(const fs::path& folder) -> cpu_claim {
 auto add_capacities_from(const fs::path& root, const char* file, topology_draft& draft) -> bool {
   std::map<unsigned, unsigned long> found;
   for (const unsigned cpu : draft.online) {
-    const auto number = number_in<unsigned long>(first_line_of(numbered(root / cpu_folder, "cpu", cpu) / file));
+    const auto number = number_in<unsigned long>(read_first_line(numbered(root / cpu_folder, "cpu", cpu) / file));
     if (!number || *number == 0) return false;
     found[cpu] = *number;
   }
@@ -58,7 +58,7 @@ auto add_capacities_from(const fs::path& root, const char* file, topology_draft&
 }
 
 auto distances_in(const fs::path& file) -> std::vector<unsigned> {
-  const std::string line = first_line_of(file);
+  const std::string line = read_first_line(file);
   std::vector<unsigned> row;
   for (std::string_view rest = line; !rest.empty();) {
     const auto distance = number_in<unsigned>(take_until(rest, ' '));

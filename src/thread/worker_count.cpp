@@ -41,7 +41,7 @@ auto explain(const worker_count& count) -> std::string {
   return cpus + " allowed, " + count.quota->file.string() + " grants the time of " + shortest(count.quota->cpus);
 }
 
-auto one_or_more_of(unsigned allowed, const std::optional<cgroup::quota>& quota) -> unsigned {
+auto count_allowed(unsigned allowed, const std::optional<cgroup::quota>& quota) -> unsigned {
   if (!quota) return std::max(1U, allowed);
   return std::max(1U, static_cast<unsigned>(std::min<double>(std::ceil(quota->cpus), allowed)));
 }
@@ -54,7 +54,7 @@ auto default_worker_count(const std::filesystem::path& root) -> worker_count {
   count.allowed_cpus = static_cast<unsigned>(detail::read_allowed_cpus(root).cpus.size());
   count.quota = cgroup::cpu_quota(root);
   count.environment = text == nullptr ? std::nullopt : workers_in(text);
-  count.workers = count.environment.value_or(one_or_more_of(count.allowed_cpus, count.quota));
+  count.workers = count.environment.value_or(count_allowed(count.allowed_cpus, count.quota));
   if (count.environment)
     count.reason = std::string(variable) + " says " + std::to_string(*count.environment);
   else

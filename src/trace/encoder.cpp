@@ -19,7 +19,7 @@ constexpr std::uint64_t first_counter_track = 0x3'0000'0000;
 auto own_process() -> std::uint64_t { return static_cast<std::uint64_t>(::getpid()); }
 
 /// The first line of a file in /proc.
-auto line_of(const std::string& path) -> std::string {
+auto format_line(const std::string& path) -> std::string {
   std::string line;
   std::ifstream in(path);
   std::getline(in, line);
@@ -30,7 +30,7 @@ auto line_of(const std::string& path) -> std::string {
 
 auto thread_name(const thread_ring& ring, bool has_ended) -> std::string {
   if (has_ended) return ring.name.data();
-  return line_of("/proc/self/task/" + std::to_string(ring.thread) + "/comm");
+  return format_line("/proc/self/task/" + std::to_string(ring.thread) + "/comm");
 }
 
 void tick_line::measure(const trace_clock& clock) {
@@ -62,61 +62,62 @@ auto tick_line::ticks_in(std::uint64_t nanoseconds) const noexcept -> std::uint6
 }
 
 trace_encoder::trace_encoder(trace_output to, const tick_line& line, symbol_table& symbols)
-    : to_(std::move(to)), process_(to_.of ? to_.of->id : own_process()), line_(line), symbols_(symbols) {
-  out_.process(process_, to_.process_name.empty() ? line_of("/proc/self/comm") : to_.process_name);
-  if (to_.of)
-    for (const auto& [track, open] : to_.of->open_states)
+    : output_(std::move(to)), process_(output_.of ? output_.of->id : own_process()), line_(line), symbols_(symbols) {
+  out_.process(process_, output_.process_name.empty() ? format_line("/proc/self/comm") : output_.process_name);
+  if (output_.of)
+    for (const auto& [track, open] : output_.of->open_states)
       if (track >= first_task_track) tasks_.emplace(track - first_task_track, open);
   flush();
 }
 
-void trace_encoder::begin(thread& of, ::pid_t id, std::string_view name, std::uint64_t ticks) {
-  of.sequence.id = ++last_sequence_;
-  out_.thread(of.sequence, process_, static_cast<std::uint64_t>(id), name, line_.nanoseconds(ticks));
+void trace_encoder::begin(thread& thread, ::pid_t id, std::string_view name, std::uint64_t ticks) {
+  thread.sequence.id = ++last_sequence_;
+  out_.thread(thread.sequence, process_, static_cast<std::uint64_t>(id), name, line_.nanoseconds(ticks));
 }
 
-void trace_encoder::go_on(thread& of, const ring_state& from) {
-  of.sequence.id = from.sequence;
-  of.open = from.open;
-  of.hidden = from.hidden;
+void trace_encoder::go_on(thread& thread, const ring_state& from) {
+  thread.sequence.id = from.sequence;
+  thread.open = from.open;
+  thread.hidden = from.hidden;
   last_sequence_ = std::max(last_sequence_, from.sequence);
-  out_.begin(of.sequence, perfetto_writer::thread_track(from.sequence), from.last_ns);
+  out_.begin(thread.sequence, perfetto_writer::thread_track(from.sequence), from.last_ns);
 }
 
-void trace_encoder::add(thread& of, const trace_record& record) {
+void trace_encoder::add(thread& thread, const trace_record& record) {
   using enum trace_kind;
   using event = trace_event::kind;
   const std::uint64_t when = line_.nanoseconds(record.when_kind >> 8U);
   const auto kind = static_cast<trace_kind>(record.when_kind & 0xffU);
-  const std::uint64_t first = std::exchange(of.subject, kind == trace_kind::subject ? record.what : 0);
+  const std::uint64_t first = std::exchange(thread.subject, kind == trace_kind::subject ? record.what : 0);
   switch (kind) {
     case trace_kind::subject: return;
-    case job_begin: return emit(of, when, {.what = event::begin, .name = name_of_code(record.what), .flow_end = first});
-    case slice_begin: return emit(of, when, {.what = event::begin, .name = name_of_text(record.what)});
+    case job_begin:
+      return emit(thread, when, {.what = event::begin, .name = name_of_code(record.what), .flow_end = first});
+    case slice_begin: return emit(thread, when, {.what = event::begin, .name = name_of_text(record.what)});
     case coroutine_begin:
-      return emit(of, when, {.what = event::begin, .name = name_of_code(record.what), .flow_end = first});
-    case slice_end: return emit(of, when, {.what = event::end});
-    case mark: return emit(of, when, {.name = name_of_text(record.what)});
+      return emit(thread, when, {.what = event::begin, .name = name_of_code(record.what), .flow_end = first});
+    case slice_end: return emit(thread, when, {.what = event::end});
+    case mark: return emit(thread, when, {.name = name_of_text(record.what)});
     case counter:
       return emit(
-          of, when,
+          thread, when,
           {.what = event::counter, .track = counter_track(first), .value = static_cast<std::int64_t>(record.what)});
-    case posted: return emit(of, when, {.name = own_name("post"), .flow = record.what});
-    case wakes: return emit(of, when, {.name = own_name("wake"), .flow = record.what});
-    case woken: return emit(of, when, {.name = own_name("woken"), .flow_end = record.what});
-    case wait_begin: return emit(of, when, {.name = name_of_text(record.what), .flow = first});
-    case wait_due: return emit(of, when, {.name = own_name("due"), .flow = first, .due = record.what});
-    case wait_ready: return emit(of, when, {.name = own_name("ready"), .flow = record.what});
-    case wait_end: return emit(of, when, {.name = own_name("goes on"), .flow_end = record.what});
-    case task_waits: return task(of, kind, when, first, state_of(kind, record.what));
+    case posted: return emit(thread, when, {.name = own_name("post"), .flow = record.what});
+    case wakes: return emit(thread, when, {.name = own_name("wake"), .flow = record.what});
+    case woken: return emit(thread, when, {.name = own_name("woken"), .flow_end = record.what});
+    case wait_begin: return emit(thread, when, {.name = name_of_text(record.what), .flow = first});
+    case wait_due: return emit(thread, when, {.name = own_name("due"), .flow = first, .due = record.what});
+    case wait_ready: return emit(thread, when, {.name = own_name("ready"), .flow = record.what});
+    case wait_end: return emit(thread, when, {.name = own_name("goes on"), .flow_end = record.what});
+    case task_waits: return task(thread, kind, when, first, find_state(kind, record.what));
     case task_begin:
     case task_runs:
     case task_ready:
-    case task_end: return task(of, kind, when, record.what, state_of(kind, 0));
+    case task_end: return task(thread, kind, when, record.what, find_state(kind, 0));
   }
 }
 
-auto trace_encoder::state_of(trace_kind kind, std::uint64_t wait) -> std::uint32_t {
+auto trace_encoder::find_state(trace_kind kind, std::uint64_t wait) -> std::uint32_t {
   switch (kind) {
     case trace_kind::task_waits: return name_of_text(wait);
     case trace_kind::task_ready: return own_name("ready");
@@ -125,75 +126,77 @@ auto trace_encoder::state_of(trace_kind kind, std::uint64_t wait) -> std::uint32
   }
 }
 
-void trace_encoder::begin_task(thread& by, std::uint64_t ticks, std::uint64_t number, trace_kind kind,
+void trace_encoder::begin_task(thread& thread, std::uint64_t ticks, std::uint64_t number, trace_kind kind,
                                std::uint64_t wait) {
-  task(by, trace_kind::task_begin, line_.nanoseconds(ticks), number, state_of(kind, wait));
+  task(thread, trace_kind::task_begin, line_.nanoseconds(ticks), number, find_state(kind, wait));
 }
 
-void trace_encoder::mark(thread& of, std::uint64_t ns, std::string text) {
-  emit(of, ns, {.name = out_.name(std::move(text))});
+void trace_encoder::mark(thread& thread, std::uint64_t ns, std::string text) {
+  emit(thread, ns, {.name = out_.name(std::move(text))});
 }
 
 /// A task is in one state after another: the beginning of a state ends the previous one. Threads are written one after
 /// the other, so each record must be complete by itself.
-void trace_encoder::task(thread& of, trace_kind kind, std::uint64_t when, std::uint64_t number, std::uint32_t state) {
+void trace_encoder::task(thread& thread, trace_kind kind, std::uint64_t when, std::uint64_t number,
+                         std::uint32_t state) {
   if (is_full()) {
-    ++of.lost_here;
+    ++thread.lost_here;
     return;
   }
   const std::uint64_t track = task_track(number);
   std::int64_t& open = tasks_[number];
   if (kind != trace_kind::task_begin) {
     --open;
-    emit(of, when, {.what = trace_event::kind::end, .track = track});
+    emit(thread, when, {.what = trace_event::kind::end, .track = track});
   }
   if (kind != trace_kind::task_end) {
     ++open;
-    emit(of, when, {.what = trace_event::kind::begin, .name = state, .track = track});
+    emit(thread, when, {.what = trace_event::kind::begin, .name = state, .track = track});
   }
 }
 
 /// Once the file is as large as it may become, only the ends of what has begun are written.
-void trace_encoder::emit(thread& of, std::uint64_t when, const trace_event& what) {
+void trace_encoder::emit(thread& thread, std::uint64_t when, const trace_event& what) {
   using event = trace_event::kind;
   const bool is_end = what.what == event::end;
-  if (what.track == 0 && is_end && of.hidden != 0) {
-    --of.hidden;
-    ++of.lost_here;
+  if (what.track == 0 && is_end && thread.hidden != 0) {
+    --thread.hidden;
+    ++thread.lost_here;
     return;
   }
-  if (what.track == 0 && is_end && of.open == 0) return;  // its begin was lost with the process
+  if (what.track == 0 && is_end && thread.open == 0) return;  // its begin was lost with the process
   if (is_full() && !is_end) {
-    if (what.what == event::begin && what.track == 0) ++of.hidden;
-    ++of.lost_here;
+    if (what.what == event::begin && what.track == 0) ++thread.hidden;
+    ++thread.lost_here;
     return;
   }
-  if (what.track == 0 && what.what == event::begin) ++of.open;
-  if (what.track == 0 && is_end) --of.open;
-  out_.event(of.sequence, when, what);
+  if (what.track == 0 && what.what == event::begin) ++thread.open;
+  if (what.track == 0 && is_end) --thread.open;
+  out_.event(thread.sequence, when, what);
   constexpr std::size_t chunk = 1U << 18U;
   if (out_.bytes().size() >= chunk) flush();
 }
 
-void trace_encoder::lost(thread& of, std::uint64_t records) {
-  if (records == 0 || !of.has_begun()) return;
-  out_.event(of.sequence, of.sequence.last_ns, {.name = own_name("lost"), .lost = records});
+void trace_encoder::lost(thread& thread, std::uint64_t records) {
+  if (records == 0 || !thread.has_begun()) return;
+  out_.event(thread.sequence, thread.sequence.last_ns, {.name = own_name("lost"), .lost = records});
 }
 
-void trace_encoder::end(thread& of, std::uint64_t ns) {
-  for (; of.open != 0; --of.open) out_.event(of.sequence, ns, {.what = trace_event::kind::end});
-  if (of.lost_here != 0)
-    out_.event(of.sequence, ns, {.name = own_name("lost"), .lost = std::exchange(of.lost_here, 0)});
+void trace_encoder::end(thread& thread, std::uint64_t ns) {
+  for (; thread.open != 0; --thread.open) out_.event(thread.sequence, ns, {.what = trace_event::kind::end});
+  if (thread.lost_here != 0)
+    out_.event(thread.sequence, ns, {.name = own_name("lost"), .lost = std::exchange(thread.lost_here, 0)});
 }
 
-void trace_encoder::end_tasks(thread& by, std::uint64_t ns) {
+void trace_encoder::end_tasks(thread& thread, std::uint64_t ns) {
   for (auto& [number, open] : tasks_)
-    for (; open > 0; --open) out_.event(by.sequence, ns, {.what = trace_event::kind::end, .track = task_track(number)});
+    for (; open > 0; --open)
+      out_.event(thread.sequence, ns, {.what = trace_event::kind::end, .track = task_track(number)});
 }
 
 void trace_encoder::flush() {
   if (out_.bytes().empty()) return;
-  if (!to_.write(out_.bytes())) throw std::system_error(errno, std::generic_category(), to_.file);
+  if (!output_.write(out_.bytes())) throw std::system_error(errno, std::generic_category(), output_.file);
   written_ += out_.bytes().size();
   out_.clear();
 }
@@ -211,8 +214,8 @@ auto trace_encoder::name_of_text(std::uint64_t address) -> std::uint32_t {
 }
 
 auto trace_encoder::text_at(std::uint64_t address) const -> std::string {
-  if (!to_.of) return reinterpret_cast<const char*>(address);
-  std::string text = to_.of->text_at(address);
+  if (!output_.of) return reinterpret_cast<const char*>(address);
+  std::string text = output_.of->text_at(address);
   return text.empty() ? "unknown name" : text;
 }
 
@@ -225,7 +228,7 @@ auto trace_encoder::own_name(const char* literal) -> std::uint32_t {
 auto trace_encoder::task_track(std::uint64_t number) -> std::uint64_t {
   const std::uint64_t track = first_task_track + number;
   if (tasks_.contains(number)) return track;
-  const std::string name = to_.take_name(number);
+  const std::string name = output_.take_name(number);
   const bool is_task = number < first_activity;
   const std::string by_number =
       is_task ? "task " + std::to_string(number) : "activity " + std::to_string(number - first_activity + 1);
@@ -237,7 +240,7 @@ auto trace_encoder::task_track(std::uint64_t number) -> std::uint64_t {
 
 auto trace_encoder::counter_track(std::uint64_t name) -> std::uint64_t {
   constexpr std::uint64_t above_those_of_the_process = std::uint64_t{1} << 20U;
-  const std::uint64_t first = first_counter_track + (to_.of ? above_those_of_the_process : 0);
+  const std::uint64_t first = first_counter_track + (output_.of ? above_those_of_the_process : 0);
   const auto [known, is_new] = counters_.try_emplace(name, first + counters_.size());
   if (is_new) out_.counter_track(known->second, text_at(name));
   return known->second;

@@ -82,26 +82,26 @@ class trace_encoder {
   trace_encoder(trace_output to, const tick_line& line, symbol_table& symbols);
 
   /// Before the first record of a thread.
-  void begin(thread& of, ::pid_t id, std::string_view name, std::uint64_t ticks);
-  void add(thread& of, const trace_record& record);
+  void begin(thread& thread, ::pid_t id, std::string_view name, std::uint64_t ticks);
+  void add(thread& thread, const trace_record& record);
   /// Continues a thread of which the file already contains a part. Called in place of `begin`, before the first
   /// `begin`.
-  void go_on(thread& of, const ring_state& from);
+  void go_on(thread& thread, const ring_state& from);
   /// A task that was in this state before the first record.
-  void begin_task(thread& by, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);
-  void mark(thread& of, std::uint64_t ns, std::string text);
+  void begin_task(thread& thread, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);
+  void mark(thread& thread, std::uint64_t ns, std::string text);
   /// Records that `records` records are missing, up to the last one that was written.
-  void lost(thread& of, std::uint64_t records);
-  void end(thread& of, std::uint64_t ns);
+  void lost(thread& thread, std::uint64_t records);
+  void end(thread& thread, std::uint64_t ns);
   /// Ends tasks that are still open, by the clock of any thread.
-  void end_tasks(thread& by, std::uint64_t ns);
+  void end_tasks(thread& thread, std::uint64_t ns);
   void flush();
-  [[nodiscard]] auto is_full() const noexcept -> bool { return written_ >= to_.max_bytes; }
+  [[nodiscard]] auto is_full() const noexcept -> bool { return written_ >= output_.max_bytes; }
 
  private:
-  void task(thread& of, trace_kind kind, std::uint64_t when, std::uint64_t number, std::uint32_t state);
-  void emit(thread& of, std::uint64_t when, const trace_event& what);
-  auto state_of(trace_kind kind, std::uint64_t wait) -> std::uint32_t;
+  void task(thread& thread, trace_kind kind, std::uint64_t when, std::uint64_t number, std::uint32_t state);
+  void emit(thread& thread, std::uint64_t when, const trace_event& event);
+  auto find_state(trace_kind kind, std::uint64_t wait) -> std::uint32_t;
   auto name_of_code(std::uint64_t address) -> std::uint32_t;
   auto name_of_text(std::uint64_t address) -> std::uint32_t;
   auto own_name(const char* literal) -> std::uint32_t;
@@ -109,7 +109,7 @@ class trace_encoder {
   auto task_track(std::uint64_t number) -> std::uint64_t;
   auto counter_track(std::uint64_t name) -> std::uint64_t;
 
-  trace_output to_;
+  trace_output output_;
   std::uint64_t process_;
   const tick_line& line_;
   perfetto_writer out_;

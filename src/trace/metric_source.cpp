@@ -46,13 +46,13 @@ void metric_list::add(metric::type kind, std::string_view name, std::string_view
   std::string_view unit;
   for (const std::string_view each : {"seconds", "bytes"})
     if (name.ends_with(each)) unit = each;
-  all_.push_back({.name = std::string(name),
-                  .unit = std::string(unit),
-                  .kind = kind,
-                  .help = std::string(help),
-                  .labels = labels_,
-                  .value = value,
-                  .buckets = std::move(buckets)});
+  metrics_.push_back({.name = std::string(name),
+                      .unit = std::string(unit),
+                      .kind = kind,
+                      .help = std::string(help),
+                      .labels = labels_,
+                      .value = value,
+                      .buckets = std::move(buckets)});
 }
 
 auto metric_list::take() -> std::vector<metric> {
@@ -63,18 +63,18 @@ auto metric_list::take() -> std::vector<metric> {
   };
   std::map<std::string, std::size_t> known;
   std::vector<metric> merged;
-  for (metric& each : all_) {
+  for (metric& each : metrics_) {
     const auto [found, is_new] = known.try_emplace(key_of(each), merged.size());
     if (is_new)
       merged.push_back(std::move(each));
     else
       add_to(merged[found->second], each);
   }
-  all_.clear();
+  metrics_.clear();
   return merged;
 }
 
-metric_source::metric_source(const void* at, add_fn add, const void* of) noexcept : at_(at), add_(add), of_(of) {
+metric_source::metric_source(const void* at, add_fn add, const void* of) noexcept : loop_(at), add_(add), part_(of) {
   const std::lock_guard guard(listed().lock);
   listed().sources.push_back(*this);
 }
@@ -84,10 +84,10 @@ metric_source::~metric_source() {
   unlink();
 }
 
-void metric_source::add_those_on(const void* at, metric_list& to) {
+void metric_source::add_those_on(const void* at, metric_list& metrics) {
   const std::lock_guard guard(listed().lock);
   listed().sources.for_each([&](const metric_source& each) {
-    if (each.at_ == at) each.add_(each.of_, to);
+    if (each.loop_ == at) each.add_(each.part_, metrics);
   });
 }
 

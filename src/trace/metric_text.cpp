@@ -39,15 +39,15 @@ auto to_text(double value) -> std::string {
 
 class writer {
  public:
-  explicit writer(metric::format how) noexcept : how_(how) {}
+  explicit writer(metric::format format) noexcept : format_(format) {}
 
   void begin_family(const metric& of) {
     sample_ = of.name + (of.kind == metric::type::counter ? "_total" : "");
-    const std::string& family = how_ == metric::format::open_metrics ? of.name : sample_;
+    const std::string& family = format_ == metric::format::open_metrics ? of.name : sample_;
     ((text_ += "# HELP ") += family) += ' ';
-    append_escaped(text_, of.help, how_ == metric::format::open_metrics);
+    append_escaped(text_, of.help, format_ == metric::format::open_metrics);
     ((((text_ += "\n# TYPE ") += family) += ' ') += name_of(of.kind)) += '\n';
-    if (how_ == metric::format::open_metrics && !of.unit.empty())
+    if (format_ == metric::format::open_metrics && !of.unit.empty())
       ((((text_ += "# UNIT ") += family) += ' ') += of.unit) += '\n';
   }
 
@@ -60,7 +60,7 @@ class writer {
   }
 
   auto end() -> std::string {
-    if (how_ == metric::format::open_metrics) text_ += "# EOF\n";
+    if (format_ == metric::format::open_metrics) text_ += "# EOF\n";
     return std::move(text_);
   }
 
@@ -68,7 +68,7 @@ class writer {
   /// OpenMetrics wants to see that it is no whole number.
   auto to_bound(double bound) const -> std::string {
     std::string text = to_text(bound);
-    if (how_ == metric::format::open_metrics && text.find_first_of(".eI") == std::string::npos) text += ".0";
+    if (format_ == metric::format::open_metrics && text.find_first_of(".eI") == std::string::npos) text += ".0";
     return text;
   }
 
@@ -87,14 +87,14 @@ class writer {
     ((text_ += separator == '{' ? " " : "} ") += value) += '\n';
   }
 
-  metric::format how_;
+  metric::format format_;
   std::string sample_;
   std::string text_;
 };
 
 }  // namespace
 
-auto metrics_text(std::span<const metric> all, metric::format how) -> std::string {
+auto metrics_text(std::span<const metric> all, metric::format format) -> std::string {
   std::map<std::string_view, std::size_t> known;
   std::vector<std::vector<const metric*>> families;
   for (const metric& each : all) {
@@ -102,7 +102,7 @@ auto metrics_text(std::span<const metric> all, metric::format how) -> std::strin
     if (is_new) families.emplace_back();
     families[found->second].push_back(&each);
   }
-  writer out(how);
+  writer out(format);
   for (const auto& family : families) {
     out.begin_family(*family.front());
     for (const metric* const each : family) out.add(*each);

@@ -139,28 +139,28 @@ void perfetto_writer::annotate(std::string_view name, std::uint64_t value) {
   event_.message(event_field::annotation, part_);
 }
 
-void perfetto_writer::event(sequence& on, std::uint64_t when_ns, const trace_event& what) {
+void perfetto_writer::event(sequence& on, std::uint64_t when_ns, const trace_event& event) {
   event_.clear();
-  event_.number(event_field::type, static_cast<std::uint64_t>(what.what));
-  if (what.name != 0) event_.number(event_field::name, what.name);
-  if (what.track != 0) event_.number(event_field::track, what.track);
-  if (what.what == trace_event::kind::counter)
-    event_.number(event_field::counter, static_cast<std::uint64_t>(what.value));
-  if (what.flow != 0) event_.fixed(event_field::flow, what.flow);
-  if (what.flow_end != 0) event_.fixed(event_field::flow_end, what.flow_end);
-  if (what.lost != 0) annotate("records", what.lost);
-  if (what.due != 0) annotate("ns", what.due);
+  event_.number(event_field::type, static_cast<std::uint64_t>(event.what));
+  if (event.name != 0) event_.number(event_field::name, event.name);
+  if (event.track != 0) event_.number(event_field::track, event.track);
+  if (event.what == trace_event::kind::counter)
+    event_.number(event_field::counter, static_cast<std::uint64_t>(event.value));
+  if (event.flow != 0) event_.fixed(event_field::flow, event.flow);
+  if (event.flow_end != 0) event_.fixed(event_field::flow_end, event.flow_end);
+  if (event.lost != 0) annotate("records", event.lost);
+  if (event.due != 0) annotate("ns", event.due);
 
   const std::uint64_t now = std::max(when_ns, on.last_ns);
   packet_.number(packet_field::timestamp, now - std::exchange(on.last_ns, now));
   packet_.number(packet_field::sequence, on.id);
-  if (what.name != 0) {
-    if (on.known_names.size() <= what.name) on.known_names.resize(std::size_t{what.name} + 1);
-    if (!on.known_names[what.name]) {
-      on.known_names[what.name] = true;
+  if (event.name != 0) {
+    if (on.known_names.size() <= event.name) on.known_names.resize(std::size_t{event.name} + 1);
+    if (!on.known_names[event.name]) {
+      on.known_names[event.name] = true;
       part_.clear();
-      part_.number(1, what.name);
-      part_.bytes(2, names_[what.name - 1]);
+      part_.number(1, event.name);
+      part_.bytes(2, names_[event.name - 1]);
       protobuf_message interned;
       interned.message(2, part_);  // event_names
       packet_.message(packet_field::interned, interned);

@@ -66,7 +66,7 @@ class file_in_progress {
 
 }  // namespace
 
-flight_recorder::flight_recorder(trace_session& of) : session_(of), line_(of.clock()) {}
+flight_recorder::flight_recorder(trace_session& session) : session_(session), line_(session.clock()) {}
 
 auto flight_recorder::take_new(std::uint64_t now) -> bool {
   if (!std::exchange(is_measured_, true)) line_.measure(session_.clock());
@@ -84,21 +84,22 @@ auto flight_recorder::take_new(std::uint64_t now) -> bool {
 }
 
 /// First checks whether the thread has ended: then nothing more follows.
-auto flight_recorder::drain(thread_state& of) -> bool {
-  if (of.ring == nullptr) return false;
-  const bool has_ended = of.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen
+auto flight_recorder::drain(thread_state& state) -> bool {
+  if (state.ring == nullptr) return false;
+  const bool has_ended =
+      state.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen
   const std::uint64_t span = line_.ticks_in(session_.settings().last_ns) / chunks_in_span;
-  const std::size_t count = of.ring->records.drain([&](const trace_record& record) {
-    const bool is_full = of.chunks.empty() || of.chunks.back().size() == chunk_records ||
-                         is_before(ticks_of(of.chunks.back().front()) + span, ticks_of(record));
-    if (is_full) of.chunks.emplace_back().reserve(chunk_records);
-    of.chunks.back().push_back(record);
+  const std::size_t count = state.ring->records.drain([&](const trace_record& record) {
+    const bool is_full = state.chunks.empty() || state.chunks.back().size() == chunk_records ||
+                         is_before(ticks_of(state.chunks.back().front()) + span, ticks_of(record));
+    if (is_full) state.chunks.emplace_back().reserve(chunk_records);
+    state.chunks.back().push_back(record);
     ++kept_;
   });
-  of.lost = of.ring->records.lost();
+  state.lost = state.ring->records.lost();
   if (has_ended) {
-    of.name = thread_name(*of.ring, true);
-    ::munmap(std::exchange(of.ring, nullptr), sizeof(thread_ring));
+    state.name = thread_name(*state.ring, true);
+    ::munmap(std::exchange(state.ring, nullptr), sizeof(thread_ring));
   }
   return count != 0;
 }
@@ -121,10 +122,10 @@ void flight_recorder::drop_old(std::uint64_t now) {
   std::erase_if(threads_, [](const auto& each) { return each->ring == nullptr && each->chunks.empty(); });
 }
 
-void flight_recorder::drop_first(thread_state& of, std::vector<task_state>& tasks) {
-  pass(of.chunks.front(), of.dropped, tasks);
-  kept_ -= of.chunks.front().size();
-  of.chunks.pop_front();
+void flight_recorder::drop_first(thread_state& state, std::vector<task_state>& tasks) {
+  pass(state.chunks.front(), state.dropped, tasks);
+  kept_ -= state.chunks.front().size();
+  state.chunks.pop_front();
 }
 
 void flight_recorder::pass(std::span<const trace_record> records, past& of, std::vector<task_state>& tasks) {
@@ -226,16 +227,16 @@ auto flight_recorder::read(std::string_view reason, std::uint64_t asked, std::ui
 }
 
 /// All that is kept, or what begins at `from`, in ticks.
-auto flight_recorder::part_from(thread_state& of, std::optional<std::uint64_t> from, std::vector<task_state>& tasks)
+auto flight_recorder::part_from(thread_state& state, std::optional<std::uint64_t> from, std::vector<task_state>& tasks)
     -> thread_part {
-  thread_part out{.of = &of, .before = of.dropped, .is_all = !from};
+  thread_part out{.of = &state, .before = state.dropped, .is_all = !from};
   if (!from) return out;
   const auto is_old = [&](const trace_record& record) { return is_before(ticks_of(record), *from); };
-  while (out.chunk < of.chunks.size()) {
-    const chunk& records = of.chunks[out.chunk];
+  while (out.chunk < state.chunks.size()) {
+    const chunk& records = state.chunks[out.chunk];
     out.record = static_cast<std::size_t>(std::ranges::partition_point(records, is_old) - records.begin());
     pass(std::span(records).first(out.record), out.before, tasks);
-    const bool goes_on = out.record == records.size() && out.chunk + 1 < of.chunks.size();
+    const bool goes_on = out.record == records.size() && out.chunk + 1 < state.chunks.size();
     if (!goes_on) break;
     ++out.chunk;
     out.record = 0;
@@ -244,13 +245,13 @@ auto flight_recorder::part_from(thread_state& of, std::optional<std::uint64_t> f
 }
 
 /// Returns the first record of the part, or null if it is empty.
-auto flight_recorder::first_of(const thread_part& what) -> const trace_record* {
-  const std::deque<chunk>& all = what.of->chunks;
-  if (what.chunk < all.size() && what.record < all[what.chunk].size()) return &all[what.chunk][what.record];
-  return what.chunk + 1 < all.size() ? &all[what.chunk + 1].front() : nullptr;
+auto flight_recorder::find_first(const thread_part& part) -> const trace_record* {
+  const std::deque<chunk>& all = part.of->chunks;
+  if (part.chunk < all.size() && part.record < all[part.chunk].size()) return &all[part.chunk][part.record];
+  return part.chunk + 1 < all.size() ? &all[part.chunk + 1].front() : nullptr;
 }
 
-void flight_recorder::encode(trace_encoder& to, std::string_view reason, std::optional<std::uint64_t> from) {
+void flight_recorder::encode(trace_encoder& encoder, std::string_view reason, std::optional<std::uint64_t> from) {
   const std::uint64_t now = boot_nanoseconds();
   std::vector<task_state> passed;
   std::vector<thread_part> parts;
@@ -262,39 +263,39 @@ void flight_recorder::encode(trace_encoder& to, std::string_view reason, std::op
   for (const auto& entry : states)
     if (entry.second.kind != trace_kind::task_end) before.push_back(entry.second);
   std::ranges::sort(before, {}, &task_state::ticks);
-  to.begin(own, ::gettid(), "braid-trace", before.empty() ? session_.clock().ticks() : before.front().ticks);
-  for (const task_state& each : before) to.begin_task(own, each.ticks, each.number, each.kind, each.wait);
+  encoder.begin(own, ::gettid(), "braid-trace", before.empty() ? session_.clock().ticks() : before.front().ticks);
+  for (const task_state& each : before) encoder.begin_task(own, each.ticks, each.number, each.kind, each.wait);
   for (const thread_part& each : parts) {
     trace_encoder::thread out;
-    encode_thread(to, out, each);
-    if (out.has_begun()) to.end(out, std::max(now, out.sequence.last_ns));
+    encode_thread(encoder, out, each);
+    if (out.has_begun()) encoder.end(out, std::max(now, out.sequence.last_ns));
   }
   const std::uint64_t end = std::max(boot_nanoseconds(), own.sequence.last_ns);
-  to.end_tasks(own, end);
-  to.mark(own, end, "saved: " + std::string(reason));
+  encoder.end_tasks(own, end);
+  encoder.mark(own, end, "saved: " + std::string(reason));
 }
 
 /// Between two chunks the rings are emptied, so that less is lost meanwhile: that adds chunks behind those counted
 /// here, or records to the last of them.
-void flight_recorder::encode_thread(trace_encoder& to, trace_encoder::thread& out, const thread_part& what) {
-  thread_state& of = *what.of;
+void flight_recorder::encode_thread(trace_encoder& encoder, trace_encoder::thread& out, const thread_part& part) {
+  thread_state& of = *part.of;
   const std::size_t chunks = of.chunks.size();
-  const trace_record* const first = what.before.open.empty() ? first_of(what) : &what.before.open.front().record;
+  const trace_record* const first = part.before.open.empty() ? find_first(part) : &part.before.open.front().record;
   if (first == nullptr) return;
   const std::string name = of.ring == nullptr ? of.name : thread_name(*of.ring, false);
-  to.begin(out, of.id, name, ticks_of(*first));
-  for (const begun_slice& each : what.before.open) {
+  encoder.begin(out, of.id, name, ticks_of(*first));
+  for (const begun_slice& each : part.before.open) {
     out.subject = each.subject;
-    to.add(out, each.record);
+    encoder.add(out, each.record);
   }
-  out.subject = what.before.subject;
-  for (std::size_t i = what.chunk; i < chunks; ++i) {
-    for (const trace_record& record : std::span(of.chunks[i]).subspan(i == what.chunk ? what.record : 0))
-      to.add(out, record);
+  out.subject = part.before.subject;
+  for (std::size_t i = part.chunk; i < chunks; ++i) {
+    for (const trace_record& record : std::span(of.chunks[i]).subspan(i == part.chunk ? part.record : 0))
+      encoder.add(out, record);
     for (const auto& each : threads_) drain(*each);
   }
-  to.lost(out, of.lost - of.lost_saved);
-  if (what.is_all) of.lost_saved = of.lost;
+  encoder.lost(out, of.lost - of.lost_saved);
+  if (part.is_all) of.lost_saved = of.lost;
 }
 
 }  // namespace braid::detail

@@ -21,7 +21,7 @@ namespace braid::detail {
 /// Threads: one. Errors: std::bad_alloc.
 class flight_recorder {
  public:
-  explicit flight_recorder(trace_session& of);
+  explicit flight_recorder(trace_session& session);
   flight_recorder(const flight_recorder&) = delete;
   auto operator=(const flight_recorder&) -> flight_recorder& = delete;
 
@@ -69,18 +69,18 @@ class flight_recorder {
     bool is_all = true;      // nothing that is kept is left out
   };
 
-  auto drain(thread_state& of) -> bool;
+  auto drain(thread_state& state) -> bool;
   void drop_old(std::uint64_t now);
-  void drop_first(thread_state& of, std::vector<task_state>& tasks);
+  void drop_first(thread_state& state, std::vector<task_state>& tasks);
   static void pass(std::span<const trace_record> records, past& of, std::vector<task_state>& tasks);
   static void merge(std::vector<task_state> tasks, task_states& into);
   void keep_states(std::vector<task_state> tasks, std::uint64_t now);
   auto write_file(const std::string& path, std::string_view reason) -> std::uint64_t;
-  static auto part_from(thread_state& of, std::optional<std::uint64_t> from, std::vector<task_state>& tasks)
+  static auto part_from(thread_state& state, std::optional<std::uint64_t> from, std::vector<task_state>& tasks)
       -> thread_part;
-  [[nodiscard]] static auto first_of(const thread_part& what) -> const trace_record*;
-  void encode(trace_encoder& to, std::string_view reason, std::optional<std::uint64_t> from);
-  void encode_thread(trace_encoder& to, trace_encoder::thread& out, const thread_part& what);
+  [[nodiscard]] static auto find_first(const thread_part& part) -> const trace_record*;
+  void encode(trace_encoder& encoder, std::string_view reason, std::optional<std::uint64_t> from);
+  void encode_thread(trace_encoder& encoder, trace_encoder::thread& out, const thread_part& part);
   [[nodiscard]] auto name_of(std::uint64_t task) -> std::string;
 
   trace_session& session_;

@@ -36,7 +36,7 @@ auto find_name(const Names& names, std::uint64_t key) -> std::string {
   return {};
 }
 
-auto objects_of(const ring_file_head& head, left_rings::text_fn text) -> std::vector<symbol_table::loaded> {
+auto find_objects(const ring_file_head& head, left_rings::text_fn text) -> std::vector<symbol_table::loaded> {
   std::vector<symbol_table::loaded> all;
   for (const kept_object& each : head.objects)
     // edge ring_file.name: observe, an object that has its end is whole
@@ -46,7 +46,7 @@ auto objects_of(const ring_file_head& head, left_rings::text_fn text) -> std::ve
 }
 
 /// The counter of this machine is the one of the process, unless the file was carried to another one.
-auto line_of(const ring_file_head& head) -> std::optional<tick_line> {
+auto format_line(const ring_file_head& head) -> std::optional<tick_line> {
   constexpr double max_ns_per_tick = 100;  // a time of 56 bits stays below 2^63 nanoseconds
   double speed = head.ns_per_tick;
   if (speed == 0) {  // the process was killed in its first milliseconds
@@ -104,7 +104,7 @@ auto left_rings::read(const std::string& path) -> std::expected<left_rings, std:
   if (head.magic != ring_file_head::its_magic) return std::unexpected(path + " is not a ring file");
   if (head.version != ring_file_head::its_version || head.ring_bytes != sizeof(thread_ring))
     return std::unexpected(path + " is of another version of braid: its own braid-doctor can read it");
-  if (!line_of(head)) return std::unexpected(path + " is damaged: its clock has no speed that can be");
+  if (!format_line(head)) return std::unexpected(path + " is damaged: its clock has no speed that can be");
   return made;
 }
 
@@ -131,7 +131,7 @@ struct left_thread {
   trace_encoder::thread out = {};
 };
 
-auto thread_of(const thread_ring& ring, std::size_t state) -> left_thread {
+auto find_thread(const thread_ring& ring, std::size_t state) -> left_thread {
   left_thread made{.ring = &ring, .known = ring.states[state]};
   made.known.sequence = std::min(made.known.sequence, max_sequence);
   made.known.open = std::min(made.known.open, max_open);
@@ -151,12 +151,12 @@ auto last_time(const std::vector<left_thread>& threads, const tick_line& line) -
   return last;
 }
 
-void encode(trace_encoder& to, left_thread& of, left_rings::text_fn text) {
+void encode(trace_encoder& encoder, left_thread& of, left_rings::text_fn text) {
   for (const trace_record& each : of.records) {
-    if (!of.out.has_begun()) to.begin(of.out, of.ring->thread, text(text_of(of.ring->name)), each.when_kind >> 8U);
-    to.add(of.out, each);
+    if (!of.out.has_begun()) encoder.begin(of.out, of.ring->thread, text(text_of(of.ring->name)), each.when_kind >> 8U);
+    encoder.add(of.out, each);
   }
-  to.lost(of.out, of.missing);
+  encoder.lost(of.out, of.missing);
 }
 
 }  // namespace
@@ -166,14 +166,14 @@ auto left_rings::rest(const std::unordered_map<std::uint64_t, std::int64_t>& ope
   recovered_part made;
   const ring_file_head& head = image_->head();
   const std::size_t state = head.commit.load(acquire) % 2;  // edge ring_file.commit: observe, as for the bytes
-  const std::optional<tick_line> line = line_of(head);
+  const std::optional<tick_line> line = format_line(head);
   if (!line) return made;
   std::vector<left_thread> threads;
   for (std::size_t number = 0; number < image_->rings(); ++number)
     // edge ring_file.name: observe, a ring that is open is whole
-    if (image_->ring(number).is_open.load(acquire) == 1) threads.push_back(thread_of(image_->ring(number), state));
+    if (image_->ring(number).is_open.load(acquire) == 1) threads.push_back(find_thread(image_->ring(number), state));
 
-  symbol_table symbols(objects_of(head, text));
+  symbol_table symbols(find_objects(head, text));
   const auto text_at = [&](std::uint64_t address) {
     const std::string name = find_name(head.names, address);
     return text(!name.empty() ? name : symbols.literal(address));

@@ -81,7 +81,7 @@ auto own_ring() noexcept -> thread_ring* {
   return ring_of_thread = owner.ring;
 }
 
-auto record_of(trace_kind kind, std::uint64_t what) noexcept -> trace_record {
+auto make_record(trace_kind kind, std::uint64_t what) noexcept -> trace_record {
   return {.when_kind = session->clock().ticks() << 8U | static_cast<std::uint64_t>(kind), .what = what};
 }
 
@@ -186,21 +186,21 @@ void start_from_environment() {
 auto trace_note(trace_group group, trace_kind kind, std::uint64_t what) noexcept -> bool {
   if (!is_traced() || !session->settings().wants(group)) return false;
   thread_ring* const ring = own_ring();
-  return ring != nullptr && ring->records.try_add(std::array{record_of(kind, what)}, ends_to_come(kind));
+  return ring != nullptr && ring->records.try_add(std::array{make_record(kind, what)}, ends_to_come(kind));
 }
 
 auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept -> bool {
   if (!is_traced() || !session->settings().wants(group)) return false;
   thread_ring* const ring = own_ring();
   if (ring == nullptr) return false;
-  const trace_record second = record_of(kind, what);
+  const trace_record second = make_record(kind, what);
   const trace_record first{.when_kind = (second.when_kind & ~std::uint64_t{0xff}) | std::uint64_t{1}, .what = subject};
   static_assert(static_cast<int>(trace_kind::subject) == 1);
   return ring->records.try_add(std::array{first, second}, ends_to_come(kind));
 }
 
 void trace_note_end() noexcept {
-  if (ring_of_thread != nullptr) ring_of_thread->records.add_end(record_of(trace_kind::slice_end, 0));
+  if (ring_of_thread != nullptr) ring_of_thread->records.add_end(make_record(trace_kind::slice_end, 0));
 }
 
 void trace_task_begin(std::uint64_t number, std::string_view name) noexcept {

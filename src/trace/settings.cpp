@@ -27,7 +27,7 @@ auto megabytes(std::string_view digits) -> std::optional<std::uint64_t> {
 }
 
 /// `8s` or `500ms`, up to ten minutes.
-auto span_of(std::string_view text) -> std::optional<std::uint64_t> {
+auto parse_span(std::string_view text) -> std::optional<std::uint64_t> {
   constexpr std::uint64_t max_ns = 600'000'000'000;
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -62,7 +62,7 @@ auto with_option(trace_settings found, std::string_view option) -> outcome {
   const std::string_view key = take(value, '=');
   if (key == "what") return with_groups(std::move(found), value);
   if (key == "last") {
-    const auto span = span_of(value);
+    const auto span = parse_span(value);
     if (!span) return std::unexpected("last=" + std::string(value) + " is no time from 1ms to 600s");
     found.last_ns = *span;
     return found;

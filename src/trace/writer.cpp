@@ -77,17 +77,18 @@ void trace_writer::commit() {
 }
 
 /// First checks whether the thread has ended: then nothing more follows.
-auto trace_writer::drain(thread_state& of) -> bool {
-  const bool has_ended = of.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen
-  const std::size_t count = of.ring->records.drain([&](const trace_record& record) {
-    if (!of.out.has_begun())
-      out_.begin(of.out, of.ring->thread, thread_name(*of.ring, has_ended), record.when_kind >> 8U);
-    out_.add(of.out, record);
+auto trace_writer::drain(thread_state& state) -> bool {
+  const bool has_ended =
+      state.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen
+  const std::size_t count = state.ring->records.drain([&](const trace_record& record) {
+    if (!state.out.has_begun())
+      out_.begin(state.out, state.ring->thread, thread_name(*state.ring, has_ended), record.when_kind >> 8U);
+    out_.add(state.out, record);
   });
-  const std::uint64_t lost = of.ring->records.lost();
-  out_.lost(of.out, lost - std::exchange(of.lost_reported, lost));
-  if (has_ended) out_.end(of.out, of.out.sequence.last_ns);
-  of.has_ended = has_ended;
+  const std::uint64_t lost = state.ring->records.lost();
+  out_.lost(state.out, lost - std::exchange(state.lost_reported, lost));
+  if (has_ended) out_.end(state.out, state.out.sequence.last_ns);
+  state.has_ended = has_ended;
   return count != 0;
 }
 

@@ -14,7 +14,7 @@ namespace braid::detail {
 /// Errors: those of the encoder.
 class trace_writer {
  public:
-  explicit trace_writer(trace_session& of);
+  explicit trace_writer(trace_session& session);
   ~trace_writer();
   trace_writer(const trace_writer&) = delete;
   auto operator=(const trace_writer&) -> trace_writer& = delete;
@@ -27,7 +27,7 @@ class trace_writer {
  private:
   struct thread_state;
 
-  auto drain(thread_state& of) -> bool;
+  auto drain(thread_state& state) -> bool;
   void commit();
   auto take_name(std::uint64_t task) -> std::string;
 

@@ -67,7 +67,7 @@ auto fail_with(const char* what) -> fork_task<int> {
   throw std::runtime_error(what);
   co_return 0;
 }
-auto thread_of() -> fork_task<std::thread::id> { co_return std::this_thread::get_id(); }
+auto find_thread() -> fork_task<std::thread::id> { co_return std::this_thread::get_id(); }
 
 /// What two children tell each other.
 class meeting {
@@ -117,7 +117,7 @@ TEST_CASE_FIXTURE(watched, "pools without threads run it on the thread that wait
     pool where({.scheduler = chosen});
     CHECK(run_in(where, fib(15)) == 610);
     auto both = []() -> fork_task<bool> {
-      const auto [one, two] = co_await fork_join(thread_of(), thread_of());
+      const auto [one, two] = co_await fork_join(find_thread(), find_thread());
       CHECK(one == std::this_thread::get_id());
       co_return one == two;
     };

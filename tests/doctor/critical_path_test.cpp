@@ -309,7 +309,7 @@ TEST_CASE("whatever the bytes are, they are refused or their paths add up") {
 TEST_CASE("tracks of paths can be read as part of the trace") {
   const std::string whole = offload_and_sleep().bytes();
   const auto before = parse_trace(whole);
-  const auto after = parse_trace(whole + tracks_of(before, find_requests(before, "")));
+  const auto after = parse_trace(whole + format_tracks(before, find_requests(before, "")));
   CHECK(!before.has_paths);
   CHECK(after.has_paths);
   CHECK(to_text(after, find_requests(after, "")) == to_text(before, find_requests(before, "")));

@@ -41,7 +41,7 @@ auto bytes_of(const std::filesystem::path& file) -> std::string {
 }
 
 /// In the order of their names, so that a seed means the same everywhere.
-auto files_of(const std::vector<std::filesystem::path>& places) -> std::vector<std::filesystem::path> {
+auto find_files(const std::vector<std::filesystem::path>& places) -> std::vector<std::filesystem::path> {
   std::vector<std::filesystem::path> out;
   for (const auto& place : places) {
     if (!std::filesystem::is_directory(place)) {
@@ -104,7 +104,7 @@ auto run_all(const options& how) -> int {
     braid::testing::target.run(input);
   };
   std::vector<std::string> corpus;
-  for (const auto& file : files_of(how.places)) corpus.push_back(bytes_of(file));
+  for (const auto& file : find_files(how.places)) corpus.push_back(bytes_of(file));
   if (corpus.empty()) {
     std::fputs("there is no input to begin with\n", stderr);
     return 1;

@@ -57,7 +57,7 @@ void run(std::string_view input) {
     BRAID_EXPECTS(events->size() <= max_events, "one call has a bound");
     for (const event& each : *events) {
       expect_same(each);
-      BRAID_EXPECTS(steps_of(each, rules, each.time).empty(), "nothing is counted");
+      BRAID_EXPECTS(list_steps(each, rules, each.time).empty(), "nothing is counted");
     }
   }
   if (const auto line = checked_event_line(input)) BRAID_EXPECTS(line->size() < input.size(), "a line has a checksum");

@@ -46,7 +46,7 @@ auto text_of(const key_template& of) -> std::string {
 }
 
 /// Values that a value of the input is cut into, one for each hole, the first of `first` bytes.
-auto values_of(std::string_view input, std::size_t holes, std::size_t first) -> texts {
+auto list_values(std::string_view input, std::size_t holes, std::size_t first) -> texts {
   texts out(holes);
   for (std::size_t at = 0; at < holes; ++at) {
     const std::size_t size = at == 0 ? first : at + 1 == holes ? input.size() : (input.size() + 1) / 2;
@@ -70,8 +70,8 @@ void run(std::string_view input) {
   BRAID_EXPECTS(text_of(*parsed) == text, "a template is what it was read from");
   if (parsed->holes.empty()) return;
   for (std::size_t first = 1; first <= value.size(); ++first) {
-    const texts one = values_of(value, parsed->holes.size(), first - 1);
-    const texts other = values_of(value, parsed->holes.size(), first);
+    const texts one = list_values(value, parsed->holes.size(), first - 1);
+    const texts other = list_values(value, parsed->holes.size(), first);
     BRAID_EXPECTS((one == other) == (key_of(*parsed, one) == key_of(*parsed, other)), "values have keys of their own");
   }
 }

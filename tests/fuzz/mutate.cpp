@@ -72,7 +72,7 @@ auto end_of_string(std::string_view text, std::size_t at) -> std::size_t {
 }
 
 /// Strings, words and what stands in brackets, each with its end.
-auto values_of(std::string_view text) -> std::vector<piece> {
+auto list_values(std::string_view text) -> std::vector<piece> {
   constexpr std::size_t max_count = 4'000;
   std::vector<piece> out;
   std::vector<std::size_t> open;
@@ -95,7 +95,7 @@ auto values_of(std::string_view text) -> std::vector<piece> {
   return out;
 }
 
-auto lines_of(std::string_view text) -> std::vector<piece> {
+auto list_lines(std::string_view text) -> std::vector<piece> {
   std::vector<piece> out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t feed = text.find('\n', at);
@@ -135,7 +135,7 @@ class mutator {
 };
 
 void mutator::change() {
-  const auto values = values_of(text_);
+  const auto values = list_values(text_);
   if (values.empty()) return text_.append(word_for("1")), void();
   const piece value = one_of(values);
   switch (random_.below(10)) {
@@ -174,7 +174,7 @@ void mutator::remove(piece value) {
 }
 
 void mutator::change_lines() {
-  const auto lines = lines_of(text_);
+  const auto lines = list_lines(text_);
   const piece line = one_of(lines);
   const std::string copy = line.of(text_);
   switch (random_.below(3)) {

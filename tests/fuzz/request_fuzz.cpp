@@ -75,7 +75,7 @@ auto to_json(const column& values, std::size_t row) -> json {
   return (*values.floats())[row];
 }
 
-auto columns_of(const batch& rows) -> json {
+auto find_columns(const batch& rows) -> json {
   json out = {{"id", std::vector(rows.ids().begin(), rows.ids().end())}};
   for (const auto& [key, values] : rows.columns()) {
     json& all = out[op_world().find_key(key)->name] = json::array();
@@ -88,7 +88,7 @@ auto columns_of(const batch& rows) -> json {
 auto written(const rank_request& request) -> std::string {
   json out = {{"request_id", request.request_id}, {"plan", request.plan}};
   if (request.user_id) out["user_id"] = std::get<std::int64_t>(*request.user_id);
-  if (request.candidates != nullptr) out["candidates"] = columns_of(request.candidates->rows);
+  if (request.candidates != nullptr) out["candidates"] = find_columns(request.candidates->rows);
   for (const param_entry& param : op_world().params()) {
     const std::size_t index = op_world().index_of(param);
     const scalar& value = request.params[index];
@@ -112,14 +112,14 @@ void expect_same(const rank_request& a, const rank_request& b) {
   BRAID_EXPECTS(a.params == b.params && a.output_keys == b.output_keys, "params and keys are kept");
   BRAID_EXPECTS((a.candidates == nullptr) == (b.candidates == nullptr), "candidates are kept");
   if (a.candidates != nullptr)
-    BRAID_EXPECTS(columns_of(a.candidates->rows) == columns_of(b.candidates->rows), "their values are kept");
+    BRAID_EXPECTS(find_columns(a.candidates->rows) == find_columns(b.candidates->rows), "their values are kept");
   BRAID_EXPECTS(a.forced.size() == b.forced.size(), "arms are kept");
   BRAID_EXPECTS(a.deadline == b.deadline && a.explain == b.explain, "the rest is kept");
 }
 
 void run(std::string_view text) {
   const auto request = parse_request(text, op_world());
-  const std::string id = request_id_of(text);
+  const std::string id = find_request_id(text);
   BRAID_EXPECTS(is_utf8(id), "an id can be printed");
   if (!request) {
     expect_sound(request.error());

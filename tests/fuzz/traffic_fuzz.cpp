@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 8> words{"rankd traffic 1\n",
 
 /// What was read and is written is read as the same.
 void expect_same(const recorded_request& one) {
-  const std::string frame = frame_of(one);
+  const std::string frame = encode_frame(one);
   const auto again = read_request(std::string_view(frame).substr(frame_head));
   BRAID_EXPECTS(again.has_value(), "what is written can be read");
   BRAID_EXPECTS(again->number == one.number && again->plan == one.plan && again->time == one.time, "numbers are kept");
@@ -73,12 +73,12 @@ void read_reads(std::string_view input) {
   const auto reads = replayed_reads::parse(std::string(input), op_world());
   if (reads == nullptr) return;
   BRAID_EXPECTS(reads->batches() <= input.size(), "a batch takes bytes");
-  for (store* each : *replayed_reads::stores_of(reads))
+  for (store* each : *replayed_reads::list_stores(reads))
     if (each != nullptr) ask_all(*each);
 }
 
 void read_file(const std::string& input) {
-  auto from = reader_of(input, 64);
+  auto from = make_reader(input, 64);
   if (!from) return;
   while (const auto frame = from->next()) {
     static_cast<void>(read_project(frame->content));
@@ -95,7 +95,7 @@ void run(std::string_view input) {
   if (const auto request = read_request(input)) expect_same(*request);
   static_cast<void>(read_project(input));
   if (const auto plan = read_plan(input)) {
-    const std::string frame = frame_of(*plan);
+    const std::string frame = encode_frame(*plan);
     const auto again = read_plan(std::string_view(frame).substr(frame_head));
     BRAID_EXPECTS(again && again->artifact == plan->artifact && again->models.size() == plan->models.size(),
                   "a plan is kept");

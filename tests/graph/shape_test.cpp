@@ -21,7 +21,7 @@ auto shape_of(std::size_t nodes, const std::vector<graph_shape::edge>& edges) ->
   return graph_shape::make(nodes, edges);
 }
 
-auto order_of(std::size_t nodes, const std::vector<graph_shape::edge>& edges) -> std::vector<node_index> {
+auto find_order(std::size_t nodes, const std::vector<graph_shape::edge>& edges) -> std::vector<node_index> {
   const graph_shape shape = shape_of(nodes, edges).value();
   return {shape.order().begin(), shape.order().end()};
 }
@@ -53,12 +53,12 @@ TEST_CASE("a graph without nodes is one") {
 }
 
 TEST_CASE("nodes without edges stand in the order of their numbers") {
-  CHECK(order_of(4, {}) == std::vector<node_index>{0, 1, 2, 3});
+  CHECK(find_order(4, {}) == std::vector<node_index>{0, 1, 2, 3});
 }
 
 TEST_CASE("among the nodes that could stand next, the smallest number does") {
-  CHECK(order_of(4, {{3, 0}}) == std::vector<node_index>{1, 2, 3, 0});
-  CHECK(order_of(5, {{4, 0}, {0, 2}, {3, 1}}) == std::vector<node_index>{3, 1, 4, 0, 2});
+  CHECK(find_order(4, {{3, 0}}) == std::vector<node_index>{1, 2, 3, 0});
+  CHECK(find_order(5, {{4, 0}, {0, 2}, {3, 1}}) == std::vector<node_index>{3, 1, 4, 0, 2});
 }
 
 TEST_CASE("successors, predecessor counts and positions say what the edges said") {
@@ -98,7 +98,7 @@ TEST_CASE("a chain of a hundred thousand nodes, given backwards, is put in order
   constexpr node_index length = 100'000;
   std::vector<graph_shape::edge> edges;
   for (node_index node = 1; node < length; ++node) edges.push_back({node, node - 1});
-  const std::vector<node_index> order = order_of(length, edges);
+  const std::vector<node_index> order = find_order(length, edges);
   REQUIRE(order.size() == length);
   CHECK(order.front() == length - 1);
   CHECK(order.back() == 0);
@@ -110,7 +110,7 @@ TEST_CASE("the order of random graphs is the one by definition, and random cycle
   for (int round = 0; round < 200; ++round) {
     const std::size_t nodes = 2 + random.below(20);
     auto edges = testing::random_acyclic_edges(random, nodes, random.below(2 * nodes));
-    CHECK(order_of(nodes, edges) == order_by_definition(nodes, edges));
+    CHECK(find_order(nodes, edges) == order_by_definition(nodes, edges));
 
     edges.push_back({static_cast<node_index>(random.below(nodes)), static_cast<node_index>(random.below(nodes))});
     const std::vector<node_index> expected = order_by_definition(nodes, edges);

@@ -21,7 +21,7 @@ using testing::test_loop;
 namespace {
 
 /// A line without its end; "<end>" or the message of the error where there is none.
-auto line_of(buffered_reader& from, std::string_view delimiter = "\r\n") -> task<std::string> {
+auto format_line(buffered_reader& from, std::string_view delimiter = "\r\n") -> task<std::string> {
   const auto line = co_await from.read_until(delimiter);
   if (!line) co_return line.error().message();
   if (line->empty()) co_return "<end>";
@@ -38,7 +38,7 @@ TEST_CASE("lines come out whole, whatever pieces they came in") {
     std::vector<std::string> lines;
     auto body = [&]() -> task<void> {
       buffered_reader reader(both.served);
-      while (lines.empty() || lines.back() != "<end>") lines.push_back(co_await line_of(reader));
+      while (lines.empty() || lines.back() != "<end>") lines.push_back(co_await format_line(reader));
     };
     here.io().spawn(body());
     for (std::size_t at = 0; at < text.size(); at += piece) {
@@ -58,7 +58,7 @@ TEST_CASE("an end in the middle of a line is an error, and so is a line beyond t
   both.peer.end_writing();
   auto body = [&]() -> task<void> {
     buffered_reader reader(both.served, 50);
-    const std::string first = co_await line_of(reader, "\n");
+    const std::string first = co_await format_line(reader, "\n");
     CHECK(first == "short");
     const auto second = co_await reader.read_until("\n");
     CHECK(second.error() == errc::too_long);
@@ -79,7 +79,7 @@ TEST_CASE("blocks and lines follow each other from one buffer") {
   both.peer.send("5\nabcde3\nfgh");
   auto body = [&]() -> task<void> {
     buffered_reader reader(both.served);
-    const std::string size = co_await line_of(reader, "\n");
+    const std::string size = co_await format_line(reader, "\n");
     CHECK(size == "5");
     const auto block = co_await reader.read_exactly(5);
     CHECK(text_of(block.value()) == "abcde");
@@ -112,7 +112,7 @@ TEST_CASE("the buffer grows to its limit and is used again and again") {
     buffered_reader from(both.second, 16'384);
     int lines = 0;
     for (;;) {
-      const std::string text = co_await line_of(from, "\n");
+      const std::string text = co_await format_line(from, "\n");
       if (text == "<end>") break;
       if (text == line) ++lines;
     }
@@ -128,10 +128,10 @@ TEST_CASE("a deadline in the middle of a line loses nothing") {
   both.peer.send("first ha");
   auto body = [&]() -> task<void> {
     buffered_reader reader(both.served);
-    const auto late = co_await with_timeout(1ms, line_of(reader, "\n"));
+    const auto late = co_await with_timeout(1ms, format_line(reader, "\n"));
     CHECK(late.error() == errc::deadline_exceeded);
     both.peer.send("lf, second half\n");
-    const std::string line = co_await line_of(reader, "\n");
+    const std::string line = co_await format_line(reader, "\n");
     CHECK(line == "first half, second half");
   };
   CHECK(here.run_through(body(), 100us).has_value());
@@ -143,7 +143,7 @@ TEST_CASE("a reset is told, after the lines before it") {
   std::vector<std::string> lines;
   auto body = [&]() -> task<void> {
     buffered_reader reader(both.served);
-    for (int i = 0; i < 2; ++i) lines.push_back(co_await line_of(reader, "\n"));
+    for (int i = 0; i < 2; ++i) lines.push_back(co_await format_line(reader, "\n"));
   };
   here.io().spawn(body());
   both.peer.send("a\n");

@@ -55,7 +55,7 @@ auto on_loopback(loop& io, stream_listener::options options = {}) -> stream_list
   return stream_listener::listen(io, socket_address::loopback(0), options).value();
 }
 
-auto option_of(int number, int level, int name) -> int {
+auto find_option(int number, int level, int name) -> int {
   int value = -1;
   socklen_t size = sizeof(value);
   ::getsockopt(number, level, name, &value, &size);
@@ -159,9 +159,9 @@ TEST_CASE("accepted connections have the options of their listener") {
   const plain_peer peer = plain_peer::connected_to(listener.local_address().value());
   auto body = [&]() -> task<void> {
     const auto accepted = co_await listener.accept();
-    CHECK(option_of(accepted->number(), IPPROTO_TCP, TCP_NODELAY) == 1);
-    CHECK(option_of(accepted->number(), IPPROTO_TCP, TCP_KEEPIDLE) == 9);
-    CHECK(option_of(accepted->number(), SOL_SOCKET, SO_RCVBUF) == 40'000);
+    CHECK(find_option(accepted->number(), IPPROTO_TCP, TCP_NODELAY) == 1);
+    CHECK(find_option(accepted->number(), IPPROTO_TCP, TCP_KEEPIDLE) == 9);
+    CHECK(find_option(accepted->number(), SOL_SOCKET, SO_RCVBUF) == 40'000);
   };
   CHECK(here.run(body()).has_value());
 }

@@ -30,7 +30,7 @@ using testing::test_loop;
 
 namespace {
 
-auto option_of(int number, int level, int name) -> int {
+auto find_option(int number, int level, int name) -> int {
   int value = -1;
   socklen_t size = sizeof(value);
   ::getsockopt(number, level, name, &value, &size);
@@ -195,15 +195,15 @@ TEST_CASE("options reach the system, and what does not concern a socket is passe
   test_loop here;
   served_peer both = served_peer::on(here.io(), {.no_delay = false});
   const int number = both.served.number();
-  CHECK(option_of(number, IPPROTO_TCP, TCP_NODELAY) == 0);
-  CHECK(option_of(number, SOL_SOCKET, SO_KEEPALIVE) == 0);
+  CHECK(find_option(number, IPPROTO_TCP, TCP_NODELAY) == 0);
+  CHECK(find_option(number, SOL_SOCKET, SO_KEEPALIVE) == 0);
   CHECK(both.served.set_options(
       {.keep_alive = std::chrono::seconds(33), .send_buffer = 32'768, .receive_buffer = 16'384}));
-  CHECK(option_of(number, IPPROTO_TCP, TCP_NODELAY) == 1);
-  CHECK(option_of(number, SOL_SOCKET, SO_KEEPALIVE) == 1);
-  CHECK(option_of(number, IPPROTO_TCP, TCP_KEEPIDLE) == 33);
-  CHECK(option_of(number, SOL_SOCKET, SO_SNDBUF) == 65'536);
-  CHECK(option_of(number, SOL_SOCKET, SO_RCVBUF) == 32'768);
+  CHECK(find_option(number, IPPROTO_TCP, TCP_NODELAY) == 1);
+  CHECK(find_option(number, SOL_SOCKET, SO_KEEPALIVE) == 1);
+  CHECK(find_option(number, IPPROTO_TCP, TCP_KEEPIDLE) == 33);
+  CHECK(find_option(number, SOL_SOCKET, SO_SNDBUF) == 65'536);
+  CHECK(find_option(number, SOL_SOCKET, SO_RCVBUF) == 32'768);
   auto local = stream_socket::pair(here.io()).value();
   CHECK(local.first.set_options({.no_delay = true, .keep_alive = std::chrono::seconds(33)}));
 }

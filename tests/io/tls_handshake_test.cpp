@@ -46,7 +46,7 @@ auto run_handshake(test_loop& here, tls_context client, tls_context server, std:
 /// A server with this certificate, as a client that trusts the known authority finds it.
 auto as_server(test_loop& here, const certified& who, std::string host = "localhost") -> tls_ends {
   auto server = testing::known_server();
-  server.identity = testing::identity_of(who);
+  server.identity = testing::read_identity(who);
   return run_handshake(here, client_context(), server_context(server), std::move(host));
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("a certificate that cannot be trusted is refused with the reason, and 
 TEST_CASE("who verifies nothing takes any server") {
   test_loop here;
   auto server = testing::known_server();
-  server.identity = testing::identity_of(make_certificate({.name = "self", .until = -60}));
+  server.identity = testing::read_identity(make_certificate({.name = "self", .until = -60}));
   const auto ends = run_handshake(here, client_context({.verification = tls_context::verification::none}),
                                   server_context(server), "");
   CHECK(ends.client.has_value());
@@ -317,7 +317,7 @@ TEST_CASE("of too many hosts the one that came first is forgotten") {
   small.max_sessions = 2;
   const tls_context client = client_context(small);
   auto named = testing::known_server();
-  named.identity = testing::identity_of(signed_server({.hosts = "DNS:a.test,DNS:b.test,DNS:c.test"}));
+  named.identity = testing::read_identity(signed_server({.hosts = "DNS:a.test,DNS:b.test,DNS:c.test"}));
   const tls_context server = server_context(named);
   const auto connect = [&](const char* host) {
     auto ends = run_handshake(here, client, server, host);
@@ -367,7 +367,7 @@ TEST_CASE("a server that wants a certificate takes a good one, and refuses anoth
   wants.client_authorities = tls_context::pem::text(people.authority.certificate);
   const tls_context server = server_context(wants);
   auto good = testing::trusting_client();
-  good.identity = testing::identity_of(signed_server({.name = "client", .purpose = "clientAuth"}));
+  good.identity = testing::read_identity(signed_server({.name = "client", .purpose = "clientAuth"}));
   const auto known = run_handshake(here, client_context(good), server);
   CHECK(known.client.has_value());
   REQUIRE(known.server.has_value());
@@ -380,7 +380,7 @@ TEST_CASE("a server that wants a certificate takes a good one, and refuses anoth
   CHECK(told.error() == tls_errc::no_client_certificate);
 
   auto bad = testing::trusting_client();
-  bad.identity = testing::identity_of(make_certificate({.name = "client", .purpose = "clientAuth"}));
+  bad.identity = testing::read_identity(make_certificate({.name = "client", .purpose = "clientAuth"}));
   CHECK(run_handshake(here, client_context(bad), server).server.error() == tls_errc::self_signed);
 
   wants.client_certificate = tls_context::client_certificate::asked;
@@ -396,7 +396,7 @@ TEST_CASE("a client of a server that verifies it resumes its session, certificat
   wants.client_authorities = tls_context::pem::text(tls_people::known().authority.certificate);
   const tls_context server = server_context(wants);
   auto good = testing::trusting_client();
-  good.identity = testing::identity_of(signed_server({.name = "client", .purpose = "clientAuth"}));
+  good.identity = testing::read_identity(signed_server({.name = "client", .purpose = "clientAuth"}));
   const tls_context client = client_context(good);
   for (const bool again : {false, true}) {
     auto ends = run_handshake(here, client, server);

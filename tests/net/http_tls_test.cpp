@@ -50,7 +50,7 @@ auto hello_routes() -> http_router {
 
 auto server_as(const testing::certified& who) -> tls_context {
   tls_context::server_options how;
-  how.identity = testing::identity_of(who);
+  how.identity = testing::read_identity(who);
   return testing::server_context(how);
 }
 

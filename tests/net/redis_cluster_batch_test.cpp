@@ -157,7 +157,7 @@ TEST_CASE("a batch whose later commands ran before one that was refused for the 
       if (words == "CLUSTER SLOTS") return world.node(0).slots;
       if (std::erase(refused, words) == 0) return std::string(":1\r\n");
       if (!refusal.starts_with("-MOVED")) return refusal;
-      const int slot = braid::detail::redis_slot_of(words.contains("{foo}") ? "foo" : "elsewhere");
+      const int slot = braid::detail::find_redis_slot(words.contains("{foo}") ? "foo" : "elsewhere");
       return "-MOVED " + std::to_string(slot) + " " + world.node(0).path() + ":1\r\n";
     };
     redis_batch writes;

@@ -504,7 +504,7 @@ TEST_CASE("a real cluster: keys of all nodes, batches, slots that move, a node t
     for (std::size_t i = 0; i < 50; ++i) CHECK((*got)[i].text() == std::to_string(i));
 
     // foo lies at the third node, and bar at the first.
-    CHECK(cluster.owner(braid::detail::redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(2).port()));
+    CHECK(cluster.owner(braid::detail::find_redis_slot("foo")) == "127.0.0.1:" + std::to_string(world.node(2).port()));
     static_cast<void>(co_await world.tell(io, 1, "CLUSTER SETSLOT 12182 IMPORTING " + world.id(2)));
     static_cast<void>(co_await world.tell(io, 2, "CLUSTER SETSLOT 12182 MIGRATING " + world.id(1)));
     CHECK((co_await cluster.set("foo", "on its way")).has_value());
@@ -520,7 +520,7 @@ TEST_CASE("a real cluster: keys of all nodes, batches, slots that move, a node t
     }
     CHECK(**co_await cluster.get("foo", memory) == "on its way");
     CHECK(cluster.redirections() == 3);
-    CHECK(cluster.owner(braid::detail::redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));
+    CHECK(cluster.owner(braid::detail::find_redis_slot("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));
 
     redis_cluster::options from_replicas = world.options();
     from_replicas.reads = redis_cluster::reads::replicas;
@@ -541,7 +541,7 @@ TEST_CASE("a real cluster: keys of all nodes, batches, slots that move, a node t
     CHECK(**co_await cluster.get("bar", memory) == "B");
     world.node(1).start();
     while (!(co_await cluster.get("foo", memory)).has_value()) co_await sleep_for(1ms);
-    CHECK(cluster.owner(braid::detail::redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));
+    CHECK(cluster.owner(braid::detail::find_redis_slot("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));
   });
 }
 

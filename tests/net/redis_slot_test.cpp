@@ -12,27 +12,28 @@
 using namespace braid;
 
 TEST_CASE("slots are those of the specification") {
-  CHECK(braid::detail::redis_slot_of("123456789") == 0x31c3);
-  CHECK(braid::detail::redis_slot_of("") == 0);
-  CHECK(braid::detail::redis_slot_of("foo") == 12'182);
-  CHECK(braid::detail::redis_slot_of("bar") == 5'061);
-  CHECK(braid::detail::redis_slot_of("somekey") == 11'058);
+  CHECK(braid::detail::find_redis_slot("123456789") == 0x31c3);
+  CHECK(braid::detail::find_redis_slot("") == 0);
+  CHECK(braid::detail::find_redis_slot("foo") == 12'182);
+  CHECK(braid::detail::find_redis_slot("bar") == 5'061);
+  CHECK(braid::detail::find_redis_slot("somekey") == 11'058);
 }
 
 TEST_CASE("what stands in braces decides, where there is something in them") {
-  CHECK(braid::detail::redis_slot_of("{user1000}.following") == braid::detail::redis_slot_of("{user1000}.followers"));
-  CHECK(braid::detail::redis_slot_of("{user1000}.following") == braid::detail::redis_slot_of("user1000"));
-  CHECK(braid::detail::redis_slot_of("foo{{bar}}zap") == braid::detail::redis_slot_of("{bar"));
-  CHECK(braid::detail::redis_slot_of("foo{bar}{zap}") == braid::detail::redis_slot_of("bar"));
-  CHECK(braid::detail::redis_slot_of("foo{}{bar}") != braid::detail::redis_slot_of("bar"));
-  CHECK(braid::detail::redis_slot_of("foo{bar") != braid::detail::redis_slot_of("bar"));
+  CHECK(braid::detail::find_redis_slot("{user1000}.following") ==
+        braid::detail::find_redis_slot("{user1000}.followers"));
+  CHECK(braid::detail::find_redis_slot("{user1000}.following") == braid::detail::find_redis_slot("user1000"));
+  CHECK(braid::detail::find_redis_slot("foo{{bar}}zap") == braid::detail::find_redis_slot("{bar"));
+  CHECK(braid::detail::find_redis_slot("foo{bar}{zap}") == braid::detail::find_redis_slot("bar"));
+  CHECK(braid::detail::find_redis_slot("foo{}{bar}") != braid::detail::find_redis_slot("bar"));
+  CHECK(braid::detail::find_redis_slot("foo{bar") != braid::detail::find_redis_slot("bar"));
 }
 
 TEST_CASE("every slot has keys") {
   int seen = 0;
   std::string is_seen(braid::detail::redis_slots, 'n');
   for (int i = 0; i < 400'000; ++i) {
-    char& mark = is_seen[braid::detail::redis_slot_of(std::to_string(i))];
+    char& mark = is_seen[braid::detail::find_redis_slot(std::to_string(i))];
     seen += mark == 'n';
     mark = 'y';
   }
@@ -75,6 +76,6 @@ TEST_CASE("the key of a command stands where the server looks for it, whatever t
     redis_batch batch;
     batch.add_words(words);
     INFO(batch.bytes());
-    CHECK(braid::detail::redis_key_of(batch.bytes()) == key);
+    CHECK(braid::detail::find_redis_key(batch.bytes()) == key);
   }
 }

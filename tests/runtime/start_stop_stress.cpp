@@ -46,14 +46,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-auto entries_of(const char* folder) -> std::ptrdiff_t {
+auto find_entries(const char* folder) -> std::ptrdiff_t {
   return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
 }
 
 /// What this process holds of the system.
 struct holdings {
-  std::ptrdiff_t threads = entries_of("/proc/self/task");
-  std::ptrdiff_t descriptors = entries_of("/proc/self/fd");
+  std::ptrdiff_t threads = find_entries("/proc/self/task");
+  std::ptrdiff_t descriptors = find_entries("/proc/self/fd");
 };
 
 auto resident_bytes() -> std::size_t {

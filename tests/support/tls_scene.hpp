@@ -24,7 +24,7 @@ struct tls_people {
   }
 };
 
-inline auto identity_of(const certified& who) -> tls_context::identity {
+inline auto read_identity(const certified& who) -> tls_context::identity {
   return {.chain = tls_context::pem::text(who.certificate), .key = tls_context::pem::text(who.key)};
 }
 
@@ -33,7 +33,7 @@ inline auto trusting_client() -> tls_context::client_options {
 }
 
 inline auto known_server() -> tls_context::server_options {
-  return {.identity = identity_of(tls_people::known().server)};
+  return {.identity = read_identity(tls_people::known().server)};
 }
 
 inline auto client_context(const tls_context::client_options& options = trusting_client()) -> tls_context {

@@ -192,7 +192,7 @@ void owner_and_thief(model::run& r) {
     here.all.run_one();
   });
   r.thread([&] {
-    static_cast<void>(stolen.steal_half_of(here.all, *thiefs));
+    static_cast<void>(stolen.steal_half_from(here.all, *thiefs));
     stolen.run_one();
   });
   r.thread([&] { here.post(here.all, mine.get(), 2); });
@@ -214,7 +214,7 @@ void passed_by(model::run& r) {
     held.run();
     held = {};
   });
-  r.thread([&] { r.check(stolen.steal_half_of(here.all, *thiefs) == 2, "three are left"); });
+  r.thread([&] { r.check(stolen.steal_half_from(here.all, *thiefs) == 2, "three are left"); });
   r.thread([&] { here.post(here.all, mine.get(), 4); });
   r.join();
   here.run_all(stolen);
@@ -231,9 +231,9 @@ void stolen_twice(model::run& r) {
   const auto thiefs = stolen.open_producer();
   const auto others = again.open_producer();
   here.post(here.all, mine.get(), 0);
-  r.thread([&] { static_cast<void>(stolen.steal_half_of(here.all, *thiefs)); });
+  r.thread([&] { static_cast<void>(stolen.steal_half_from(here.all, *thiefs)); });
   r.thread([&] {
-    static_cast<void>(again.steal_half_of(stolen, *others));
+    static_cast<void>(again.steal_half_from(stolen, *others));
     again.run_one();
   });
   r.join();
@@ -308,7 +308,7 @@ void stolen_from(model::run& r) {
   here.post(here.all, mine.get(), 0);
   r.thread([&] {
     busy = 1;
-    r.check(stolen.steal_half_of(here.all, *thiefs) == 1, "it is there");
+    r.check(stolen.steal_half_from(here.all, *thiefs) == 1, "it is there");
   });
   r.thread([&] {
     if (!here.all.empty()) return;
@@ -375,7 +375,7 @@ void steal_and_close(model::run& r) {
   const auto mine = here.all.open_producer();
   const auto thiefs = stolen.open_producer();
   here.post(here.all, mine.get(), 0);
-  r.thread([&] { static_cast<void>(stolen.steal_half_of(here.all, *thiefs)); });
+  r.thread([&] { static_cast<void>(stolen.steal_half_from(here.all, *thiefs)); });
   r.thread([&] {
     stolen.close();
     here.post(stolen, nullptr, 1);
@@ -396,7 +396,7 @@ void steal_and_sleep(model::run& r) {
   bool woken = false;
   bool seen = false;
   r.thread([&] {
-    r.check(stolen.steal_half_of(here.all, *thiefs) == 1, "it is there");
+    r.check(stolen.steal_half_from(here.all, *thiefs) == 1, "it is there");
     woken = asleep.load(relaxed) == 1;
   });
   r.thread([&] {

@@ -147,7 +147,7 @@ TEST_CASE("owners that hold claims, and thieves, run everything once") {
           continue;
         }
         const std::size_t victim = random.below(all.size());
-        if (victim == me || all[me]->steal_half_of(*all[victim]) == 0) std::this_thread::yield();
+        if (victim == me || all[me]->steal_half_from(*all[victim]) == 0) std::this_thread::yield();
       }
     });
   for (std::size_t i = 0; i < 2; ++i)

@@ -342,7 +342,7 @@ TEST_CASE("a callable that is dropped and not run is told so, before its end") {
       CHECK(std::exchange(log, {}) == numbers{2, 3});
       static_cast<void>(all.claim());
       CHECK(std::exchange(log, {}) == numbers{2, 3});
-      CHECK(other.steal_half_of(all) == 1);
+      CHECK(other.steal_half_from(all) == 1);
       CHECK(log.empty());
       CHECK(other.run_one());
       CHECK(std::exchange(log, {}) == numbers{1, 3});
@@ -433,14 +433,14 @@ TEST_CASE("a thief moves the older half to its own inbox, and at least one") {
   small_inbox mine(barrier);
   numbers log;
   for (int i = 0; i < 8; ++i) victim.post([&log, i] { log.push_back(i); });
-  CHECK(mine.steal_half_of(victim) == 4);
+  CHECK(mine.steal_half_from(victim) == 4);
   run_all(mine);
   CHECK(log == counted(4));
   run_all(victim);
   CHECK(log == counted(8));
-  CHECK(mine.steal_half_of(victim) == 0);
+  CHECK(mine.steal_half_from(victim) == 0);
   victim.post([&log] { log.push_back(8); });
-  CHECK(mine.steal_half_of(victim) == 1);
+  CHECK(mine.steal_half_from(victim) == 1);
   CHECK(victim.empty());
   run_all(mine);
   CHECK(log == counted(9));
@@ -457,15 +457,15 @@ TEST_CASE("a thief moves 128 at most, large ones too, and also when its own inbo
     else
       victim.post(sized<400>{.log = &log, .number = i});
   }
-  CHECK(mine.steal_half_of(victim) == 128);
-  CHECK(mine.steal_half_of(victim) == 86);
+  CHECK(mine.steal_half_from(victim) == 128);
+  CHECK(mine.steal_half_from(victim) == 86);
   CHECK(mine.size() == 214);
   run_all(mine);
   run_all(victim);
   CHECK(log == counted(300));
   victim.post([&log] { log.push_back(300); });
   mine.close();
-  CHECK(mine.steal_half_of(victim) == 1);
+  CHECK(mine.steal_half_from(victim) == 1);
   run_all(mine);
   CHECK(log == counted(301));
 }
@@ -480,7 +480,7 @@ TEST_CASE("memory comes back from what thieves took") {
   for (int round = 0; round < 100; ++round) {
     for (int i = 0; i < 20; ++i) victim.post([&runs] { ++runs; });
     for (int i = 0; i < round % 4; ++i) victim.run_one();
-    while (mine.steal_half_of(victim) > 0) max_count = std::max(max_count, segments.load(relaxed) - before);
+    while (mine.steal_half_from(victim) > 0) max_count = std::max(max_count, segments.load(relaxed) - before);
     run_all(mine);
   }
   CHECK(runs == 2000);
@@ -500,7 +500,7 @@ TEST_CASE("what the owner has claimed stays whole when a thief passes it") {
     };
     small_inbox::work held = victim.claim();
     post_others();
-    while (mine.steal_half_of(victim) > 0) run_all(mine);
+    while (mine.steal_half_from(victim) > 0) run_all(mine);
     post_others();
     run_all(victim);
     held.run();

@@ -184,7 +184,7 @@ void list_and_thief(model::run& r) {
     taken[0].take(r, queue.pop());
   });
   r.thread([&] {
-    for (int i = 0; i < 2; ++i) taken[1].take(r, stolen.steal_half_of(queue));
+    for (int i = 0; i < 2; ++i) taken[1].take(r, stolen.steal_half_from(queue));
   });
   r.join();
   while (item* left = queue.pop()) taken[0].take(r, left);
@@ -204,8 +204,8 @@ void thief_of_thief(model::run& r) {
     for (std::size_t i = 0; i < 4; ++i) first.push(given.ready(i));
     taken[0].take(r, first.pop());
   });
-  r.thread([&] { taken[1].take(r, second.steal_half_of(first)); });
-  r.thread([&] { taken[2].take(r, third.steal_half_of(second)); });
+  r.thread([&] { taken[1].take(r, second.steal_half_from(first)); });
+  r.thread([&] { taken[2].take(r, third.steal_half_from(second)); });
   r.join();
   for (auto* queue : {&first, &second, &third})
     while (item* left = queue->pop()) taken[0].take(r, left);
@@ -241,7 +241,7 @@ void second_look(model::run& r) {
   for (std::size_t i = 0; i < 4; ++i) queue.push(given.ready(i));
   r.thread([&] { static_cast<void>(queue.pop()); });
   r.thread([&] {
-    for (int i = 0; i < 2; ++i) static_cast<void>(stolen.steal_half_of(queue));
+    for (int i = 0; i < 2; ++i) static_cast<void>(stolen.steal_half_from(queue));
   });
   r.thread([&] { r.check(!queue.empty(), "what is on its way inside the queue is seen"); });
   r.join();
@@ -285,7 +285,7 @@ void owner_takes_from_slot(model::run& r) {
   taken_in_time(r, push_to_slot, [](auto& queue, auto&) { return queue.pop_next(); });
 }
 void thief_takes(model::run& r) {
-  taken_in_time(r, push_two, [](auto& queue, auto& thiefs) { return thiefs.steal_half_of(queue); });
+  taken_in_time(r, push_two, [](auto& queue, auto& thiefs) { return thiefs.steal_half_from(queue); });
 }
 void thief_takes_from_slot(model::run& r) {
   taken_in_time(r, push_to_slot, [](auto& queue, auto&) { return queue.steal_next(queue.next_mark()); });

@@ -79,7 +79,7 @@ class workers {
   void steal(std::size_t me, braid::random_source& random) {
     auto& victim = queues_[random.below(queues_.size())];
     if (&victim == &queues_[me]) return;
-    note(queues_[me].steal_half_of(victim));
+    note(queues_[me].steal_half_from(victim));
     if (random.below(8) == 0) note(victim.steal_next(victim.next_mark()));
     if (queues_[me].empty()) std::this_thread::yield();
   }
@@ -127,7 +127,7 @@ TEST_CASE("a thief alone takes everything while the owner only pushes, also the 
   std::thread thief([&] {
     for (std::size_t taken = 0; taken < count;) {
       item* one = stolen.pop();
-      if (one == nullptr) one = stolen.steal_half_of(owned);
+      if (one == nullptr) one = stolen.steal_half_from(owned);
       if (one == nullptr) one = owned.steal_next(owned.next_mark());
       if (one == nullptr) {
         std::this_thread::yield();

@@ -83,10 +83,10 @@ TEST_CASE("a thief gets the older half, the oldest at once and the rest in its q
   queue mine;
   some given(7);
   given.push_to(victim);
-  CHECK(mine.steal_half_of(victim)->number == 0);
+  CHECK(mine.steal_half_from(victim)->number == 0);
   CHECK(popped(mine) == numbers{1, 2, 3});
   CHECK(popped(victim) == numbers{4, 5, 6});
-  CHECK(mine.steal_half_of(victim) == nullptr);
+  CHECK(mine.steal_half_from(victim) == nullptr);
 }
 
 TEST_CASE("steals go on until nothing is left, through the list as well, oldest first") {
@@ -95,7 +95,7 @@ TEST_CASE("steals go on until nothing is left, through the list as well, oldest 
   some given(100);
   given.push_to(victim);
   numbers out;
-  while (const item* one = mine.steal_half_of(victim)) {
+  while (const item* one = mine.steal_half_from(victim)) {
     out.push_back(one->number);
     for (const int rest : popped(mine)) out.push_back(rest);
   }
@@ -110,9 +110,9 @@ TEST_CASE("a thief takes no more than its ring has room for, and at least one") 
   some own(7);
   given.push_to(victim);
   own.push_to(mine);
-  CHECK(mine.steal_half_of(victim)->number == 0);
+  CHECK(mine.steal_half_from(victim)->number == 0);
   CHECK(mine.approximate_size() == 8);
-  CHECK(mine.steal_half_of(victim)->number == 2);
+  CHECK(mine.steal_half_from(victim)->number == 2);
   CHECK(mine.approximate_size() == 8);
   CHECK(victim.approximate_size() == 5);
 }
@@ -161,7 +161,7 @@ TEST_CASE("half a queue is stolen without its slot") {
   queue mine;
   some given(1);
   victim.push_next(given.all[0]);
-  CHECK(mine.steal_half_of(victim) == nullptr);
+  CHECK(mine.steal_half_from(victim) == nullptr);
   CHECK_FALSE(victim.empty());
 }
 

@@ -48,7 +48,7 @@ auto with_workers(unsigned count) -> braid::pool::options { return {.workers = c
 /// How a future of an int ended.
 enum class ending { value, thrown, dropped, closed, other };
 
-auto ending_of(future<int>& one) -> ending {
+auto find_ending(future<int>& one) -> ending {
   try {
     static_cast<void>(one.get());
     return ending::value;
@@ -95,7 +95,7 @@ TEST_CASE("twenty thousand failing tasks with continuations all settle") {
     futures.push_back(std::move(failing).then([&called](int n) { return called.fetch_add(1, relaxed), n; }));
   }
   int failed = 0;
-  for (auto& one : futures) failed += ending_of(one) == ending::thrown ? 1 : 0;
+  for (auto& one : futures) failed += find_ending(one) == ending::thrown ? 1 : 0;
   CHECK(failed == count);
   CHECK(called.load(relaxed) == 0);
 }
@@ -181,7 +181,7 @@ TEST_CASE("a shutdown that drops leaves no future behind: each has a value or sa
       CHECK(workers.shutdown(shutdown_mode::drop_pending));
       for (auto& one : futures) {
         REQUIRE(one.is_ready());
-        ++counts[static_cast<int>(ending_of(one))];
+        ++counts[static_cast<int>(find_ending(one))];
       }
       CHECK(failure_code(spawn(workers, [] { return 1; })) == errc::closed);
     }
@@ -202,6 +202,6 @@ TEST_CASE("a shutdown that drains leaves no future behind") {
     }
     CHECK(workers.shutdown(shutdown_mode::drain));
   }
-  for (auto& one : futures) CHECK(ending_of(one) == ending::value);
+  for (auto& one : futures) CHECK(find_ending(one) == ending::value);
   for (auto& one : after) CHECK(one.is_ready());
 }

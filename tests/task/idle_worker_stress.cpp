@@ -97,7 +97,7 @@ void tree(scene& in, std::size_t first, std::size_t last, const std::vector<std:
       [&, middle, last] { tree(in, middle, last, lengths); });
 }
 
-auto lengths_of(scene& in) -> std::vector<std::chrono::microseconds> {
+auto list_lengths(scene& in) -> std::vector<std::chrono::microseconds> {
   std::vector<std::chrono::microseconds> all(in.chance.count());
   for (auto& each : all) each = in.chance.length();
   return all;
@@ -190,7 +190,7 @@ TEST_CASE("no worker sleeps beside a serial executor that has jobs") {
 
 TEST_CASE("no worker sleeps beside the forks of a tree") {
   const form round = [](scene& in) {
-    const auto lengths = lengths_of(in);
+    const auto lengths = list_lengths(in);
     braid::run_in(in.on, [&] { tree(in, 0, lengths.size(), lengths); });
     return lengths.size();
   };
@@ -199,7 +199,7 @@ TEST_CASE("no worker sleeps beside the forks of a tree") {
 
 TEST_CASE("no worker sleeps beside the functions of a task_group") {
   const form round = [](scene& in) {
-    const auto lengths = lengths_of(in);
+    const auto lengths = list_lengths(in);
     braid::run_in(in.on, [&] {
       braid::task_group all;
       for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -215,7 +215,7 @@ TEST_CASE("no worker sleeps beside the functions of a task_group") {
 
 TEST_CASE("no worker sleeps beside the rest of a loop") {
   const form round = [](scene& in) {
-    const auto lengths = lengths_of(in);
+    const auto lengths = list_lengths(in);
     braid::run_in(in.on, [&] {
       for (std::size_t i = 0; i < lengths.size(); ++i) in.board.offer(i);
       braid::parallel_for(std::size_t{0}, lengths.size(), [&](std::size_t i) { in.board.leaf(i, lengths[i]); });

@@ -50,7 +50,7 @@ auto spawn_lambda(observed_executor& where) -> future<int> {
   return spawn(where, [] { return 7; });
 }
 
-auto message_of(const std::exception_ptr& error) -> std::string {
+auto make_message(const std::exception_ptr& error) -> std::string {
   try {
     if (error != nullptr) std::rethrow_exception(error);
   } catch (const std::exception& thrown) {
@@ -141,10 +141,10 @@ TEST_CASE("what is thrown, a stop and a drop are told apart, and reach their fut
   CHECK(failure_code(dropped) == errc::dropped);
   REQUIRE(s.ended.size() == 5);
   CHECK(s.ended[0].how == observed_executor::ending::failed);
-  CHECK(message_of(s.ended[0].error) == "spilled");
+  CHECK(make_message(s.ended[0].error) == "spilled");
   CHECK(s.ended[1].how == observed_executor::ending::stopped);
   CHECK(s.ended[2].how == observed_executor::ending::failed);
-  CHECK(message_of(s.ended[2].error) == "inside");
+  CHECK(make_message(s.ended[2].error) == "inside");
   CHECK(s.ended[3].how == observed_executor::ending::finished);
   CHECK(s.ended[4].how == observed_executor::ending::dropped);
   CHECK(s.started.size() == 4);

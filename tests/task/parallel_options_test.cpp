@@ -8,9 +8,9 @@
 #include <cstddef>
 
 TEST_CASE("a grain that was given counts, another one depends on the number of elements alone") {
-  using braid::detail::grain_of;
-  CHECK(grain_of(1'000'000, {.grain = 3}) == 3);
-  CHECK(grain_of(10, {}) == 1);
-  CHECK(grain_of(1280, {}) == 10);
-  CHECK(grain_of(std::size_t{1} << 40U, {}) == 512);
+  using braid::detail::choose_grain;
+  CHECK(choose_grain(1'000'000, {.grain = 3}) == 3);
+  CHECK(choose_grain(10, {}) == 1);
+  CHECK(choose_grain(1280, {}) == 10);
+  CHECK(choose_grain(std::size_t{1} << 40U, {}) == 512);
 }

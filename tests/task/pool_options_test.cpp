@@ -39,7 +39,7 @@ struct watched {
 
 constexpr auto without_threads = {scheduler::current_thread, scheduler::run_inline};
 
-auto message_of(std::exception_ptr error) -> std::string {
+auto make_message(std::exception_ptr error) -> std::string {
   try {
     std::rethrow_exception(std::move(error));
   } catch (const std::exception& known) {
@@ -222,7 +222,7 @@ TEST_CASE_FIXTURE(watched, "pools without threads report what jobs throw, and de
     const auto captured = std::make_shared<int>(0);
     {
       braid::pool where({.scheduler = chosen, .on_error = [&](std::exception_ptr error) {
-                           messages.push_back(message_of(std::move(error)));
+                           messages.push_back(make_message(std::move(error)));
                          }});
       CHECK(post(where, [held = captured] { throw std::runtime_error("sour"); }));
     }

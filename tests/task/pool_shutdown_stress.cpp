@@ -32,7 +32,7 @@ namespace {
 
 enum class ending { value, dropped, stopped, wrong };
 
-auto ending_of(future<int>& one) -> ending {
+auto find_ending(future<int>& one) -> ending {
   try {
     return one.get() == 7 ? ending::value : ending::wrong;
   } catch (const std::system_error& error) {
@@ -106,7 +106,7 @@ void run_round(std::size_t round, std::uint64_t seed, tally& all) {
   for (auto* from : {&one, &other})
     for (auto& each : from->futures) {
       REQUIRE(each.is_ready());
-      ++all.counts[static_cast<std::size_t>(ending_of(each))];
+      ++all.counts[static_cast<std::size_t>(find_ending(each))];
     }
 }
 

@@ -29,7 +29,7 @@ namespace braid::detail {
 
 /// Prints the sentence, the condition, the place and the call stack, then terminates.
 [[noreturn]] BRAID_API void contract_failed(std::string_view sentence, std::string_view condition,
-                                            std::source_location where = std::source_location::current()) noexcept;
+                                            std::source_location location = std::source_location::current()) noexcept;
 
 }  // namespace braid::detail
 

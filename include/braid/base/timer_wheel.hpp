@@ -51,8 +51,8 @@ class BRAID_API timer_wheel {
 
   explicit timer_wheel(time_point now) noexcept : elapsed_(tick_before(now)) {}
 
-  /// Arms `item` for `when`, or moves it there if it is already armed. A time in the past is due at once.
-  void arm(timer& item, time_point when) noexcept;
+  /// Arms `item` for `time`, or moves it there if it is already armed. A time in the past is due at once.
+  void arm(timer& item, time_point time) noexcept;
 
   /// Removes `item`, even if it is due and has not fired yet. Does nothing if it is not armed.
   void disarm(timer& item) noexcept;
@@ -82,8 +82,8 @@ class BRAID_API timer_wheel {
     unsigned slot;
   };
 
-  static auto tick_before(time_point when) noexcept -> std::uint64_t;
-  static auto tick_after(time_point when) noexcept -> std::uint64_t;
+  static auto tick_before(time_point time) noexcept -> std::uint64_t;
+  static auto tick_after(time_point time) noexcept -> std::uint64_t;
 
   void insert(timer& item) noexcept;
   [[nodiscard]] auto first_slot() const noexcept -> std::optional<position>;

@@ -28,7 +28,7 @@ extern BRAID_API const wait_layout future_wait_layout;
 template <typename T>
 class awaited_future final : public continuation {
  public:
-  explicit awaited_future(future_state<T>& from) noexcept : continuation(nullptr), from_(&from) {}
+  explicit awaited_future(future_state<T>& state) noexcept : continuation(nullptr), future_(&state) {}
 
   void fire(cascade& /*more*/) noexcept override {
     bool is_last = false;
@@ -53,14 +53,14 @@ class awaited_future final : public continuation {
   }
 
   [[nodiscard]] auto made_by() const noexcept -> std::uint64_t {
-    const task_info* const known = from_->info();
+    const task_info* const known = future_->info();
     return known != nullptr ? known->id.number : 0;
   }
 
   /// Requires that it has settled.
   auto take() -> T {
-    if (from_->how() == verdict::failure) std::rethrow_exception(from_->take_failure());
-    return from_->take();
+    if (future_->how() == verdict::failure) std::rethrow_exception(future_->take_failure());
+    return future_->take();
   }
 
   std::mutex lock;  // around `settled`, `waiting` and `task_left_`
@@ -70,11 +70,11 @@ class awaited_future final : public continuation {
  private:
   friend struct debug_layout;
   void destroy() noexcept {
-    from_->drop_reference();
+    future_->drop_reference();
     destroy_state(*this);
   }
 
-  future_state<T>* from_;
+  future_state<T>* future_;
   bool task_left_ = false;
 };
 
@@ -84,40 +84,40 @@ class [[nodiscard, gnu::warn_unused]] future_awaiter final : public queue_awaite
   static constexpr const char* waits_for = "future";
   static constexpr const wait_layout* layout = &future_wait_layout;
 
-  explicit future_awaiter(awaited_future<T>& of) noexcept : queue_awaiter<future_awaiter>(of.lock), of_(&of) {}
-  ~future_awaiter() { of_->leave(); }
+  explicit future_awaiter(awaited_future<T>& of) noexcept : queue_awaiter<future_awaiter>(of.lock), awaited_(&of) {}
+  ~future_awaiter() { awaited_->leave(); }
 
-  auto await_resume() -> T { return of_->take(); }
+  auto await_resume() -> T { return awaited_->take(); }
 
-  [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return of_->settled; }
-  [[nodiscard]] auto queue() const noexcept -> wait_queue& { return of_->waiting; }
+  [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return awaited_->settled; }
+  [[nodiscard]] auto queue() const noexcept -> wait_queue& { return awaited_->waiting; }
   void describe(std::string& text) const { describe_task(text, "of", needs().task); }
-  [[nodiscard]] auto needs() const noexcept -> needed_task { return {.task = of_->made_by()}; }
+  [[nodiscard]] auto needs() const noexcept -> needed_task { return {.task = awaited_->made_by()}; }
 
  private:
   friend struct debug_layout;
-  awaited_future<T>* of_;
+  awaited_future<T>* awaited_;
 };
 
 /// Waits for a future of its own, which becomes ready together with the shared one.
 template <typename T>
 class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
  public:
-  explicit shared_future_awaiter(const shared_future<T>& from);
+  explicit shared_future_awaiter(const shared_future<T>& future);
 
   [[nodiscard]] auto await_ready() noexcept -> bool { return ready_.await_ready(); }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return ready_.await_suspend(self, at);
+    return ready_.await_suspend(self, place);
   }
   auto await_resume() -> decltype(auto) {
     ready_.await_resume();
-    return from_->get();
+    return future_->get();
   }
 
  private:
-  const shared_future<T>* from_;
+  const shared_future<T>* future_;
   future_awaiter<void> ready_;
 };
 
@@ -128,7 +128,7 @@ class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
 /// Errors: rethrows the exception of the future, such as errc::broken_promise. Cost: one block of memory for jobs.
 template <typename T>
 [[nodiscard]] auto operator co_await(future<T>&& from) {
-  auto* const state = detail::future_access::state_of(from);
+  auto* const state = detail::future_access::find_state(from);
   BRAID_EXPECTS(state != nullptr, "this future has no state: it was default-constructed, moved from, or consumed");
   auto& between = detail::make_state<detail::awaited_future<T>>(*state);
   const auto own = detail::future_access::consume(from);
@@ -159,8 +159,8 @@ auto operator co_await(shared_future<T>&& /*from*/) {
 namespace detail {
 
 template <typename T>
-shared_future_awaiter<T>::shared_future_awaiter(const shared_future<T>& from)
-    : from_(&from), ready_(operator co_await(from.then_inline([](const auto&... /*value*/) {}))) {}
+shared_future_awaiter<T>::shared_future_awaiter(const shared_future<T>& future)
+    : future_(&future), ready_(operator co_await(future.then_inline([](const auto&... /*value*/) {}))) {}
 
 }  // namespace detail
 

@@ -83,9 +83,9 @@ class broadcast<T>::receiver {
 
  private:
   friend class broadcast;
-  receiver(broadcast& of, std::uint64_t next) noexcept : of_(&of), next_(next) {}
+  receiver(broadcast& of, std::uint64_t next) noexcept : source_(&of), next_(next) {}
 
-  broadcast* of_;
+  broadcast* source_;
   std::uint64_t next_;
 };
 
@@ -94,25 +94,25 @@ class [[nodiscard, gnu::warn_unused]] broadcast<T>::receiver::awaiter final : pu
  public:
   static constexpr const char* waits_for = "broadcast";
 
-  explicit awaiter(receiver& by) noexcept : detail::queue_awaiter<awaiter>(by.of_->lock_), by_(&by) {}
+  explicit awaiter(receiver& by) noexcept : detail::queue_awaiter<awaiter>(by.source_->lock_), reader_(&by) {}
 
   [[nodiscard]] auto await_resume() const -> result<broadcast_value<T>> {
-    const broadcast& from = *by_->of_;
+    const broadcast& from = *reader_->source_;
     const std::lock_guard guard(from.lock_);
-    if (by_->next_ == from.sent_) return fail(errc::closed);
-    const std::uint64_t next = std::max(by_->next_, from.oldest());
-    broadcast_value<T> received{*from.ring_[next % from.ring_.size()], next - by_->next_};
-    by_->next_ = next + 1;
+    if (reader_->next_ == from.sent_) return fail(errc::closed);
+    const std::uint64_t next = std::max(reader_->next_, from.oldest());
+    broadcast_value<T> received{*from.ring_[next % from.ring_.size()], next - reader_->next_};
+    reader_->next_ = next + 1;
     return received;
   }
 
   [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool {
-    return by_->next_ != by_->of_->sent_ || by_->of_->closed_;
+    return reader_->next_ != reader_->source_->sent_ || reader_->source_->closed_;
   }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return by_->of_->waiting_; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return reader_->source_->waiting_; }
 
  private:
-  receiver* by_;
+  receiver* reader_;
 };
 
 template <std::copy_constructible T>
@@ -192,9 +192,9 @@ class watch<T>::observer {
 
  private:
   friend class watch;
-  observer(watch& of, std::uint64_t seen) noexcept : of_(&of), seen_(seen) {}
+  observer(watch& of, std::uint64_t seen) noexcept : source_(&of), seen_(seen) {}
 
-  watch* of_;
+  watch* source_;
   std::uint64_t seen_;
 };
 
@@ -203,24 +203,24 @@ class [[nodiscard, gnu::warn_unused]] watch<T>::observer::awaiter final : public
  public:
   static constexpr const char* waits_for = "watch";
 
-  explicit awaiter(observer& by) noexcept : detail::queue_awaiter<awaiter>(by.of_->lock_), by_(&by) {}
+  explicit awaiter(observer& by) noexcept : detail::queue_awaiter<awaiter>(by.source_->lock_), reader_(&by) {}
 
   [[nodiscard]] auto await_resume() const -> result<T> {
-    const watch& from = *by_->of_;
+    const watch& from = *reader_->source_;
     const std::lock_guard guard(from.lock_);
-    if (by_->seen_ == from.version_) return fail(errc::closed);
+    if (reader_->seen_ == from.version_) return fail(errc::closed);
     result<T> newest(from.value_);
-    by_->seen_ = from.version_;
+    reader_->seen_ = from.version_;
     return newest;
   }
 
   [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool {
-    return by_->seen_ != by_->of_->version_ || by_->of_->closed_;
+    return reader_->seen_ != reader_->source_->version_ || reader_->source_->closed_;
   }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return by_->of_->waiting_; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return reader_->source_->waiting_; }
 
  private:
-  observer* by_;
+  observer* reader_;
 };
 
 }  // namespace braid

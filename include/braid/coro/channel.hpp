@@ -101,7 +101,7 @@ class [[nodiscard, gnu::warn_unused]] channel<T>::send_awaiter final : public de
   static constexpr const char* waits_for = "channel with room";
 
   send_awaiter(channel& to, T value) noexcept
-      : detail::queue_awaiter<send_awaiter>(to.lock_), to_(&to), value_(std::move(value)) {}
+      : detail::queue_awaiter<send_awaiter>(to.lock_), channel_(&to), value_(std::move(value)) {}
 
   [[nodiscard]] auto await_resume() const noexcept -> result<void> {
     if (!sent_) return fail(errc::closed);
@@ -109,16 +109,16 @@ class [[nodiscard, gnu::warn_unused]] channel<T>::send_awaiter final : public de
   }
 
   [[nodiscard]] auto try_take(detail::wake_list& woken) noexcept -> bool {
-    if (to_->closed_) return true;
-    sent_ = to_->put(value_, woken);
+    if (channel_->closed_) return true;
+    sent_ = channel_->put(value_, woken);
     return sent_;
   }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return to_->senders_; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return channel_->senders_; }
 
  private:
   friend class channel;
 
-  channel* to_;
+  channel* channel_;
   T value_;
   bool sent_ = false;
 };
@@ -129,19 +129,20 @@ class [[nodiscard, gnu::warn_unused]] channel<T>::receive_awaiter final
  public:
   static constexpr const char* waits_for = "channel with a value";
 
-  explicit receive_awaiter(channel& from) noexcept : detail::queue_awaiter<receive_awaiter>(from.lock_), from_(&from) {}
+  explicit receive_awaiter(channel& from) noexcept
+      : detail::queue_awaiter<receive_awaiter>(from.lock_), channel_(&from) {}
 
   [[nodiscard]] auto await_resume() noexcept -> std::optional<T> { return std::move(value_); }
 
   [[nodiscard]] auto try_take(detail::wake_list& woken) noexcept -> bool {
-    return from_->take(value_, woken) || from_->closed_;
+    return channel_->take(value_, woken) || channel_->closed_;
   }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return from_->receivers_; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return channel_->receivers_; }
 
  private:
   friend class channel;
 
-  channel* from_;
+  channel* channel_;
   std::optional<T> value_;
 };
 
@@ -308,21 +309,21 @@ class [[nodiscard, gnu::warn_unused]] oneshot_receiver<T>::awaiter final : publi
  public:
   static constexpr const char* waits_for = "oneshot";
 
-  explicit awaiter(detail::oneshot_state<T>& of) noexcept : detail::queue_awaiter<awaiter>(of.lock), of_(&of) {}
+  explicit awaiter(detail::oneshot_state<T>& of) noexcept : detail::queue_awaiter<awaiter>(of.lock), state_(&of) {}
 
   [[nodiscard]] auto await_resume() const noexcept -> result<T> {
-    const std::lock_guard guard(of_->lock);
-    if (!of_->value) return fail(errc::broken_promise);
-    result<T> received(std::move(*of_->value));
-    of_->value.reset();
+    const std::lock_guard guard(state_->lock);
+    if (!state_->value) return fail(errc::broken_promise);
+    result<T> received(std::move(*state_->value));
+    state_->value.reset();
     return received;
   }
 
-  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return of_->sender_left; }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting; }
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return state_->sender_left; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return state_->waiting; }
 
  private:
-  detail::oneshot_state<T>* of_;
+  detail::oneshot_state<T>* state_;
 };
 
 template <typename T>

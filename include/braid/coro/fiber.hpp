@@ -68,11 +68,12 @@ BRAID_COROUTINE_WRAPPER auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>>
 /// Cost: two switches, unless there is nothing to wait for; an async_mutex costs them even if it is free, because only
 /// a suspension says which task locks it.
 template <typename Awaitable>
-auto fiber_await(Awaitable&& what, detail::await_place at = detail::await_place::current()) -> decltype(auto) {
+auto fiber_await(Awaitable&& what, detail::await_place place = detail::await_place::current()) -> decltype(auto) {
   detail::fiber_frame& self = detail::fiber_frame::that_may_wait();
   auto&& awaiter = detail::awaiter_of(std::forward<Awaitable>(what));
   using type = std::remove_reference_t<decltype(awaiter)>;
-  if (!awaiter.await_ready()) self.wait({.suspend = &detail::suspend_for_fiber<type>, .awaiter = &awaiter, .at = at});
+  if (!awaiter.await_ready())
+    self.wait({.suspend = &detail::suspend_for_fiber<type>, .awaiter = &awaiter, .at = place});
   return awaiter.await_resume();
 }
 

@@ -358,10 +358,10 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE async_generator {
     [[nodiscard]] auto await_ready() const noexcept -> bool { return frame_.done(); }
     template <std::derived_from<detail::promise_base> Promise>
     auto await_suspend(std::coroutine_handle<Promise> consumer,
-                       detail::await_place at = detail::await_place::current()) noexcept -> detail::transfer {
+                       detail::await_place place = detail::await_place::current()) noexcept -> detail::transfer {
       promise_type& promise = frame_.promise();
       if (promise.runs()) return detail::transfer_to(consumer.promise().stop());
-      consumer.promise().suspends_at(at);
+      consumer.promise().suspends_at(place);
       promise.attach(consumer.promise(), consumer);
       promise.starts();
       return detail::transfer_to(frame_);

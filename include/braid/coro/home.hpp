@@ -50,9 +50,9 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   [[nodiscard]] virtual auto ask(job& /*question*/) noexcept -> detail::asked { return detail::asked::refused; }
   /// Does the rest, if the answer was `to_be_run`. Called without the lock.
   virtual void run_asked() noexcept {}
-  /// Returns whether its jobs run on `where`, or are jobs of `where` itself.
+  /// Returns whether its jobs run on `executor`, or are jobs of `executor` itself.
   /// Threads: any.
-  [[nodiscard]] virtual auto runs_on(detail::executor_id where) const noexcept -> bool { return has_id(where); }
+  [[nodiscard]] virtual auto runs_on(detail::executor_id executor) const noexcept -> bool { return has_id(executor); }
   /// The thread that it has for ever, or 0. Threads: any.
   [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }
 

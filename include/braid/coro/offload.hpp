@@ -35,19 +35,19 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
     explicit call(offload_awaiter& a) noexcept : sent_job(&act), owner_(&a) {}
 
    private:
-    static void act(job& self, action what) {
+    static void act(job& self, action action) {
       auto& sent = static_cast<call&>(self);
-      if (sent.try_begin()) return sent.owner_->run(what);
+      if (sent.try_begin()) return sent.owner_->run(action);
       delete &sent;
     }
     offload_awaiter* owner_;
   };
 
  public:
-  offload_awaiter(executor& where, Fn fn) : awaiter_base(how), where_(&where), fn_(std::move(fn)) {}
+  offload_awaiter(executor& executor, Fn fn) : awaiter_base(how), executor_(&executor), fn_(std::move(fn)) {}
   /// Requires that it is not awaited yet.
   offload_awaiter(offload_awaiter&& other) noexcept(std::is_nothrow_move_constructible_v<Fn>)
-      : awaiter_base(how), where_(other.where_), fn_(std::move(other.fn_)) {}
+      : awaiter_base(how), executor_(other.executor_), fn_(std::move(other.fn_)) {}
   ~offload_awaiter() { delete call_; }
 
   [[nodiscard]] auto await_ready() -> bool {
@@ -55,16 +55,16 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
     return false;
   }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, at));
+    return transfer_to(suspend(self.promise(), self, place));
   }
   auto await_resume() -> value { return outcome_.take(); }
 
  private:
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<offload_awaiter&>(self);
-    if (waiting.where_->try_post(*waiting.call_)) return {};
+    if (waiting.executor_->try_post(*waiting.call_)) return {};
     waiting.fail_with(errc::closed);
     return waiting.not_started();
   }
@@ -76,9 +76,9 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
   }
   static constexpr operation how{&start, &withdraw, "offload"};
 
-  void run(job::action what) noexcept {
+  void run(job::action action) noexcept {
     try {
-      if (what == job::action::drop)
+      if (action == job::action::drop)
         fail_with(errc::dropped);
       else if constexpr (std::is_void_v<value>)
         (std::invoke(fn_), outcome_.set_value());
@@ -92,7 +92,7 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
 
   void fail_with(errc code) noexcept { outcome_.set_exception(failure_of(code)); }
 
-  executor* where_;
+  executor* executor_;
   Fn fn_;
   call* call_ = nullptr;  // owned, unless a stop has withdrawn it
   outcome<value> outcome_;
@@ -100,28 +100,28 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
 
 }  // namespace detail
 
-/// Runs `fn()` on `where` and resumes the task at home with its result. If a stop or a deadline comes before the
+/// Runs `fn()` on `executor` and resumes the task at home with its result. If a stop or a deadline comes before the
 /// function has begun, the function does not begin, and the task ends as stopped at once. A function that has begun
 /// ends before the task continues: a long function polls `scope::stop()`.
 /// Threads: any; a task that is away comes home first. Blocks: no thread of the home.
-/// Errors: what `fn` throws; std::system_error with errc::closed if `where` refuses it, errc::dropped if a shutdown
+/// Errors: what `fn` throws; std::system_error with errc::closed if `executor` refuses it, errc::dropped if a shutdown
 /// drops it; std::bad_alloc.
-/// Cost: a post to `where` and one back, a block of memory for jobs.
+/// Cost: a post to `executor` and one back, a block of memory for jobs.
 template <std::move_constructible Fn>
   requires(std::invocable<Fn&> && !detail::is_lazy_work<std::invoke_result_t<Fn&>>)
-[[nodiscard]] auto offload(executor& where, Fn fn) {
-  return detail::offload_awaiter<Fn>(where, std::move(fn));
+[[nodiscard]] auto offload(executor& executor, Fn fn) {
+  return detail::offload_awaiter<Fn>(executor, std::move(fn));
 }
 
-/// Does the same for a function with arguments, or one that returns a task: that runs on `where` up to its first wait,
-/// and the result is the task's value. The callable and its arguments are moved into the frame, live until the end, and
-/// are passed as rvalues; std::ref passes a reference.
-/// Threads: as above. Errors: as above, and as `schedule_on`. Cost: two frames.
+/// Does the same for a function with arguments, or one that returns a task: that runs on `executor` up to its first
+/// wait, and the result is the task's value. The callable and its arguments are moved into the frame, live until the
+/// end, and are passed as rvalues; std::ref passes a reference. Threads: as above. Errors: as above, and as
+/// `schedule_on`. Cost: two frames.
 template <std::move_constructible Fn, std::move_constructible... Args>
   requires(std::invocable<Fn, Args...> &&
            (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))
-BRAID_COROUTINE_WRAPPER [[nodiscard]] auto offload(executor& where, Fn fn, Args... args) {
-  return detail::offload_task(where, std::move(fn), std::move(args)...);
+BRAID_COROUTINE_WRAPPER [[nodiscard]] auto offload(executor& executor, Fn fn, Args... args) {
+  return detail::offload_task(executor, std::move(fn), std::move(args)...);
 }
 
 /// The time limit of an offloaded function.
@@ -129,17 +129,17 @@ struct offload_options {
   duration timeout;  ///< how long the task waits
 };
 
-/// Runs `fn()` on `where` and resumes the task at home with its result, or with errc::deadline_exceeded once the
+/// Runs `fn()` on `executor` and resumes the task at home with its result, or with errc::deadline_exceeded once the
 /// timeout has passed. A function that has not begun by then does not begin; a function that has begun continues, and
-/// its result is dropped when it ends: `where` counts it as late, and ends only after it. A stop of the task has the
+/// its result is dropped when it ends: `executor` counts it as late, and ends only after it. A stop of the task has the
 /// same effect.
-/// Threads, blocks: as above. Errors: errc::deadline_exceeded; errc::closed if `where` refused it, errc::dropped if a
-/// shutdown dropped it; rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task, so it must own what it
-/// uses. Cost: a block of memory for jobs, a timer.
+/// Threads, blocks: as above. Errors: errc::deadline_exceeded; errc::closed if `executor` refused it, errc::dropped if
+/// a shutdown dropped it; rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task, so it must own what
+/// it uses. Cost: a block of memory for jobs, a timer.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
-[[nodiscard]] auto offload(executor& where, offload_options how, Fn fn) {
-  return detail::timed_offload_awaiter<Fn>(where, how.timeout, std::move(fn));
+[[nodiscard]] auto offload(executor& executor, offload_options how, Fn fn) {
+  return detail::timed_offload_awaiter<Fn>(executor, how.timeout, std::move(fn));
 }
 
 namespace detail {

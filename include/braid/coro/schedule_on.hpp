@@ -19,7 +19,7 @@ namespace detail {
 
 class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
  public:
-  explicit schedule_awaiter(executor& where) noexcept : job(&came_home), where_(&where) {}
+  explicit schedule_awaiter(executor& executor) noexcept : job(&came_home), executor_(&executor) {}
   schedule_awaiter(const schedule_awaiter&) = delete;
   auto operator=(const schedule_awaiter&) -> schedule_awaiter& = delete;
   ~schedule_awaiter() { delete way_; }
@@ -29,10 +29,10 @@ class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
     return false;
   }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
     promise_ = &self.promise();
-    promise_->suspends_at(at);
+    promise_->suspends_at(place);
     handle_ = self;
     scope* const in = promise_->where();
     if (in == nullptr || in->where().is_current()) return transfer_to(leave());
@@ -49,13 +49,13 @@ class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
 
   /// Sends the coroutine away. Returns the coroutine to continue with. Threads: the home's, if there is one.
   BRAID_API auto leave() noexcept -> std::coroutine_handle<>;
-  BRAID_API static void came_home(job& self, action what);
+  BRAID_API static void came_home(job& self, action action);
   void come_home_for(step there) noexcept {
     next_step_ = there;
     promise_->where()->where().post_resumption(*this);
   }
 
-  executor* where_;
+  executor* executor_;
   departure* way_ = nullptr;  // until it is posted
   promise_base* promise_ = nullptr;
   std::coroutine_handle<> handle_;
@@ -86,14 +86,14 @@ class [[nodiscard, gnu::warn_unused]] home_awaiter final : job {
 
 }  // namespace detail
 
-/// `co_await schedule_on(where)` continues the calling task as a job of `where`: the task is away from home. It comes
-/// home by itself before the next wait (a sleep, a lock, a descriptor), at its end, and by `resume_home`; a task that
-/// awaits another one which ends away continues there. Things that belong to the home, such as events and scopes, must
-/// not be used while away. A task that never had a home simply continues there.
-/// Errors: std::system_error with errc::closed, without having moved, if `where` refuses; with errc::dropped, at home,
-/// if a shutdown of `where` drops it. In a scope that is stopped the task ends as stopped. Threads: any thread that
-/// runs the task. Blocks: no thread.
-[[nodiscard]] inline auto schedule_on(executor& where) noexcept { return detail::schedule_awaiter(where); }
+/// `co_await schedule_on(where)` continues the calling task as a job of `executor`: the task is away from home. It
+/// comes home by itself before the next wait (a sleep, a lock, a descriptor), at its end, and by `resume_home`; a task
+/// that awaits another one which ends away continues there. Things that belong to the home, such as events and scopes,
+/// must not be used while away. A task that never had a home simply continues there. Errors: std::system_error with
+/// errc::closed, without having moved, if `executor` refuses; with errc::dropped, at home, if a shutdown of `executor`
+/// drops it. In a scope that is stopped the task ends as stopped. Threads: any thread that runs the task. Blocks: no
+/// thread.
+[[nodiscard]] inline auto schedule_on(executor& executor) noexcept { return detail::schedule_awaiter(executor); }
 
 /// `co_await resume_home()` brings a task home that is away; elsewhere it changes nothing. Threads, blocks: as above.
 /// Never fails: a home takes back what it has sent away.

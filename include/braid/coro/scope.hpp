@@ -61,7 +61,7 @@ class BRAID_API deaf_wait : private stop_callback {
   ~deaf_wait() { ends(); }
 
   /// Not shown if the task is away from its home.
-  inline void begins(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept;
+  inline void begins(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept;
   void ends() noexcept {
     if (is_linked()) unlink();
   }
@@ -100,7 +100,7 @@ struct refused_in_scope<Fn> {
 class BRAID_API scope : private job, private stop_callback {
  public:
   /// Constructs a scope without a parent: the root of a home that is being constructed.
-  explicit scope(home& where) noexcept;
+  explicit scope(home& home) noexcept;
   explicit scope(scope& parent) noexcept : scope(parent, time_point::max()) {}
   scope(scope& parent, time_point deadline) noexcept;
   /// Requires that every task has ended.
@@ -213,9 +213,9 @@ class BRAID_API scope : private job, private stop_callback {
     co_await std::invoke(fn);
   }
   template <typename T, typename Owner>
-  static auto ended(detail::promise_base& root, detail::ending how) noexcept -> std::coroutine_handle<>;
+  static auto ended(detail::promise_base& root, detail::ending ending) noexcept -> std::coroutine_handle<>;
   auto root_left() noexcept -> std::coroutine_handle<>;
-  static void stop_posted(job& self, action what);
+  static void stop_posted(job& self, action action);
   static void parent_stopped(stop_callback& self) noexcept;
   static void deadline_passed(timer& self) noexcept;
   void free_sent() noexcept;
@@ -271,14 +271,14 @@ void scope::begin(task<T> child, Owner& owner) noexcept {
 }
 
 template <typename T, typename Owner>
-auto scope::ended(detail::promise_base& root, detail::ending how) noexcept -> std::coroutine_handle<> {
+auto scope::ended(detail::promise_base& root, detail::ending ending) noexcept -> std::coroutine_handle<> {
   auto& promise = static_cast<detail::task_promise<T>&>(root);
   scope& self = *promise.where();
   if (!self.home_->is_current()) {
-    promise.end_at_home(how);
+    promise.end_at_home(ending);
     return {};
   }
-  if (how == detail::ending::stopped && self.is_stopped_from_outside_) self.is_cut_short_ = true;
+  if (ending == detail::ending::stopped && self.is_stopped_from_outside_) self.is_cut_short_ = true;
   const auto frame = std::coroutine_handle<detail::task_promise<T>>::from_promise(promise);
   static_cast<Owner*>(promise.context())->root_ended(frame);
   return self.root_left();
@@ -294,8 +294,8 @@ class [[nodiscard, gnu::warn_unused]] scope::join_awaiter : detail::deaf_wait {
   }
   template <typename Promise>
   void await_suspend(std::coroutine_handle<Promise> waiter,
-                     detail::await_place at = detail::await_place::current()) noexcept {
-    if constexpr (std::derived_from<Promise, detail::promise_base>) begins(waiter.promise(), waiter, at);
+                     detail::await_place place = detail::await_place::current()) noexcept {
+    if constexpr (std::derived_from<Promise, detail::promise_base>) begins(waiter.promise(), waiter, place);
     scope_->when_idle([](void* address) noexcept { return std::coroutine_handle<>::from_address(address); },
                       waiter.address());
   }
@@ -312,10 +312,10 @@ inline auto scope::join() noexcept { return join_awaiter(*this); }
 
 namespace detail {
 
-inline void deaf_wait::begins(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept {
+inline void deaf_wait::begins(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept {
   scope* const in = promise.where();
   if (in == nullptr || !in->where().is_current()) return;
-  promise.suspends_at(at);
+  promise.suspends_at(place);
   promise_ = &promise;
   handle_ = self;
   in->keep(*this);

@@ -46,9 +46,9 @@ class BRAID_API serial_executor final : public home {
   static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< about: not all are measured
 
   /// Sleeps are served by a thread that the process starts with the first of them.
-  explicit serial_executor(executor& where) : serial_executor(where, nullptr) {}
+  explicit serial_executor(executor& executor) : serial_executor(executor, nullptr) {}
   /// `timers` stay open as long as tasks live here.
-  serial_executor(executor& where, detail::shared_timers& timers) : serial_executor(where, &timers) {}
+  serial_executor(executor& executor, detail::shared_timers& timers) : serial_executor(executor, &timers) {}
   /// Waits for the jobs that were posted before, and stops the tasks.
   /// Blocks: until all have ended; a worker continues with other work of its pool meanwhile. Do not call it from its
   /// own jobs or tasks.
@@ -66,21 +66,21 @@ class BRAID_API serial_executor final : public home {
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override;
   void report(std::exception_ptr error) noexcept override;
 
-  void arm(timer& item, time_point when) noexcept override;
+  void arm(timer& item, time_point time) noexcept override;
   void disarm(timer& item) noexcept override;
   [[nodiscard]] auto now() const noexcept -> time_point override;
 
-  /// Runs `first` in the root of a home of its own on `where`; the home is destroyed when no task is left in it.
-  /// Returns false if `where` refuses: then `first` was destroyed without having started. The same happens to it if
-  /// `where` drops it.
-  /// Errors: std::bad_alloc; if memory for the home itself is missing, `where` reports it.
-  [[nodiscard]] static auto run_alone(executor& where, task<void> first) -> bool;
+  /// Runs `first` in the root of a home of its own on `executor`; the home is destroyed when no task is left in it.
+  /// Returns false if `executor` refuses: then `first` was destroyed without having started. The same happens to it if
+  /// `executor` drops it.
+  /// Errors: std::bad_alloc; if memory for the home itself is missing, `executor` reports it.
+  [[nodiscard]] static auto run_alone(executor& executor, task<void> first) -> bool;
 
   /// Does the same for a job that `where` runs on this thread. The home is created and has its first drain before this
   /// returns; it begins with `begin(root, context)`.
   /// Errors: std::bad_alloc, and then `begin` was not called.
   using begin_fn = void (*)(scope& root, void* context) noexcept;
-  static void run_here(executor& where, begin_fn begin, void* context);
+  static void run_here(executor& executor, begin_fn begin, void* context);
 
  private:
   struct step : job {
@@ -102,17 +102,19 @@ class BRAID_API serial_executor final : public home {
     wake_timer wake_timer_;
   };
 
-  serial_executor(executor& where, detail::shared_timers* timers);
-  serial_executor(executor& where, begin_fn begin, void* context);
+  serial_executor(executor& executor, detail::shared_timers* timers);
+  serial_executor(executor& executor, begin_fn begin, void* context);
 
   [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
   void run_asked() noexcept override;
-  [[nodiscard]] auto runs_on(detail::executor_id where) const noexcept -> bool override { return where_ == where; }
+  [[nodiscard]] auto runs_on(detail::executor_id executor) const noexcept -> bool override {
+    return executor_ == executor;
+  }
 
-  static void drain_due(job& self, job::action what);
-  static void begin_alone(job& self, job::action what);
-  static void stop_all(job& self, job::action what);
-  static void ticked(job& self, job::action what);
+  static void drain_due(job& self, job::action action);
+  static void begin_alone(job& self, job::action action);
+  static void stop_all(job& self, job::action action);
+  static void ticked(job& self, job::action action);
   static void wake_timer_fired(timer& self) noexcept;
   static auto no_task_left(void* self) noexcept -> std::coroutine_handle<>;
 
@@ -131,7 +133,7 @@ class BRAID_API serial_executor final : public home {
   void await_idle() noexcept;
   auto has_timers() noexcept -> bool;
 
-  const detail::executor_id where_;
+  const detail::executor_id executor_;
   detail::shared_timers* timers_;  // null until a task sleeps, unless they were given
   detail::strand_queue<job> queue_;
   atomic<bool> refused_{false};  // by the executor, or for lack of memory; written by the thread that was refused

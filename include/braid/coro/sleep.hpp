@@ -32,29 +32,29 @@ struct at_time {
 template <typename Span>
 struct after_span {
   Span span;
-  [[nodiscard]] auto due(const home& where) const noexcept -> time_point {
+  [[nodiscard]] auto due(const home& home) const noexcept -> time_point {
     // The time that it is now would be rounded up to the next tick.
-    return span > span.zero() ? after(where.now(), span) : time_point::min();
+    return span > span.zero() ? after(home.now(), span) : time_point::min();
   }
 };
 
 template <typename When>
 class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
  public:
-  explicit sleep_awaiter(When when) noexcept : awaiter_base(how), when_(when) {}
+  explicit sleep_awaiter(When when) noexcept : awaiter_base(how), until_(when) {}
   /// Requires that it is not awaited yet.
-  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.when_) {}
+  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.until_) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, at));
+    return transfer_to(suspend(self.promise(), self, place));
   }
 
   auto await_resume() const noexcept {
-    if constexpr (requires { when_.woken(); }) return when_.woken();
+    if constexpr (requires { until_.woken(); }) return until_.woken();
   }
 
  private:
@@ -68,7 +68,7 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
   static void fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->complete(); }
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& sleeping = static_cast<sleep_awaiter&>(self);
-    sleeping.timer_.when = sleeping.when_.due(sleeping.where());
+    sleeping.timer_.when = sleeping.until_.due(sleeping.where());
     if (is_traced()) [[unlikely]]
       sleeping.trace_due(sleeping.timer_.when);
     sleeping.where().arm(sleeping.timer_, sleeping.timer_.when);
@@ -86,15 +86,15 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
   static constexpr operation how{&start, &withdraw, "sleep", &describe, nullptr, &sleep_wait_layout};
 
   wake_timer timer_{*this};  // at the same offset for each `When`, so that debuggers find it
-  When when_;
+  When until_;
 };
 
 }  // namespace detail
 
-/// Suspends the task until `when`; never shorter. A time in the past lets the other work of the loop go first.
+/// Suspends the task until `time`; never shorter. A time in the past lets the other work of the loop go first.
 /// Threads: any; a task that is away comes home first. Blocks: no thread. A stop ends the sleep early, and the task as
 /// stopped.
-[[nodiscard]] inline auto sleep_until(time_point when) noexcept { return detail::sleep_awaiter(detail::at_time{when}); }
+[[nodiscard]] inline auto sleep_until(time_point time) noexcept { return detail::sleep_awaiter(detail::at_time{time}); }
 
 /// Suspends the task for at least `span`, counted from the moment it is awaited. A span that is not positive lets the
 /// other work of the loop go first; one of more than a century is for ever. Threads, blocks, and a
@@ -115,8 +115,9 @@ class interval {
   /// later ticks are counted from then on; with `burst` all missed ticks follow at once.
   /// Errors: throws std::system_error with errc::bad_interval, which `post_every` also returns, if the interval is not
   /// positive.
-  explicit interval(every_options how)
-      : rule_{.interval = how.interval.value(), .mode = how.mode, .missed = how.missed}, first_(how.first) {
+  explicit interval(every_options options)
+      : rule_{.interval = options.interval.value(), .mode = options.mode, .missed = options.missed},
+        first_(options.first) {
     if (!rule_.repeats()) throw std::system_error(errc::bad_interval, "the interval between two ticks");
   }
 
@@ -132,8 +133,8 @@ class interval {
     time_point when{};
     std::uint64_t left_out = 0;
 
-    [[nodiscard]] auto due(const home& where) noexcept -> time_point {
-      const time_point now = where.now();
+    [[nodiscard]] auto due(const home& home) noexcept -> time_point {
+      const time_point now = home.now();
       const bool is_first = !of->last_ && of->first_;
       // A wait that ends early leaves its tick to the next one.
       if (!of->wanted_) of->wanted_ = is_first ? *of->first_ : of->after_last(now);
@@ -177,10 +178,10 @@ class [[nodiscard, gnu::warn_unused]] yield_awaiter final : awaiter_base {
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
     if (self.promise().where() == nullptr) return transfer_to(self);
-    return transfer_to(suspend(self.promise(), self, at));
+    return transfer_to(suspend(self.promise(), self, place));
   }
   void await_resume() const noexcept {}
 

@@ -116,7 +116,7 @@ auto call_in_frame(Fn fn, Args... args) -> std::invoke_result_t<Fn&, Args...> {
 }
 
 template <typename Fn, typename... Args>
-BRAID_COROUTINE_WRAPPER auto task_of(Fn&& fn, Args&&... args) {
+BRAID_COROUTINE_WRAPPER auto make_task(Fn&& fn, Args&&... args) {
   return call_in_frame<std::decay_t<Fn>, std::decay_t<Args>...>(std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
@@ -140,7 +140,7 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// Dropping the future detaches the work. An exception arrives in the future or, if that was dropped before, at the
 /// error callback of the home. It does not stop other tasks of the surrounding scope.
 ///
-/// `where` is one of three things. A home (a loop, a serial_executor): the task lives in its root. Another executor,
+/// `home` is one of three things. A home (a loop, a serial_executor): the task lives in its root. Another executor,
 /// such as a pool: the task gets a home of its own, so that tasks run at the same time, and a worker that waits for a
 /// task that has not begun runs its beginning. On its own thread, a scope: the scope joins the task, which begins at
 /// once, and the scope does not end before it.
@@ -150,17 +150,18 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// errc::stopped if the task ended as stopped, or did not begin because of a stop. std::bad_alloc. Cost: one block of
 /// memory for jobs; if the task gets a home of its own, another one for that.
 template <typename T>
-auto spawn(home& where, spawn_options how, task<T> work) -> future<T> {
-  return detail::task_state<T>::post(where, &detail::task_state<T>::begin_at_home, std::move(how), std::move(work))
+auto spawn(home& home, spawn_options options, task<T> work) -> future<T> {
+  return detail::task_state<T>::post(home, &detail::task_state<T>::begin_at_home, std::move(options), std::move(work))
       .ahead;
 }
 template <typename T>
-auto spawn(executor& where, spawn_options how, task<T> work) -> future<T> {
-  return detail::task_state<T>::post(where, &detail::task_state<T>::begin_alone, std::move(how), std::move(work)).ahead;
+auto spawn(executor& executor, spawn_options options, task<T> work) -> future<T> {
+  return detail::task_state<T>::post(executor, &detail::task_state<T>::begin_alone, std::move(options), std::move(work))
+      .ahead;
 }
 template <typename T>
-auto spawn(scope& in, spawn_options how, task<T> work) -> future<T> {
-  return detail::task_state<T>::spawn(in, std::move(how), std::move(work));
+auto spawn(scope& scope, spawn_options options, task<T> work) -> future<T> {
+  return detail::task_state<T>::spawn(scope, std::move(options), std::move(work));
 }
 template <detail::task_place Where, typename T>
 auto spawn(Where& where, task<T> work) -> future<T> {
@@ -172,12 +173,12 @@ auto spawn(Where& where, task<T> work) -> future<T> {
 template <detail::task_place Where, typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
 auto spawn(Where& where, Fn&& fn, Args&&... args) {
-  return spawn(where, spawn_options(), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+  return spawn(where, spawn_options(), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 template <detail::task_place Where, typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
-auto spawn(Where& where, spawn_options how, Fn&& fn, Args&&... args) {
-  return spawn(where, std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+auto spawn(Where& where, spawn_options options, Fn&& fn, Args&&... args) {
+  return spawn(where, std::move(options), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
 /// Spawns as `spawn` does, but reports a refusal at once.
@@ -200,14 +201,14 @@ template <std::derived_from<executor> Where>
   if (!posted.accepted) return fail(where.why_refused());
   return {};
 }
-[[nodiscard]] inline auto post(scope& in, task<void> work) -> result<void> {
-  if (in.stop().requested()) return fail(in.stop().reason());
-  in.spawn(std::move(work));
+[[nodiscard]] inline auto post(scope& scope, task<void> work) -> result<void> {
+  if (scope.stop().requested()) return fail(scope.stop().reason());
+  scope.spawn(std::move(work));
   return {};
 }
 template <detail::task_place Where, detail::task_function Fn>
 [[nodiscard]] auto post(Where& where, Fn&& fn) -> result<void> {
-  return post(where, detail::task_of(std::forward<Fn>(fn)));
+  return post(where, detail::make_task(std::forward<Fn>(fn)));
 }
 
 namespace detail {
@@ -243,29 +244,29 @@ struct sync_waiter : job {
 inline constexpr const char* instead_of_sync_wait =
     "this thread waits for I/O as well: co_await the task, or sync_wait on the blocking pool";
 
-/// Does the work of `sync_wait`. `needs` is an executor without threads whose jobs the task may wait for, or `where`.
+/// Does the work of `sync_wait`. `needs` is an executor without threads whose jobs the task may wait for, or `home`.
 template <typename T>
-auto sync_wait_with(home& where, executor_id needs, task<T> work) -> T {
-  if (where.is_current())
+auto sync_wait_with(home& home, executor_id needs, task<T> work) -> T {
+  if (home.is_current())
     throw std::system_error(make_error_code(errc::would_deadlock),
                             "sync_wait on its own home: co_await the task there");
   expect_to_block(instead_of_sync_wait);
-  sync_waiter<T> waiter(where, std::move(work));
-  if (!where.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
+  sync_waiter<T> waiter(home, std::move(work));
+  if (!home.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
   block_until_set(waiter.done, needs);
   return waiter.ended.take();
 }
 
 }  // namespace detail
 
-/// Runs `work` on `where` and blocks until it has ended. A worker continues with other work of its pool meanwhile. If
-/// `where` is a loop that does not run yet, this waits until another thread runs it.
+/// Runs `work` on `home` and blocks until it has ended. A worker continues with other work of its pool meanwhile. If
+/// `home` is a loop that does not run yet, this waits until another thread runs it.
 /// Threads: any that may block. Errors: what it throws; std::system_error with errc::closed if the home has stopped,
 /// errc::would_deadlock on the home's own thread (await the task there), in an iteration of any event loop and on
 /// workers that have one, errc::stopped if the task ended as stopped.
 template <typename T>
-auto sync_wait(home& where, task<T> work) -> T {
-  return detail::sync_wait_with(where, where.id(), std::move(work));
+auto sync_wait(home& home, task<T> work) -> T {
+  return detail::sync_wait_with(home, home.id(), std::move(work));
 }
 
 /// Runs `work`, which waits for nothing that needs a home, on the calling thread, and blocks until it has ended, as
@@ -296,12 +297,12 @@ auto sync_wait(task<T> work) -> T {
 /// Does the same for callables that return tasks; a callable lives until its task has ended.
 /// Threads, blocks, errors: as above.
 template <detail::task_function Fn>
-auto sync_wait(home& where, Fn&& fn) {
-  return sync_wait(where, detail::task_of(std::forward<Fn>(fn)));
+auto sync_wait(home& home, Fn&& fn) {
+  return sync_wait(home, detail::make_task(std::forward<Fn>(fn)));
 }
 template <detail::task_function Fn>
 auto sync_wait(Fn&& fn) {
-  return sync_wait(detail::task_of(std::forward<Fn>(fn)));
+  return sync_wait(detail::make_task(std::forward<Fn>(fn)));
 }
 
 }  // namespace braid

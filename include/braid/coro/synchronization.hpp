@@ -81,43 +81,43 @@ class async_semaphore {
 /// A permit that is released when it is destroyed.
 class [[nodiscard]] async_semaphore::permit {
  public:
-  permit(permit&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+  permit(permit&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
   auto operator=(permit other) noexcept -> permit& {
-    std::swap(of_, other.of_);
+    std::swap(owner_, other.owner_);
     return *this;
   }
   ~permit() { release(); }
 
   /// Releases it now.
   void release() noexcept {
-    if (of_ != nullptr) std::exchange(of_, nullptr)->release();
+    if (owner_ != nullptr) std::exchange(owner_, nullptr)->release();
   }
 
   /// Never releases it: the semaphore has one permit less from now on.
-  void forget() noexcept { of_ = nullptr; }
+  void forget() noexcept { owner_ = nullptr; }
 
-  [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
+  [[nodiscard]] explicit operator bool() const noexcept { return owner_ != nullptr; }
 
  private:
   friend class async_semaphore;
   friend class detail::lock_awaiter<async_semaphore>;
-  explicit permit(async_semaphore& of) noexcept : of_(&of) {}
+  explicit permit(async_semaphore& of) noexcept : owner_(&of) {}
 
-  async_semaphore* of_;
+  async_semaphore* owner_;
 };
 
 class [[nodiscard, gnu::warn_unused]] async_semaphore::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
   static constexpr const char* waits_for = "semaphore";
 
-  explicit awaiter(async_semaphore& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
-  [[nodiscard]] auto await_resume() const noexcept -> permit { return permit(*of_); }
+  explicit awaiter(async_semaphore& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
+  [[nodiscard]] auto await_resume() const noexcept -> permit { return permit(*owner_); }
 
-  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return of_->take(); }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting_; }
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return owner_->take(); }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return owner_->waiting_; }
 
  private:
-  async_semaphore* of_;
+  async_semaphore* owner_;
 };
 
 inline auto async_semaphore::acquire() noexcept -> awaiter { return awaiter(*this); }
@@ -188,14 +188,14 @@ class [[nodiscard, gnu::warn_unused]] async_event::awaiter final : public detail
  public:
   static constexpr const char* waits_for = "event";
 
-  explicit awaiter(async_event& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
+  explicit awaiter(async_event& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
   void await_resume() const noexcept {}
 
-  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return of_->set_; }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting_; }
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return owner_->set_; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return owner_->waiting_; }
 
  private:
-  async_event* of_;
+  async_event* owner_;
 };
 
 inline auto async_event::operator co_await() noexcept -> awaiter { return awaiter(*this); }
@@ -241,14 +241,14 @@ class [[nodiscard, gnu::warn_unused]] async_latch::awaiter final : public detail
  public:
   static constexpr const char* waits_for = "latch";
 
-  explicit awaiter(async_latch& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
+  explicit awaiter(async_latch& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
   void await_resume() const noexcept {}
 
-  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return of_->left_ == 0; }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting_; }
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return owner_->left_ == 0; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return owner_->waiting_; }
 
  private:
-  async_latch* of_;
+  async_latch* owner_;
 };
 
 inline auto async_latch::wait() noexcept -> awaiter { return awaiter(*this); }
@@ -303,21 +303,21 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
  public:
   static constexpr const char* waits_for = "barrier";
 
-  explicit awaiter(async_barrier& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
+  explicit awaiter(async_barrier& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
   void await_resume() const noexcept {}
 
   [[nodiscard]] auto try_take(detail::wake_list& woken) noexcept -> bool {
     if (!arrived_) {
       arrived_ = true;
-      phase_ = of_->phase_;
-      of_->arrive(woken);
+      phase_ = owner_->phase_;
+      owner_->arrive(woken);
     }
-    return of_->phase_ != phase_;
+    return owner_->phase_ != phase_;
   }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting_; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return owner_->waiting_; }
 
  private:
-  async_barrier* of_;
+  async_barrier* owner_;
   bool arrived_ = false;
   std::uint64_t phase_ = 0;
 };
@@ -360,8 +360,8 @@ class event {
 
     template <std::derived_from<detail::promise_base> Promise>
     auto await_suspend(std::coroutine_handle<Promise> self,
-                       detail::await_place at = detail::await_place::current()) noexcept -> detail::transfer {
-      return detail::transfer_to(suspend(self.promise(), self, at));
+                       detail::await_place place = detail::await_place::current()) noexcept -> detail::transfer {
+      return detail::transfer_to(suspend(self.promise(), self, place));
     }
 
     void await_resume() const noexcept {}

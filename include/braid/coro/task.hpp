@@ -160,8 +160,8 @@ class [[nodiscard("a task that nothing awaits or spawns never begins")]] BRAID_C
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
     template <std::derived_from<detail::promise_base> Promise>
     auto await_suspend(std::coroutine_handle<Promise> parent,
-                       detail::await_place at = detail::await_place::current()) noexcept -> detail::transfer {
-      parent.promise().suspends_at(at);
+                       detail::await_place place = detail::await_place::current()) noexcept -> detail::transfer {
+      parent.promise().suspends_at(place);
       child().attach_owned(parent.promise(), parent, child_);
       return detail::transfer_to(child_);
     }
@@ -208,7 +208,7 @@ inline auto task_promise<void>::get_return_object() noexcept -> task<void> {
 template <typename T>
 class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
  public:
-  outcome_awaiter(task<T> work, scope* in) noexcept : child_(work.release()), scope_(in) {
+  outcome_awaiter(task<T> work, scope* scope) noexcept : child_(work.release()), scope_(scope) {
     BRAID_EXPECTS(child_, "only a task that has not been awaited yet can be awaited");
   }
   outcome_awaiter(const outcome_awaiter&) = delete;
@@ -217,9 +217,9 @@ class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> parent, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> parent, await_place place = await_place::current()) noexcept
       -> transfer {
-    parent.promise().suspends_at(at);
+    parent.promise().suspends_at(place);
     child_.promise().attach(parent.promise(), parent, &ended);
     if (scope_ != nullptr) child_.promise().set_scope(scope_);
     return transfer_to(child_);

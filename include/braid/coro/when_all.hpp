@@ -33,11 +33,11 @@ namespace detail {
 template <typename T>
 class gathered {
  public:
-  /// `failure` is the first of all. Requires that this lives until no task is left in `all`.
-  void begin(scope& all, std::exception_ptr& failure, task<T> work) noexcept {
-    all_ = &all;
+  /// `failure` is the first of all. Requires that this lives until no task is left in `scope`.
+  void begin(scope& scope, std::exception_ptr& failure, task<T> work) noexcept {
+    scope_ = &scope;
     failure_ = &failure;
-    if (!all.stop().requested()) all.begin(std::move(work), *this);
+    if (!scope.stop().requested()) scope.begin(std::move(work), *this);
   }
 
   /// For the scope, once the task has ended.
@@ -49,8 +49,8 @@ class gathered {
     }
     frame.destroy();
     if (ended_.has_exception() && *failure_ == nullptr) *failure_ = ended_.exception();
-    is_stopped_by_itself_ = ended_.is_stopped() && !all_->stop().requested();
-    if (!ended_.has_value()) all_->request_stop();
+    is_stopped_by_itself_ = ended_.is_stopped() && !scope_->stop().requested();
+    if (!ended_.has_value()) scope_->request_stop();
   }
 
   /// Returns whether the task ended as stopped while its scope was not stopped: then the others were stopped because of
@@ -62,15 +62,15 @@ class gathered {
 
  private:
   outcome<T> ended_;
-  scope* all_ = nullptr;
+  scope* scope_ = nullptr;
   std::exception_ptr* failure_ = nullptr;
   bool is_stopped_by_itself_ = false;
 };
 
-/// A stop that was requested of `all` itself goes no further. Errors: std::system_error with its reason.
-inline void expect_no_own_stop(const scope& all) {
-  if (all.has_own_stop())
-    throw std::system_error(make_error_code(all.stop().reason()), "one of the tasks has stopped the scope of all");
+/// A stop that was requested of `scope` itself goes no further. Errors: std::system_error with its reason.
+inline void expect_no_own_stop(const scope& scope) {
+  if (scope.has_own_stop())
+    throw std::system_error(make_error_code(scope.stop().reason()), "one of the tasks has stopped the scope of all");
 }
 
 template <typename T>
@@ -162,17 +162,17 @@ struct race {
 
   /// Runs one of several tasks. The first that returns a value keeps it in `into` and stops the others.
   template <typename T>
-  auto run(scope& all, std::size_t index, task<T> work, outcome<T>& into) -> task<void> {
+  auto run(scope& scope, std::size_t index, task<T> work, outcome<T>& into) -> task<void> {
     if (winner) co_return;  // its first step was queued, and one before it has a value
     outcome<T> ended = co_await as_outcome(std::move(work));
     co_await resume_home();
     if (ended.has_exception() && failure == nullptr) failure = ended.exception();
-    if (ended.is_stopped() && !winner && failure == nullptr && all.has_own_stop())
-      failure = failure_of(all.stop().reason());
+    if (ended.is_stopped() && !winner && failure == nullptr && scope.has_own_stop())
+      failure = failure_of(scope.stop().reason());
     if (!ended.has_value() || winner) co_return;
     winner = index;
     into = std::move(ended);
-    all.request_stop();
+    scope.request_stop();
   }
 
   /// Ends if no input has won.

@@ -23,10 +23,10 @@ namespace braid {
 
 namespace detail {
 
-/// Runs `work` inside `in`, and returns how it ended.
+/// Runs `work` inside `scope`, and returns how it ended.
 template <typename T>
-auto outcome_in(scope& in, task<T> work) noexcept {
-  return outcome_awaiter<T>(std::move(work), &in);
+auto outcome_in(scope& scope, task<T> work) noexcept {
+  return outcome_awaiter<T>(std::move(work), &scope);
 }
 
 /// How the body of a scope and its remaining tasks have ended.
@@ -108,16 +108,16 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
   co_return end.ended.take();
 }
 
-/// Runs `work` until `when` at the latest. Returns a result<T> with its value, or errc::deadline_exceeded once it has
+/// Runs `work` until `time` at the latest. Returns a result<T> with its value, or errc::deadline_exceeded once it has
 /// ended by the stop that the deadline caused; if `work` returns a result<T>, returns that type unchanged. Exceptions
 /// are rethrown; a value that it returns in spite of the stop wins, unless the stop has ended tasks that it spawned
 /// into its own scope. These are joined, as in `with_scope`. If `work` stops its own scope, this returns errc::stopped.
 /// Threads: any; `work` runs at home. Errors: errc::deadline_exceeded, errc::stopped; what `work` throws.
 template <typename T>
-auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> {
+auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();
   scope& around = co_await this_scope();
-  scope limited(around, when);
+  scope limited(around, time);
   task<detail::joined_end<T>> all =
       detail::joined<T>(limited, [&work] BRAID_COROUTINE_WRAPPER(scope&) noexcept { return std::move(work); });
   detail::joined_end<T> end = co_await std::move(all);
@@ -149,9 +149,9 @@ auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task
 /// Errors: as `with_deadline`.
 template <typename A>
   requires detail::not_only_tasks<A>
-BRAID_COROUTINE_WRAPPER auto with_deadline(time_point when, A&& work)
+BRAID_COROUTINE_WRAPPER auto with_deadline(time_point time, A&& work)
     -> task<detail::limited_t<detail::task_value_t<A>>> {
-  return with_deadline(when, as_task(std::forward<A>(work)));
+  return with_deadline(time, as_task(std::forward<A>(work)));
 }
 
 template <typename Rep, typename Period, typename A>
@@ -199,18 +199,18 @@ class task_local {
 template <typename T>
 class task_local<T>::look {
  public:
-  explicit look(const task_local& of) noexcept : of_(&of) {}
+  explicit look(const task_local& of) noexcept : local_(&of) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<detail::promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> bool {
-    if (const scope* const in = self.promise().where(); in != nullptr) found_ = in->bound(of_);
+    if (const scope* const in = self.promise().where(); in != nullptr) found_ = in->bound(local_);
     return false;
   }
   [[nodiscard]] auto await_resume() const noexcept -> T* { return static_cast<T*>(found_); }
 
  private:
-  const task_local* of_;
+  const task_local* local_;
   void* found_ = nullptr;
 };
 

@@ -124,7 +124,7 @@ class BRAID_API flow_report {
 namespace detail {
 
 /// Throws the exception of a failure.
-[[noreturn]] BRAID_API void throw_flow_failure(const graph_failure& why, const flow_report& report);
+[[noreturn]] BRAID_API void throw_flow_failure(const graph_failure& failure, const flow_report& report);
 
 }  // namespace detail
 
@@ -220,8 +220,9 @@ class flow<T(In...)> {
   BRAID_COROUTINE_WRAPPER auto run(executor& workers, In... in) const -> task<flow_result<T>> {
     return run_plan(plan_, result_, {}, &workers, std::move(in)...);
   }
-  BRAID_COROUTINE_WRAPPER auto run(flow_run_options how, executor& workers, In... in) const -> task<flow_result<T>> {
-    return run_plan(plan_, result_, how, &workers, std::move(in)...);
+  BRAID_COROUTINE_WRAPPER auto run(flow_run_options options, executor& workers, In... in) const
+      -> task<flow_result<T>> {
+    return run_plan(plan_, result_, options, &workers, std::move(in)...);
   }
 
  private:
@@ -231,14 +232,14 @@ class flow<T(In...)> {
       : plan_(std::move(plan)), result_(result) {}
 
   static auto run_plan(std::shared_ptr<const detail::flow_plan> plan, detail::flow_value_index result,
-                       flow_run_options how, executor* workers, In... in) -> task<flow_result<T>> {
-    const clock_source* const clock = how.clock != nullptr ? how.clock : &steady_time();
+                       flow_run_options options, executor* workers, In... in) -> task<flow_result<T>> {
+    const clock_source* const clock = options.clock != nullptr ? options.clock : &steady_time();
     co_await resume_home();
     scope& around = co_await this_scope();
-    detail::flow_state state(std::move(plan), how.times == flow_times::recorded ? clock : nullptr);
+    detail::flow_state state(std::move(plan), options.times == flow_times::recorded ? clock : nullptr);
     detail::flow_value_index index = 0;
     (state.template emplace<In>(index++, [&in]() -> In { return std::move(in); }), ...);
-    scope inside(around, how.deadline);
+    scope inside(around, options.deadline);
     detail::flow_run nodes(state.plan().shape, state, *workers, inside, state.memory());
     nodes.start();
     co_await nodes.join();  // and nothing else: docs/design/cancellation.md, "join returns"
@@ -262,11 +263,11 @@ struct flow_source {
 
 struct flow_access {
   template <typename T>
-  [[nodiscard]] static auto source_of(flow_node<T> node) noexcept -> flow_source {
+  [[nodiscard]] static auto find_source(flow_node<T> node) noexcept -> flow_source {
     return {node.value_, node.builder_};
   }
   template <typename T>
-  [[nodiscard]] static auto node_of(flow_source source) noexcept -> flow_node<T> {
+  [[nodiscard]] static auto find_node(flow_source source) noexcept -> flow_node<T> {
     return {source.value, source.builder};
   }
 };
@@ -277,7 +278,7 @@ class BRAID_API flow_draft {
  public:
   explicit flow_draft(std::span<const flow_value_kind> inputs);
 
-  auto add(const flow_node_options& how, flow_call call, boxed_call fn, flow_value_kind gives,
+  auto add(const flow_node_options& options, flow_call call, boxed_call fn, flow_value_kind gives,
            std::span<const flow_source> takes) -> flow_source;
   [[nodiscard]] auto input(std::size_t index) const noexcept -> flow_source {
     return {static_cast<flow_value_index>(index), number_};
@@ -320,7 +321,7 @@ class flow_builder {
   /// Argument number `Index` of a run.
   template <std::size_t Index = 0>
   [[nodiscard]] auto input() const noexcept {
-    return detail::flow_access::node_of<std::tuple_element_t<Index, std::tuple<In...>>>(draft_.input(Index));
+    return detail::flow_access::find_node<std::tuple_element_t<Index, std::tuple<In...>>>(draft_.input(Index));
   }
 
   /// Adds a node that calls `fn` with the values of `takes`. Its value is the result of `fn` or, if that is a task, of
@@ -329,13 +330,13 @@ class flow_builder {
   /// Cost: boxes `fn`.
   template <typename Fn, typename... Values>
     requires detail::flow_function<Fn, Values...>
-  auto add(const flow_node_options& how, Fn&& fn, flow_node<Values>... takes) {
+  auto add(const flow_node_options& options, Fn&& fn, flow_node<Values>... takes) {
     using callable = std::decay_t<Fn>;
     using value = typename detail::flow_call_of<callable, Values...>::value;
-    const std::array<detail::flow_source, sizeof...(Values)> sources{detail::flow_access::source_of(takes)...};
-    return detail::flow_access::node_of<value>(draft_.add(how, detail::flow_caller<callable, Values...>::functions(),
-                                                          detail::box_of(std::forward<Fn>(fn)),
-                                                          detail::kind_of_value<value>(), sources));
+    const std::array<detail::flow_source, sizeof...(Values)> sources{detail::flow_access::find_source(takes)...};
+    return detail::flow_access::find_node<value>(
+        draft_.add(options, detail::flow_caller<callable, Values...>::functions(),
+                   detail::make_box(std::forward<Fn>(fn)), detail::kind_of_value<value>(), sources));
   }
   template <typename Fn, typename... Values>
     requires detail::flow_function<Fn, Values...>
@@ -367,7 +368,7 @@ class flow_builder {
                   "the result of a flow outlives its run, so it must not be a pointer or reference to data of the run");
     static_assert(std::is_void_v<T> || std::move_constructible<T>,
                   "the result of a flow is moved out of its run, so it must be movable");
-    const detail::flow_source from = detail::flow_access::source_of(result);
+    const detail::flow_source from = detail::flow_access::find_source(result);
     return made<T>(draft_.build(from), from.value);
   }
   /// Does the same for a flow without a result.

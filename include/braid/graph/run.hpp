@@ -40,12 +40,12 @@ namespace braid {
 template <detail::graph_nodes Nodes>
 class graph_run {
  public:
-  /// `nodes`, `workers` and `in` outlive the run; its arrays come from `memory`.
-  graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in,
+  /// `nodes`, `workers` and `scope` outlive the run; its arrays come from `memory`.
+  graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& scope,
             std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : graph_run(shape, nodes, workers, in, graph_run_options{.memory = memory}) {}
+      : graph_run(shape, nodes, workers, scope, graph_run_options{.memory = memory}) {}
   /// Prepares a run of the graph with `options`. Everything that they point to must outlive the run.
-  graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in, const graph_run_options& options);
+  graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& scope, const graph_run_options& options);
   graph_run(const graph_run&) = delete;
   auto operator=(const graph_run&) -> graph_run& = delete;
 
@@ -123,10 +123,10 @@ class graph_run {
   void node_stopped(node_index node, outcome<node_status>& ended) noexcept;
   void node_done(node_index node);
   void release_successors(node_index node) noexcept;
-  auto is_replaced(const graph_failure& why) noexcept -> bool;
+  auto is_replaced(const graph_failure& failure) noexcept -> bool;
   void time_out(node_index node) noexcept;
   auto go_on_after(node_index node) -> task<void>;
-  void fail_at(graph_failure why) noexcept;
+  void fail_at(graph_failure failure) noexcept;
   void stop_run() noexcept;
   void settle_if_decided() noexcept;
 
@@ -157,12 +157,12 @@ class graph_run {
 };
 
 template <detail::graph_nodes Nodes>
-graph_run<Nodes>::graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in,
+graph_run<Nodes>::graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& scope,
                             const graph_run_options& options)
     : shape_(&shape),
       nodes_(&nodes),
       workers_(&workers),
-      scope_(&in),
+      scope_(&scope),
       waiting_for_(shape.predecessor_counts().begin(), shape.predecessor_counts().end(), options.memory),
       progress_(shape.size(), node_progress::skipped, options.memory),
       to_start_(options.memory),
@@ -318,10 +318,10 @@ void graph_run<Nodes>::release_successors(node_index node) noexcept {
 /// A failure with a fallback does not count as a failure: the fallback nodes and the nodes after them then decide the
 /// result.
 template <detail::graph_nodes Nodes>
-auto graph_run<Nodes>::is_replaced(const graph_failure& why) noexcept -> bool {
+auto graph_run<Nodes>::is_replaced(const graph_failure& failure) noexcept -> bool {
   if constexpr (detail::replaceable_nodes<Nodes>) {
-    if (!is_wanted(why.node) || !nodes_->replaces(why)) return false;
-    progress_[why.node] = node_progress::replaced;
+    if (!is_wanted(failure.node) || !nodes_->replaces(failure)) return false;
+    progress_[failure.node] = node_progress::replaced;
     return true;
   }
   return false;
@@ -348,15 +348,15 @@ auto graph_run<Nodes>::go_on_after(node_index node) -> task<void> {
 }
 
 template <detail::graph_nodes Nodes>
-void graph_run<Nodes>::fail_at(graph_failure why) noexcept {
-  progress_[why.node] = node_progress::failed;
-  if (!is_wanted(why.node)) return;
+void graph_run<Nodes>::fail_at(graph_failure failure) noexcept {
+  progress_[failure.node] = node_progress::failed;
+  if (!is_wanted(failure.node)) return;
   if (record_.keeps_going()) {
-    record_.fail(why);
+    record_.fail(failure);
     failure_ = record_.failures().front();
     return settle_if_decided();
   }
-  failure_ = std::move(why);
+  failure_ = std::move(failure);
   running_.for_each([this](running& other) {
     if (!is_wanted(other.node)) other.inside.request_stop();
   });

@@ -112,7 +112,7 @@ class BRAID_API graph_builder {
     if constexpr (detail::fits_in_node<callable>) {
       calls_.push_back(detail::call_inside(std::forward<Fn>(fn)));
     } else {
-      boxes_.push_back(detail::box_of(std::forward<Fn>(fn)));
+      boxes_.push_back(detail::make_box(std::forward<Fn>(fn)));
       calls_.push_back(detail::call_of_box<callable>(boxes_.back()));
     }
     return {static_cast<node_index>(calls_.size() - 1), number_};

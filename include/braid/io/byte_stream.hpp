@@ -27,7 +27,7 @@ namespace detail {
 template <typename Value>
 class BRAID_API __attribute__((warn_unused)) read_operation final : public io_operation {
  public:
-  read_operation(open_descriptor* from, std::span<std::byte> into) noexcept;
+  read_operation(open_descriptor* from, std::span<std::byte> buffer) noexcept;
   read_operation(read_operation&& other) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<Value> { return result_; }
 
@@ -100,16 +100,16 @@ class BRAID_API byte_stream {
     return open_->on();
   }
 
-  /// Waits until there are bytes, reads them into the front of `into`, which is not empty, and returns their number as
-  /// a result<std::size_t>. 0: the other side has ended the stream.
-  [[nodiscard]] auto read_some(std::span<std::byte> into) const noexcept {
-    return detail::read_operation<std::size_t>(open_.get(), into);
+  /// Waits until there are bytes, reads them into the front of `buffer`, which is not empty, and returns their number
+  /// as a result<std::size_t>. 0: the other side has ended the stream.
+  [[nodiscard]] auto read_some(std::span<std::byte> buffer) const noexcept {
+    return detail::read_operation<std::size_t>(open_.get(), buffer);
   }
 
-  /// Fills `into`, and returns a result<void>.
+  /// Fills `buffer`, and returns a result<void>.
   /// Errors: errc::ended if the stream ends first. If a stop interrupts the call, the bytes that it had read are lost.
-  [[nodiscard]] auto read_exactly(std::span<std::byte> into) const noexcept {
-    return detail::read_operation<void>(open_.get(), into);
+  [[nodiscard]] auto read_exactly(std::span<std::byte> buffer) const noexcept {
+    return detail::read_operation<void>(open_.get(), buffer);
   }
 
   /// Waits until there is room, writes as much of `bytes` as there is room for, and returns the number of bytes as a
@@ -146,8 +146,8 @@ class BRAID_API byte_stream {
   void close() noexcept { open_.reset(); }
 
  protected:
-  byte_stream(loop& on, descriptor owned, detail::io_registration::kind what)
-      : open_(std::make_unique<detail::open_descriptor>(on, std::move(owned), what)) {}
+  byte_stream(loop& loop, descriptor owned, detail::io_registration::kind kind)
+      : open_(std::make_unique<detail::open_descriptor>(loop, std::move(owned), kind)) {}
 
   [[nodiscard]] auto registration() const noexcept -> detail::open_descriptor* { return open_.get(); }
 
@@ -163,14 +163,14 @@ class BRAID_API pipe_stream : public byte_stream {
 
   /// Takes ownership of a descriptor, and makes it non-blocking.
   /// Errors: operation_not_permitted for a regular file, which has no readiness to wait for; the system's.
-  [[nodiscard]] static auto adopt(loop& on, descriptor end) -> result<pipe_stream>;
+  [[nodiscard]] static auto adopt(loop& loop, descriptor end) -> result<pipe_stream>;
 
   /// Returns the end that reads and the end that writes.
   /// Errors: the system's.
-  [[nodiscard]] static auto pair(loop& on) -> result<std::pair<pipe_stream, pipe_stream>>;
+  [[nodiscard]] static auto pair(loop& loop) -> result<std::pair<pipe_stream, pipe_stream>>;
 
  private:
-  pipe_stream(loop& on, descriptor end) : byte_stream(on, std::move(end), detail::io_registration::kind::other) {}
+  pipe_stream(loop& loop, descriptor end) : byte_stream(loop, std::move(end), detail::io_registration::kind::other) {}
 };
 
 /// A reader with a buffer of its own, which grows up to a limit. Its calls return views into the buffer, which are
@@ -182,7 +182,7 @@ class BRAID_API buffered_reader {
   static constexpr std::size_t default_max_size = std::size_t{64} * 1024;
 
   explicit buffered_reader(const byte_stream& from, std::size_t max_size = default_max_size) noexcept
-      : from_(&from), max_size_(max_size) {}
+      : stream_(&from), max_size_(max_size) {}
 
   /// Returns the bytes up to and including the first `delimiter`, which must not be empty. Returns nothing if the
   /// stream has ended.
@@ -208,7 +208,7 @@ class BRAID_API buffered_reader {
   [[nodiscard]] auto room() -> std::span<std::byte>;
   [[nodiscard]] auto taken(std::size_t size) noexcept -> std::span<const std::byte>;
 
-  const byte_stream* from_;
+  const byte_stream* stream_;
   std::size_t max_size_;
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0;  // of the buffered bytes

@@ -62,8 +62,8 @@ class BRAID_API file {
   /// New files can be read and written by all, except for the permissions that the umask removes.
   [[nodiscard]] static auto open(executor& blocking, std::string path, mode how) -> task<result<file>>;
 
-  /// Reads up to the size of `into`. It reads less only at the end of the file, and returns 0 there.
-  [[nodiscard]] auto read_at(std::uint64_t offset, std::span<std::byte> into) const -> task<result<std::size_t>>;
+  /// Reads up to the size of `buffer`. It reads less only at the end of the file, and returns 0 there.
+  [[nodiscard]] auto read_at(std::uint64_t offset, std::span<std::byte> buffer) const -> task<result<std::size_t>>;
   /// Writes all bytes.
   [[nodiscard]] auto write_at(std::uint64_t offset, std::span<const std::byte> bytes) const -> task<result<void>>;
   [[nodiscard]] auto size() const -> task<result<std::uint64_t>>;

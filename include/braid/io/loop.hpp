@@ -56,7 +56,7 @@ class BRAID_API loop final : public home {
   enum class state : std::uint8_t { idle, starting, running, stopping, stopped };
 
   /// Errors: as `io_backend::make`.
-  [[nodiscard]] static auto create(options how) -> result<std::unique_ptr<loop>>;
+  [[nodiscard]] static auto create(options options) -> result<std::unique_ptr<loop>>;
   [[nodiscard]] static auto create() -> result<std::unique_ptr<loop>> { return create(options()); }
   /// Requires that it never ran, or that `run` has returned, and that nothing is open on it any more: streams,
   /// listeners, datagram sockets, child processes. A post, a resumption or a stop that the loop has acted on
@@ -96,7 +96,7 @@ class BRAID_API loop final : public home {
   [[nodiscard]] auto root() noexcept -> scope& override { return root_; }
   [[nodiscard]] auto has_own_thread() const noexcept -> bool override { return true; }
 
-  void arm(timer& item, time_point when) noexcept override;
+  void arm(timer& item, time_point time) noexcept override;
   void disarm(timer& item) noexcept override;
   [[nodiscard]] auto now() const noexcept -> time_point override { return clock_->now(); }
 
@@ -107,7 +107,7 @@ class BRAID_API loop final : public home {
   friend class scope;
   enum class blocking : std::uint8_t { allowed, forbidden };
 
-  loop(options how, std::unique_ptr<io_backend> backend);
+  loop(options options, std::unique_ptr<io_backend> backend);
 
   [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
   [[nodiscard]] auto own_thread() const noexcept -> ::pid_t override { return thread_.load(relaxed); }
@@ -166,12 +166,13 @@ BRAID_API void describe_descriptor(std::string& text, io_interest side, int numb
 
 class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
  public:
-  readiness_awaiter(loop& on, int number, io_interest interest) noexcept : awaiter_base(how), on_(&on), watch_(*this) {
+  readiness_awaiter(loop& loop, int number, io_interest interest) noexcept
+      : awaiter_base(how), loop_(&loop), watch_(*this) {
     watch_.descriptor = number;
     watch_.interest = interest;
   }
   /// Requires that it is not awaited yet.
-  readiness_awaiter(readiness_awaiter&& other) noexcept : awaiter_base(how), on_(other.on_), watch_(*this) {
+  readiness_awaiter(readiness_awaiter&& other) noexcept : awaiter_base(how), loop_(other.loop_), watch_(*this) {
     watch_.descriptor = other.watch_.descriptor;
     watch_.interest = other.watch_.interest;
   }
@@ -179,9 +180,9 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, at));
+    return transfer_to(suspend(self.promise(), self, place));
   }
 
   [[nodiscard]] auto await_resume() const noexcept -> result<void> { return started_; }
@@ -195,14 +196,14 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
   static void became_ready(io_watch& self) noexcept { static_cast<wake_watch&>(self).owner->complete(); }
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<readiness_awaiter&>(self);
-    BRAID_EXPECTS(&waiting.where() == waiting.on_,
+    BRAID_EXPECTS(&waiting.where() == waiting.loop_,
                   "a descriptor may only be used by tasks that are at home on its loop");
-    waiting.started_ = waiting.on_->backend().watch(waiting.watch_);
+    waiting.started_ = waiting.loop_->backend().watch(waiting.watch_);
     return waiting.started_ ? std::coroutine_handle<>() : waiting.not_started();
   }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
     auto& waiting = static_cast<readiness_awaiter&>(self);
-    waiting.on_->backend().unwatch(waiting.watch_);
+    waiting.loop_->backend().unwatch(waiting.watch_);
     return withdrawal::done;
   }
   static void describe(const awaiter_base& self, std::string& text) {
@@ -212,7 +213,7 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
   BRAID_API static const wait_layout layout;
   static constexpr operation how{&start, &withdraw, "readiness", &describe, nullptr, &layout};
 
-  loop* on_;
+  loop* loop_;
   wake_watch watch_;
   result<void> started_;
 };
@@ -222,13 +223,13 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
 /// Waits until `descriptor` can be read without blocking, has ended, or is in error. One reader and one writer may wait
 /// for a descriptor at a time. A regular file is always ready. Requires that the task is at home on the loop.
 /// Errors: as `io_backend::watch`.
-[[nodiscard]] inline auto readable(loop& on, int descriptor) noexcept {
-  return detail::readiness_awaiter(on, descriptor, io_interest::read);
+[[nodiscard]] inline auto readable(loop& loop, int descriptor) noexcept {
+  return detail::readiness_awaiter(loop, descriptor, io_interest::read);
 }
 
 /// Waits until `descriptor` can be written without blocking. Otherwise like `readable`.
-[[nodiscard]] inline auto writable(loop& on, int descriptor) noexcept {
-  return detail::readiness_awaiter(on, descriptor, io_interest::write);
+[[nodiscard]] inline auto writable(loop& loop, int descriptor) noexcept {
+  return detail::readiness_awaiter(loop, descriptor, io_interest::write);
 }
 
 }  // namespace braid

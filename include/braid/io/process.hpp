@@ -58,7 +58,7 @@ class BRAID_API child_process {
   /// Errors: the system's, such as no_such_file_or_directory, permission_denied, too_many_files_open; invalid_argument
   /// for a word with a zero byte; errc::status_lost if SIGCHLD is ignored, which a program may inherit, because the
   /// system then discards the status of every child. If it fails, no program has begun. Needs Linux 5.4.
-  [[nodiscard]] static auto start(loop& on, const options& how) -> result<child_process>;
+  [[nodiscard]] static auto start(loop& loop, const options& options) -> result<child_process>;
 
   child_process(child_process&& other) noexcept;
   /// Ends the child process that this object has had as the destructor does.
@@ -76,7 +76,7 @@ class BRAID_API child_process {
   [[nodiscard]] auto id() const noexcept -> pid_t { return id_; }
 
   /// Returns our ends of its streams, if they are pipes. Closing `in` ends its input.
-  [[nodiscard]] auto in() noexcept -> pipe_stream& { return in_; }
+  [[nodiscard]] auto in() noexcept -> pipe_stream& { return input_; }
   [[nodiscard]] auto out() noexcept -> pipe_stream& { return out_; }
   [[nodiscard]] auto err() noexcept -> pipe_stream& { return err_; }
 
@@ -87,7 +87,7 @@ class BRAID_API child_process {
   std::unique_ptr<detail::open_descriptor> process_;  // a pidfd
   std::optional<exit_status> ended_;
   pid_t id_ = -1;
-  pipe_stream in_;
+  pipe_stream input_;
   pipe_stream out_;
   pipe_stream err_;
 };
@@ -105,7 +105,7 @@ class BRAID_API signal_set {
   static constexpr std::size_t max_sets = 16;
 
   /// Errors: invalid_argument for a number that is not a signal or cannot be caught; errc::full; the system's.
-  [[nodiscard]] static auto create(loop& on, std::initializer_list<int> signals) -> result<signal_set>;
+  [[nodiscard]] static auto create(loop& loop, std::initializer_list<int> signals) -> result<signal_set>;
 
   signal_set(signal_set&& other) noexcept;
   /// Releases the signals of this set, as the destructor does.

@@ -100,25 +100,25 @@ class BRAID_API stream_socket : public byte_stream {
   /// Connects to one address. Errors: the system's, such as connection_refused, timed_out, network_unreachable.
   /// A Unix listener whose backlog is full is asked again until it has room. Use it with a deadline: TCP by itself
   /// gives up after two minutes.
-  [[nodiscard]] static auto connect(loop& on, socket_address to, options how) -> task<result<stream_socket>>;
-  BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect(loop& on, socket_address to)
+  [[nodiscard]] static auto connect(loop& loop, socket_address address, options options) -> task<result<stream_socket>>;
+  BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect(loop& loop, socket_address address)
       -> task<result<stream_socket>> {
-    return connect(on, to, options());
+    return connect(loop, address, options());
   }
   /// Tries one address after the other, each as soon as the previous one has failed or has not answered within
   /// `head_start`, and returns the first connection; the other tries are stopped.
   /// Errors: the error of the first address that failed; invalid_argument if the list is empty. Use it with a deadline.
-  [[nodiscard]] static auto connect_to_first(loop& on, socket_address::list to, options how,
+  [[nodiscard]] static auto connect_to_first(loop& loop, socket_address::list addresses, options options,
                                              duration head_start = 250ms) -> task<result<stream_socket>>;
-  BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect_to_first(loop& on, socket_address::list to)
+  BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect_to_first(loop& loop, socket_address::list addresses)
       -> task<result<stream_socket>> {
-    return connect_to_first(on, std::move(to), options());
+    return connect_to_first(loop, std::move(addresses), options());
   }
   /// Takes ownership of a connected socket, and makes it non-blocking.
   /// Errors: not_a_socket, and the system's.
-  [[nodiscard]] static auto adopt(loop& on, descriptor connected) -> result<stream_socket>;
+  [[nodiscard]] static auto adopt(loop& loop, descriptor connected) -> result<stream_socket>;
   /// Two Unix sockets that are connected to each other. Errors: the system's.
-  [[nodiscard]] static auto pair(loop& on) -> result<std::pair<stream_socket, stream_socket>>;
+  [[nodiscard]] static auto pair(loop& loop) -> result<std::pair<stream_socket, stream_socket>>;
 
   /// Ends one direction: the peer reads to the end of the bytes that were written before. Errors: not_connected; the
   /// system's.
@@ -131,8 +131,8 @@ class BRAID_API stream_socket : public byte_stream {
 
  private:
   friend class stream_listener;
-  stream_socket(loop& on, descriptor owned, int family)
-      : byte_stream(on, std::move(owned),
+  stream_socket(loop& loop, descriptor owned, int family)
+      : byte_stream(loop, std::move(owned),
                     family == AF_UNIX ? detail::io_registration::kind::socket : detail::io_registration::kind::tcp) {}
 };
 
@@ -158,15 +158,16 @@ class BRAID_API stream_listener {
   stream_listener() = default;
 
   /// Errors: the system's, such as address_in_use, address_not_available, permission_denied.
-  [[nodiscard]] static auto listen(loop& on, const socket_address& at, const options& how) -> result<stream_listener>;
-  [[nodiscard]] static auto listen(loop& on, const socket_address& at) -> result<stream_listener> {
-    return listen(on, at, options());
+  [[nodiscard]] static auto listen(loop& loop, const socket_address& address, const options& options)
+      -> result<stream_listener>;
+  [[nodiscard]] static auto listen(loop& loop, const socket_address& address) -> result<stream_listener> {
+    return listen(loop, address, options());
   }
   /// Does the same with an address as text, as for `socket_address::parse`: `127.0.0.1:8080`.
   /// Errors: as for that, too.
-  [[nodiscard]] static auto listen(loop& on, std::string_view at, const options& how) -> result<stream_listener>;
-  [[nodiscard]] static auto listen(loop& on, std::string_view at) -> result<stream_listener> {
-    return listen(on, at, options());
+  [[nodiscard]] static auto listen(loop& loop, std::string_view at, const options& options) -> result<stream_listener>;
+  [[nodiscard]] static auto listen(loop& loop, std::string_view at) -> result<stream_listener> {
+    return listen(loop, at, options());
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
@@ -197,7 +198,7 @@ class BRAID_API stream_listener {
   friend class detail::accept_operation;
   enum class refusal : std::uint8_t { done, nobody_waits, no_reserve };
 
-  stream_listener(loop& on, descriptor owned, int family);
+  stream_listener(loop& loop, descriptor owned, int family);
   void keep_reserve() noexcept;
   [[nodiscard]] auto refuse_one() noexcept -> refusal;
 
@@ -218,7 +219,7 @@ namespace detail {
 
 class BRAID_API __attribute__((warn_unused)) receive_operation final : public io_operation {
  public:
-  receive_operation(open_descriptor* from, std::span<std::byte> into) noexcept;
+  receive_operation(open_descriptor* from, std::span<std::byte> buffer) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<datagram> { return result_; }
 
  private:
@@ -231,7 +232,7 @@ class BRAID_API __attribute__((warn_unused)) receive_operation final : public io
 
 class BRAID_API __attribute__((warn_unused)) send_operation final : public io_operation {
  public:
-  send_operation(open_descriptor* through, std::span<const std::byte> bytes, const socket_address* to) noexcept;
+  send_operation(open_descriptor* through, std::span<const std::byte> bytes, const socket_address* address) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<void> { return result_; }
 
  private:
@@ -239,7 +240,7 @@ class BRAID_API __attribute__((warn_unused)) send_operation final : public io_op
   auto absorb(int outcome) noexcept -> bool override;
 
   iovec bytes_;
-  const socket_address* to_;
+  const socket_address* address_;
   result<void> result_;
 };
 
@@ -264,22 +265,23 @@ class BRAID_API udp_socket {
 
   /// Port 0 is a free one. Errors: invalid_argument if the address is not an IP address; the system's, such as
   /// address_in_use.
-  [[nodiscard]] static auto bind(loop& on, const socket_address& at, const options& how) -> result<udp_socket>;
-  [[nodiscard]] static auto bind(loop& on, const socket_address& at) -> result<udp_socket> {
-    return bind(on, at, options());
+  [[nodiscard]] static auto bind(loop& loop, const socket_address& address, const options& options)
+      -> result<udp_socket>;
+  [[nodiscard]] static auto bind(loop& loop, const socket_address& address) -> result<udp_socket> {
+    return bind(loop, address, options());
   }
 
   /// Restricts the socket to one peer: from now on it sends to this address, and receives only from it.
-  [[nodiscard]] auto connect(const socket_address& to) const noexcept -> result<void>;
+  [[nodiscard]] auto connect(const socket_address& address) const noexcept -> result<void>;
 
   /// Waits for the next datagram, and returns a result<datagram>.
-  [[nodiscard]] auto receive(std::span<std::byte> into) const noexcept {
-    return detail::receive_operation(open_.get(), into);
+  [[nodiscard]] auto receive(std::span<std::byte> buffer) const noexcept {
+    return detail::receive_operation(open_.get(), buffer);
   }
 
   /// Waits until there is room, and returns a result<void>.
-  [[nodiscard]] auto send_to(std::span<const std::byte> bytes, const socket_address& to) const noexcept {
-    return detail::send_operation(open_.get(), bytes, &to);
+  [[nodiscard]] auto send_to(std::span<const std::byte> bytes, const socket_address& address) const noexcept {
+    return detail::send_operation(open_.get(), bytes, &address);
   }
   /// Requires `connect`. Errors: destination_address_required without it.
   [[nodiscard]] auto send(std::span<const std::byte> bytes) const noexcept {
@@ -314,8 +316,8 @@ class BRAID_API resolver {
     std::function<result<socket_address::list>(const std::string&)> lookup = &detail::lookup_host;
   };
 
-  resolver(loop& on, executor& blocking, options how);
-  resolver(loop& on, executor& blocking) : resolver(on, blocking, options()) {}
+  resolver(loop& loop, executor& blocking, options options);
+  resolver(loop& loop, executor& blocking) : resolver(loop, blocking, options()) {}
 
   /// Returns the addresses of a host; an IP address is returned without a query. A stop or a deadline ends the wait at
   /// once; the query continues, and its answer is remembered.
@@ -336,7 +338,7 @@ class BRAID_API resolver {
   [[nodiscard]] auto ask(const std::string& host) -> answer;
   void make_room();
 
-  loop* on_;
+  loop* loop_;
   executor* blocking_;
   options options_;
   std::unordered_map<std::string, answer> known_;

@@ -90,7 +90,7 @@ class BRAID_API tls_context {
 
    private:
     enum class kind : std::uint8_t { none, text, file };
-    pem(kind what, std::string value) : kind_(what), value_(std::move(value)) {}
+    pem(kind kind, std::string value) : kind_(kind), value_(std::move(value)) {}
 
     kind kind_ = kind::none;
     std::string value_;
@@ -197,14 +197,14 @@ class BRAID_API tls_stream {
   /// The connection below: for its addresses and options, and to break it off by `shutdown`. Requires an open stream.
   [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
 
-  /// Waits until bytes have arrived, and copies as many as possible to the front of `into`, which must not be empty.
+  /// Waits until bytes have arrived, and copies as many as possible to the front of `buffer`, which must not be empty.
   /// Returns 0 if the peer has ended its side.
   /// Errors: tls_errc::truncated if the connection ends without that.
-  [[nodiscard]] auto read_some(std::span<std::byte> into) const -> task<result<std::size_t>>;
+  [[nodiscard]] auto read_some(std::span<std::byte> buffer) const -> task<result<std::size_t>>;
 
-  /// Fills `into`.
+  /// Fills `buffer`.
   /// Errors: errc::ended if the peer ends first. If a stop interrupts the call, the bytes that it had read are lost.
-  [[nodiscard]] auto read_exactly(std::span<std::byte> into) const -> task<result<void>>;
+  [[nodiscard]] auto read_exactly(std::span<std::byte> buffer) const -> task<result<void>>;
 
   /// Writes all of `bytes`. A stop in between leaves a part written. Errors: broken_pipe after `shutdown`.
   [[nodiscard]] auto write_all(std::span<const std::byte> bytes) const -> task<result<void>>;
@@ -288,10 +288,10 @@ BRAID_COROUTINE_WRAPPER [[nodiscard]] inline auto end_writing(const tls_stream& 
 /// A connection whose bytes are read, written and ended in one way, whatever they go through.
 template <typename Stream>
 concept transport = std::movable<Stream> &&
-                    requires(const Stream& stream, Stream& open, std::span<std::byte> into,
+                    requires(const Stream& stream, Stream& open, std::span<std::byte> buffer,
                              std::span<const std::byte> bytes, std::span<const std::span<const std::byte>> parts) {
-                      { stream.read_some(into) } -> detail::awaited_as<result<std::size_t>>;
-                      { stream.read_exactly(into) } -> detail::awaited_as<result<void>>;
+                      { stream.read_some(buffer) } -> detail::awaited_as<result<std::size_t>>;
+                      { stream.read_exactly(buffer) } -> detail::awaited_as<result<void>>;
                       { stream.write_all(bytes) } -> detail::awaited_as<result<void>>;
                       { stream.write_all(parts) } -> detail::awaited_as<result<void>>;
                       { end_writing(stream) } -> detail::awaited_as<result<void>>;

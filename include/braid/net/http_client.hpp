@@ -130,8 +130,8 @@ class BRAID_API http_client {
     std::unique_ptr<detail::http_lease> lease_;
   };
 
-  http_client(loop& on, options how);
-  explicit http_client(loop& on) : http_client(on, options()) {}
+  http_client(loop& loop, options options);
+  explicit http_client(loop& loop) : http_client(loop, options()) {}
   ~http_client();
   http_client(const http_client&) = delete;
   auto operator=(const http_client&) -> http_client& = delete;

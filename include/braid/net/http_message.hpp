@@ -208,8 +208,8 @@ class http_fields::iterator {
   using difference_type = std::ptrdiff_t;
 
   iterator() = default;
-  iterator(const http_fields& of, std::size_t index) noexcept : of_(&of), index_(index) {}
-  auto operator*() const noexcept -> http_fields::field { return (*of_)[index_]; }
+  iterator(const http_fields& of, std::size_t index) noexcept : fields_(&of), index_(index) {}
+  auto operator*() const noexcept -> http_fields::field { return (*fields_)[index_]; }
   auto operator++() noexcept -> iterator& {
     ++index_;
     return *this;
@@ -222,7 +222,7 @@ class http_fields::iterator {
   auto operator==(const iterator& other) const noexcept -> bool { return index_ == other.index_; }
 
  private:
-  const http_fields* of_ = nullptr;
+  const http_fields* fields_ = nullptr;
   std::size_t index_ = 0;
 };
 

@@ -97,9 +97,9 @@ class BRAID_API http_exchange {
 
  private:
   friend class detail::http_connection;
-  explicit http_exchange(detail::http_connection& by) noexcept : by_(&by) {}
+  explicit http_exchange(detail::http_connection& by) noexcept : connection_(&by) {}
 
-  detail::http_connection* by_;
+  detail::http_connection* connection_;
 };
 
 class http_exchange;
@@ -233,10 +233,10 @@ class BRAID_API http_router {
 
  private:
   void insert(http_method method, std::string_view pattern, route_options options, handler answer);
-  auto place_of(std::string_view whole, std::vector<std::string>& names) -> node*;
-  [[nodiscard]] static auto try_route(const node& at, http_method method, match& into) noexcept -> bool;
-  [[nodiscard]] static auto search(const node& at, http_method method, std::string_view rest, std::size_t names,
-                                   match& into) noexcept -> bool;
+  auto find_place(std::string_view whole, std::vector<std::string>& names) -> node*;
+  [[nodiscard]] static auto try_route(const node& node, http_method method, match& match) noexcept -> bool;
+  [[nodiscard]] static auto search(const node& node, http_method method, std::string_view rest, std::size_t names,
+                                   match& match) noexcept -> bool;
 
   std::unique_ptr<node> root_;
 };
@@ -311,8 +311,8 @@ class BRAID_API http_server {
     std::uint64_t resumed = 0;            ///< connections that resumed an earlier TLS session
   };
 
-  http_server(loop& on, const http_router& routes, options how);
-  http_server(loop& on, const http_router& routes) : http_server(on, routes, options()) {}
+  http_server(loop& loop, const http_router& routes, options options);
+  http_server(loop& loop, const http_router& routes) : http_server(loop, routes, options()) {}
   ~http_server();
   http_server(const http_server&) = delete;
   auto operator=(const http_server&) -> http_server& = delete;

@@ -110,7 +110,7 @@ class BRAID_API redis_batch {
   void forget_last() noexcept;
   void note(std::string_view name, std::string_view second) noexcept {
     const std::array words{name, second};
-    if (const auto role = detail::redis_role_of(words); role != detail::redis_role::common) note(role);
+    if (const auto role = detail::find_redis_role(words); role != detail::redis_role::common) note(role);
   }
   void note(detail::redis_role role) noexcept;
 
@@ -137,7 +137,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
   enum class sharing : std::uint8_t { possible, refused };
   enum class extent : std::uint8_t { commands, transaction };
 
-  redis_replies_wait(redis_shared_connection& to, const kind& what, std::size_t commands, sharing with_others,
+  redis_replies_wait(redis_shared_connection& connection, const kind& kind, std::size_t commands, sharing with_others,
                      arena& memory, duration timeout);
   ~redis_replies_wait() = default;
 
@@ -151,7 +151,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
 
 class BRAID_API __attribute__((warn_unused)) redis_batch_call final : public redis_replies_wait {
  public:
-  redis_batch_call(redis_shared_connection& to, const redis_batch& batch, arena& memory, duration timeout);
+  redis_batch_call(redis_shared_connection& connection, const redis_batch& batch, arena& memory, duration timeout);
 
  private:
   static auto encode(redis_request& self, byte_buffer& out, std::uint32_t max_count) -> std::uint32_t;
@@ -161,7 +161,8 @@ class BRAID_API __attribute__((warn_unused)) redis_batch_call final : public red
 
 class BRAID_API __attribute__((warn_unused)) redis_id_batch_call final : public redis_replies_wait {
  public:
-  redis_id_batch_call(redis_shared_connection& to, const redis_id_batch& batch, arena& memory, duration timeout);
+  redis_id_batch_call(redis_shared_connection& connection, const redis_id_batch& batch, arena& memory,
+                      duration timeout);
 
  private:
   static auto encode(redis_request& self, byte_buffer& out, std::uint32_t max_count) -> std::uint32_t;

@@ -34,13 +34,13 @@ BRAID_API auto redis_hashed_part(std::string_view key) noexcept -> std::string_v
 
 /// The slot of a key, by its hashed part. Keys with the same part in braces lie in the same slot. Source: the Redis
 /// cluster specification; CRC16 as in XMODEM. Cost: 1.5 ns a byte. Threads: any.
-BRAID_API auto redis_slot_of(std::string_view key) noexcept -> std::uint16_t;
+BRAID_API auto find_redis_slot(std::string_view key) noexcept -> std::uint16_t;
 
 /// Returns the first key of an encoded command, as `write_command` has written it; empty if it has none. Names of
 /// commands are the same in any case. If the position of the key is not known, the word after the name counts as the
 /// key; if it is the wrong one, a node redirects the command.
 /// Lifetime: of the command. Threads: any.
-BRAID_API auto redis_key_of(std::string_view command) noexcept -> std::string_view;
+BRAID_API auto find_redis_key(std::string_view command) noexcept -> std::string_view;
 
 class redis_cluster_state;
 }  // namespace detail
@@ -78,7 +78,7 @@ class BRAID_API redis_cluster {
 
   static constexpr duration default_timeout = duration::zero();
 
-  redis_cluster(loop& on, options how);
+  redis_cluster(loop& loop, options options);
   redis_cluster(const redis_cluster&) = delete;
   auto operator=(const redis_cluster&) -> redis_cluster& = delete;
   ~redis_cluster();
@@ -115,7 +115,7 @@ class BRAID_API redis_cluster {
   void close() noexcept;
 
   /// Returns the refusal of any node, as for a `redis_connection`.
-  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view;
+  [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view;
 
   /// Returns the address of the master of a slot, `host:port`; empty if it is not known.
   [[nodiscard]] auto owner(std::uint16_t slot) const -> std::string;

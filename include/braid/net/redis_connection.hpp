@@ -27,7 +27,7 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   enum class state : std::uint8_t { connecting, ready, backing_off, closed };
 
   /// Errors: std::bad_alloc. An endpoint that is wrong is an error of the calls.
-  redis_connection(loop& on, redis_options options) : connection_(on, std::move(options)) {}
+  redis_connection(loop& loop, redis_options options) : connection_(loop, std::move(options)) {}
 
   /// Ends all calls, also later ones, with errc::closed.
   void close() noexcept { connection_.close(); }
@@ -43,12 +43,11 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   [[nodiscard]] auto counts() const noexcept -> const detail::redis_counts& { return connection_.counts(); }
   /// Returns the reason why the last connection, or the last attempt to connect, has ended; no error at first.
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return connection_.last_error(); }
-  /// Returns what the server said when it refused the connection, for a call that has failed with `why`: "WRONGPASS …"
-  /// or "ERR max number of clients reached", without the password that a server may repeat. Returns an empty string for
-  /// every other error.
-  /// Lifetime: until the next attempt to connect has ended.
-  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
-    return connection_.refusal_of(why);
+  /// Returns what the server said when it refused the connection, for a call that has failed with `error`: "WRONGPASS
+  /// …" or "ERR max number of clients reached", without the password that a server may repeat. Returns an empty string
+  /// for every other error. Lifetime: until the next attempt to connect has ended.
+  [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
+    return connection_.refusal_of(error);
   }
   /// If the last error is a `resp_errc`: what the server has sent.
   [[nodiscard]] auto last_fault() const noexcept -> const detail::resp_fault& { return connection_.last_fault(); }
@@ -67,11 +66,11 @@ class redis_connection : public detail::redis_calls<redis_connection> {
 class redis_pool : public detail::redis_calls<redis_pool> {
  public:
   /// Requires at least one connection. Errors: std::bad_alloc.
-  redis_pool(loop& on, const redis_options& options, std::size_t connections) {
+  redis_pool(loop& loop, const redis_options& options, std::size_t connections) {
     BRAID_EXPECTS(connections > 0, "a pool has a connection");
     redis_options each = options;
     for (std::size_t i = 0; i < connections; ++i) {
-      connections_.push_back(std::make_unique<detail::redis_shared_connection>(on, each));
+      connections_.push_back(std::make_unique<detail::redis_shared_connection>(loop, each));
       if (each.backoff.seed != 0) ++each.backoff.seed;  // so that they do not all try at the same time
     }
   }
@@ -87,9 +86,9 @@ class redis_pool : public detail::redis_calls<redis_pool> {
   }
 
   /// Returns the refusal of any of the connections, as for a `redis_connection`.
-  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
+  [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     for (const auto& each : connections_)
-      if (const std::string_view text = each->refusal_of(why); !text.empty()) return text;
+      if (const std::string_view text = each->refusal_of(error); !text.empty()) return text;
     return {};
   }
 

@@ -61,7 +61,7 @@ BRAID_API auto make_error_code(redis_errc code) noexcept -> std::error_code;
 namespace detail {
 
 /// The code of an error reply, from its text: "WRONGTYPE Operation against…" is wrong_type. Threads: any.
-BRAID_API auto redis_error_of(std::string_view text) noexcept -> redis_errc;
+BRAID_API auto parse_redis_error(std::string_view text) noexcept -> redis_errc;
 
 /// The location of a slot according to the cluster.
 struct redis_redirection {
@@ -73,7 +73,7 @@ struct redis_redirection {
 /// Parses an error of the kind `MOVED 3999 127.0.0.1:6381` or `ASK …`. Returns nothing if it is malformed or of another
 /// kind.
 /// Threads: any. Lifetime: of the text.
-BRAID_API auto redis_redirection_of(std::string_view text) noexcept -> std::optional<redis_redirection>;
+BRAID_API auto parse_redis_redirection(std::string_view text) noexcept -> std::optional<redis_redirection>;
 
 }  // namespace detail
 

@@ -96,10 +96,10 @@ auto spawn(Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
 /// runtime.
 /// Threads: any.
 template <typename T>
-auto spawn(spawn_options how, task<T> work) -> future<T> {
+auto spawn(spawn_options options, task<T> work) -> future<T> {
   runtime* const where = detail::nearest_runtime();
   if (where == nullptr) return failed_future<T>(make_error_code(errc::closed));
-  return spawn(*where, std::move(how), std::move(work));
+  return spawn(*where, std::move(options), std::move(work));
 }
 template <typename T>
 auto spawn(task<T> work) -> future<T> {
@@ -108,12 +108,12 @@ auto spawn(task<T> work) -> future<T> {
 template <typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
 auto spawn(Fn&& fn, Args&&... args) {
-  return spawn(spawn_options(), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+  return spawn(spawn_options(), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 template <typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
-auto spawn(spawn_options how, Fn&& fn, Args&&... args) {
-  return spawn(std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+auto spawn(spawn_options options, Fn&& fn, Args&&... args) {
+  return spawn(std::move(options), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
 namespace detail {
@@ -140,23 +140,22 @@ auto post(Fn&& /*fn*/) {
   return result<void>();
 }
 
-/// Returns what the suspended tasks of `of` wait for: tasks on its loops, and tasks on its workers and blocking threads
-/// that have homes of their own. `dump()` without a runtime does the same for the homes of all runtimes and for the
-/// program's own homes.
-/// Threads: any, while the runtime lives. Blocks, errors, cost: as `dump()`.
-[[nodiscard]] inline auto dump(runtime& of, duration limit = 1s) -> task_dump {
-  std::vector<detail::executor_id> where{of.workers().id(), of.blocking().id()};
-  for (const loop* const each : of.loops()) where.push_back(each->id());
+/// Returns what the suspended tasks of `runtime` wait for: tasks on its loops, and tasks on its workers and blocking
+/// threads that have homes of their own. `dump()` without a runtime does the same for the homes of all runtimes and for
+/// the program's own homes. Threads: any, while the runtime lives. Blocks, errors, cost: as `dump()`.
+[[nodiscard]] inline auto dump(runtime& runtime, duration limit = 1s) -> task_dump {
+  std::vector<detail::executor_id> where{runtime.workers().id(), runtime.blocking().id()};
+  for (const loop* const each : runtime.loops()) where.push_back(each->id());
   return detail::dump_of(where, limit);
 }
 
-/// Returns all counters of `of`: of each worker, the pool's common queues, the blocking pool, each loop, the HTTP
+/// Returns all counters of `runtime`: of each worker, the pool's common queues, the blocking pool, each loop, the HTTP
 /// servers and Redis connections on the loops, and the memory of jobs, which all runtimes of the process share. Each
 /// metric explains itself in `help`; the names are in docs/metrics.md. The values are read one after the other while
 /// the counters continue to change.
 /// Threads: any, while the runtime lives. Blocks: for short locks, for instance that of the blocking pool. Errors:
 /// std::bad_alloc. Cost: about a microsecond for each worker and loop; counting costs the same whether this is called
 /// or not.
-[[nodiscard]] BRAID_API auto metrics(runtime& of) -> std::vector<metric>;
+[[nodiscard]] BRAID_API auto metrics(runtime& runtime) -> std::vector<metric>;
 
 }  // namespace braid

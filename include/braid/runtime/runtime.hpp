@@ -99,7 +99,7 @@ class BRAID_API runtime {
 
   /// Starts all threads. Errors: errc::invalid_argument for a merged runtime with a scheduler that has no threads; the
   /// system's; not_enough_memory.
-  [[nodiscard]] static auto create(options how) -> result<std::unique_ptr<runtime>>;
+  [[nodiscard]] static auto create(options options) -> result<std::unique_ptr<runtime>>;
   [[nodiscard]] static auto create() -> result<std::unique_ptr<runtime>> { return create(options()); }
   /// Stops the tasks, runs accepted work, and joins the threads.
   ~runtime();
@@ -147,17 +147,17 @@ class BRAID_API runtime {
   /// Does the same for a callable that returns a task: `run([&]() -> task<int> { … })`.
   template <detail::task_function Fn>
   auto run(Fn&& fn) {
-    return run(detail::task_of(std::forward<Fn>(fn)));
+    return run(detail::make_task(std::forward<Fn>(fn)));
   }
 
  private:
-  explicit runtime(options how);
+  explicit runtime(options options);
 
   friend struct detail::metrics_reader;
   friend struct detail::runtime_end;
   friend struct detail::runtime_list;
   template <typename T>
-  friend auto spawn(runtime& where, spawn_options how, task<T> work) -> future<T>;
+  friend auto spawn(runtime& runtime, spawn_options options, task<T> work) -> future<T>;
 
   /// Posts the task that `std::move(make)()` returns. The thread that starts the task also creates it, near its own
   /// memory.
@@ -173,7 +173,7 @@ class BRAID_API runtime {
   [[nodiscard]] auto entrance() noexcept -> executor&;
   void start(task<void> work);
   void start_here(task<void> work);
-  auto load_of(std::size_t index) const noexcept -> std::size_t;
+  auto count_load(std::size_t index) const noexcept -> std::size_t;
   auto home_for_one_more(std::size_t here) const noexcept -> std::size_t;
   void watch_for_stalls(const options& options);
   void stop_loops();
@@ -204,35 +204,35 @@ inline constexpr place_kind place_kind_of<runtime> = place_kind::functions_and_t
 /// Threads: any. Errors: in the future: errc::closed if the runtime accepts no more work; errc::stopped if it ended
 /// before the task began, or if there was no memory to start it, which is also reported.
 template <typename T>
-auto spawn(runtime& where, spawn_options how, task<T> work) -> future<T> {
+auto spawn(runtime& runtime, spawn_options options, task<T> work) -> future<T> {
   auto& state =
-      detail::make_state<detail::task_state<T>>(nullptr, where.entrance().id(), std::move(how), std::move(work));
+      detail::make_state<detail::task_state<T>>(nullptr, runtime.entrance().id(), std::move(options), std::move(work));
   auto ahead = detail::future_access::make<T>(state);
   detail::task_start<T> start(state);
-  static_cast<void>(where.post_made(std::move(start)));
+  static_cast<void>(runtime.post_made(std::move(start)));
   return ahead;
 }
 template <typename T>
-auto spawn(runtime& where, task<T> work) -> future<T> {
-  return spawn(where, spawn_options(), std::move(work));
+auto spawn(runtime& runtime, task<T> work) -> future<T> {
+  return spawn(runtime, spawn_options(), std::move(work));
 }
 template <typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
-auto spawn(runtime& where, Fn&& fn, Args&&... args) {
-  return spawn(where, spawn_options(), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+auto spawn(runtime& runtime, Fn&& fn, Args&&... args) {
+  return spawn(runtime, spawn_options(), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 template <typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
-auto spawn(runtime& where, spawn_options how, Fn&& fn, Args&&... args) {
-  return spawn(where, std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+auto spawn(runtime& runtime, spawn_options options, Fn&& fn, Args&&... args) {
+  return spawn(runtime, std::move(options), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
 namespace detail {
 
 /// Returns the bounded queue that the calling thread posts to; null without one, and for workers of the runtime.
-inline auto queue_for_caller(runtime& where) noexcept -> executor* {
-  bounded_executor* const queue = where.queue();
-  return queue != nullptr && !where.workers().is_current() ? queue : nullptr;
+inline auto queue_for_caller(runtime& runtime) noexcept -> executor* {
+  bounded_executor* const queue = runtime.queue();
+  return queue != nullptr && !runtime.workers().is_current() ? queue : nullptr;
 }
 
 }  // namespace detail
@@ -241,24 +241,26 @@ inline auto queue_for_caller(runtime& where) noexcept -> executor* {
 /// `queue_capacity` is reached and `on_full` refuses.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
-auto spawn(runtime& where, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
-  if (executor* const queue = detail::queue_for_caller(where)) [[unlikely]]
+auto spawn(runtime& runtime, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
+  if (executor* const queue = detail::queue_for_caller(runtime)) [[unlikely]]
     return spawn(*queue, std::forward<Fn>(fn), std::forward<Args>(args)...);
-  return spawn(where.workers(), std::forward<Fn>(fn), std::forward<Args>(args)...);
+  return spawn(runtime.workers(), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 /// Without a handle: a task as `runtime::post` starts it, or a function on the workers. Threads: any.
 /// Errors: errc::closed, errc::full as `spawn`, and then `work` has been destroyed without having begun.
-[[nodiscard]] inline auto post(runtime& where, task<void> work) -> result<void> { return where.post(std::move(work)); }
+[[nodiscard]] inline auto post(runtime& runtime, task<void> work) -> result<void> {
+  return runtime.post(std::move(work));
+}
 template <detail::task_function Fn>
-[[nodiscard]] auto post(runtime& where, Fn&& fn) -> result<void> {
-  return where.post(detail::task_of(std::forward<Fn>(fn)));
+[[nodiscard]] auto post(runtime& runtime, Fn&& fn) -> result<void> {
+  return runtime.post(detail::make_task(std::forward<Fn>(fn)));
 }
 template <detail::job_function Fn>
-[[nodiscard]] auto post(runtime& where, Fn&& fn) -> result<void> {
-  if (executor* const queue = detail::queue_for_caller(where)) [[unlikely]]
+[[nodiscard]] auto post(runtime& runtime, Fn&& fn) -> result<void> {
+  if (executor* const queue = detail::queue_for_caller(runtime)) [[unlikely]]
     return post(*queue, std::forward<Fn>(fn));
-  return post(where.workers(), std::forward<Fn>(fn));
+  return post(runtime.workers(), std::forward<Fn>(fn));
 }
 
 namespace detail {

@@ -46,9 +46,9 @@ class BRAID_API work_stealing {
     return local_queues_.try_take(self, awaited);
   }
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return local_queues_.take_own(self); }
-  [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
+  [[nodiscard]] auto refill(worker& self, search reason) noexcept -> found_job {
     if (found_job own = take_own(self)) return own;
-    return steal(self, why);
+    return steal(self, reason);
   }
   [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return local_queues_.take_posted(self); }
 
@@ -59,7 +59,7 @@ class BRAID_API work_stealing {
   void drop_all() noexcept { local_queues_.drop_all(); }
 
  private:
-  [[nodiscard]] auto steal(worker& self, search why) noexcept -> found_job;
+  [[nodiscard]] auto steal(worker& self, search reason) noexcept -> found_job;
 
   detail::local_queues local_queues_;
   // the target of remote jobs; written by a worker that takes over work
@@ -89,9 +89,9 @@ class BRAID_API least_loaded {
     return local_queues_.try_take(self, awaited);
   }
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return local_queues_.take_own(self); }
-  [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
+  [[nodiscard]] auto refill(worker& self, search reason) noexcept -> found_job {
     if (found_job own = take_own(self)) return own;
-    return why != search::routine || local_queues_.is_closed() ? rescue(self, why) : found_job();
+    return reason != search::routine || local_queues_.is_closed() ? rescue(self, reason) : found_job();
   }
   [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return local_queues_.take_posted(self); }
 
@@ -102,11 +102,11 @@ class BRAID_API least_loaded {
   void drop_all() noexcept { local_queues_.drop_all(); }
 
  private:
-  static auto load_of(const worker& at) noexcept -> std::size_t;
+  static auto count_load(const worker& worker) noexcept -> std::size_t;
   [[nodiscard]] auto min_of_all() noexcept -> worker&;
   [[nodiscard]] auto better_of_two() noexcept -> worker&;
-  [[nodiscard]] auto waits_for_long(worker& self, const worker& victim, search why) noexcept -> bool;
-  [[nodiscard]] auto rescue(worker& self, search why) noexcept -> found_job;
+  [[nodiscard]] auto waits_for_long(worker& self, const worker& victim, search reason) noexcept -> bool;
+  [[nodiscard]] auto rescue(worker& self, search reason) noexcept -> found_job;
 
   detail::local_queues local_queues_;
   atomic<std::size_t> last_{0};     // the worker that was chosen last; written by posting threads

@@ -31,17 +31,17 @@ class BRAID_API error_callbacks {
   /// Removes a callback, which is not called for exceptions after this. A call that has begun on another thread
   /// continues, and keeps the callable alive. Returns false if the list does not have it. Blocks: never, so that a
   /// callback may remove itself. Errors: std::bad_alloc, and then the list is unchanged.
-  auto remove(id which) -> bool;
+  auto remove(id id) -> bool;
 
   /// True if the list has this callback.
-  [[nodiscard]] auto contains(id which) const -> bool;
+  [[nodiscard]] auto contains(id id) const -> bool;
 
   /// How many callbacks there are.
   [[nodiscard]] auto size() const -> std::size_t;
 
   /// Calls all callbacks that were there when it began. Errors: rethrows what a callback threw first, after the others
   /// were called.
-  void operator()(const std::exception_ptr& error, const error_callback::origin& from) const;
+  void operator()(const std::exception_ptr& error, const error_callback::origin& origin) const;
 
  private:
   struct state;

@@ -49,7 +49,7 @@ class error_callback {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
 
   /// Requires that there is a callable. Errors: what it throws.
-  void operator()(std::exception_ptr error, const origin& from) const { call_(std::move(error), from); }
+  void operator()(std::exception_ptr error, const origin& origin) const { call_(std::move(error), origin); }
 
  private:
   using function = std::function<void(std::exception_ptr, const origin&)>;
@@ -184,15 +184,15 @@ class BRAID_API executor {
   mutable atomic<std::uint64_t> id_{0};  // written once, by the first thread that asks for it, and by `retire`
 };
 
-/// Runs `fn` on `where`, some time later, once. There is no handle: an exception goes to the executor's error report.
-/// Threads: any. Errors: errc::closed, or errc::full if a bound refuses it, and then `fn` has been destroyed without
-/// being called; std::bad_alloc, and then nothing was posted.
+/// Runs `fn` on `executor`, some time later, once. There is no handle: an exception goes to the executor's error
+/// report. Threads: any. Errors: errc::closed, or errc::full if a bound refuses it, and then `fn` has been destroyed
+/// without being called; std::bad_alloc, and then nothing was posted.
 template <detail::job_function Fn>
-[[nodiscard]] auto post(executor& where, Fn&& fn) -> result<void> {
+[[nodiscard]] auto post(executor& executor, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
-  if (where.try_post(work)) return {};
+  if (executor.try_post(work)) return {};
   work.discard();
-  return fail(where.why_refused());
+  return fail(executor.why_refused());
 }
 
 /// Keeps armed timers and fires each once, not before its time. An event loop is one, and so are `shared_timers`.
@@ -204,8 +204,8 @@ class BRAID_API timer_service {
   auto operator=(const timer_service&) -> timer_service& = delete;
   virtual ~timer_service();
 
-  /// Fires `item` at `when`; an armed timer is moved.
-  virtual void arm(timer& item, time_point when) noexcept = 0;
+  /// Fires `item` at `time`; an armed timer is moved.
+  virtual void arm(timer& item, time_point time) noexcept = 0;
 
   /// Disarms `item`; it does not fire after this.
   virtual void disarm(timer& item) noexcept = 0;

@@ -46,7 +46,7 @@ class BRAID_API blocking_pool final : public executor {
   };
 
   /// Starts no thread yet. Requires that `max_threads` is not 0.
-  explicit blocking_pool(options how);
+  explicit blocking_pool(options options);
   blocking_pool() : blocking_pool(options()) {}
   /// Drains.
   ~blocking_pool() override;
@@ -122,7 +122,7 @@ class BRAID_API bounded_executor final : public detail::executor_layer {
     when_full full = when_full::wait;
   };
 
-  bounded_executor(executor& over, options how);
+  bounded_executor(executor& over, options options);
   explicit bounded_executor(executor& over) : bounded_executor(over, options()) {}
   ~bounded_executor() override;
 
@@ -224,8 +224,8 @@ class BRAID_API observed_executor final : public detail::executor_layer {
   using shared_hooks = std::shared_ptr<const hooks>;
 
   void begin(const job_report& report) noexcept;
-  void end(job_report report, duration ran, ending how, const std::exception_ptr& error) noexcept;
-  auto count_of(ending how) noexcept -> std::uint64_t&;  // under mutex_
+  void end(job_report report, duration ran, ending ending, const std::exception_ptr& error) noexcept;
+  auto count_of(ending ending) noexcept -> std::uint64_t&;  // under mutex_
   void call(const std::function<void(const job_report&)>& hook, const job_report& report) noexcept;
 
   const clock_source& clock_;

@@ -157,17 +157,17 @@ class BRAID_API group_task : public fork_record {
 };
 
 template <typename Fn>
-class group_task_of final : public group_task {
+class task_group_call final : public group_task {
  public:
   template <typename F>
-  group_task_of(task_group& group, F&& fn) : group_task(group, &act), fn_(std::forward<F>(fn)) {}
+  task_group_call(task_group& group, F&& fn) : group_task(group, &act), fn_(std::forward<F>(fn)) {}
 
  private:
   static void act(group_task& self, action what) {
-    auto& mine = static_cast<group_task_of&>(self);
+    auto& mine = static_cast<task_group_call&>(self);
     if (what == action::call) return static_cast<void>(std::invoke(std::move(mine.fn_)));
     std::destroy_at(&mine);
-    free_block<group_task_of>(&mine);
+    free_block<task_group_call>(&mine);
   }
 
   Fn fn_;
@@ -184,7 +184,7 @@ class BRAID_API task_group {
  public:
   /// For the executor of the worker that calls, else for `default_pool`.
   task_group();
-  explicit task_group(pool& where) noexcept;
+  explicit task_group(pool& pool) noexcept;
 
   /// Functions that have not begun when a stop is requested are left out. Lifetime: a stop_flag outlives the group.
   template <stop_signal Signal>
@@ -192,7 +192,7 @@ class BRAID_API task_group {
     stop_by(stop);
   }
   template <stop_signal Signal>
-  task_group(pool& where, Signal&& stop) : task_group(where) {
+  task_group(pool& pool, Signal&& stop) : task_group(pool) {
     stop_by(stop);
   }
 
@@ -206,7 +206,7 @@ class BRAID_API task_group {
   /// jobs run as they are posted, it runs here and now. Errors: std::bad_alloc. Cost: a block of memory for jobs.
   template <detail::job_function Fn>
   void run(Fn&& fn) {
-    using task = detail::group_task_of<std::decay_t<Fn>>;
+    using task = detail::task_group_call<std::decay_t<Fn>>;
     void* const place = detail::allocate_block<task>();
     task* made = nullptr;
     try {
@@ -239,7 +239,7 @@ class BRAID_API task_group {
 
   void start(detail::group_task& task);
   [[nodiscard]] auto stop_reason() const noexcept -> std::optional<errc>;
-  void leave_out(errc why) noexcept;
+  void leave_out(errc error) noexcept;
   void fail(std::exception_ptr thrown) noexcept;
   void one_ended() noexcept;
   void wait_for_all() noexcept;
@@ -249,7 +249,7 @@ class BRAID_API task_group {
 
   static constexpr std::uint32_t awaited = std::uint32_t{1} << 31U;
 
-  executor& where_;
+  executor& executor_;
   const stop_flag* flag_ = nullptr;
   std::stop_token token_;
   std::exception_ptr thrown_;      // written by the thread that sets `failed_`, before its function has ended

@@ -120,8 +120,8 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     return view<mode::posted>(state().where(), std::forward<Fn>(fn));
   }
   template <detail::continuation_function<T, gets::view> Fn>
-  auto then(executor& where, Fn&& fn) & -> detail::continued<T, Fn, gets::view> {
-    return view<mode::posted>(where.id(), std::forward<Fn>(fn));
+  auto then(executor& executor, Fn&& fn) & -> detail::continued<T, Fn, gets::view> {
+    return view<mode::posted>(executor.id(), std::forward<Fn>(fn));
   }
   template <detail::continuation_function<T, gets::view> Fn>
   auto then_inline(Fn&& fn) & -> detail::continued<T, Fn, gets::view> {
@@ -133,8 +133,8 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     return pass<mode::posted, gets::value>(state().where(), std::forward<Fn>(fn));
   }
   template <detail::continuation_function<T, gets::value> Fn>
-  auto then(executor& where, Fn&& fn) && -> detail::continued<T, Fn, gets::value> {
-    return pass<mode::posted, gets::value>(where.id(), std::forward<Fn>(fn));
+  auto then(executor& executor, Fn&& fn) && -> detail::continued<T, Fn, gets::value> {
+    return pass<mode::posted, gets::value>(executor.id(), std::forward<Fn>(fn));
   }
   template <detail::continuation_function<T, gets::value> Fn>
   auto then_inline(Fn&& fn) && -> detail::continued<T, Fn, gets::value> {
@@ -148,8 +148,8 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     return pass<mode::posted, gets::failure>(state().where(), std::forward<Fn>(fn));
   }
   template <detail::continuation_function<T, gets::failure> Fn>
-  auto recover(executor& where, Fn&& fn) && -> future {
-    return pass<mode::posted, gets::failure>(where.id(), std::forward<Fn>(fn));
+  auto recover(executor& executor, Fn&& fn) && -> future {
+    return pass<mode::posted, gets::failure>(executor.id(), std::forward<Fn>(fn));
   }
   template <detail::continuation_function<T, gets::failure> Fn>
   auto recover_inline(Fn&& fn) && -> future {
@@ -171,15 +171,15 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   }
 
   template <mode Place, typename Fn>
-  auto view(detail::executor_id where, Fn&& fn) {
+  auto view(detail::executor_id executor, Fn&& fn) {
     others_ = detail::readers::perhaps;
-    return detail::add_reader<Place>(state(), where, std::forward<Fn>(fn));
+    return detail::add_reader<Place>(state(), executor, std::forward<Fn>(fn));
   }
 
   template <mode Place, gets Gets, typename Fn>
-  auto pass(detail::executor_id where, Fn&& fn) {
+  auto pass(detail::executor_id executor, Fn&& fn) {
     static_cast<void>(state());
-    return detail::add_consumer<Place, Gets>(*this, where, std::forward<Fn>(fn));
+    return detail::add_consumer<Place, Gets>(*this, executor, std::forward<Fn>(fn));
   }
 
   detail::future_state<T>* state_ = nullptr;
@@ -251,8 +251,8 @@ class [[nodiscard]] shared_future : public detail::refused_views<T> {
     return detail::add_reader<mode::posted>(state(), state().where(), std::forward<Fn>(fn));
   }
   template <detail::continuation_function<T, view> Fn>
-  auto then(executor& where, Fn&& fn) const -> detail::continued<T, Fn, view> {
-    return detail::add_reader<mode::posted>(state(), where.id(), std::forward<Fn>(fn));
+  auto then(executor& executor, Fn&& fn) const -> detail::continued<T, Fn, view> {
+    return detail::add_reader<mode::posted>(state(), executor.id(), std::forward<Fn>(fn));
   }
   template <detail::continuation_function<T, view> Fn>
   auto then_inline(Fn&& fn) const -> detail::continued<T, Fn, view> {
@@ -283,8 +283,8 @@ class promise {
  public:
   /// The future has no executor: `then(fn)` is as `then_inline(fn)`. Errors: std::bad_alloc.
   promise() : promise(detail::executor_id()) {}
-  /// Continuations that name no executor run on `where`.
-  explicit promise(executor& where) : promise(where.id()) {}
+  /// Continuations that name no executor run on `executor`.
+  explicit promise(executor& executor) : promise(executor.id()) {}
   promise(promise&& other) noexcept : state_(std::exchange(other.state_, nullptr)), future_(std::move(other.future_)) {}
   auto operator=(promise&& other) noexcept -> promise&;
   ~promise();
@@ -305,8 +305,8 @@ class promise {
   [[nodiscard]] auto set_exception(std::exception_ptr failure) noexcept -> result<void>;
 
  private:
-  explicit promise(detail::executor_id where)
-      : state_(&detail::make_state<state>(where)), future_(detail::future_access::make<T>(*state_)) {}
+  explicit promise(detail::executor_id executor)
+      : state_(&detail::make_state<state>(executor)), future_(detail::future_access::make<T>(*state_)) {}
 
   state* state_;  // null once there is a result
   future<T> future_;

@@ -78,7 +78,7 @@ class BRAID_API job_slab {
   /// The calling thread is the maker. No thread is started.
   /// Errors: terminates unless there is at least one slot for each thread, and less than 2^31 in all; for
   /// when_full::wait.
-  explicit job_slab(options how);
+  explicit job_slab(options options);
   job_slab() : job_slab(options()) {}
   job_slab(const job_slab&) = delete;
   auto operator=(const job_slab&) -> job_slab& = delete;
@@ -186,7 +186,7 @@ class BRAID_API job_slab {
   void run_body(std::uint32_t slot) noexcept;
   void run_followers(std::uint32_t slot) noexcept;
   void settle(std::uint32_t slot, const detail::slab_step& step) noexcept;
-  void end_child_of(std::uint32_t parent) noexcept;
+  void count_ended_child(std::uint32_t parent) noexcept;
 
   void work(detail::slab_context& self) noexcept;
   auto look_around(detail::slab_context& self, const detail::slab_slot* until, std::uint32_t& slot,
@@ -269,7 +269,7 @@ void fill_slot(slab_slot& slot, Fn&& fn) {
 
 /// The callable, if it is a `T`; else null.
 template <typename T>
-auto callable_of(slab_slot& slot) noexcept -> T* {
+auto find_callable(slab_slot& slot) noexcept -> T* {
   if constexpr (fits_in_slot<T>)
     return slot.act == &act_in_slot<T> ? std::launder(reinterpret_cast<T*>(slot.payload.data())) : nullptr;
   else
@@ -373,7 +373,7 @@ auto job_slab::result(job_slab::handle job) -> braid::result<T> {
   const std::uint64_t word = place.slot().word();
   if (!detail::slab_slot::is_finished(word)) return fail(errc::unfinished);
   if (const auto ended = outcome(word, place.slot()); !ended) return fail(ended.error());
-  T* const state = detail::callable_of<T>(place.slot());
+  T* const state = detail::find_callable<T>(place.slot());
   if (state == nullptr) return fail(errc::invalid_argument);
   if constexpr (std::copy_constructible<T>) {
     return std::as_const(*state);

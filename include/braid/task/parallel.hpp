@@ -24,7 +24,7 @@ namespace braid {
 namespace detail {
 
 template <typename Stop, typename Index, typename Body>
-auto parallel_for(const Stop& stop, Index first, Index last, Body& body, parallel_options how)
+auto parallel_for(const Stop& stop, Index first, Index last, Body& body, parallel_options options)
     -> unless_stopped<Stop, void> {
   using number = std::make_unsigned_t<Index>;
   const std::size_t count =
@@ -36,7 +36,7 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
     const Index end = at(to);
     for (Index i = at(from); i != end; ++i) std::invoke(body, i);
   };
-  return for_chunks(count, grain_of(count, how), stop, chunk);
+  return for_chunks(count, choose_grain(count, options), stop, chunk);
 }
 
 }  // namespace detail
@@ -48,31 +48,31 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
 /// the exceptions that `body` throws, when the chunks that had begun have ended; the others are left out. Cost: a few
 /// loads for each chunk.
 template <std::integral First, std::integral Last, std::invocable<std::common_type_t<First, Last>> Body>
-void parallel_for(First first, Last last, Body&& body, parallel_options how = {}) {
+void parallel_for(First first, Last last, Body&& body, parallel_options options = {}) {
   using index = std::common_type_t<First, Last>;
-  detail::parallel_for(detail::never_stopped{}, static_cast<index>(first), static_cast<index>(last), body, how);
+  detail::parallel_for(detail::never_stopped{}, static_cast<index>(first), static_cast<index>(last), body, options);
 }
 
 /// Does the same, but leaves out chunks that have not begun when a stop is requested.
 /// Errors: errc::stopped, or the reason of the flag, if chunks were left out.
 template <stop_signal Signal, std::integral First, std::integral Last,
           std::invocable<std::common_type_t<First, Last>> Body>
-[[nodiscard]] auto parallel_for(Signal&& stop, First first, Last last, Body&& body, parallel_options how = {})
+[[nodiscard]] auto parallel_for(Signal&& stop, First first, Last last, Body&& body, parallel_options options = {})
     -> result<void> {
   using index = std::common_type_t<First, Last>;
   return detail::parallel_for(detail::stopped_by_t<Signal>(stop), static_cast<index>(first), static_cast<index>(last),
-                              body, how);
+                              body, options);
 }
 
 namespace detail {
 
 template <typename Stop, typename Iterator, typename Fn, typename Proj>
 auto parallel_for_each(const Stop& stop, const Iterator& first, std::size_t count, Fn& fn, Proj& proj,
-                       parallel_options how) -> unless_stopped<Stop, void> {
+                       parallel_options options) -> unless_stopped<Stop, void> {
   const auto chunk = [&](std::size_t from, std::size_t to) {
     for (std::size_t i = from; i != to; ++i) std::invoke(fn, std::invoke(proj, at(first, i)));
   };
-  return for_chunks(count, grain_of(count, how), stop, chunk);
+  return for_chunks(count, choose_grain(count, options), stop, chunk);
 }
 
 }  // namespace detail
@@ -82,43 +82,43 @@ auto parallel_for_each(const Stop& stop, const Iterator& first, std::size_t coun
 /// Threads, blocks, errors and cost: as `parallel_for`.
 template <detail::divisible_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
-void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {}) {
+void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options options = {}) {
   detail::parallel_for_each(detail::never_stopped{}, std::ranges::begin(range), std::ranges::size(range), fn, proj,
-                            how);
+                            options);
 }
 
 template <detail::divisible_range Range, typename Fn>
-void parallel_for_each(Range&& range, Fn&& fn, parallel_options how) {
-  parallel_for_each(range, fn, std::identity(), how);
+void parallel_for_each(Range&& range, Fn&& fn, parallel_options options) {
+  parallel_for_each(range, fn, std::identity(), options);
 }
 
 template <typename Iterator, typename Sentinel, typename Fn, typename Proj = std::identity>
   requires detail::divisible_pair<Iterator, Sentinel>
-void parallel_for_each(Iterator first, Sentinel last, Fn&& fn, Proj proj = {}, parallel_options how = {}) {
+void parallel_for_each(Iterator first, Sentinel last, Fn&& fn, Proj proj = {}, parallel_options options = {}) {
   const auto count = static_cast<std::size_t>(last - first);
-  detail::parallel_for_each(detail::never_stopped{}, first, count, fn, proj, how);
+  detail::parallel_for_each(detail::never_stopped{}, first, count, fn, proj, options);
 }
 
 /// Does the same, but leaves out chunks that have not begun when a stop is requested.
 /// Errors: errc::stopped, or the reason of the flag, if chunks were left out.
 template <stop_signal Signal, detail::divisible_range Range, typename Fn, typename Proj = std::identity>
-[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {})
-    -> result<void> {
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {},
+                                     parallel_options options = {}) -> result<void> {
   return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range),
-                                   std::ranges::size(range), fn, proj, how);
+                                   std::ranges::size(range), fn, proj, options);
 }
 
 template <stop_signal Signal, detail::divisible_range Range, typename Fn>
-[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, parallel_options how) -> result<void> {
-  return parallel_for_each(stop, range, fn, std::identity(), how);
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, parallel_options options) -> result<void> {
+  return parallel_for_each(stop, range, fn, std::identity(), options);
 }
 
 template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn, typename Proj = std::identity>
   requires detail::divisible_pair<Iterator, Sentinel>
 [[nodiscard]] auto parallel_for_each(Signal&& stop, Iterator first, Sentinel last, Fn&& fn, Proj proj = {},
-                                     parallel_options how = {}) -> result<void> {
+                                     parallel_options options = {}) -> result<void> {
   const auto count = static_cast<std::size_t>(last - first);
-  return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), first, count, fn, proj, how);
+  return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), first, count, fn, proj, options);
 }
 
 /// Does the same for ranges without random access or without a size, such as lists, maps and filtered views, whose
@@ -126,35 +126,36 @@ template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn,
 /// iterators, so that it pays off only for large elements or long calls. Errors: as above; std::bad_alloc.
 template <detail::walked_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
-void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {}) {
+void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options options = {}) {
   const auto places = detail::places_in(range);
   const auto element = [&proj](const auto& place) -> decltype(auto) { return std::invoke(proj, *place); };
-  parallel_for_each(places, fn, element, how);
+  parallel_for_each(places, fn, element, options);
 }
 template <detail::walked_range Range, typename Fn>
-void parallel_for_each(Range&& range, Fn&& fn, parallel_options how) {
-  parallel_for_each(range, fn, std::identity(), how);
+void parallel_for_each(Range&& range, Fn&& fn, parallel_options options) {
+  parallel_for_each(range, fn, std::identity(), options);
 }
 template <stop_signal Signal, detail::walked_range Range, typename Fn, typename Proj = std::identity>
-[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {})
-    -> result<void> {
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {},
+                                     parallel_options options = {}) -> result<void> {
   const auto places = detail::places_in(range);
   const auto element = [&proj](const auto& place) -> decltype(auto) { return std::invoke(proj, *place); };
-  return parallel_for_each(stop, places, fn, element, how);
+  return parallel_for_each(stop, places, fn, element, options);
 }
 template <stop_signal Signal, detail::walked_range Range, typename Fn>
-[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, parallel_options how) -> result<void> {
-  return parallel_for_each(stop, range, fn, std::identity(), how);
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, parallel_options options) -> result<void> {
+  return parallel_for_each(stop, range, fn, std::identity(), options);
 }
 
 namespace detail {
 
 template <typename Stop, typename Iterator, typename T, typename Combine, typename Proj>
 [[gnu::always_inline]] inline auto parallel_reduce(const Stop& stop, Iterator first, std::size_t count, T init,
-                                                   Combine& combine, Proj& proj, parallel_options how)
+                                                   Combine& combine, Proj& proj, parallel_options options)
     -> unless_stopped<Stop, T> {
   if (count == 0) return init;
-  const reduction<T, Stop, Iterator, Combine, Proj> all(stop, std::move(first), combine, proj, grain_of(count, how));
+  const reduction<T, Stop, Iterator, Combine, Proj> all(stop, std::move(first), combine, proj,
+                                                        choose_grain(count, options));
   worker* const self = worker_of_thread;
   auto total = self != nullptr ? all.node(self, 0, count) : all.outside(0, count);
   if constexpr (std::is_same_v<Stop, never_stopped>) {
@@ -173,17 +174,17 @@ template <typename Stop, typename Iterator, typename T, typename Combine, typena
 /// `parallel_for`.
 template <detail::divisible_range Range, typename T, typename Combine, typename Proj = std::identity>
 [[gnu::always_inline]] inline auto parallel_reduce(Range&& range, T init, Combine combine, Proj proj = {},
-                                                   parallel_options how = {}) -> T {
+                                                   parallel_options options = {}) -> T {
   return detail::parallel_reduce(detail::never_stopped{}, std::ranges::begin(range), std::ranges::size(range),
-                                 std::move(init), combine, proj, how);
+                                 std::move(init), combine, proj, options);
 }
 
 template <typename Iterator, typename Sentinel, typename T, typename Combine, typename Proj = std::identity>
   requires detail::divisible_pair<Iterator, Sentinel>
-auto parallel_reduce(Iterator first, Sentinel last, T init, Combine combine, Proj proj = {}, parallel_options how = {})
-    -> T {
+auto parallel_reduce(Iterator first, Sentinel last, T init, Combine combine, Proj proj = {},
+                     parallel_options options = {}) -> T {
   const auto count = static_cast<std::size_t>(last - first);
-  return detail::parallel_reduce(detail::never_stopped{}, first, count, std::move(init), combine, proj, how);
+  return detail::parallel_reduce(detail::never_stopped{}, first, count, std::move(init), combine, proj, options);
 }
 
 /// Does the same, but returns no value if a stop was requested before all elements were processed.
@@ -191,10 +192,10 @@ auto parallel_reduce(Iterator first, Sentinel last, T init, Combine combine, Pro
 template <stop_signal Signal, detail::divisible_range Range, typename T, typename Combine,
           typename Proj = std::identity>
 [[nodiscard]] auto parallel_reduce(Signal&& stop, Range&& range, T init, Combine combine, Proj proj = {},
-                                   parallel_options how = {}) -> result<T> {
+                                   parallel_options options = {}) -> result<T> {
   const detail::stopped_by_t<Signal> stopped(stop);
   return detail::parallel_reduce(stopped, std::ranges::begin(range), std::ranges::size(range), std::move(init), combine,
-                                 proj, how);
+                                 proj, options);
 }
 
 /// Writes to `out[i]` the total of the elements up to and with i, joined by `combine`, which need not commute; totals
@@ -204,16 +205,16 @@ template <stop_signal Signal, detail::divisible_range Range, typename T, typenam
 /// Cost: each element is combined twice, unless all fit into one grain (by default 4096); small values that are copied
 /// as bytes, such as numbers, in four places at once, because additions that wait for each other take longer.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Combine = std::plus<>>
-void parallel_inclusive_scan(Range&& range, Out out, Combine combine = {}, parallel_options how = {}) {
+void parallel_inclusive_scan(Range&& range, Out out, Combine combine = {}, parallel_options options = {}) {
   using value = std::ranges::range_value_t<Range>;
-  detail::scan_all<value>(detail::never_stopped{}, std::nullopt, range, out, combine, how);
+  detail::scan_all<value>(detail::never_stopped{}, std::nullopt, range, out, combine, options);
 }
 
 /// Writes to `out[i]` the total of `init` and the elements before i; returns the total of all.
 /// Threads, blocks, errors and cost: as `parallel_inclusive_scan`.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename T, typename Combine = std::plus<>>
-auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {}, parallel_options how = {}) -> T {
-  return *detail::scan_all<T>(detail::never_stopped{}, std::optional<T>(std::move(init)), range, out, combine, how);
+auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {}, parallel_options options = {}) -> T {
+  return *detail::scan_all<T>(detail::never_stopped{}, std::optional<T>(std::move(init)), range, out, combine, options);
 }
 
 /// Does the same, but leaves out parts that have not begun when a stop is requested.
@@ -221,10 +222,10 @@ auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {
 template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out,
           typename Combine = std::plus<>>
 [[nodiscard]] auto parallel_inclusive_scan(Signal&& stop, Range&& range, Out out, Combine combine = {},
-                                           parallel_options how = {}) -> result<void> {
+                                           parallel_options options = {}) -> result<void> {
   using value = std::ranges::range_value_t<Range>;
   const detail::stopped_by_t<Signal> stopped(stop);
-  if (auto done = detail::scan_all<value>(stopped, std::nullopt, range, out, combine, how); !done)
+  if (auto done = detail::scan_all<value>(stopped, std::nullopt, range, out, combine, options); !done)
     return fail(done.error());
   return {};
 }
@@ -232,9 +233,9 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
 template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out, typename T,
           typename Combine = std::plus<>>
 [[nodiscard]] auto parallel_exclusive_scan(Signal&& stop, Range&& range, Out out, T init, Combine combine = {},
-                                           parallel_options how = {}) -> result<T> {
+                                           parallel_options options = {}) -> result<T> {
   const detail::stopped_by_t<Signal> stopped(stop);
-  auto done = detail::scan_all<T>(stopped, std::optional<T>(std::move(init)), range, out, combine, how);
+  auto done = detail::scan_all<T>(stopped, std::optional<T>(std::move(init)), range, out, combine, options);
   if (!done) return fail(done.error());
   return **std::move(done);
 }
@@ -246,16 +247,16 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
 /// Threads, blocks: as `parallel_for`.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
-void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {}) {
-  detail::sort_all(detail::never_stopped{}, detail::quick_sorter{}, range, compare, proj, how);
+void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options options = {}) {
+  detail::sort_all(detail::never_stopped{}, detail::quick_sorter{}, range, compare, proj, options);
 }
 
 /// Does the same, but equal elements keep their order, and no element is lost if a comparison throws.
 /// Errors: std::bad_alloc, too, because it needs memory for half of the elements.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
-void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {}) {
-  detail::sort_all(detail::never_stopped{}, detail::merge_sorter{}, range, compare, proj, how);
+void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options options = {}) {
+  detail::sort_all(detail::never_stopped{}, detail::merge_sorter{}, range, compare, proj, options);
 }
 
 /// Sorts as `parallel_sort` does, but leaves parts that have not begun when a stop is requested as they are.
@@ -263,15 +264,15 @@ void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, p
 template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
           typename Proj = std::identity>
 [[nodiscard]] auto parallel_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
-                                 parallel_options how = {}) -> result<void> {
-  return detail::sort_all(detail::stopped_by_t<Signal>(stop), detail::quick_sorter{}, range, compare, proj, how);
+                                 parallel_options options = {}) -> result<void> {
+  return detail::sort_all(detail::stopped_by_t<Signal>(stop), detail::quick_sorter{}, range, compare, proj, options);
 }
 
 template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
           typename Proj = std::identity>
 [[nodiscard]] auto parallel_stable_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
-                                        parallel_options how = {}) -> result<void> {
-  return detail::sort_all(detail::stopped_by_t<Signal>(stop), detail::merge_sorter{}, range, compare, proj, how);
+                                        parallel_options options = {}) -> result<void> {
+  return detail::sort_all(detail::stopped_by_t<Signal>(stop), detail::merge_sorter{}, range, compare, proj, options);
 }
 
 }  // namespace braid

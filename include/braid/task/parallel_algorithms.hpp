@@ -46,7 +46,7 @@ template <typename Pred, typename Range, typename Proj>
 concept predicate_of = std::indirect_unary_predicate<Pred, std::projected<std::ranges::iterator_t<Range>, Proj>>;
 
 template <typename Compare, typename Range, typename Proj>
-concept order_of = std::indirect_strict_weak_order<Compare, std::projected<std::ranges::iterator_t<Range>, Proj>>;
+concept find_order = std::indirect_strict_weak_order<Compare, std::projected<std::ranges::iterator_t<Range>, Proj>>;
 
 /// A step that has a value, unless a stop was requested.
 template <typename Stop, typename T, typename Fn>
@@ -60,25 +60,25 @@ auto with_found(T&& found, const Fn& fn) {
 }
 
 template <typename Stop, typename Range, typename Pred, typename Proj>
-auto find_in(const Stop& stop, Range& range, Pred& pred, Proj& proj, parallel_options how) {
+auto find_in(const Stop& stop, Range& range, Pred& pred, Proj& proj, parallel_options options) {
   const auto first = std::ranges::begin(range);
-  return with_found<Stop>(find_all<search_for::first>(stop, first, size_of(range), pred, proj, how),
+  return with_found<Stop>(find_all<search_for::first>(stop, first, size_of(range), pred, proj, options),
                           [&first](std::size_t index) { return after(first, index); });
 }
 
 /// Returns whether `pred` is `wanted` for any element.
 template <typename Stop, typename Range, typename Pred, typename Proj>
-auto is_there(const Stop& stop, Range& range, bool wanted, Pred& pred, Proj& proj, parallel_options how) {
+auto is_there(const Stop& stop, Range& range, bool wanted, Pred& pred, Proj& proj, parallel_options options) {
   const std::size_t count = size_of(range);
   auto is_wanted = [&pred, wanted](auto&& each) {
     return static_cast<bool>(std::invoke(pred, std::forward<decltype(each)>(each))) == wanted;
   };
-  return with_found<Stop>(find_all<search_for::any>(stop, std::ranges::begin(range), count, is_wanted, proj, how),
+  return with_found<Stop>(find_all<search_for::any>(stop, std::ranges::begin(range), count, is_wanted, proj, options),
                           [count](std::size_t index) { return index != count; });
 }
 
 template <typename Stop, typename Range, typename Compare, typename Proj>
-auto min_in(const Stop& stop, Range& range, Compare& compare, Proj& proj, parallel_options how) {
+auto min_in(const Stop& stop, Range& range, Compare& compare, Proj& proj, parallel_options options) {
   const auto best = [&](auto from, auto to) {
     auto found = from;
     while (++from != to)  // a jump that is foreseen: a choice of iterators would wait for the one before
@@ -89,36 +89,36 @@ auto min_in(const Stop& stop, Range& range, Compare& compare, Proj& proj, parall
   const auto is_better = [&](auto b, auto a) {
     return std::invoke(compare, std::invoke(proj, *b), std::invoke(proj, *a));
   };
-  return best_of_all(stop, std::ranges::begin(range), size_of(range), best, is_better, how);
+  return best_of_all(stop, std::ranges::begin(range), size_of(range), best, is_better, options);
 }
 
 template <typename Stop, typename Range, typename Compare, typename Proj>
-auto max_in(const Stop& stop, Range& range, Compare& compare, Proj& proj, parallel_options how) {
+auto max_in(const Stop& stop, Range& range, Compare& compare, Proj& proj, parallel_options options) {
   auto greater = [&](auto&& a, auto&& b) {
     return std::invoke(compare, std::forward<decltype(b)>(b), std::forward<decltype(a)>(a));
   };
-  return min_in(stop, range, greater, proj, how);
+  return min_in(stop, range, greater, proj, options);
 }
 
 template <typename Stop, typename Range, typename Pred, typename Proj>
-auto partition_in(const Stop& stop, Range& range, Pred& pred, Proj& proj, parallel_options how) {
+auto partition_in(const Stop& stop, Range& range, Pred& pred, Proj& proj, parallel_options options) {
   const auto first = std::ranges::begin(range);
   const auto belongs = [&](auto&& each) {
     return static_cast<bool>(std::invoke(pred, std::invoke(proj, std::forward<decltype(each)>(each))));
   };
   return on_worker([&] {
-    return with_found<Stop>(divide_all(stop, first, size_of(range), belongs, how),
+    return with_found<Stop>(divide_all(stop, first, size_of(range), belongs, options),
                             [&first](std::size_t index) { return after(first, index); });
   });
 }
 
 template <typename Stop, typename Iterator, typename Out, typename Fn, typename Proj>
 auto transform_all(const Stop& stop, const Iterator& first, std::size_t count, const Out& out, Fn& fn, Proj& proj,
-                   parallel_options how) -> unless_stopped<Stop, Out> {
+                   parallel_options options) -> unless_stopped<Stop, Out> {
   const auto chunk = [&](std::size_t from, std::size_t to) {
     for (; from != to; ++from) at(out, from) = std::invoke(fn, std::invoke(proj, at(first, from)));
   };
-  return unless_left_out(stop, pass(count, grain_of(count, how), stop, chunk), after(out, count));
+  return unless_left_out(stop, pass(count, choose_grain(count, options), stop, chunk), after(out, count));
 }
 
 }  // namespace detail
@@ -127,121 +127,122 @@ auto transform_all(const Stop& stop, const Iterator& first, std::size_t count, c
 /// the range.
 /// Cost: as `parallel_for`.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Fn, typename Proj = std::identity>
-auto parallel_transform(Range&& range, Out out, Fn fn, Proj proj = {}, parallel_options how = {}) -> Out {
+auto parallel_transform(Range&& range, Out out, Fn fn, Proj proj = {}, parallel_options options = {}) -> Out {
   return detail::transform_all(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), out, fn,
-                               proj, how);
+                               proj, options);
 }
 
 template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out, typename Fn,
           typename Proj = std::identity>
 [[nodiscard]] auto parallel_transform(Signal&& stop, Range&& range, Out out, Fn fn, Proj proj = {},
-                                      parallel_options how = {}) -> result<Out> {
+                                      parallel_options options = {}) -> result<Out> {
   return detail::transform_all(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range), detail::size_of(range),
-                               out, fn, proj, how);
+                               out, fn, proj, options);
 }
 
 /// Returns the first element with `pred(proj(element))`, or the end.
 /// Cost: elements after the first one are checked, too, if other workers have begun with them.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_find_if(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+[[nodiscard]] auto parallel_find_if(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {})
     -> std::ranges::iterator_t<Range> {
-  return detail::find_in(detail::never_stopped{}, range, pred, proj, how);
+  return detail::find_in(detail::never_stopped{}, range, pred, proj, options);
 }
 
 template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_find_if(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
-    -> result<std::ranges::iterator_t<Range>> {
-  return detail::find_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, how);
+[[nodiscard]] auto parallel_find_if(Signal&& stop, Range&& range, Pred pred, Proj proj = {},
+                                    parallel_options options = {}) -> result<std::ranges::iterator_t<Range>> {
+  return detail::find_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, options);
 }
 
 /// Returns whether `pred(proj(element))` holds for any element. Chunks that have not begun when that is known are left
 /// out.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_any_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
-  return detail::is_there(detail::never_stopped{}, range, true, pred, proj, how);
+[[nodiscard]] auto parallel_any_of(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {}) -> bool {
+  return detail::is_there(detail::never_stopped{}, range, true, pred, proj, options);
 }
 
 template <stop_signal Signal, detail::divisible_range Range, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_any_of(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
-    -> result<bool> {
-  return detail::is_there(detail::stopped_by_t<Signal>(stop), range, true, pred, proj, how);
+[[nodiscard]] auto parallel_any_of(Signal&& stop, Range&& range, Pred pred, Proj proj = {},
+                                   parallel_options options = {}) -> result<bool> {
+  return detail::is_there(detail::stopped_by_t<Signal>(stop), range, true, pred, proj, options);
 }
 
 /// Returns whether it holds for all elements, which is true for an empty range.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_all_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
-  return !detail::is_there(detail::never_stopped{}, range, false, pred, proj, how);
+[[nodiscard]] auto parallel_all_of(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {}) -> bool {
+  return !detail::is_there(detail::never_stopped{}, range, false, pred, proj, options);
 }
 
 template <stop_signal Signal, detail::divisible_range Range, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_all_of(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
-    -> result<bool> {
-  auto found = detail::is_there(detail::stopped_by_t<Signal>(stop), range, false, pred, proj, how);
+[[nodiscard]] auto parallel_all_of(Signal&& stop, Range&& range, Pred pred, Proj proj = {},
+                                   parallel_options options = {}) -> result<bool> {
+  auto found = detail::is_there(detail::stopped_by_t<Signal>(stop), range, false, pred, proj, options);
   if (found) *found = !*found;
   return found;
 }
 
 /// Returns whether it holds for no element.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_none_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
-  return !detail::is_there(detail::never_stopped{}, range, true, pred, proj, how);
+[[nodiscard]] auto parallel_none_of(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {}) -> bool {
+  return !detail::is_there(detail::never_stopped{}, range, true, pred, proj, options);
 }
 
 template <stop_signal Signal, detail::divisible_range Range, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_none_of(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
-    -> result<bool> {
-  auto found = detail::is_there(detail::stopped_by_t<Signal>(stop), range, true, pred, proj, how);
+[[nodiscard]] auto parallel_none_of(Signal&& stop, Range&& range, Pred pred, Proj proj = {},
+                                    parallel_options options = {}) -> result<bool> {
+  auto found = detail::is_there(detail::stopped_by_t<Signal>(stop), range, true, pred, proj, options);
   if (found) *found = !*found;
   return found;
 }
 
 /// Returns the number of elements with `pred(proj(element))`.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_count_if(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+[[nodiscard]] auto parallel_count_if(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {})
     -> std::ranges::range_difference_t<Range> {
-  return detail::count_all(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), pred, proj, how);
+  return detail::count_all(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), pred, proj,
+                           options);
 }
 
 template <stop_signal Signal, detail::divisible_range Range, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
-[[nodiscard]] auto parallel_count_if(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
-    -> result<std::ranges::range_difference_t<Range>> {
+[[nodiscard]] auto parallel_count_if(Signal&& stop, Range&& range, Pred pred, Proj proj = {},
+                                     parallel_options options = {}) -> result<std::ranges::range_difference_t<Range>> {
   return detail::count_all(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range), detail::size_of(range), pred,
-                           proj, how);
+                           proj, options);
 }
 
 /// Returns the first of the least elements by `compare(proj(a), proj(b))`, or the end if the range is empty.
 template <detail::lasting_range Range, typename Proj = std::identity,
-          detail::order_of<Range, Proj> Compare = std::ranges::less>
-[[nodiscard]] auto parallel_min_element(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
-    -> std::ranges::iterator_t<Range> {
-  return detail::min_in(detail::never_stopped{}, range, compare, proj, how);
+          detail::find_order<Range, Proj> Compare = std::ranges::less>
+[[nodiscard]] auto parallel_min_element(Range&& range, Compare compare = {}, Proj proj = {},
+                                        parallel_options options = {}) -> std::ranges::iterator_t<Range> {
+  return detail::min_in(detail::never_stopped{}, range, compare, proj, options);
 }
 
 template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
-          detail::order_of<Range, Proj> Compare = std::ranges::less>
+          detail::find_order<Range, Proj> Compare = std::ranges::less>
 [[nodiscard]] auto parallel_min_element(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
-                                        parallel_options how = {}) -> result<std::ranges::iterator_t<Range>> {
-  return detail::min_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, how);
+                                        parallel_options options = {}) -> result<std::ranges::iterator_t<Range>> {
+  return detail::min_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, options);
 }
 
 /// Returns the first of the greatest elements, or the end if the range is empty.
 template <detail::lasting_range Range, typename Proj = std::identity,
-          detail::order_of<Range, Proj> Compare = std::ranges::less>
-[[nodiscard]] auto parallel_max_element(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
-    -> std::ranges::iterator_t<Range> {
-  return detail::max_in(detail::never_stopped{}, range, compare, proj, how);
+          detail::find_order<Range, Proj> Compare = std::ranges::less>
+[[nodiscard]] auto parallel_max_element(Range&& range, Compare compare = {}, Proj proj = {},
+                                        parallel_options options = {}) -> std::ranges::iterator_t<Range> {
+  return detail::max_in(detail::never_stopped{}, range, compare, proj, options);
 }
 
 template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
-          detail::order_of<Range, Proj> Compare = std::ranges::less>
+          detail::find_order<Range, Proj> Compare = std::ranges::less>
 [[nodiscard]] auto parallel_max_element(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
-                                        parallel_options how = {}) -> result<std::ranges::iterator_t<Range>> {
-  return detail::max_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, how);
+                                        parallel_options options = {}) -> result<std::ranges::iterator_t<Range>> {
+  return detail::max_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, options);
 }
 
 /// Copies the elements for which `pred(proj(element))` is true to `out`, in order, and returns their end. `out` is not
@@ -249,17 +250,17 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
 /// Errors: std::bad_alloc, too. Cost: `pred` is called once for each element, and memory for a bit of each is needed.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
-auto parallel_copy_if(Range&& range, Out out, Pred pred, Proj proj = {}, parallel_options how = {}) -> Out {
+auto parallel_copy_if(Range&& range, Out out, Pred pred, Proj proj = {}, parallel_options options = {}) -> Out {
   return detail::copy_wanted(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), out, pred,
-                             proj, how);
+                             proj, options);
 }
 
 template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out,
           typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_copy_if(Signal&& stop, Range&& range, Out out, Pred pred, Proj proj = {},
-                                    parallel_options how = {}) -> result<Out> {
+                                    parallel_options options = {}) -> result<Out> {
   return detail::copy_wanted(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range), detail::size_of(range), out,
-                             pred, proj, how);
+                             pred, proj, options);
 }
 
 /// Merges two sorted ranges into `out`, and returns its end. Among equals, those of the first range come first.
@@ -268,9 +269,9 @@ template <detail::divisible_range First, detail::divisible_range Second, std::ra
           typename Compare = std::ranges::less, typename Proj1 = std::identity, typename Proj2 = std::identity>
   requires std::mergeable<std::ranges::iterator_t<First>, std::ranges::iterator_t<Second>, Out, Compare, Proj1, Proj2>
 auto parallel_merge(First&& first, Second&& second, Out out, Compare compare = {}, Proj1 proj1 = {}, Proj2 proj2 = {},
-                    parallel_options how = {}) -> Out {
+                    parallel_options options = {}) -> Out {
   return detail::merge_all(detail::never_stopped{}, std::ranges::begin(first), detail::size_of(first),
-                           std::ranges::begin(second), detail::size_of(second), out, compare, proj1, proj2, how);
+                           std::ranges::begin(second), detail::size_of(second), out, compare, proj1, proj2, options);
 }
 
 template <stop_signal Signal, detail::divisible_range First, detail::divisible_range Second,
@@ -278,9 +279,9 @@ template <stop_signal Signal, detail::divisible_range First, detail::divisible_r
           typename Proj2 = std::identity>
   requires std::mergeable<std::ranges::iterator_t<First>, std::ranges::iterator_t<Second>, Out, Compare, Proj1, Proj2>
 [[nodiscard]] auto parallel_merge(Signal&& stop, First&& first, Second&& second, Out out, Compare compare = {},
-                                  Proj1 proj1 = {}, Proj2 proj2 = {}, parallel_options how = {}) -> result<Out> {
+                                  Proj1 proj1 = {}, Proj2 proj2 = {}, parallel_options options = {}) -> result<Out> {
   return detail::merge_all(detail::stopped_by_t<Signal>(stop), std::ranges::begin(first), detail::size_of(first),
-                           std::ranges::begin(second), detail::size_of(second), out, compare, proj1, proj2, how);
+                           std::ranges::begin(second), detail::size_of(second), out, compare, proj1, proj2, options);
 }
 
 /// Moves the elements with `pred(proj(element))` to the front, in any order, and returns the first of the others. No
@@ -289,17 +290,17 @@ template <stop_signal Signal, detail::divisible_range First, detail::divisible_r
 /// block was divided are swapped.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
   requires std::permutable<std::ranges::iterator_t<Range>>
-auto parallel_partition(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+auto parallel_partition(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {})
     -> std::ranges::iterator_t<Range> {
-  return detail::partition_in(detail::never_stopped{}, range, pred, proj, how);
+  return detail::partition_in(detail::never_stopped{}, range, pred, proj, options);
 }
 
 template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
   requires std::permutable<std::ranges::iterator_t<Range>>
 [[nodiscard]] auto parallel_partition(Signal&& stop, Range&& range, Pred pred, Proj proj = {},
-                                      parallel_options how = {}) -> result<std::ranges::iterator_t<Range>> {
-  return detail::partition_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, how);
+                                      parallel_options options = {}) -> result<std::ranges::iterator_t<Range>> {
+  return detail::partition_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, options);
 }
 
 /// Keeps the first of neighbours for which `equal(proj(a), proj(b))` holds, in order at the front, and returns the end
@@ -310,10 +311,10 @@ template <detail::lasting_range Range, typename Proj = std::identity,
           std::indirect_equivalence_relation<std::projected<std::ranges::iterator_t<Range>, Proj>> Equal =
               std::ranges::equal_to>
   requires std::permutable<std::ranges::iterator_t<Range>>
-[[nodiscard]] auto parallel_unique(Range&& range, Equal equal = {}, Proj proj = {}, parallel_options how = {})
+[[nodiscard]] auto parallel_unique(Range&& range, Equal equal = {}, Proj proj = {}, parallel_options options = {})
     -> std::ranges::iterator_t<Range> {
   return detail::keep_unique(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), equal, proj,
-                             how);
+                             options);
 }
 
 template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
@@ -321,9 +322,9 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
               std::ranges::equal_to>
   requires std::permutable<std::ranges::iterator_t<Range>>
 [[nodiscard]] auto parallel_unique(Signal&& stop, Range&& range, Equal equal = {}, Proj proj = {},
-                                   parallel_options how = {}) -> result<std::ranges::iterator_t<Range>> {
+                                   parallel_options options = {}) -> result<std::ranges::iterator_t<Range>> {
   return detail::keep_unique(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range), detail::size_of(range),
-                             equal, proj, how);
+                             equal, proj, options);
 }
 
 /// Moves to `nth` the element that would be there in a sorted range; no element before it is greater, and none after it
@@ -333,11 +334,11 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 auto parallel_nth_element(Range&& range, std::ranges::iterator_t<Range> nth, Compare compare = {}, Proj proj = {},
-                          parallel_options how = {}) -> void {
+                          parallel_options options = {}) -> void {
   const auto first = std::ranges::begin(range);
   detail::on_worker([&] {
     static_cast<void>(detail::select_nth(detail::never_stopped{}, first, detail::after(first, detail::size_of(range)),
-                                         nth, compare, proj, how));
+                                         nth, compare, proj, options));
   });
 }
 
@@ -345,12 +346,13 @@ template <stop_signal Signal, detail::divisible_range Range, typename Compare = 
           typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 [[nodiscard]] auto parallel_nth_element(Signal&& stop, Range&& range, std::ranges::iterator_t<Range> nth,
-                                        Compare compare = {}, Proj proj = {}, parallel_options how = {})
+                                        Compare compare = {}, Proj proj = {}, parallel_options options = {})
     -> result<void> {
   const auto first = std::ranges::begin(range);
   const detail::stopped_by_t<Signal> stopped(stop);
   const bool is_whole = detail::on_worker([&] {
-    return detail::select_nth(stopped, first, detail::after(first, detail::size_of(range)), nth, compare, proj, how);
+    return detail::select_nth(stopped, first, detail::after(first, detail::size_of(range)), nth, compare, proj,
+                              options);
   });
   if (!is_whole) return fail(*stopped.reason());
   return {};

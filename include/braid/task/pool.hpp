@@ -137,7 +137,7 @@ class BRAID_API pool : public executor {
   /// Starts the workers. Blocks: until they have their names and settings, and are registered.
   /// Errors: std::system_error when a thread cannot be started, or has a setting refused that may not be ignored;
   /// std::bad_alloc. No thread is left then.
-  explicit pool(options how);
+  explicit pool(options options);
   pool() : pool(options()) {}
   ~pool() override;
 
@@ -197,7 +197,7 @@ class BRAID_API pool : public executor {
 
  protected:
   /// Constructs a pool whose scheduler is created by `make`. Requires that the workers need threads.
-  pool(options how, detail::scheduler_factory make);
+  pool(options options, detail::scheduler_factory make);
 
  private:
   template <scheduling_policy Policy>
@@ -255,20 +255,20 @@ class BRAID_API pool : public executor {
   detail::job_times job_times_;
 };
 
-/// Runs `fn` on `where`, some time later, once, like the other `post`. From outside, captures of up to 56 bytes are
+/// Runs `fn` on `pool`, some time later, once, like the other `post`. From outside, captures of up to 56 bytes are
 /// stored in the inbox of a worker, without an allocation.
 /// Threads, errors: as the other.
 template <detail::job_function Fn>
-[[nodiscard]] auto post(pool& where, Fn&& fn) -> result<void> {
-  return where.post_callable(std::forward<Fn>(fn));
+[[nodiscard]] auto post(pool& pool, Fn&& fn) -> result<void> {
+  return pool.post_callable(std::forward<Fn>(fn));
 }
 
 /// Does the same with a priority.
 /// Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
 template <detail::job_function Fn>
-[[nodiscard]] auto post(pool& where, priority level, Fn&& fn) -> result<void> {
+[[nodiscard]] auto post(pool& pool, priority level, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
-  if (where.try_post(work, level)) return {};
+  if (pool.try_post(work, level)) return {};
   work.discard();
   return fail(errc::closed);
 }
@@ -331,11 +331,11 @@ class root_job final : public job {
 };
 
 /// Posts the job and blocks until it has ended; in an iteration of an event loop without helping.
-BRAID_API void run_root(pool& where, job& root, end_signal& ended);
+BRAID_API void run_root(pool& pool, job& root, end_signal& ended);
 
 }  // namespace detail
 
-/// Returns `fn()`, called on a worker of `where`: forks, task groups and parallel algorithms inside of it use that
+/// Returns `fn()`, called on a worker of `pool`: forks, task groups and parallel algorithms inside of it use that
 /// pool. On a worker of the same pool it is a plain call. References stay references; other results are moved.
 /// Threads: any. Blocks: until it has ended. On a worker of another pool the work of that pool continues meanwhile, as
 /// during a wait for a future, but not in an iteration of an event loop, which is blocked until then. If the scheduler
@@ -344,10 +344,10 @@ BRAID_API void run_root(pool& where, job& root, end_signal& ended);
 /// call.
 template <typename Fn>
   requires std::invocable<Fn&>
-auto run_in(pool& where, Fn&& fn) -> detail::kept_result<Fn> {
-  if (where.is_current()) return fn();
+auto run_in(pool& pool, Fn&& fn) -> detail::kept_result<Fn> {
+  if (pool.is_current()) return fn();
   detail::root_job<std::remove_reference_t<Fn>> root(fn);
-  detail::run_root(where, root, root.ended());
+  detail::run_root(pool, root, root.ended());
   if constexpr (std::is_void_v<detail::result_of<Fn>>)
     static_cast<void>(root.take());
   else

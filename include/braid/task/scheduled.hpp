@@ -99,12 +99,12 @@ class scheduled_closure final : public scheduled_state {
   /// `now` is the time from which `first` was computed.
   /// Errors: errc::closed if the timers are closed.
   template <typename F>
-  [[nodiscard]] static auto start(executor& where, const shared_timers& timers, tick_rule rule, time_point first,
+  [[nodiscard]] static auto start(executor& executor, const shared_timers& timers, tick_rule rule, time_point first,
                                   time_point now, F&& fn) -> result<scheduled_task>;
 
   template <typename F>
-  scheduled_closure(executor_id where, std::shared_ptr<timer_keeper> keeper, tick_rule rule, F&& fn)
-      : scheduled_state(where, std::move(keeper), rule), fn_(std::forward<F>(fn)) {}
+  scheduled_closure(executor_id executor, std::shared_ptr<timer_keeper> keeper, tick_rule rule, F&& fn)
+      : scheduled_state(executor, std::move(keeper), rule), fn_(std::forward<F>(fn)) {}
 
  private:
   // A function that runs once is called as an rvalue, a repeated one as an lvalue.
@@ -132,12 +132,12 @@ void scheduled_closure<Fn, Repeats>::call() {
 
 template <typename Fn, repeats Repeats>
 template <typename F>
-auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers& timers, tick_rule rule,
+auto scheduled_closure<Fn, Repeats>::start(executor& executor, const shared_timers& timers, tick_rule rule,
                                            time_point first, time_point now, F&& fn) -> result<scheduled_task> {
   void* place = allocate_block<scheduled_closure>();
   scheduled_closure* work = nullptr;
   try {
-    work = std::construct_at(static_cast<scheduled_closure*>(place), where.id(), timers.keeper(), rule,
+    work = std::construct_at(static_cast<scheduled_closure*>(place), executor.id(), timers.keeper(), rule,
                              std::forward<F>(fn));
   } catch (...) {
     free_block<scheduled_closure>(place);
@@ -150,26 +150,25 @@ auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers&
 
 }  // namespace detail
 
-/// Runs `fn` on `where` once, not before `when`; at once if that time has passed. Exceptions go to the executor's error
-/// report.
-/// Threads: any. Errors: errc::closed if the timers are closed. If the executor is closed by the time of a run, or
-/// drops it, the status of the task says so. Lifetime: `where` may be gone by then, which ends the task as `refused`.
-/// Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
+/// Runs `fn` on `executor` once, not before `time`; at once if that time has passed. Exceptions go to the executor's
+/// error report. Threads: any. Errors: errc::closed if the timers are closed. If the executor is closed by the time of
+/// a run, or drops it, the status of the task says so. Lifetime: `executor` may be gone by then, which ends the task as
+/// `refused`. Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
 template <detail::scheduled_function Fn>
-[[nodiscard]] auto post_at(executor& where, detail::shared_timers& timers, time_point when, Fn&& fn)
+[[nodiscard]] auto post_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn)
     -> result<scheduled_task> {
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::no>;
-  return closure::start(where, timers, {}, when, timers.now(), std::forward<Fn>(fn));
+  return closure::start(executor, timers, {}, time, timers.now(), std::forward<Fn>(fn));
 }
 
 /// Does the same with the timers of the process, which start with their first use and which no program ends.
 /// Errors: also std::system_error if their thread cannot be started.
 template <detail::scheduled_function Fn>
-[[nodiscard]] auto post_at(executor& where, time_point when, Fn&& fn) -> result<scheduled_task> {
-  return post_at(where, detail::timers_of_process(), when, std::forward<Fn>(fn));
+[[nodiscard]] auto post_at(executor& executor, time_point time, Fn&& fn) -> result<scheduled_task> {
+  return post_at(executor, detail::timers_of_process(), time, std::forward<Fn>(fn));
 }
 
-/// Runs `fn(args...)` on `where` once, not before `when`, and returns a future of its result. Dropping the future
+/// Runs `fn(args...)` on `executor` once, not before `time`, and returns a future of its result. Dropping the future
 /// detaches the work; its `request_stop` keeps a run from beginning, and the future then fails with errc::stopped.
 /// Threads: any. Blocks: `request_stop`, while the timers pass the work to its executor on another thread. Errors: in
 /// the future: errc::closed if the timers or, at its time, the executor are closed or gone, errc::dropped if one of
@@ -177,17 +176,17 @@ template <detail::scheduled_function Fn>
 /// of a timer.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
-auto spawn_at(executor& where, detail::shared_timers& timers, time_point when, Fn&& fn, Args&&... args)
+auto spawn_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn, Args&&... args)
     -> detail::timed_future<Fn, Args...> {
-  return detail::scheduled_spawn_of<Fn, Args...>::start(where, timers, when, std::forward<Fn>(fn),
+  return detail::scheduled_spawn_of<Fn, Args...>::start(executor, timers, time, std::forward<Fn>(fn),
                                                         std::forward<Args>(args)...);
 }
 
 /// Does the same with the timers of the process: see `post_at`.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
-auto spawn_at(executor& where, time_point when, Fn&& fn, Args&&... args) -> detail::timed_future<Fn, Args...> {
-  return spawn_at(where, detail::timers_of_process(), when, std::forward<Fn>(fn), std::forward<Args>(args)...);
+auto spawn_at(executor& executor, time_point time, Fn&& fn, Args&&... args) -> detail::timed_future<Fn, Args...> {
+  return spawn_at(executor, detail::timers_of_process(), time, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 /// Does the same as `spawn_at`, `delay` from now: a duration of any unit.
@@ -195,59 +194,59 @@ auto spawn_at(executor& where, time_point when, Fn&& fn, Args&&... args) -> deta
 /// or leads beyond the end of time.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
-auto spawn_after(executor& where, detail::shared_timers& timers, detail::time_span delay, Fn&& fn, Args&&... args)
+auto spawn_after(executor& executor, detail::shared_timers& timers, detail::time_span delay, Fn&& fn, Args&&... args)
     -> detail::timed_future<Fn, Args...> {
   const auto when = detail::later(timers.now(), delay.value());
   if (delay.value() < duration::zero() || !when)
     return failed_future<typename detail::timed_future<Fn, Args...>::value_type>(
         make_error_code(errc::invalid_argument));
-  return spawn_at(where, timers, *when, std::forward<Fn>(fn), std::forward<Args>(args)...);
+  return spawn_at(executor, timers, *when, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 /// Does the same with the timers of the process: see `post_at`.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
-auto spawn_after(executor& where, detail::time_span delay, Fn&& fn, Args&&... args)
+auto spawn_after(executor& executor, detail::time_span delay, Fn&& fn, Args&&... args)
     -> detail::timed_future<Fn, Args...> {
-  return spawn_after(where, detail::timers_of_process(), delay, std::forward<Fn>(fn), std::forward<Args>(args)...);
+  return spawn_after(executor, detail::timers_of_process(), delay, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 /// Does the same as `post_at`, `delay` from now: a duration of any unit.
 /// Threads, lifetime, cost: as there. Errors: also errc::invalid_argument for a delay that is negative or leads beyond
 /// the end of time.
 template <detail::scheduled_function Fn>
-[[nodiscard]] auto post_after(executor& where, detail::shared_timers& timers, detail::time_span delay, Fn&& fn)
+[[nodiscard]] auto post_after(executor& executor, detail::shared_timers& timers, detail::time_span delay, Fn&& fn)
     -> result<scheduled_task> {
   const auto when = detail::later(timers.now(), delay.value());
   if (delay.value() < duration::zero() || !when) return fail(errc::invalid_argument);
-  return post_at(where, timers, *when, std::forward<Fn>(fn));
+  return post_at(executor, timers, *when, std::forward<Fn>(fn));
 }
 
 /// Does the same with the timers of the process: see `post_at`.
 template <detail::scheduled_function Fn>
-[[nodiscard]] auto post_after(executor& where, detail::time_span delay, Fn&& fn) -> result<scheduled_task> {
-  return post_after(where, detail::timers_of_process(), delay, std::forward<Fn>(fn));
+[[nodiscard]] auto post_after(executor& executor, detail::time_span delay, Fn&& fn) -> result<scheduled_task> {
+  return post_after(executor, detail::timers_of_process(), delay, std::forward<Fn>(fn));
 }
 
-/// Runs `fn` on `where` repeatedly, until the task is cancelled, the executor refuses or drops a run, or the timers are
-/// closed. A run begins after the previous one has ended, on every executor. Exceptions go to the executor's error
+/// Runs `fn` on `executor` repeatedly, until the task is cancelled, the executor refuses or drops a run, or the timers
+/// are closed. A run begins after the previous one has ended, on every executor. Exceptions go to the executor's error
 /// report, and the series continues.
 /// Threads, Lifetime, Cost: as `post_at`. Errors: errc::closed if the timers are closed; errc::bad_interval for an
 /// interval that is not positive or leads beyond the end of time.
 template <detail::periodic_function Fn>
-[[nodiscard]] auto post_every(executor& where, detail::shared_timers& timers, every_options how, Fn&& fn)
+[[nodiscard]] auto post_every(executor& executor, detail::shared_timers& timers, every_options options, Fn&& fn)
     -> result<scheduled_task> {
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::yes>;
-  const detail::tick_rule rule{.interval = how.interval.value(), .mode = how.mode, .missed = how.missed};
+  const detail::tick_rule rule{.interval = options.interval.value(), .mode = options.mode, .missed = options.missed};
   const time_point now = timers.now();
   if (!rule.repeats() || !detail::later(now, rule.interval)) return fail(errc::bad_interval);
-  return closure::start(where, timers, rule, how.first.value_or(now), now, std::forward<Fn>(fn));
+  return closure::start(executor, timers, rule, options.first.value_or(now), now, std::forward<Fn>(fn));
 }
 
 /// Does the same with the timers of the process: see `post_at`.
 template <detail::periodic_function Fn>
-[[nodiscard]] auto post_every(executor& where, every_options how, Fn&& fn) -> result<scheduled_task> {
-  return post_every(where, detail::timers_of_process(), how, std::forward<Fn>(fn));
+[[nodiscard]] auto post_every(executor& executor, every_options options, Fn&& fn) -> result<scheduled_task> {
+  return post_every(executor, detail::timers_of_process(), options, std::forward<Fn>(fn));
 }
 
 /// Timers that fire on a thread which does nothing else, so that their functions should be short: to post a job is. It
@@ -265,7 +264,7 @@ class BRAID_API timer_thread final : public detail::shared_timers, public detail
 
   /// Starts the thread. Blocks: until it has its settings and is registered.
   /// Errors: std::system_error when it cannot be started, or has a setting refused that may not be ignored.
-  explicit timer_thread(options how);
+  explicit timer_thread(options options);
   timer_thread() : timer_thread(options()) {}
   ~timer_thread() override;
 
@@ -276,7 +275,7 @@ class BRAID_API timer_thread final : public detail::shared_timers, public detail
   [[nodiscard]] auto info() const -> result<thread_info> { return thread_.info(); }
 
  private:
-  [[nodiscard]] auto start(options how) -> result<thread>;
+  [[nodiscard]] auto start(options options) -> result<thread>;
 
   thread thread_;
 };

@@ -25,9 +25,9 @@ template <typename Fn, typename... Args>
 using own_stop = std::conditional_t<wants_stop<std::stop_token, Fn, Args...>, stopped_by_future, never_stopped>;
 
 template <typename Fn, typename... Args>
-auto own_stop_of(const executor& where) -> own_stop<Fn, Args...> {
+auto make_own_stop(const executor& executor) -> own_stop<Fn, Args...> {
   if constexpr (wants_stop<std::stop_token, Fn, Args...>)
-    return stopped_by_future(where.stop_token());
+    return stopped_by_future(executor.stop_token());
   else
     return {};
 }
@@ -61,17 +61,17 @@ concept takes_priorities = requires(Where& where, job& work, priority level) { w
 
 }  // namespace detail
 
-/// Runs `fn(args...)` on `where`, with copies of both that are destroyed before the result is seen. Exceptions arrive
-/// in the future. Dropping the future detaches the work. Work that can only be called with a std::stop_token first gets
-/// one that a stop of `where` and `future::request_stop` set, and is left out if that happens before it begins.
-/// Threads: any. Cost: one block of memory for jobs, for everything together; a token is another one. Errors: in the
-/// future: errc::closed if `where` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped if it was
-/// left out.
+/// Runs `fn(args...)` on `executor`, with copies of both that are destroyed before the result is seen. Exceptions
+/// arrive in the future. Dropping the future detaches the work. Work that can only be called with a std::stop_token
+/// first gets one that a stop of `executor` and `future::request_stop` set, and is left out if that happens before it
+/// begins. Threads: any. Cost: one block of memory for jobs, for everything together; a token is another one. Errors:
+/// in the future: errc::closed if `executor` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped
+/// if it was left out.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
-auto spawn(executor& where, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
-  auto stop = detail::own_stop_of<Fn, Args...>(where);
-  return detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
+auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
+  auto stop = detail::make_own_stop<Fn, Args...>(executor);
+  return detail::attempt_spawn(executor, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
 }
 
 /// Does the same with a priority, on a pool.
@@ -80,19 +80,20 @@ template <std::derived_from<executor> Where, typename Fn, typename... Args>
   requires(detail::spawnable<Fn, Args...> && detail::takes_priorities<Where>)
 auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
   const auto try_post = [&where, level](job& made) noexcept { return where.try_post(made, level); };
-  return detail::attempt_spawn_by(try_post, where, detail::own_stop_of<Fn, Args...>(where), std::forward<Fn>(fn),
+  return detail::attempt_spawn_by(try_post, where, detail::make_own_stop<Fn, Args...>(where), std::forward<Fn>(fn),
                                   std::forward<Args>(args)...)
       .work;
 }
 
-/// Does the same, but leaves the call out if `stop` was requested before it began; a stop of `where` does not count.
+/// Does the same, but leaves the call out if `stop` was requested before it began; a stop of `executor` does not count.
 /// `fn` may take the std::stop_token, or the flag as a const stop_flag&, ahead of its arguments. If it is left out, the
 /// future fails with errc::stopped, or with the reason of the flag.
 /// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as above.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires detail::stoppable<Signal, Fn, Args...>
-auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> detail::stoppable_future<Signal, Fn, Args...> {
-  return detail::attempt_spawn(where, detail::stopped_by_t<Signal>(stop), std::forward<Fn>(fn),
+auto spawn(executor& executor, Signal&& stop, Fn&& fn, Args&&... args)
+    -> detail::stoppable_future<Signal, Fn, Args...> {
+  return detail::attempt_spawn(executor, detail::stopped_by_t<Signal>(stop), std::forward<Fn>(fn),
                                std::forward<Args>(args)...)
       .work;
 }
@@ -101,20 +102,21 @@ auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> detail::s
 /// Threads: any. Errors: errc::closed, and then `fn` has been destroyed without being called.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
-[[nodiscard]] auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<detail::spawned_future<Fn, Args...>> {
-  auto stop = detail::own_stop_of<Fn, Args...>(where);
-  auto tried = detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
-  if (!tried.accepted) return fail(where.why_refused());
+[[nodiscard]] auto try_spawn(executor& executor, Fn&& fn, Args&&... args)
+    -> result<detail::spawned_future<Fn, Args...>> {
+  auto stop = detail::make_own_stop<Fn, Args...>(executor);
+  auto tried = detail::attempt_spawn(executor, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
+  if (!tried.accepted) return fail(executor.why_refused());
   return std::move(tried.work);
 }
 
 template <stop_signal Signal, typename Fn, typename... Args>
   requires detail::stoppable<Signal, Fn, Args...>
-[[nodiscard]] auto try_spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args)
+[[nodiscard]] auto try_spawn(executor& executor, Signal&& stop, Fn&& fn, Args&&... args)
     -> result<detail::stoppable_future<Signal, Fn, Args...>> {
   using stopped_by = detail::stopped_by_t<Signal>;
-  auto tried = detail::attempt_spawn(where, stopped_by(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
-  if (!tried.accepted) return fail(where.why_refused());
+  auto tried = detail::attempt_spawn(executor, stopped_by(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
+  if (!tried.accepted) return fail(executor.why_refused());
   return std::move(tried.work);
 }
 
@@ -141,15 +143,14 @@ auto vector_for(R& range) -> std::vector<T> {
 
 }  // namespace detail
 
-/// Runs every callable of `range` on `where`, in an unspecified order. The elements of an rvalue container are moved,
-/// others are copied.
-/// Threads: any. Errors: errc::closed as soon as one is refused; those before it were accepted, the others are not
-/// called.
+/// Runs every callable of `range` on `executor`, in an unspecified order. The elements of an rvalue container are
+/// moved, others are copied. Threads: any. Errors: errc::closed as soon as one is refused; those before it were
+/// accepted, the others are not called.
 template <std::ranges::input_range R>
   requires detail::job_function<detail::element<R>>
-[[nodiscard]] auto post_all(executor& where, R&& range) -> result<void> {
+[[nodiscard]] auto post_all(executor& executor, R&& range) -> result<void> {
   for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at) {
-    auto posted = post(where, detail::handed_over<R>(at));
+    auto posted = post(executor, detail::handed_over<R>(at));
     if (!posted) return posted;
   }
   return {};
@@ -159,10 +160,10 @@ template <std::ranges::input_range R>
 /// Threads: any. Errors: in each future, as `spawn`.
 template <std::ranges::input_range R>
   requires detail::spawnable<detail::element<R>>
-auto spawn_all(executor& where, R&& range) -> std::vector<detail::spawned_future<detail::element<R>>> {
+auto spawn_all(executor& executor, R&& range) -> std::vector<detail::spawned_future<detail::element<R>>> {
   auto futures = detail::vector_for<R, detail::spawned_future<detail::element<R>>>(range);
   for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at)
-    futures.push_back(spawn(where, detail::handed_over<R>(at)));
+    futures.push_back(spawn(executor, detail::handed_over<R>(at)));
   return futures;
 }
 
@@ -171,11 +172,11 @@ auto spawn_all(executor& where, R&& range) -> std::vector<detail::spawned_future
 /// Threads: any. Errors: in each future, as `spawn`.
 template <std::ranges::input_range R, typename Fn>
   requires detail::spawnable<const std::decay_t<Fn>&, detail::element<R>>
-auto spawn_all(executor& where, R&& range, const Fn& fn)
+auto spawn_all(executor& executor, R&& range, const Fn& fn)
     -> std::vector<detail::spawned_future<const std::decay_t<Fn>&, detail::element<R>>> {
   auto futures = detail::vector_for<R, detail::spawned_future<const std::decay_t<Fn>&, detail::element<R>>>(range);
   for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at)
-    futures.push_back(spawn(where, fn, detail::handed_over<R>(at)));
+    futures.push_back(spawn(executor, fn, detail::handed_over<R>(at)));
   return futures;
 }
 

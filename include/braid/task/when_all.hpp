@@ -37,8 +37,8 @@ class all_state final : public future_state<typename Rule::result> {
   using result = typename Rule::result;
 
   template <typename... From>
-  explicit all_state(executor_id where, From&... from)
-      : future_state<result>(nullptr, where), inputs_(from...), pending_(inputs_.all().size() + 1) {}
+  explicit all_state(executor_id executor, From&... from)
+      : future_state<result>(nullptr, executor), inputs_(from...), pending_(inputs_.all().size() + 1) {}
 
   void begin(cascade& more) noexcept {
     for (auto& one : inputs_.all()) one.attach(*this, more);
@@ -115,7 +115,7 @@ struct all_values_as_vector {
 
 /// The endings of all inputs.
 template <typename T, typename Input>
-auto ending_of(Input& one) -> ended<T> {
+auto find_ending(Input& one) -> ended<T> {
   if (one.has_failed()) return std::unexpected(one.template state<T>().take_failure());
   if constexpr (std::is_void_v<T>)
     return {};
@@ -133,7 +133,7 @@ struct all_endings_as_tuple {
  private:
   template <std::size_t... Index>
   static auto collect(auto& inputs, std::index_sequence<Index...> /*unused*/) -> result {
-    return result(ending_of<T>(inputs.all()[Index])...);
+    return result(find_ending<T>(inputs.all()[Index])...);
   }
 };
 
@@ -145,14 +145,14 @@ struct all_endings_as_vector {
   static auto collect(auto& inputs) -> result {
     result endings;
     endings.reserve(inputs.all().size());
-    for (auto& one : inputs.all()) endings.push_back(ending_of<T>(one));
+    for (auto& one : inputs.all()) endings.push_back(find_ending<T>(one));
     return endings;
   }
 };
 
 /// A future of its own for a reader of a shared one, with a copy of the value.
 template <typename T>
-auto copy_of(const shared_future<T>& from) -> future<T> {
+auto make_copy(const shared_future<T>& from) -> future<T> {
   if constexpr (std::is_void_v<T>)
     return from.then_inline([] {});
   else
@@ -196,13 +196,13 @@ auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail:
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(const shared_future<T>&... all) -> future<typename detail::all_values_as_tuple<T...>::result> {
-  return when_all(detail::copy_of(all)...);
+  return when_all(detail::make_copy(all)...);
 }
 
 template <detail::shared_future_range R>
 auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail::element_value<R>>::result> {
   std::vector<future<detail::element_value<R>>> all;
-  for (const auto& each : range) all.push_back(detail::copy_of(each));
+  for (const auto& each : range) all.push_back(detail::make_copy(each));
   return when_all(std::move(all));
 }
 
@@ -247,8 +247,8 @@ class any_state final : public future_state<typename Rule::result> {
   using result = typename Rule::result;
 
   template <typename... From>
-  explicit any_state(executor_id where, From&... from)
-      : future_state<result>(nullptr, where), inputs_(from...), holds_(inputs_.all().size() + 2) {}
+  explicit any_state(executor_id executor, From&... from)
+      : future_state<result>(nullptr, executor), inputs_(from...), holds_(inputs_.all().size() + 2) {}
 
   void begin(cascade& more) noexcept {
     for (auto& one : inputs_.all()) one.attach(*this, more);

@@ -64,15 +64,15 @@ class BRAID_API chaos {
   };
 
   /// Errors: invalid_argument if the interval is not positive; the system's error if the thread cannot be started.
-  [[nodiscard]] static auto start(const std::vector<thread_info>& threads, options how) -> result<chaos>;
+  [[nodiscard]] static auto start(const std::vector<thread_info>& threads, options options) -> result<chaos>;
 
   /// As above for the threads that `find()` returns, which is called again before each step, on the thread that
   /// disturbs: threads that it returns later are disturbed from then on, and those that it no longer returns are put
   /// back as they were. It must not throw. Errors: as above.
   template <std::invocable Find>
     requires std::convertible_to<std::invoke_result_t<Find&>, std::vector<thread_info>>
-  [[nodiscard]] static auto start(Find find, options how) -> result<chaos> {
-    return start_finding(std::move(find), how);
+  [[nodiscard]] static auto start(Find find, options options) -> result<chaos> {
+    return start_finding(std::move(find), options);
   }
 
   chaos(chaos&& other) noexcept;
@@ -94,8 +94,8 @@ class BRAID_API chaos {
   using find_fn = std::function<std::vector<thread_info>()>;
 
   explicit chaos(std::unique_ptr<state> running) noexcept;
-  [[nodiscard]] static auto start_finding(find_fn find, options how) -> result<chaos>;
-  [[nodiscard]] static auto begin(std::unique_ptr<state> running, options how) -> result<chaos>;
+  [[nodiscard]] static auto start_finding(find_fn find, options options) -> result<chaos>;
+  [[nodiscard]] static auto begin(std::unique_ptr<state> running, options options) -> result<chaos>;
 
   std::unique_ptr<state> state_;
 };

@@ -45,7 +45,7 @@ union unborn {
 };
 
 template <typename T>
-struct fields_of {
+struct list_fields {
   static constexpr unborn<T> object{};
 };
 
@@ -108,7 +108,7 @@ constexpr auto last_name(std::string_view text) noexcept -> std::string_view {
 
 template <typename T, std::size_t Index>
 consteval auto name_of_field() -> std::string_view {
-  constexpr auto address = &std::get<Index>(tie_fields<count_fields<T>()>(fields_of<T>::object.value));
+  constexpr auto address = &std::get<Index>(tie_fields<count_fields<T>()>(list_fields<T>::object.value));
   return last_name(spelled<address>());
 }
 
@@ -161,7 +161,7 @@ consteval auto find_field() -> field {
   using owner = class_of_t<Member>;
   field found;
   const auto look = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-    constexpr auto& object = fields_of<owner>::object.value;
+    constexpr auto& object = list_fields<owner>::object.value;
     constexpr bool here = same_field(&(object.*Member), &std::get<I>(tie_fields<field_count<owner>>(object)));
     if constexpr (here) found = {.index = I, .name = field_name<owner, I>()};
   };

@@ -188,7 +188,7 @@ class registered_thread : public thread {
   /// registration threw, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
-  [[nodiscard]] static auto create(options how, Fn&& fn, Args&&... args) -> result<registered_thread>;
+  [[nodiscard]] static auto create(options options, Fn&& fn, Args&&... args) -> result<registered_thread>;
 
   /// The entry as the registry got it.
   [[nodiscard]] auto entry() const noexcept -> const thread_entry& { return entry_; }

@@ -56,7 +56,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// thread cannot be started. Throws std::bad_alloc, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
-  [[nodiscard]] static auto create(options how, Fn&& fn, Args&&... args) -> result<thread>;
+  [[nodiscard]] static auto create(options options, Fn&& fn, Args&&... args) -> result<thread>;
 
   thread(thread&& other) noexcept;
   /// Ends the thread that it had as the destructor does.
@@ -92,7 +92,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
  private:
   struct beginning;
 
-  [[nodiscard]] static auto start(options how, std::unique_ptr<detail::thread_body> body, std::stop_source stop)
+  [[nodiscard]] static auto start(options options, std::unique_ptr<detail::thread_body> body, std::stop_source stop)
       -> result<thread>;
   [[nodiscard]] auto launch(beginning& first) -> result<void>;
   [[nodiscard]] auto launch_with_stack(beginning& first) -> result<void>;

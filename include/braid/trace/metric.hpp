@@ -48,7 +48,7 @@ struct metric {
 
 /// Writes metrics with the lines HELP and TYPE of each family, whose samples come one after the other, in the order of
 /// the first of each. Threads: any. Errors: std::bad_alloc. Source: Prometheus text format 0.0.4; OpenMetrics 1.0.
-[[nodiscard]] BRAID_API auto metrics_text(std::span<const metric> all, metric::format how = metric::format::prometheus)
-    -> std::string;
+[[nodiscard]] BRAID_API auto metrics_text(std::span<const metric> all,
+                                          metric::format format = metric::format::prometheus) -> std::string;
 
 }  // namespace braid

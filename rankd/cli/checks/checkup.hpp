@@ -18,7 +18,7 @@ enum class health : std::uint8_t {
   fail,  ///< some or all requests cannot be answered
 };
 
-auto to_string(health how) noexcept -> std::string_view;
+auto to_string(health health) noexcept -> std::string_view;
 
 struct finding {
   std::string area;
@@ -47,34 +47,34 @@ class checkup {
   }
 
   [[nodiscard]] auto findings() const noexcept -> const std::vector<finding>& { return findings_; }
-  [[nodiscard]] auto count(health how) const -> std::size_t;
+  [[nodiscard]] auto count(health health) const -> std::size_t;
 
  private:
-  void add(std::string_view area, health how, std::string found, std::string advice) {
-    findings_.push_back({std::string(area), how, std::move(found), std::move(advice)});
+  void add(std::string_view area, health health, std::string found, std::string advice) {
+    findings_.push_back({std::string(area), health, std::move(found), std::move(advice)});
   }
-  void add(std::string_view area, health how, const braid::diagnostics& problems, std::string_view advice);
+  void add(std::string_view area, health health, const braid::diagnostics& problems, std::string_view advice);
 
   std::vector<finding> findings_;
 };
 
 /// Checks the project and its registries. Returns nothing if the later checks are impossible. An empty folder means the
 /// same as for `workspace::open`.
-auto check_project(const std::filesystem::path& folder, checkup& into) -> std::optional<workspace>;
+auto check_project(const std::filesystem::path& folder, checkup& checkup) -> std::optional<workspace>;
 
 /// counters.toml, if there is one, every artifact, and the index.
-void check_plans(const workspace& in, checkup& into);
+void check_plans(const workspace& workspace, checkup& checkup);
 
 /// Checks every endpoint: opens and reads an embedded store, greets a server. Blocks: at most some seconds for each.
-void check_stores(const workspace& in, checkup& into);
+void check_stores(const workspace& workspace, checkup& checkup);
 
 /// Checks the limits of this process, the features of the kernel, and the clock. `root` replaces `/`.
-void check_system(const std::filesystem::path& root, checkup& into);
+void check_system(const std::filesystem::path& root, checkup& checkup);
 
 /// A line for each finding, with its advice below.
-auto to_text(const checkup& all) -> std::string;
+auto to_text(const checkup& checkup) -> std::string;
 
 /// Returns the findings as one JSON object.
-auto to_json(const checkup& all) -> std::string;
+auto to_json(const checkup& checkup) -> std::string;
 
 }  // namespace rankd

@@ -9,9 +9,9 @@
 namespace rankd {
 namespace {
 
-auto fields_of_counters(const workspace& in) -> std::vector<std::string> {
+auto fields_of_counters(const workspace& workspace) -> std::vector<std::string> {
   std::vector<std::string> out;
-  const auto rules = event_rules::load(in.where.registry, in.declared);
+  const auto rules = event_rules::load(workspace.where.registry, workspace.declared);
   if (!rules) return out;
   for (const event_counter& each : rules->counters()) {
     out.push_back(each.name);
@@ -22,13 +22,14 @@ auto fields_of_counters(const workspace& in) -> std::vector<std::string> {
 
 }  // namespace
 
-data_check::data_check(const workspace& in, data_check_options options)
-    : written_(fields_of_counters(in)),
+data_check::data_check(const workspace& workspace, data_check_options options)
+    : written_(fields_of_counters(workspace)),
       columns_({.files = options.files, .endpoints = options.endpoints, .written = written_}) {
-  const auto artifacts = list_artifacts(in.where.plans);
+  const auto artifacts = list_artifacts(workspace.where.plans);
   if (!artifacts) return;
   for (const artifact& each : *artifacts)
-    if (const auto stated = load_plan(each.file, {all_op_shapes(), in.declared})) columns_.add(*stated, in.declared);
+    if (const auto stated = load_plan(each.file, {all_op_shapes(), workspace.declared}))
+      columns_.add(*stated, workspace.declared);
 }
 
 }  // namespace rankd

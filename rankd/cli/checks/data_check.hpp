@@ -22,7 +22,7 @@ struct data_check_options {
 class data_check {
  public:
   /// Blocks: on the disk. It reads artifacts, and no models.
-  data_check(const workspace& in, data_check_options options);
+  data_check(const workspace& workspace, data_check_options options);
   data_check(data_check&&) = delete;
   auto operator=(data_check&&) -> data_check& = delete;
   ~data_check() = default;

@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-auto area_of(const endpoint_entry& endpoint) -> std::string { return "store " + endpoint.endpoint_id; }
+auto format_area(const endpoint_entry& endpoint) -> std::string { return "store " + endpoint.endpoint_id; }
 
 /// Whether a file of the project's data is younger than the store that was filled from it.
 auto data_is_younger(const fs::path& data, const fs::path& folder) -> bool {
@@ -67,46 +67,48 @@ auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::u
 }
 
 /// Reports keys that plans read and that the store lacks or misspells.
-void check_columns(const endpoint_entry& endpoint, const workspace& in, const embedded_store& opened, checkup& into) {
+void check_columns(const endpoint_entry& endpoint, const workspace& workspace, const embedded_store& opened,
+                   checkup& checkup) {
   constexpr std::size_t enough = 100'000;
   const std::array endpoints{endpoint.endpoint_id};
-  data_check check(in, {.endpoints = endpoints});
+  data_check check(workspace, {.endpoints = endpoints});
   const auto snapshot = opened.take_snapshot();
   if (!snapshot || !check.columns().read(*snapshot, enough)) return;  // unreadable records were found before
-  const std::string area = area_of(endpoint);
-  into.warn(area, check.columns().missing_records(), "correct the data, or the plan");
-  into.warn(area, check.columns().missing_columns(), "correct the data, or the name of the key in keys.toml");
-  into.warn(area, check.columns().malformed_values(), "correct the data");
+  const std::string area = format_area(endpoint);
+  checkup.warn(area, check.columns().missing_records(), "correct the data, or the plan");
+  checkup.warn(area, check.columns().missing_columns(), "correct the data, or the name of the key in keys.toml");
+  checkup.warn(area, check.columns().malformed_values(), "correct the data");
 }
 
-void check_embedded(const endpoint_entry& endpoint, const workspace& in, checkup& into) {
-  const std::string area = area_of(endpoint);
-  const fs::path folder = in.where.root / std::get<embedded_resolver>(endpoint.resolver).path;
+void check_embedded(const endpoint_entry& endpoint, const workspace& workspace, checkup& checkup) {
+  const std::string area = format_area(endpoint);
+  const fs::path folder = workspace.where.root / std::get<embedded_resolver>(endpoint.resolver).path;
   std::error_code error;
-  if (!fs::exists(folder / store_manifest::file_name, error) && in.where.data)
-    return into.warn(area, folder.string() + " has not been filled yet",
-                     "rankd load fills it; otherwise the first request does");
+  if (!fs::exists(folder / store_manifest::file_name, error) && workspace.where.data)
+    return checkup.warn(area, folder.string() + " has not been filled yet",
+                        "rankd load fills it; otherwise the first request does");
   const auto opened = embedded_store::open(folder);
-  if (!opened) return into.fail(area, opened.error(), "delete the folder, and load the data again: rankd load");
+  if (!opened) return checkup.fail(area, opened.error(), "delete the folder, and load the data again: rankd load");
   if (!opened->manifest().checksums)
-    into.warn(area, folder.string() + " has no checksums: damage on the disk would not be seen",
-              "load the data again: rankd load --replace");
+    checkup.warn(area, folder.string() + " has no checksums: damage on the disk would not be seen",
+                 "load the data again: rankd load --replace");
   const auto sample = read_sample(*opened);
   if (!sample)
-    return into.fail(area, folder.string() + " cannot be read: " + sample.error().message(),
-                     "delete the folder, and load the data again: rankd load");
+    return checkup.fail(area, folder.string() + " cannot be read: " + sample.error().message(),
+                        "delete the folder, and load the data again: rankd load");
   const std::string found = counted(sample->first, "record") + " in " +
                             std::to_string(opened->manifest().data_bytes / 1024) + " KiB, generation " +
                             std::to_string(opened->manifest().generation) + ", " + std::to_string(sample->second) +
                             " read";
   if (sample->first == 0) {
-    into.warn(area, found, "fill it: rankd load");
+    checkup.warn(area, found, "fill it: rankd load");
   } else {
-    into.ok(area, found);
-    check_columns(endpoint, in, *opened, into);
+    checkup.ok(area, found);
+    check_columns(endpoint, workspace, *opened, checkup);
   }
-  if (in.where.data && data_is_younger(*in.where.data, folder))
-    into.warn(area, "the project's data has changed since the store was filled", "rankd load takes over what is new");
+  if (workspace.where.data && data_is_younger(*workspace.where.data, folder))
+    checkup.warn(area, "the project's data has changed since the store was filled",
+                 "rankd load takes over what is new");
 }
 
 /// The description that a server sends of itself.
@@ -131,14 +133,14 @@ auto ask(braid::redis_connection& server, std::span<const std::string_view> word
   co_return *reply;
 }
 
-auto greet(braid::loop& on, braid::redis_options how) -> braid::task<greeting> {
+auto greet(braid::loop& loop, braid::redis_options how) -> braid::task<greeting> {
   static constexpr std::array<std::string_view, 1> ping{"PING"};
   static constexpr std::array<std::string_view, 1> info{"INFO"};
   static constexpr std::array<std::string_view, 1> size{"DBSIZE"};
   constexpr int pings = 20;
   greeting seen;
   braid::arena memory;
-  braid::redis_connection server(on, std::move(how));
+  braid::redis_connection server(loop, std::move(how));
   for (int at = 0; at < pings; ++at) {
     const braid::time_point begin = braid::steady_time().now();
     auto pong = ask(server, ping, memory, seen);
@@ -172,75 +174,75 @@ auto whole_microseconds(braid::duration span) -> std::string {
   return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(span).count()) + " us";
 }
 
-void judge(const endpoint_entry& endpoint, const std::string& place, greeting seen, checkup& into) {
-  const std::string area = area_of(endpoint);
+void judge(const endpoint_entry& endpoint, const std::string& place, greeting seen, checkup& checkup) {
+  const std::string area = format_area(endpoint);
   std::ranges::sort(seen.pings);
   const std::string version = info_of(seen.info, "redis_version");
-  into.ok(area, place + ": Redis " + (version.empty() ? "of unknown version" : version) + ", " +
-                    counted(static_cast<std::uint64_t>(seen.keys), "key") + ", PING in " +
-                    whole_microseconds(seen.pings[seen.pings.size() / 2]) + ", at most " +
-                    whole_microseconds(seen.pings.back()));
+  checkup.ok(area, place + ": Redis " + (version.empty() ? "of unknown version" : version) + ", " +
+                       counted(static_cast<std::uint64_t>(seen.keys), "key") + ", PING in " +
+                       whole_microseconds(seen.pings[seen.pings.size() / 2]) + ", at most " +
+                       whole_microseconds(seen.pings.back()));
   if (!seen.refusal.empty())
-    into.warn(area, place + " refuses a command: " + seen.refusal,
-              "allow this user INFO and DBSIZE, so that more is shown here");
+    checkup.warn(area, place + " refuses a command: " + seen.refusal,
+                 "allow this user INFO and DBSIZE, so that more is shown here");
   if (info_of(seen.info, "redis_mode") == "cluster")
-    into.warn(area, place + " is a node of a cluster",
-              "an endpoint uses one server: commands for keys of other nodes fail");
+    checkup.warn(area, place + " is a node of a cluster",
+                 "an endpoint uses one server: commands for keys of other nodes fail");
   if (info_of(seen.info, "loading") == "1")
-    into.warn(area, place + " is loading its data", "wait until it has: requests fail meanwhile");
+    checkup.warn(area, place + " is loading its data", "wait until it has: requests fail meanwhile");
   if (seen.refusal.empty() && seen.keys == 0)
-    into.warn(area, place + " holds no key", "rankd load --store " + place + " fills it");
+    checkup.warn(area, place + " holds no key", "rankd load --store " + place + " fills it");
   if (seen.pings.back() > endpoint.policy.request_timeout / 4)
-    into.warn(area, place + " took more than a quarter of request_timeout_ms for a PING",
-              "check its load and the network, or allow more time");
+    checkup.warn(area, place + " took more than a quarter of request_timeout_ms for a PING",
+                 "check its load and the network, or allow more time");
 }
 
-void check_server(const endpoint_entry& endpoint, braid::runtime& on, checkup& into) {
-  const std::string area = area_of(endpoint);
-  const auto how = redis_options_of(endpoint);
-  if (!how) return into.fail(area, how.error(), "correct the endpoint, or the variables RANKD_REDIS_…");
-  greeting seen = on.run(greet(on.io(), *how));
-  const std::string place = place_of(*how);
+void check_server(const endpoint_entry& endpoint, braid::runtime& runtime, checkup& checkup) {
+  const std::string area = format_area(endpoint);
+  const auto how = parse_redis_options(endpoint);
+  if (!how) return checkup.fail(area, how.error(), "correct the endpoint, or the variables RANKD_REDIS_…");
+  greeting seen = runtime.run(greet(runtime.io(), *how));
+  const std::string place = find_place(*how);
   if (seen.pings.empty()) {
     const std::string why = seen.refusal.empty() ? seen.failure.message() : seen.refusal;
-    return into.fail(area, place + ": " + why,
-                     "start the server, or correct host and port in the registry, or RANKD_REDIS_PASSWORD");
+    return checkup.fail(area, place + ": " + why,
+                        "start the server, or correct host and port in the registry, or RANKD_REDIS_PASSWORD");
   }
-  judge(endpoint, place, std::move(seen), into);
+  judge(endpoint, place, std::move(seen), checkup);
 }
 
 /// Asks a server of models whether it is ready. Source: Open Inference Protocol V2, "Server Ready".
-auto ask_ready(braid::loop& on, braid::executor& blocking, const model_server_options& how)
+auto ask_ready(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
     -> braid::task<braid::result<braid::http_client::answer>> {
-  braid::resolver names(on, blocking);
-  braid::http_client client(on, {.connect_timeout = how.connect_timeout, .names = &names, .tls = how.tls});
+  braid::resolver names(loop, blocking);
+  braid::http_client client(loop, {.connect_timeout = how.connect_timeout, .names = &names, .tls = how.tls});
   braid::http_client::call call{.url = how.origin + "/v2/health/ready"};
   if (!how.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + how.token);
   auto asking = braid::with_timeout(how.request_timeout, client.fetch(std::move(call)));
   co_return co_await std::move(asking);
 }
 
-void check_models(const endpoint_entry& endpoint, braid::runtime& on, checkup& into) {
-  const std::string area = area_of(endpoint);
-  const auto how = model_server_options_of(endpoint, server_messages::shown);
-  if (!how) return into.fail(area, how.error(), "correct the variables RANKD_MODEL_…");
-  const auto answer = on.run(ask_ready(on.io(), on.blocking(), *how));
+void check_models(const endpoint_entry& endpoint, braid::runtime& runtime, checkup& checkup) {
+  const std::string area = format_area(endpoint);
+  const auto how = make_model_server_options(endpoint, server_messages::shown);
+  if (!how) return checkup.fail(area, how.error(), "correct the variables RANKD_MODEL_…");
+  const auto answer = runtime.run(ask_ready(runtime.io(), runtime.blocking(), *how));
   if (answer && answer->status == braid::http_status::ok)
-    return into.ok(area, how->origin + ": the server of models is ready");
+    return checkup.ok(area, how->origin + ": the server of models is ready");
   const std::string why =
       answer ? "it answers " + std::to_string(static_cast<int>(answer->status)) + " to GET /v2/health/ready"
              : answer.error().message();
-  into.fail(area, how->origin + ": " + why,
-            "start the server of models, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
+  checkup.fail(area, how->origin + ": " + why,
+               "start the server of models, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
 }
 
 /// The endpoints that the nodes of plans name.
-auto endpoints_in_plans(const workspace& in) -> std::set<std::string> {
+auto endpoints_in_plans(const workspace& workspace) -> std::set<std::string> {
   std::set<std::string> out;
-  const auto artifacts = list_artifacts(in.where.plans);
+  const auto artifacts = list_artifacts(workspace.where.plans);
   if (!artifacts) return out;
   for (const artifact& each : *artifacts)
-    if (const auto bound = in.load_plan_of(each.name))
+    if (const auto bound = workspace.load_named_plan(each.name))
       for (const plan_node& node : bound->stated->nodes)
         for (const plan_param& option : node.params)
           if (option.kind == param_kind::endpoint_ref) out.insert(std::get<std::string>(option.value));
@@ -249,26 +251,26 @@ auto endpoints_in_plans(const workspace& in) -> std::set<std::string> {
 
 }  // namespace
 
-void check_stores(const workspace& in, checkup& into) {
+void check_stores(const workspace& workspace, checkup& checkup) {
   std::unique_ptr<braid::runtime> on;
-  const std::set<std::string> named = endpoints_in_plans(in);
-  for (const endpoint_entry& endpoint : in.declared.endpoints()) {
+  const std::set<std::string> named = endpoints_in_plans(workspace);
+  for (const endpoint_entry& endpoint : workspace.declared.endpoints()) {
     if (endpoint.kind == endpoint_entry::kind_type::vectors) continue;
     // A server that no plan calls need not be there.
     if (endpoint.kind == endpoint_entry::kind_type::http && !named.contains(endpoint.endpoint_id)) continue;
     if (std::holds_alternative<embedded_resolver>(endpoint.resolver)) {
-      check_embedded(endpoint, in, into);
+      check_embedded(endpoint, workspace, checkup);
       continue;
     }
     if (on == nullptr) {
       auto made = braid::runtime::create({.workers = 1, .name = "doctor"});
-      if (!made) return into.fail(area_of(endpoint), no_runtime(made.error()), "allow more threads");
+      if (!made) return checkup.fail(format_area(endpoint), no_runtime(made.error()), "allow more threads");
       on = std::move(*made);
     }
     if (endpoint.kind == endpoint_entry::kind_type::http)
-      check_models(endpoint, *on, into);
+      check_models(endpoint, *on, checkup);
     else
-      check_server(endpoint, *on, into);
+      check_server(endpoint, *on, checkup);
   }
 }
 

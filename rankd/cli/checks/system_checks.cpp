@@ -41,15 +41,15 @@ auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
 
 auto spelled_bytes(std::uint64_t bytes) -> std::string { return std::to_string(bytes / mib) + " MiB"; }
 
-void check_descriptors(checkup& into) {
+void check_descriptors(checkup& checkup) {
   constexpr ::rlim_t few = 1024;
   ::rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  if (limit.rlim_cur == RLIM_INFINITY) return into.ok("descriptors", "any number may be open");
+  if (limit.rlim_cur == RLIM_INFINITY) return checkup.ok("descriptors", "any number may be open");
   const std::string found = std::to_string(limit.rlim_cur) + " may be open at once";
-  if (limit.rlim_cur >= few) return into.ok("descriptors", found);
-  into.warn("descriptors", found,
-            "raise the limit (ulimit -n) to at least " + std::to_string(few) + ": each connection takes one");
+  if (limit.rlim_cur >= few) return checkup.ok("descriptors", found);
+  checkup.warn("descriptors", found,
+               "raise the limit (ulimit -n) to at least " + std::to_string(few) + ": each connection takes one");
 }
 
 auto available_memory(const fs::path& root) -> std::optional<std::uint64_t> {
@@ -88,40 +88,40 @@ auto cgroup_memory_left(const fs::path& root) -> std::optional<std::uint64_t> {
   return smallest;
 }
 
-void check_memory(const fs::path& root, checkup& into) {
+void check_memory(const fs::path& root, checkup& checkup) {
   constexpr std::uint64_t little = 256 * mib;
   const auto available = available_memory(root);
   const auto granted = cgroup_memory_left(root);
   if (!available && !granted)
-    return into.warn("memory", "the amount of free memory is unknown", "read /proc/meminfo and memory.max");
+    return checkup.warn("memory", "the amount of free memory is unknown", "read /proc/meminfo and memory.max");
   const std::uint64_t left = std::min(available.value_or(UINT64_MAX), granted.value_or(UINT64_MAX));
   const std::string found =
       spelled_bytes(left) + " are left" + (granted && *granted == left ? " to this cgroup" : " on this machine");
   if (left >= little)
-    into.ok("memory", found);
+    checkup.ok("memory", found);
   else
-    into.warn("memory", found, "allow more, or stop other programs: requests fail when memory runs out");
+    checkup.warn("memory", found, "allow more, or stop other programs: requests fail when memory runs out");
 
   ::rlimit space{};
   if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-    into.warn("memory", "the address space is limited to " + spelled_bytes(space.rlim_cur),
-              "lift it (ulimit -v unlimited): the store is mapped as a whole");
+    checkup.warn("memory", "the address space is limited to " + spelled_bytes(space.rlim_cur),
+                 "lift it (ulimit -v unlimited): the store is mapped as a whole");
 }
 
-void check_kernel(const fs::path& root, checkup& into) {
+void check_kernel(const fs::path& root, checkup& checkup) {
   const braid::worker_count workers = braid::default_worker_count(root);
-  into.ok("cpus", std::to_string(workers.workers) + " workers: " + workers.reason);
+  checkup.ok("cpus", std::to_string(workers.workers) + " workers: " + workers.reason);
   ::utsname system{};
   const std::string release = ::uname(&system) == 0 ? std::string(system.sysname) + " " + system.release : "unknown";
   const auto backend = braid::io_backend::make();
   if (!backend)
-    return into.fail("kernel", release + ": no event loop can be made: " + backend.error().message(),
-                     "correct BRAID_IO, or allow epoll");
+    return checkup.fail("kernel", release + ": no event loop can be made: " + backend.error().message(),
+                        "correct BRAID_IO, or allow epoll");
   const std::string found = release + ": loops wait by " + std::string((*backend)->name());
   if ((*backend)->name() == "poll")
-    into.warn("kernel", found, "allow io_uring or epoll: poll gets slower with each connection");
+    checkup.warn("kernel", found, "allow io_uring or epoll: poll gets slower with each connection");
   else
-    into.ok("kernel", found);
+    checkup.ok("kernel", found);
 }
 
 /// Returns the cost of one reading: the shortest of several, so that a pause in between does not count.
@@ -137,29 +137,29 @@ auto cost_of_clock() -> braid::duration {
   return shortest;
 }
 
-void check_clock(const fs::path& root, checkup& into) {
+void check_clock(const fs::path& root, checkup& checkup) {
   constexpr std::array<std::string_view, 3> slow_ones{"hpet", "acpi_pm", "jiffies"};
   std::string source = text_in(root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
   source.resize(std::min(source.find('\n'), source.size()));
   const std::string found = "source " + (source.empty() ? "unknown" : source) + ", " +
                             std::to_string(cost_of_clock().count()) + " ns a reading";
   if (std::ranges::find(slow_ones, source) != slow_ones.end())
-    into.warn("clock", found, "let the kernel use tsc or the clock of its host: every deadline reads the clock");
+    checkup.warn("clock", found, "let the kernel use tsc or the clock of its host: every deadline reads the clock");
   else
-    into.ok("clock", found);
+    checkup.ok("clock", found);
   const std::chrono::year_month_day today(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
   if (today.year() < std::chrono::year(2024))
-    into.warn("clock", "the clock is set to the year " + std::to_string(static_cast<int>(today.year())),
-              "set the time: certificates are checked against it");
+    checkup.warn("clock", "the clock is set to the year " + std::to_string(static_cast<int>(today.year())),
+                 "set the time: certificates are checked against it");
 }
 
 }  // namespace
 
-void check_system(const fs::path& root, checkup& into) {
-  check_descriptors(into);
-  check_memory(root, into);
-  check_kernel(root, into);
-  check_clock(root, into);
+void check_system(const fs::path& root, checkup& checkup) {
+  check_descriptors(checkup);
+  check_memory(root, checkup);
+  check_kernel(root, checkup);
+  check_clock(root, checkup);
 }
 
 }  // namespace rankd

@@ -39,15 +39,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-auto unreadable(const fs::path& in, std::error_code why) -> std::unexpected<braid::diagnostics> {
+auto unreadable(const fs::path& in, std::error_code error) -> std::unexpected<braid::diagnostics> {
   return refused("requests_unreadable", "the requests cannot be read from " +
-                                            (in.empty() ? "standard input" : in.string()) + ": " + why.message());
+                                            (in.empty() ? "standard input" : in.string()) + ": " + error.message());
 }
 
 /// Each plan is loaded once, when the first request wants it.
 class plan_cache {
  public:
-  plan_cache(const workspace& in, time_fallbacks fallbacks) : in_(&in), fallbacks_(fallbacks) {}
+  plan_cache(const workspace& workspace, time_fallbacks fallbacks) : in_(&workspace), fallbacks_(fallbacks) {}
 
   auto find(std::string_view name) -> braid::checked<const bound_plan*> {
     const std::scoped_lock lock(mutex_);
@@ -60,7 +60,7 @@ class plan_cache {
  private:
   /// The same requests must have the same answers.
   [[nodiscard]] auto load(std::string_view name) const -> braid::checked<bound_plan> {
-    auto plan = in_->load_plan_of(name);
+    auto plan = in_->load_named_plan(name);
     if (!plan || fallbacks_ == time_fallbacks::allowed || !depends_on_time(*plan)) return plan;
     return refused("depends_on_time",
                    "plan `" + plan->name + "` has fallbacks for what is late, so its answers " + "depend on time",
@@ -84,7 +84,7 @@ auto is_regular(const fs::path& file) -> bool {
   return !file.empty() && fs::is_regular_file(file, error);
 }
 
-auto range_of(const fs::path& in, batch_shard shard) -> braid::checked<request_range> {
+auto read_range(const fs::path& in, batch_shard shard) -> braid::checked<request_range> {
   if (shard.count == 1) return request_range{};
   if (!is_regular(in))
     return refused("shard_of_stream", "only a regular file can be answered in parts", "name one with --in");
@@ -114,43 +114,44 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
 
 /// The bytes of all plans that a request could name, and of all models, operators and files of vectors that these could
 /// use.
-auto plans_digest(const workspace& in) -> std::string {
+auto plans_digest(const workspace& workspace) -> std::string {
   std::string all;
   const auto add = [&all](const std::string& name, const braid::checked<std::string>& text) {
     if (text) all += name + ' ' + sha256_hex(*text) + '\n';
   };
-  if (const auto plans = list_artifacts(in.where.plans))
+  if (const auto plans = list_artifacts(workspace.where.plans))
     for (const artifact& each : *plans) add(each.name, read_text_file(each.file));
-  for (const fs::path& each : model_files(in.where.models)) add(each.filename().string(), read_model_file(each));
-  for (const fs::path& each : in.where.operators)
+  for (const fs::path& each : model_files(workspace.where.models)) add(each.filename().string(), read_model_file(each));
+  for (const fs::path& each : workspace.where.operators)
     if (const auto text = read_text_file(each, largest_library)) all += each.string() + ' ' + sha256_hex(*text) + '\n';
-  for (const endpoint_entry& each : in.declared.endpoints())
+  for (const endpoint_entry& each : workspace.declared.endpoints())
     if (const auto* const vectors = std::get_if<file_resolver>(&each.resolver))
-      if (const auto digest = vector_file::digest_of(in.where.root / vectors->path))
+      if (const auto digest = vector_file::make_digest(workspace.where.root / vectors->path))
         all += each.endpoint_id + ' ' + *digest + '\n';
   return sha256_hex(all);
 }
 
 /// Returns values that change when a file is rewritten, even with the same size.
-auto identity_of(const fs::path& file) -> nlohmann::json {
+auto read_identity(const fs::path& file) -> nlohmann::json {
   struct ::stat status{};
   if (::stat(file.c_str(), &status) != 0) return {};
   return {status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
 /// The names of the experiments that run now.
-auto running_of(const experiment_set& all) -> std::string {
+auto list_running(const experiment_set& experiments) -> std::string {
   std::string out;
   const auto now = experiment_time();
-  for (const experiment_entry& each : all.experiments())
+  for (const experiment_entry& each : experiments.experiments())
     if (each.runs_at(now)) out += " " + each.name;
   return out;
 }
 
 /// Everything that the answers depend on.
-auto made_from(const batch_command_options& options, const workspace& in, const bound_plan* plan) -> nlohmann::json {
+auto made_from(const batch_command_options& options, const workspace& workspace, const bound_plan* plan)
+    -> nlohmann::json {
   nlohmann::json stores = nlohmann::json::array();
-  for (const endpoint_entry& endpoint : in.declared.endpoints()) {
+  for (const endpoint_entry& endpoint : workspace.declared.endpoints()) {
     if (!is_store(endpoint) || (plan != nullptr && !reads_endpoint(*plan, endpoint))) continue;
     const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
     if (embedded == nullptr) {  // the contents of a server are unknown
@@ -161,20 +162,21 @@ auto made_from(const batch_command_options& options, const workspace& in, const 
         stores.push_back({endpoint.endpoint_id, node.host, node.port});
       continue;
     }
-    const fs::path folder = in.where.root / embedded->path;
+    const fs::path folder = workspace.where.root / embedded->path;
     const auto manifest = read_manifest(folder);
     if (manifest)
       stores.push_back(
-          {endpoint.endpoint_id, manifest->generation, identity_of(data_file(folder, manifest->generation))});
+          {endpoint.endpoint_id, manifest->generation, read_identity(data_file(folder, manifest->generation))});
   }
   nlohmann::json registries = nlohmann::json::array();
-  for (const registry_digest& each : in.declared.digests()) registries.push_back(each.sha256);
-  if (!in.experiments.digest().empty()) registries.push_back(in.experiments.digest() + running_of(in.experiments));
+  for (const registry_digest& each : workspace.declared.digests()) registries.push_back(each.sha256);
+  if (!workspace.experiments.digest().empty())
+    registries.push_back(workspace.experiments.digest() + list_running(workspace.experiments));
   return {{"version", RANKD_VERSION},
           {"requests", is_regular(options.in) ? fingerprint(options.in) : nlohmann::json()},
           {"shard", std::to_string(options.shard.index) + "/" + std::to_string(options.shard.count)},
-          {"plan", plan != nullptr ? plan->name + " " + plan->digest : plans_digest(in)},
-          {"budgets", in.where.budgets.to_text()},
+          {"plan", plan != nullptr ? plan->name + " " + plan->digest : plans_digest(workspace)},
+          {"budgets", workspace.where.budgets.to_text()},
           {"registries", std::move(registries)},
           {"stores", std::move(stores)}};
 }
@@ -285,12 +287,12 @@ auto writes_over_requests(const batch_command_options& options) -> bool {
   return false;
 }
 
-auto open_output(const batch_command_options& options, const workspace& in, const bound_plan* plan)
+auto open_output(const batch_command_options& options, const workspace& workspace, const bound_plan* plan)
     -> braid::checked<batch_output> {
   if (options.out.empty()) return batch_output::standard_output();
   if (options.earlier == unfinished::resume && !is_regular(options.in))
     return refused("not_resumable", "only a batch from a regular file can be resumed", "name one with --in");
-  return batch_output::open(options.out, made_from(options, in, plan), options.earlier);
+  return batch_output::open(options.out, made_from(options, workspace, plan), options.earlier);
 }
 
 auto answer_with(const batch_command_options& options, request_range range, line_reader requests, batch_runner& runner,
@@ -300,32 +302,32 @@ auto answer_with(const batch_command_options& options, request_range range, line
   return answers.progress();
 }
 
-auto answer_all(const batch_command_options& options, const workspace& in) -> braid::checked<batch_progress> {
-  plan_cache plans(in, options.fallbacks);
+auto answer_all(const batch_command_options& options, const workspace& workspace) -> braid::checked<batch_progress> {
+  plan_cache plans(workspace, options.fallbacks);
   const auto plan = options.plan.empty() ? braid::checked<const bound_plan*>(nullptr) : plans.find(options.plan);
   if (!plan) return std::unexpected(plan.error());
   if (writes_over_requests(options))
     return refused("output_unwritable", "the answers would be written over the requests",
                    "name another file with --out");
-  auto range = range_of(options.in, options.shard);
+  auto range = read_range(options.in, options.shard);
   if (!range) return std::unexpected(std::move(range.error()));
   auto requests = open_requests(options.in, range->begin);  // a pipe is opened once
   if (!requests) return std::unexpected(std::move(requests.error()));
-  const auto stores = *plan != nullptr ? open_stores_of(in, {&*plan, 1}) : open_all_stores(in);
+  const auto stores = *plan != nullptr ? open_plan_stores(workspace, {&*plan, 1}) : open_all_stores(workspace);
   if (!stores) return std::unexpected(stores.error());
 
   engine_options how;
   if (options.node_timeout) how.node_timeout = *options.node_timeout;
-  how.cursors = make_page_cursors(in.where.cursors);
-  how.cache = {.bytes = options.cache_mib << 20U, .entries = in.where.cache.entries};
+  how.cursors = make_page_cursors(workspace.where.cursors);
+  how.cache = {.bytes = options.cache_mib << 20U, .entries = workspace.where.cache.entries};
   const auto runner = batch_runner::create(
-      in.declared, stores->pointers(),
+      workspace.declared, stores->pointers(),
       {.workers = options.workers,
        .given_plan = *plan == nullptr ? std::string() : (*plan)->name,
        .find_plan = [&](std::string_view name) { return *plan != nullptr ? *plan : plans.find(name); },
        .engine = how});
   if (!runner) return std::unexpected(runner.error());
-  auto answers = open_output(options, in, *plan);
+  auto answers = open_output(options, workspace, *plan);
   if (!answers) return std::unexpected(std::move(answers.error()));
   if (answers->progress().read.bytes != 0) {
     std::fprintf(stderr, "continuing after request line %llu\n",

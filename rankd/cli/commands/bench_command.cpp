@@ -32,7 +32,7 @@ namespace rankd {
 namespace {
 
 /// Lines that are not empty.
-auto lines_of(std::string_view text) -> std::vector<std::string> {
+auto list_lines(std::string_view text) -> std::vector<std::string> {
   std::vector<std::string> lines;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -45,7 +45,7 @@ auto lines_of(std::string_view text) -> std::vector<std::string> {
 auto requests_from(const std::filesystem::path& file) -> braid::checked<std::vector<std::string>> {
   const auto text = read_text_file(file);
   if (!text) return std::unexpected(text.error());
-  auto lines = lines_of(without_mark(*text));
+  auto lines = list_lines(without_mark(*text));
   if (lines.empty()) return refused("no_requests", "no request is in " + file.string());
   return lines;
 }
@@ -58,15 +58,15 @@ auto no_users(const braid::diagnostics& why) -> std::unexpected<braid::diagnosti
 }
 
 /// A request for each user that the store has a hash of, in the order of the store, up to as many as are enough.
-auto requests_for_users(const workspace& in) -> braid::checked<std::vector<std::string>> {
+auto requests_for_users(const workspace& workspace) -> braid::checked<std::vector<std::string>> {
   constexpr std::string_view prefix = "user:";
   constexpr std::size_t enough = 100'000;
-  const auto folder = in.embedded_folder();
+  const auto folder = workspace.embedded_folder();
   if (!folder) return no_users(folder.error());
   const auto store = embedded_store::open(*folder);
   if (!store) return no_users(store.error());
-  const auto unreadable = [](const std::error_code& why) {
-    return refused("store_unreadable", "the users of the store cannot be listed: " + why.message());
+  const auto unreadable = [](const std::error_code& error) {
+    return refused("store_unreadable", "the users of the store cannot be listed: " + error.message());
   };
   const auto snapshot = store->take_snapshot();
   if (!snapshot) return unreadable(snapshot.error());
@@ -78,7 +78,7 @@ auto requests_for_users(const workspace& in) -> braid::checked<std::vector<std::
     const auto entry = at->next();
     if (!entry) return unreadable(entry.error());
     if (!*entry || !(*entry)->key.starts_with(prefix)) break;
-    const auto id = parse_id((*entry)->key.substr(prefix.size()), in.declared.id_type());
+    const auto id = parse_id((*entry)->key.substr(prefix.size()), workspace.declared.id_type());
     if (!id || *id < row_id(1)) continue;
     requests.emplace_back("{\"user_id\":");
     append_json_id(requests.back(), *id);
@@ -89,8 +89,9 @@ auto requests_for_users(const workspace& in) -> braid::checked<std::vector<std::
   return requests;
 }
 
-auto requests_of(const bench_options& options, const workspace& in) -> braid::checked<std::vector<std::string>> {
-  return options.requests.empty() ? requests_for_users(in) : requests_from(options.requests);
+auto make_requests(const bench_options& options, const workspace& workspace)
+    -> braid::checked<std::vector<std::string>> {
+  return options.requests.empty() ? requests_for_users(workspace) : requests_from(options.requests);
 }
 
 struct measured {
@@ -99,7 +100,7 @@ struct measured {
   closed_load_result seen;
 };
 
-auto microseconds_of(std::chrono::nanoseconds span) -> double {
+auto to_microseconds(std::chrono::nanoseconds span) -> double {
   return std::chrono::duration<double, std::micro>(span).count();
 }
 
@@ -134,7 +135,7 @@ void print_table(const std::vector<measured>& all) {
                                    std::to_string(each.seen.latencies.size()), std::to_string(each.seen.failed),
                                    printed("%.0f", each.seen.per_second())};
     for (const named_part& part : parts)
-      cells.push_back(printed("%.1f", microseconds_of(each.seen.latency(part.part))));
+      cells.push_back(printed("%.1f", to_microseconds(each.seen.latency(part.part))));
     table.add(std::move(cells));
   }
   print(table.to_text());
@@ -163,7 +164,7 @@ void print_json(const bench_options& options, const std::vector<measured>& all) 
     }
     append_result(out, "rps", each.seen.per_second());
     for (const named_part& part : parts)
-      append_result(out, std::string(part.name) + "_us", microseconds_of(each.seen.latency(part.part)));
+      append_result(out, std::string(part.name) + "_us", to_microseconds(each.seen.latency(part.part)));
     out += '}';
   }
   print(out + "]}\n");
@@ -206,7 +207,7 @@ void print_table(const std::vector<measured_rate>& all) {
     cells.push_back(printed("%.0f", each.good_per_second()));
     for (const named_latencies& which : rate_latencies)
       for (const named_part& part : rate_parts)
-        cells.push_back(printed("%.1f", microseconds_of(latency_of(each.seen.*which.all, part.part))));
+        cells.push_back(printed("%.1f", to_microseconds(find_latency(each.seen.*which.all, part.part))));
     table.add(std::move(cells));
   }
   print(table.to_text());
@@ -228,31 +229,31 @@ void print_json(const bench_options& options, const std::vector<measured_rate>& 
     for (const named_latencies& which : rate_latencies)
       for (const named_part& part : parts)
         append_result(out, std::string(which.name) + "_" + std::string(part.name) + "_us",
-                      microseconds_of(latency_of(each.seen.*which.all, part.part)));
+                      to_microseconds(find_latency(each.seen.*which.all, part.part)));
     out += '}';
   }
   print(out + "]}\n");
 }
 
-auto plot_of(const bench_options& options, const std::vector<measured>& all) -> load_plot {
+auto make_plot(const bench_options& options, const std::vector<measured>& all) -> load_plot {
   constexpr double min_value = 0.001;  // if nothing was answered: a logarithmic scale has no zero
   load_plot plot{.title = "plan " + options.plan, .names = {}, .points = {}};
   for (const named_part& part : parts) plot.names.emplace_back(part.name);
   for (const measured& each : all) {
     plot.points.push_back({.clients = each.clients, .per_second = each.seen.per_second(), .latencies_us = {}});
     for (const named_part& part : parts)
-      plot.points.back().latencies_us.push_back(std::max(microseconds_of(each.seen.latency(part.part)), min_value));
+      plot.points.back().latencies_us.push_back(std::max(to_microseconds(each.seen.latency(part.part)), min_value));
   }
   return plot;
 }
 
 auto write_plot(const bench_options& options, const std::vector<measured>& all) -> braid::checked<void> {
-  const auto unwritable = [&](std::error_code why) {
-    return refused("output_unwritable", "the plot cannot be written: " + why.message(), {}, options.plot);
+  const auto unwritable = [&](std::error_code error) {
+    return refused("output_unwritable", "the plot cannot be written: " + error.message(), {}, options.plot);
   };
   auto out = atomic_file::create(options.plot);
   if (!out) return unwritable(out.error());
-  if (const auto written = out->write(to_svg(plot_of(options, all))); !written) return unwritable(written.error());
+  if (const auto written = out->write(to_svg(make_plot(options, all))); !written) return unwritable(written.error());
   if (const auto done = out->finish(); !done) return unwritable(done.error());
   return {};
 }
@@ -274,51 +275,52 @@ auto measure(const bench_options& options, Run run) -> braid::checked<std::vecto
   return all;
 }
 
-auto measure_here(const bench_options& options, const workspace& in) -> braid::checked<std::vector<measured>> {
-  const auto plan = in.load_plan_of(options.plan);
+auto measure_here(const bench_options& options, const workspace& workspace) -> braid::checked<std::vector<measured>> {
+  const auto plan = workspace.load_named_plan(options.plan);
   if (!plan) return std::unexpected(plan.error());
   const bound_plan* const read_by = &*plan;
-  const auto stores = open_stores_of(in, {&read_by, 1});
+  const auto stores = open_plan_stores(workspace, {&read_by, 1});
   if (!stores) return std::unexpected(stores.error());
-  const auto requests = requests_of(options, in);
+  const auto requests = make_requests(options, workspace);
   if (!requests) return std::unexpected(requests.error());
-  const auto cursors = make_page_cursors(in.where.cursors);
+  const auto cursors = make_page_cursors(workspace.where.cursors);
   return measure(options, [&](closed_load_options how) {
     how.engine.cursors = cursors;
-    return run_closed_load(*plan, in.declared, stores->pointers(), *requests, how);
+    return run_closed_load(*plan, workspace.declared, stores->pointers(), *requests, how);
   });
 }
 
-auto server_of(const bench_options& options) -> http_load_address {
+auto find_server(const bench_options& options) -> http_load_address {
   const char* const token = std::getenv("RANKD_TOKEN");
   return {.url = options.http, .token = token == nullptr ? "" : token};
 }
 
 /// The requests for a server that is there.
-auto requests_for_server(const bench_options& options, const workspace& in)
+auto requests_for_server(const bench_options& options, const workspace& workspace)
     -> braid::checked<std::vector<std::string>> {
-  auto requests = requests_of(options, in);
+  auto requests = make_requests(options, workspace);
   if (requests) requests = requests_for_plan(std::move(*requests), options.plan);
   if (!requests) return requests;
-  if (const auto is_there = check_http_load(server_of(options), options.plan); !is_there)
+  if (const auto is_there = check_http_load(find_server(options), options.plan); !is_there)
     return std::unexpected(is_there.error());
   return requests;
 }
 
-auto measure_server(const bench_options& options, const workspace& in) -> braid::checked<std::vector<measured>> {
-  const auto requests = requests_for_server(options, in);
+auto measure_server(const bench_options& options, const workspace& workspace) -> braid::checked<std::vector<measured>> {
+  const auto requests = requests_for_server(options, workspace);
   if (!requests) return std::unexpected(requests.error());
   return measure(options, [&](const closed_load_options& how) {
-    return run_closed_load(http_load_target(server_of(options), how.clients), *requests, how);
+    return run_closed_load(http_load_target(find_server(options), how.clients), *requests, how);
   });
 }
 
-auto measure_rates(const bench_options& options, const workspace& in) -> braid::checked<std::vector<measured_rate>> {
-  const auto requests = requests_for_server(options, in);
+auto measure_rates(const bench_options& options, const workspace& workspace)
+    -> braid::checked<std::vector<measured_rate>> {
+  const auto requests = requests_for_server(options, workspace);
   if (!requests) return std::unexpected(requests.error());
   std::vector<measured_rate> all;
   for (const double rate : options.rates) {
-    auto seen = run_open_load(server_of(options), *requests,
+    auto seen = run_open_load(find_server(options), *requests,
                               {.per_second = rate, .connections = options.connections, .duration = options.duration});
     if (!seen) return std::unexpected(std::move(seen.error()));
     all.push_back({.per_second = rate, .seen = std::move(*seen)});
@@ -335,8 +337,8 @@ void print_all(const bench_options& options, const std::vector<Measured>& all) {
 }
 
 /// Refusals are not failures: the benchmark looks for them.
-auto bench_rates(const bench_options& options, const workspace& in) -> exit_status {
-  const auto all = measure_rates(options, in);
+auto bench_rates(const bench_options& options, const workspace& workspace) -> exit_status {
+  const auto all = measure_rates(options, workspace);
   if (!all) return report(all.error(), options.form);
   print_all(options, *all);
   const bool fine = std::ranges::all_of(*all, [](const measured_rate& each) { return each.seen.failed() == 0; });

@@ -14,8 +14,8 @@
 namespace rankd {
 namespace {
 
-auto unreadable(const std::error_code& why) -> exit_status {
-  return report(make_diagnostic("unreadable_file", "standard input cannot be read: " + why.message()));
+auto unreadable(const std::error_code& error) -> exit_status {
+  return report(make_diagnostic("unreadable_file", "standard input cannot be read: " + error.message()));
 }
 
 auto answer_lines() -> exit_status {

@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Folders replaced by their *.ndjson files, in order of their names.
-auto files_of(const std::vector<fs::path>& data) -> braid::checked<std::vector<fs::path>> {
+auto find_files(const std::vector<fs::path>& data) -> braid::checked<std::vector<fs::path>> {
   std::vector<fs::path> files;
   for (const fs::path& each : data) {
     std::error_code error;
@@ -48,7 +48,7 @@ auto files_of(const std::vector<fs::path>& data) -> braid::checked<std::vector<f
 }
 
 /// Returns the files to load: those of the command line, or else of the project's data folder.
-auto data_of(const load_command_options& options) -> braid::checked<std::vector<fs::path>> {
+auto find_data(const load_command_options& options) -> braid::checked<std::vector<fs::path>> {
   std::vector<fs::path> data = options.data;
   if (data.empty()) {
     const auto in = workspace::open(options.project);
@@ -56,7 +56,7 @@ auto data_of(const load_command_options& options) -> braid::checked<std::vector<
     if (!in->where.data) return refused("data_missing", "the project names no data folder", "name files");
     data.push_back(*in->where.data);
   }
-  return files_of(data);
+  return find_files(data);
 }
 
 /// A load that is done, and the place that was filled.
@@ -72,12 +72,14 @@ class project_rules {
  public:
   project_rules(const fs::path& project, const std::vector<fs::path>& files) {
     if (auto in = workspace::open(project)) {
-      in_.emplace(std::move(*in));
-      check_.emplace(*in_, data_check_options{.files = files});
+      workspace_.emplace(std::move(*in));
+      check_.emplace(*workspace_, data_check_options{.files = files});
     }
   }
 
-  [[nodiscard]] auto lengths() const -> vector_lengths { return in_ ? lengths_of(in_->declared) : vector_lengths(); }
+  [[nodiscard]] auto lengths() const -> vector_lengths {
+    return workspace_ ? list_lengths(workspace_->declared) : vector_lengths();
+  }
   auto viewer() -> record_viewer {
     if (!check_) return nullptr;
     return [this](std::string_view key, const record_view& record) { check_->columns().see(key, record); };
@@ -108,14 +110,14 @@ class project_rules {
   }
 
  private:
-  std::optional<workspace> in_;
-  std::optional<data_check> check_;  ///< of `in_`
+  std::optional<workspace> workspace_;
+  std::optional<data_check> check_;  ///< of `workspace_`
 };
 
 auto load_folder(const load_command_options& options) -> braid::checked<done_load> {
   const auto store = store_folder(options.project, options.store);
   if (!store) return std::unexpected(store.error());
-  const auto files = data_of(options);
+  const auto files = find_data(options);
   if (!files) return std::unexpected(files.error());
   project_rules rules(options.project, *files);
   progress_bar bar("loading");
@@ -131,9 +133,9 @@ auto load_folder(const load_command_options& options) -> braid::checked<done_loa
 
 auto load_server(const load_command_options& options) -> braid::checked<done_load> {
   BRAID_EXPECTS(!options.replace, "a load into Redis replaces only the keys that it names");
-  const auto server = redis_options_of(options.store);
+  const auto server = parse_redis_options(options.store);
   if (!server) return std::unexpected(server.error());
-  const auto files = data_of(options);
+  const auto files = find_data(options);
   if (!files) return std::unexpected(files.error());
   project_rules rules(options.project, *files);
   progress_bar bar("loading");
@@ -143,11 +145,11 @@ auto load_server(const load_command_options& options) -> braid::checked<done_loa
                             .seen = rules.viewer(),
                             .refused = rules.refusal(options.strict)});
   if (!loaded) return std::unexpected(std::move(loaded.error()));
-  return done_load{*loaded, place_of(*server), rules.warnings(*loaded), rules.count(*loaded)};
+  return done_load{*loaded, find_place(*server), rules.warnings(*loaded), rules.count(*loaded)};
 }
 
 /// "3 malformed values, 1 unread record".
-auto summary_of(const column_check::counts& all) -> std::string {
+auto make_summary(const column_check::counts& all) -> std::string {
   std::string out;
   const auto add = [&](std::uint64_t count, std::string_view what) {
     if (count != 0) out += (out.empty() ? "" : ", ") + counted(count, what);
@@ -172,7 +174,7 @@ auto load_command(const load_command_options& options) -> exit_status {
   for (const braid::diagnostic& each : done->warnings)
     std::fputs(("warning: " + printable(braid::diagnostics(each))).c_str(), stderr);
   if (done->warnings.empty()) return exit_status::fine;
-  std::fputs(("warnings: " + summary_of(done->counts) + "\n").c_str(), stderr);
+  std::fputs(("warnings: " + make_summary(done->counts) + "\n").c_str(), stderr);
   return exit_status::fine;
 }
 

@@ -20,8 +20,9 @@
 namespace rankd {
 namespace {
 
-auto open_side(const workspace& in, const std::string& name_or_file) -> braid::checked<bound_plan> {
-  return name_or_file.ends_with(".json") ? in.load_plan_file(name_or_file) : in.load_plan_of(name_or_file);
+auto open_side(const workspace& workspace, const std::string& name_or_file) -> braid::checked<bound_plan> {
+  return name_or_file.ends_with(".json") ? workspace.load_plan_file(name_or_file)
+                                         : workspace.load_named_plan(name_or_file);
 }
 
 auto report_error(const braid::diagnostics& problems, output_form form) -> exit_status {

@@ -15,8 +15,8 @@
 namespace rankd {
 namespace {
 
-auto unwritable(const dump_command_options& options, std::error_code why) -> braid::diagnostics {
-  return make_diagnostic("output_unwritable", "the output cannot be written: " + why.message(), {}, options.out);
+auto unwritable(const dump_command_options& options, std::error_code error) -> braid::diagnostics {
+  return make_diagnostic("output_unwritable", "the output cannot be written: " + error.message(), {}, options.out);
 }
 
 }  // namespace

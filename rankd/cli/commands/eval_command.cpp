@@ -51,7 +51,7 @@ struct plan_result {
   std::string first_failure;
 };
 
-auto ids_of(value_type type) -> std::string_view {
+auto list_ids(value_type type) -> std::string_view {
   return type == value_type::string ? "strings of 1 to 128 bytes without NUL" : "integers of 64 bits";
 }
 
@@ -77,7 +77,7 @@ auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics&
       problems.add({.code = id ? "bad_value" : "bad_id",
                     .pointer = pointer,
                     .message = id ? "a relevance is a number from 0 to 1000, not " + described(value)
-                                  : quote_name(text) + " is no id: those are " + std::string(ids_of(id_type)),
+                                  : quote_name(text) + " is no id: those are " + std::string(list_ids(id_type)),
                     .hint = {},
                     .node = {},
                     .source = {}});
@@ -141,7 +141,7 @@ auto read_judgements(const std::filesystem::path& file, const registries& declar
 }
 
 /// The texts of a column, as answers show them.
-auto values_of(const ranking& answer, const key_entry* key) -> std::vector<std::optional<std::string>> {
+auto list_values(const ranking& answer, const key_entry* key) -> std::vector<std::optional<std::string>> {
   std::vector<std::optional<std::string>> out;
   const auto column = key == nullptr ? std::nullopt : answer.rows.table().find(key->key_id);
   answer.rows.for_each_row([&](std::uint32_t row) {
@@ -160,8 +160,8 @@ void note(plan_result& into, const ranking& answer, const judged_request& asked,
   }
   std::vector<row_id> ids;
   if (!answer.error) answer.rows.for_each_row([&](std::uint32_t row) { ids.push_back(answer.rows.table().id(row)); });
-  const auto values = answer.error ? std::vector<std::optional<std::string>>() : values_of(answer, diversity);
-  into.qualities.push_back(quality_of(ids, values, asked.judged, options.quality));
+  const auto values = answer.error ? std::vector<std::optional<std::string>>() : list_values(answer, diversity);
+  into.qualities.push_back(measure_quality(ids, values, asked.judged, options.quality));
   ids.resize(std::min(ids.size(), options.quality.depth));
   into.shown.insert(ids.begin(), ids.end());
 }
@@ -173,7 +173,7 @@ auto failed_for(const braid::diagnostics& problems) -> ranking {
   return out;
 }
 
-auto run_plan(const bound_plan& plan, const std::vector<judged_request>& all, const workspace& in,
+auto run_plan(const bound_plan& plan, const std::vector<judged_request>& all, const workspace& workspace,
               const open_stores& stores, const eval_options& options, const key_entry* diversity)
     -> braid::checked<plan_result> {
   plan_result out{
@@ -181,10 +181,11 @@ auto run_plan(const bound_plan& plan, const std::vector<judged_request>& all, co
   std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
   const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
   if (!on) return std::unexpected(no_runtime(on.error()));
-  ranker.emplace(**on, in.declared, stores.pointers(), engine_options{.cursors = make_page_cursors(in.where.cursors)});
+  ranker.emplace(**on, workspace.declared, stores.pointers(),
+                 engine_options{.cursors = make_page_cursors(workspace.where.cursors)});
   for (const judged_request& each : all) {
     rank_request request = each.request;
-    const auto missing = fit_to_plan(request, plan, in.declared);
+    const auto missing = fit_to_plan(request, plan, workspace.declared);
     const ranking answer = missing.empty() ? (*on)->run(ranker->rank(plan, std::move(request))) : failed_for(missing);
     note(out, answer, each, options, diversity);
   }
@@ -217,7 +218,7 @@ struct coverage {
   }
 };
 
-auto coverage_of(const plan_result& of, const std::vector<judged_request>& all) -> coverage {
+auto measure_coverage(const plan_result& of, const std::vector<judged_request>& all) -> coverage {
   std::set<row_id> judged;
   for (const judged_request& each : all)
     for (const auto& [id, relevance] : each.judged) judged.insert(id);
@@ -243,7 +244,7 @@ auto evaluate(std::vector<plan_result> plans, const std::vector<judged_request>&
     estimates& means = out.means.emplace_back();
     for (std::size_t metric = 0; metric < quality_metrics; ++metric)
       means[metric] = estimate_mean(defined(each, metric), options.bootstrap);
-    out.covered.push_back(coverage_of(each, all));
+    out.covered.push_back(measure_coverage(each, all));
   }
   if (out.plans.size() < 2) return out;
   out.paired.emplace();
@@ -352,7 +353,7 @@ auto eval_command(const eval_options& options) -> exit_status {
   if (!diversity) return report(diversity.error(), options.form);
   std::vector<bound_plan> plans;
   for (const std::string& each : options.plans) {
-    auto plan = in->load_plan_of(each);
+    auto plan = in->load_named_plan(each);
     if (!plan) return report(plan.error(), options.form);
     plans.push_back(std::move(*plan));
   }
@@ -360,7 +361,7 @@ auto eval_command(const eval_options& options) -> exit_status {
   if (!judged) return report(judged.error(), options.form);
   std::vector<const bound_plan*> read_by;
   for (const bound_plan& each : plans) read_by.push_back(&each);
-  const auto stores = open_stores_of(*in, read_by);
+  const auto stores = open_plan_stores(*in, read_by);
   if (!stores) return report(stores.error(), options.form);
   std::vector<plan_result> results;
   for (const bound_plan& each : plans) {

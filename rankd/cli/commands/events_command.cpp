@@ -32,8 +32,8 @@ using nlohmann::json;
 
 constexpr std::size_t bytes_at_once = std::size_t{256} << 10U;
 
-auto unwritable(const join_options& options, std::error_code why) -> std::unexpected<braid::diagnostics> {
-  return refused("output_unwritable", "the output cannot be written: " + why.message(), {}, options.out);
+auto unwritable(const join_options& options, std::error_code error) -> std::unexpected<braid::diagnostics> {
+  return refused("output_unwritable", "the output cannot be written: " + error.message(), {}, options.out);
 }
 
 /// The files of a series of exposures in their order.
@@ -54,8 +54,8 @@ template <typename See>
 auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checked<std::uint64_t> {
   std::uint64_t broken = 0;
   for (const fs::path& file : files) {
-    const auto unreadable = [&file](std::error_code why) {
-      return refused("unreadable_file", "cannot be read: " + why.message(), {}, file);
+    const auto unreadable = [&file](std::error_code error) {
+      return refused("unreadable_file", "cannot be read: " + error.message(), {}, file);
     };
     auto lines = line_reader::open(file);
     if (!lines) return unreadable(lines.error());
@@ -124,7 +124,7 @@ void append_value_cell(std::string& out, const json& value) {
 void end_row(std::string& out) { out.back() = '\n'; }
 
 /// A row that was shown, as events name it.
-auto place_of(const std::string& request, const std::string& item) -> std::string { return request + '\n' + item; }
+auto find_place(const std::string& request, const std::string& item) -> std::string { return request + '\n' + item; }
 
 class joiner {
  public:
@@ -157,14 +157,14 @@ class joiner {
     ++counts_.events;
     const std::size_t number = types_.try_emplace(type.get<std::string>(), types_.size()).first->second;
     if (!line.contains("request_id") || !line.contains("item_id")) return true;
-    auto& of_row = by_row_[place_of(text_of(line["request_id"]), text_of(line["item_id"]))];
+    auto& of_row = by_row_[find_place(text_of(line["request_id"]), text_of(line["item_id"]))];
     of_row.resize(std::max(of_row.size(), number + 1));
     ++of_row[number];
     return true;
   }
 
   /// Returns the rows of an answer: equally long columns, `id` among them; null for a line without rows.
-  static auto rows_of(const json& line) -> const json* {
+  static auto find_rows(const json& line) -> const json* {
     const auto rows = line.find("rows");
     if (rows == line.end() || !rows->is_object() || !rows->contains("id") || !(*rows)["id"].is_array()) return nullptr;
     const std::size_t size = (*rows)["id"].size();
@@ -174,7 +174,7 @@ class joiner {
   }
 
   auto note_columns(const json& line) -> bool {
-    const json* rows = rows_of(line);
+    const json* rows = find_rows(line);
     if (rows == nullptr) return false;
     for (const auto& [name, values] : rows->items())
       if (name != "id") columns_.insert(name);
@@ -190,7 +190,7 @@ class joiner {
   }
 
   auto add_rows(const json& line) -> bool {
-    const json* rows = rows_of(line);
+    const json* rows = find_rows(line);
     if (rows == nullptr) return false;
     ++counts_.answers;
     const json request_id = line.value("request_id", json());
@@ -207,7 +207,7 @@ class joiner {
         const auto column = rows->find(name);
         append_value_cell(text_, column == rows->end() ? json() : (*column)[at]);
       }
-      const auto found = by_row_.find(place_of(request, id));
+      const auto found = by_row_.find(find_place(request, id));
       for (const auto& [type, number] : types_) {
         const bool has = found != by_row_.end() && number < found->second.size();
         const std::uint64_t count = has ? found->second[number] : 0;

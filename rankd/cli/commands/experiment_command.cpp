@@ -30,9 +30,9 @@ using ordered = nlohmann::ordered_json;
 using align = text_table::align;
 
 /// The names of the plans that experiments are about, each once.
-auto plans_of(const experiment_set& all) -> std::set<std::string> {
+auto list_plans(const experiment_set& experiments) -> std::set<std::string> {
   std::set<std::string> out;
-  for (const experiment_entry& each : all.experiments())
+  for (const experiment_entry& each : experiments.experiments())
     if (each.status != experiment_status::ended) out.insert(each.plans.begin(), each.plans.end());
   return out;
 }
@@ -44,17 +44,18 @@ struct findings {
 };
 
 /// Drafts are held to the same rules as those that run.
-auto findings_of(const workspace& in, const std::vector<std::string>& names) -> findings {
-  findings out{.problems = in.experiments.strangers(names), .warnings = {}};
-  for (const std::string& name : plans_of(in.experiments)) {
+auto collect_findings(const workspace& workspace, const std::vector<std::string>& names) -> findings {
+  findings out{.problems = workspace.experiments.strangers(names), .warnings = {}};
+  for (const std::string& name : list_plans(workspace.experiments)) {
     if (std::ranges::find(names, name) == names.end()) continue;
-    auto plan = in.load_plan_of(name);
+    auto plan = workspace.load_named_plan(name);
     if (!plan) {
       out.problems.append(std::move(plan.error()));
       continue;
     }
-    add_experiments(*plan, experiments_of(in.experiments, name, in.declared, std::nullopt), in.declared, out.problems);
-    out.warnings.append(unread_settings(*plan, in.declared));
+    add_experiments(*plan, find_experiments(workspace.experiments, name, workspace.declared, std::nullopt),
+                    workspace.declared, out.problems);
+    out.warnings.append(unread_settings(*plan, workspace.declared));
   }
   return out;
 }
@@ -74,36 +75,36 @@ auto settings_json(const experiment_arm& arm, const registries& declared) -> ord
   return out;
 }
 
-auto experiment_json(const experiment_entry& one, const workspace& in, std::chrono::sys_seconds now) -> ordered {
+auto experiment_json(const experiment_entry& one, const workspace& workspace, std::chrono::sys_seconds now) -> ordered {
   ordered arms = ordered::array();
   for (const experiment_arm& each : one.arms)
     arms.push_back(
         {{"arm", each.name},
          {"from", each.from},
          {"to", each.to},
-         {"share", static_cast<double>(each.to - each.from + 1) / in.experiments.layers()[one.layer].buckets},
-         {"set", settings_json(each, in.declared)}});
+         {"share", static_cast<double>(each.to - each.from + 1) / workspace.experiments.layers()[one.layer].buckets},
+         {"set", settings_json(each, workspace.declared)}});
   return {{"id", one.id},
           {"experiment", one.name},
-          {"layer", in.experiments.layers()[one.layer].name},
+          {"layer", workspace.experiments.layers()[one.layer].name},
           {"status", to_string(one.status)},
           {"runs", one.runs_at(now)},
           {"plans", one.plans},
           {"arms", std::move(arms)}};
 }
 
-auto check_json(const workspace& in, const findings& found) -> std::string {
+auto check_json(const workspace& workspace, const findings& found) -> std::string {
   ordered experiments = ordered::array();
   const auto now = experiment_time();
-  for (const experiment_entry& each : in.experiments.experiments())
-    experiments.push_back(experiment_json(each, in, now));
+  for (const experiment_entry& each : workspace.experiments.experiments())
+    experiments.push_back(experiment_json(each, workspace, now));
   ordered out{{"experiments", std::move(experiments)}};
   out["warnings"] = ordered::parse(diagnostics_json(found.warnings));
   return out.dump() + "\n";
 }
 
-auto check_text(const workspace& in) -> std::string {
-  if (in.experiments.experiments().empty()) return "no experiments\n";
+auto check_text(const workspace& workspace) -> std::string {
+  if (workspace.experiments.experiments().empty()) return "no experiments\n";
   text_table table({{"experiment"},
                     {"layer"},
                     {"status"},
@@ -114,13 +115,13 @@ auto check_text(const workspace& in) -> std::string {
                     {"share", align::right},
                     {"sets"}});
   const auto now = experiment_time();
-  for (const experiment_entry& one : in.experiments.experiments())
+  for (const experiment_entry& one : workspace.experiments.experiments())
     for (const experiment_arm& arm : one.arms) {
-      const experiment_layer& layer = in.experiments.layers()[one.layer];
+      const experiment_layer& layer = workspace.experiments.layers()[one.layer];
       const double share = 100.0 * (arm.to - arm.from + 1) / layer.buckets;
       table.add({one.name, layer.name, std::string(to_string(one.status)), yes_or_no(one.runs_at(now)),
                  joined(one.plans), arm.name, std::to_string(arm.from) + "-" + std::to_string(arm.to),
-                 printed("%.2f%%", share), arm.set.empty() ? "-" : settings_json(arm, in.declared).dump()});
+                 printed("%.2f%%", share), arm.set.empty() ? "-" : settings_json(arm, workspace.declared).dump()});
     }
   return table.to_text();
 }
@@ -221,7 +222,7 @@ auto experiment_check_command(const list_options& options) -> exit_status {
   if (!artifacts) return report(artifacts.error(), options.form);
   std::vector<std::string> names;
   for (const artifact& each : *artifacts) names.push_back(each.name);
-  const findings found = findings_of(*in, names);
+  const findings found = collect_findings(*in, names);
   if (!found.problems.empty()) return report(found.problems, options.form);
   if (options.form == output_form::programs) {
     print(check_json(*in, found));

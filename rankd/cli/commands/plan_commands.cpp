@@ -56,7 +56,7 @@ void print_verdicts(const std::vector<verdict>& all) {
   }
 }
 
-auto names_of(const std::vector<artifact>& artifacts) -> std::vector<std::string> {
+auto list_names(const std::vector<artifact>& artifacts) -> std::vector<std::string> {
   std::vector<std::string> names;
   for (const artifact& each : artifacts) names.push_back(each.name);
   return names;
@@ -69,21 +69,21 @@ struct plan_list {
 };
 
 /// Adds those diagnostics that are not there yet: one about the index can be one about each plan, too.
-void add_new(braid::diagnostics& into, const braid::diagnostics& others) {
+void add_new(braid::diagnostics& problems, const braid::diagnostics& others) {
   for (const braid::diagnostic& item : others)
-    if (std::ranges::find(into, item) == into.end()) into.add(item);
+    if (std::ranges::find(problems, item) == problems.end()) problems.add(item);
 }
 
-auto all_plans(const workspace& in, const std::vector<artifact>& artifacts) -> plan_list {
+auto all_plans(const workspace& workspace, const std::vector<artifact>& artifacts) -> plan_list {
   plan_list found;
   for (const artifact& each : artifacts) {
-    auto loaded = in.load_plan_of(each.name);
+    auto loaded = workspace.load_named_plan(each.name);
     if (loaded)
       found.right.push_back(std::move(*loaded));
     else
       add_new(found.problems, loaded.error());
   }
-  add_new(found.problems, verify_index(in.where.plans));
+  add_new(found.problems, verify_index(workspace.where.plans));
   return found;
 }
 
@@ -150,10 +150,10 @@ auto op_json(const op_entry& entry) -> std::string {
   return out + "}";
 }
 
-auto show_plan(const workspace& in, const plans_options& options) -> exit_status {
-  const auto opened = in.load_plan_of(options.plan);
+auto show_plan(const workspace& workspace, const plans_options& options) -> exit_status {
+  const auto opened = workspace.load_named_plan(options.plan);
   if (!opened) return report(opened.error(), options.form);
-  const plan_graph graph = graph_of(*opened, in.declared);
+  const plan_graph graph = make_graph(*opened, workspace.declared);
   switch (options.graph) {
     case graph_form::tables: print(graph_tables(graph)); break;
     case graph_form::json: print(graph_json(graph)); break;
@@ -175,7 +175,7 @@ auto validate_command(const validate_options& options) -> exit_status {
   if (wanted.empty()) {
     const auto artifacts = list_artifacts(in->where.plans);
     if (!artifacts) return report(artifacts.error(), options.form);
-    wanted = names_of(*artifacts);
+    wanted = list_names(*artifacts);
     index_problems = verify_index(in->where.plans);
     budget_problems = in->where.budgets.strangers(wanted);
     if (auto rules = event_rules::load(in->where.registry, in->declared); !rules)
@@ -185,7 +185,7 @@ auto validate_command(const validate_options& options) -> exit_status {
   std::vector<verdict> all;
   bool fine = index_problems.empty() && budget_problems.empty() && counter_problems.empty();
   for (const std::string& plan : wanted) {
-    all.push_back({plan, in->load_plan_of(plan)});
+    all.push_back({plan, in->load_named_plan(plan)});
     fine = fine && all.back().bound.has_value() && (!options.strict || all.back().bound->warnings.empty());
   }
   if (!index_problems.empty()) all.push_back({std::string(index_file), std::unexpected(std::move(index_problems))});
@@ -227,7 +227,7 @@ auto ops_of_project(const std::filesystem::path& named) -> braid::checked<std::v
   if (!where) return std::unexpected(where.error());
   if (auto loaded = load_operators(where->operators); !loaded) return std::unexpected(std::move(loaded.error()));
   for (const auto& file : where->operators) {
-    const std::vector<const op_entry*> own = own_ops_of(file);
+    const std::vector<const op_entry*> own = list_own_ops(file);
     for (const op_entry* each : own)
       if (std::ranges::find(out, each) == out.end()) out.push_back(each);  // a copy of a library offers the same
   }

@@ -85,12 +85,12 @@ void print_rows(const row_set& rows, const std::vector<const key_entry*>& keys, 
 }
 
 /// Returns the line that precedes captured rows.
-auto capture_title(const captured_rows& what) -> std::string {
-  std::string out = what.node + (what.side == capture_side::in ? " takes of " + what.source : " gives");
-  if (!what.fused_with.empty()) return out + ": nothing to show, it is one with " + what.fused_with;
-  if (!what.rows) return out + ": nothing to show, it is " + std::string(to_string(what.state));
-  return out + " " + counted(what.rows->size() + what.cut, "row") +
-         (what.cut == 0 ? "" : ", of which " + std::to_string(what.cut) + " are not shown");
+auto capture_title(const captured_rows& rows) -> std::string {
+  std::string out = rows.node + (rows.side == capture_side::in ? " takes of " + rows.source : " gives");
+  if (!rows.fused_with.empty()) return out + ": nothing to show, it is one with " + rows.fused_with;
+  if (!rows.rows) return out + ": nothing to show, it is " + std::string(to_string(rows.state));
+  return out + " " + counted(rows.rows->size() + rows.cut, "row") +
+         (rows.cut == 0 ? "" : ", of which " + std::to_string(rows.cut) + " are not shown");
 }
 
 void print_captures(const ranking& answer) {
@@ -101,11 +101,11 @@ void print_captures(const ranking& answer) {
 }
 
 /// Prints for people: always the times, the rest if it was requested.
-void print_explanation(const explanation& what, explain_mode asked) {
-  print("\n" + nodes_text(what));
+void print_explanation(const explanation& explanation, explain_mode asked) {
+  print("\n" + nodes_text(explanation));
   if (asked == explain_mode::off) return;
-  print("\n" + path_text(what));
-  if (!what.ids.empty()) print("\n" + fates_text(what));
+  print("\n" + path_text(explanation));
+  if (!explanation.ids.empty()) print("\n" + fates_text(explanation));
 }
 
 /// Appends a diagnostic for each text that is not an id.
@@ -143,29 +143,29 @@ auto ask_for_rows(const rank_options& options, const registries& declared, rank_
 }
 
 /// A request that has been read, on a workspace that is open.
-auto answer(const rank_options& options, const workspace& in, rank_request request) -> exit_status {
+auto answer(const rank_options& options, const workspace& workspace, rank_request request) -> exit_status {
   const std::string id = request.request_id;
   const auto name = plan_to_run(request, options.plan);
   if (!name) return report(name.error(), options.form, id);
-  const auto plan = in.load_plan_of(*name);
+  const auto plan = workspace.load_named_plan(*name);
   if (!plan) return report(plan_diagnostics(request, plan.error()), options.form, id);
-  if (const auto problems = ask_for_rows(options, in.declared, request); !problems.empty())
+  if (const auto problems = ask_for_rows(options, workspace.declared, request); !problems.empty())
     return report(problems, options.form, id);
-  if (const auto missing = fit_to_plan(request, *plan, in.declared); !missing.empty())
+  if (const auto missing = fit_to_plan(request, *plan, workspace.declared); !missing.empty())
     return report(missing, options.form, id);
   const bound_plan* const run = &*plan;
-  const auto stores = open_stores_of(in, {&run, 1});
+  const auto stores = open_plan_stores(workspace, {&run, 1});
   if (!stores) return report(stores.error(), options.form, id);
 
   engine_options how;
   if (options.node_timeout) how.node_timeout = *options.node_timeout;
-  how.cursors = make_page_cursors(in.where.cursors);
-  if (const auto problems = ask_for_explanation(options, in.declared.id_type(), request); !problems.empty())
+  how.cursors = make_page_cursors(workspace.where.cursors);
+  if (const auto problems = ask_for_explanation(options, workspace.declared.id_type(), request); !problems.empty())
     return report(problems, options.form, id);
   std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
   const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
   if (!on) return report(no_runtime(on.error()), options.form, id);
-  ranker.emplace(**on, in.declared, stores->pointers(), how);
+  ranker.emplace(**on, workspace.declared, stores->pointers(), how);
   const ranking result = (*on)->run(ranker->rank(*plan, std::move(request)));
 
   if (options.form == output_form::programs) {
@@ -197,7 +197,7 @@ auto rank_command(const rank_options& options) -> exit_status {
   const auto text = text_of(options.request);
   if (!text) return report(text.error(), options.form);
   auto request = parse_request(*text, in->declared);
-  if (!request) return report(request.error(), options.form, request_id_of(*text));
+  if (!request) return report(request.error(), options.form, find_request_id(*text));
   return answer(options, *in, std::move(*request));
 }
 

@@ -125,7 +125,7 @@ auto text_cell(std::string_view text) -> std::string { return std::string(text.e
 auto value_cell(const scalar& value) -> std::string { return is_null(value) ? text_cell("") : to_json(value).dump(); }
 auto id_cell(const std::optional<std::uint32_t>& id) -> std::string { return id ? std::to_string(*id) : text_cell(""); }
 template <typename Entry>
-auto use_of(const Entry& entry) -> std::string {
+auto find_use(const Entry& entry) -> std::string {
   if (entry.allow_read && entry.allow_write) return "read, write";
   if (entry.allow_read) return "read";
   return entry.allow_write ? "write" : text_cell("");
@@ -143,38 +143,38 @@ auto value_table() -> text_table {
                      {"doc"}});
 }
 
-auto default_of(const key_entry& key) -> std::string { return value_cell(key.default_value); }
-auto default_of(const param_entry& param) -> std::string {
+auto format_default(const key_entry& key) -> std::string { return value_cell(key.default_value); }
+auto format_default(const param_entry& param) -> std::string {
   if (param.clock) return "the time in " + std::string(to_string(*param.clock));
   return param.required ? "required" : value_cell(param.default_value);
 }
 
 /// Adds that a param of the context comes from there.
-auto all_uses_of(const key_entry& key) -> std::string { return use_of(key); }
-auto all_uses_of(const param_entry& param) -> std::string {
-  return param.source == param_source::context ? use_of(param) + ", context" : use_of(param);
+auto list_uses(const key_entry& key) -> std::string { return find_use(key); }
+auto list_uses(const param_entry& param) -> std::string {
+  return param.source == param_source::context ? find_use(param) + ", context" : find_use(param);
 }
 
 template <typename Entry>
 void add_value(text_table& table, std::uint32_t id, const Entry& entry) {
   table.add({std::to_string(id), entry.name, std::string(to_string(entry.type)), yes_or_no(entry.nullable),
-             default_of(entry), std::string(to_string(entry.status)), all_uses_of(entry), id_cell(entry.replaced_by),
+             format_default(entry), std::string(to_string(entry.status)), list_uses(entry), id_cell(entry.replaced_by),
              text_cell(entry.doc)});
 }
 
-auto table_of(std::span<const key_entry> keys) -> text_table {
+auto make_table(std::span<const key_entry> keys) -> text_table {
   text_table table = value_table();
   for (const key_entry& each : keys) add_value(table, each.key_id, each);
   return table;
 }
 
-auto table_of(std::span<const param_entry> params) -> text_table {
+auto make_table(std::span<const param_entry> params) -> text_table {
   text_table table = value_table();
   for (const param_entry& each : params) add_value(table, each.param_id, each);
   return table;
 }
 
-auto table_of(std::span<const feature_entry> features) -> text_table {
+auto make_table(std::span<const feature_entry> features) -> text_table {
   text_table table({{"id", align::right}, {"stage"}, {"name"}, {"type"}, {"nullable"}, {"status"}, {"doc"}});
   for (const feature_entry& each : features)
     table.add({std::to_string(each.feature_id), each.stage, each.name, std::string(to_string(each.type)),
@@ -182,7 +182,7 @@ auto table_of(std::span<const feature_entry> features) -> text_table {
   return table;
 }
 
-auto table_of(std::span<const capability_entry> capabilities) -> text_table {
+auto make_table(std::span<const capability_entry> capabilities) -> text_table {
   text_table table({{"id"}, {"name"}, {"status"}, {"payload schema"}, {"doc"}});
   for (const capability_entry& each : capabilities)
     table.add(
@@ -190,7 +190,7 @@ auto table_of(std::span<const capability_entry> capabilities) -> text_table {
   return table;
 }
 
-auto address_of(const endpoint_entry& endpoint) -> std::string {
+auto find_address(const endpoint_entry& endpoint) -> std::string {
   if (const auto* fixed = std::get_if<static_resolver>(&endpoint.resolver))
     return fixed->host + ":" + std::to_string(fixed->port) + (fixed->by_tls ? " by TLS" : "");
   if (const auto* cluster = std::get_if<cluster_resolver>(&endpoint.resolver)) {
@@ -202,7 +202,7 @@ auto address_of(const endpoint_entry& endpoint) -> std::string {
   return "embedded in " + std::get<embedded_resolver>(endpoint.resolver).path;
 }
 
-auto table_of(std::span<const endpoint_entry> endpoints) -> text_table {
+auto make_table(std::span<const endpoint_entry> endpoints) -> text_table {
   text_table table({{"id"},
                     {"name"},
                     {"kind"},
@@ -212,7 +212,7 @@ auto table_of(std::span<const endpoint_entry> endpoints) -> text_table {
                     {"request ms", align::right},
                     {"connections", align::right}});
   for (const endpoint_entry& each : endpoints)
-    table.add({each.endpoint_id, each.name, std::string(to_string(each.kind)), address_of(each),
+    table.add({each.endpoint_id, each.name, std::string(to_string(each.kind)), find_address(each),
                std::to_string(each.policy.max_inflight), std::to_string(each.policy.connect_timeout.count()),
                std::to_string(each.policy.request_timeout.count()), std::to_string(each.policy.connections)});
   return table;
@@ -220,19 +220,19 @@ auto table_of(std::span<const endpoint_entry> endpoints) -> text_table {
 
 // Experiments are declared separately: plans do not depend on them.
 
-auto experiments_json(const workspace& in) -> ordered {
+auto experiments_json(const workspace& workspace) -> ordered {
   ordered rows = ordered::array();
-  for (const experiment_entry& each : in.experiments.experiments()) {
+  for (const experiment_entry& each : workspace.experiments.experiments()) {
     ordered arms = ordered::array();
     for (const experiment_arm& arm : each.arms) {
       ordered set = ordered::object();
       for (const experiment_arm::setting& one : arm.set)
-        set[in.declared.find_param(one.param_id)->name] = to_json(one.value);
+        set[workspace.declared.find_param(one.param_id)->name] = to_json(one.value);
       arms.push_back({{"name", arm.name}, {"from", arm.from}, {"to", arm.to}, {"set", std::move(set)}});
     }
     rows.push_back({{"id", each.id},
                     {"name", each.name},
-                    {"layer", in.experiments.layers()[each.layer].name},
+                    {"layer", workspace.experiments.layers()[each.layer].name},
                     {"status", to_string(each.status)},
                     {"plans", each.plans},
                     {"arms", std::move(arms)},
@@ -241,31 +241,31 @@ auto experiments_json(const workspace& in) -> ordered {
   return rows;
 }
 
-auto experiments_table(const experiment_set& all) -> text_table {
+auto experiments_table(const experiment_set& experiments) -> text_table {
   text_table table({{"id"}, {"name"}, {"layer"}, {"status"}, {"plans"}, {"arms"}, {"doc"}});
-  for (const experiment_entry& each : all.experiments()) {
+  for (const experiment_entry& each : experiments.experiments()) {
     std::string plans;
     for (const std::string& plan : each.plans) plans += (plans.empty() ? "" : ", ") + plan;
     std::string arms;
     for (const experiment_arm& arm : each.arms) arms += (arms.empty() ? "" : ", ") + arm.name;
-    table.add({each.id, each.name, all.layers()[each.layer].name, std::string(to_string(each.status)), std::move(plans),
-               std::move(arms), text_cell(each.doc)});
+    table.add({each.id, each.name, experiments.layers()[each.layer].name, std::string(to_string(each.status)),
+               std::move(plans), std::move(arms), text_cell(each.doc)});
   }
   return table;
 }
 
 /// A project without such a file shows no experiments, unless they are asked for.
-auto shows_experiments(const workspace& in, std::string_view wanted) -> bool {
-  return wanted == "experiments" || (wanted.empty() && !in.experiments.digest().empty());
+auto shows_experiments(const workspace& workspace, std::string_view wanted) -> bool {
+  return wanted == "experiments" || (wanted.empty() && !workspace.experiments.digest().empty());
 }
 
 /// Returns the names and SHA-256 of all registries.
-auto digests_of(const workspace& in, std::string_view wanted) -> std::vector<registry_digest> {
+auto make_digests(const workspace& workspace, std::string_view wanted) -> std::vector<registry_digest> {
   std::vector<registry_digest> out;
-  for (const registry_digest& each : in.declared.digests())
+  for (const registry_digest& each : workspace.declared.digests())
     if (wanted.empty() || wanted == each.name) out.push_back(each);
-  if (shows_experiments(in, wanted) && !in.experiments.digest().empty())
-    out.push_back({"experiments", in.experiments.digest()});
+  if (shows_experiments(workspace, wanted) && !workspace.experiments.digest().empty())
+    out.push_back({"experiments", workspace.experiments.digest()});
   return out;
 }
 
@@ -282,40 +282,40 @@ void for_each_registry(const registries& declared, std::string_view wanted, Use 
   offer("endpoints", declared.endpoints());
 }
 
-auto digests_json(const workspace& in, std::string_view wanted) -> ordered {
+auto digests_json(const workspace& workspace, std::string_view wanted) -> ordered {
   ordered out = ordered::object();
-  for (const registry_digest& each : digests_of(in, wanted)) out[each.name] = each.sha256;
+  for (const registry_digest& each : make_digests(workspace, wanted)) out[each.name] = each.sha256;
   return out;
 }
 
-auto digests_text(const workspace& in, std::string_view wanted) -> std::string {
+auto digests_text(const workspace& workspace, std::string_view wanted) -> std::string {
   text_table table({{"registry"}, {"sha256"}});
-  for (const registry_digest& each : digests_of(in, wanted)) table.add({each.name, each.sha256});
+  for (const registry_digest& each : make_digests(workspace, wanted)) table.add({each.name, each.sha256});
   return table.to_text();
 }
 
-auto for_programs(const workspace& in, const registry_options& options) -> std::string {
-  ordered out = {{"environment", in.where.environment}};
+auto for_programs(const workspace& workspace, const registry_options& options) -> std::string {
+  ordered out = {{"environment", workspace.where.environment}};
   if (options.show == registry_view::entries)
-    for_each_registry(in.declared, options.registry,
+    for_each_registry(workspace.declared, options.registry,
                       [&out](std::string_view name, auto entries) { out[std::string(name)] = rows_json(entries); });
-  if (options.show == registry_view::entries && shows_experiments(in, options.registry))
-    out["experiments"] = experiments_json(in);
-  out["digests"] = digests_json(in, options.registry);
+  if (options.show == registry_view::entries && shows_experiments(workspace, options.registry))
+    out["experiments"] = experiments_json(workspace);
+  out["digests"] = digests_json(workspace, options.registry);
   return out.dump() + "\n";
 }
 
-auto for_people(const workspace& in, const registry_options& options) -> std::string {
-  if (options.show == registry_view::digests) return digests_text(in, options.registry);
+auto for_people(const workspace& workspace, const registry_options& options) -> std::string {
+  if (options.show == registry_view::digests) return digests_text(workspace, options.registry);
   std::string out;
-  for_each_registry(in.declared, options.registry, [&](std::string_view name, auto entries) {
+  for_each_registry(workspace.declared, options.registry, [&](std::string_view name, auto entries) {
     if (!out.empty()) out += '\n';
     if (options.registry.empty()) out += std::string(name) + (entries.empty() ? ": none\n" : ":\n");
-    if (!entries.empty() || !options.registry.empty()) out += table_of(entries).to_text();
+    if (!entries.empty() || !options.registry.empty()) out += make_table(entries).to_text();
   });
-  if (shows_experiments(in, options.registry)) {
+  if (shows_experiments(workspace, options.registry)) {
     if (options.registry.empty()) out += "\nexperiments:\n";
-    out += experiments_table(in.experiments).to_text();
+    out += experiments_table(workspace.experiments).to_text();
   }
   return out;
 }

@@ -72,7 +72,7 @@ auto first_difference(const json& was, const json& is, const std::string& pointe
 }
 
 /// Returns the whole answers if they are not JSON, or only spelled differently.
-auto difference_of(const replayed_request& request) -> difference {
+auto find_difference(const replayed_request& request) -> difference {
   const auto was = parse_json(request.recorded, "recorded");
   const auto is = parse_json(request.replayed, "replayed");
   if (was && is)
@@ -87,13 +87,13 @@ auto cut(const std::string& text) -> std::string {
 
 auto is_other_than_equal(replay_result result) -> bool { return result != replay_result::equal; }
 
-auto line_of(const replayed_request& request) -> std::string {
+auto format_line(const replayed_request& request) -> std::string {
   std::string out = "request " + printable(request.request_id) + " (number " + std::to_string(request.number);
   if (!request.plan.empty()) out += ", plan " + printable(request.plan);
   out += "): " + std::string(name_of(request.result));
   if (!request.why.empty()) out += ": " + printable(request.why);
   if (request.result != replay_result::different) return out + "\n";
-  const difference found = difference_of(request);
+  const difference found = find_difference(request);
   return out + ": " + printable(found.pointer) + ": " + cut(found.was) + " → " + cut(found.is) + "\n";
 }
 
@@ -103,12 +103,12 @@ auto or_text(const std::string& text) -> json {
   return parsed ? std::move(*parsed) : json(text);
 }
 
-auto json_of(const replayed_request& request, bool with_answers) -> json {
+auto make_json(const replayed_request& request, bool with_answers) -> json {
   json out{{"number", request.number}, {"request_id", request.request_id}, {"result", name_of(request.result)}};
   if (!request.plan.empty()) out["plan"] = request.plan;
   if (!request.why.empty()) out["why"] = request.why;
   if (request.result == replay_result::different) {
-    const difference found = difference_of(request);
+    const difference found = find_difference(request);
     out["pointer"] = found.pointer;
     out["recorded"] = found.was;
     out["replayed"] = found.is;
@@ -127,11 +127,11 @@ class tally {
     const bool is_one = !options_->request_id.empty();
     if (options_->form == output_form::programs) {
       if ((is_other_than_equal(request.result) || is_one) && listed_.size() < max_listed)
-        listed_.push_back(json_of(request, is_one));
+        listed_.push_back(make_json(request, is_one));
       return;
     }
     if (is_one && !request.replayed.empty()) print(printable(request.replayed) + "\n");
-    if (is_other_than_equal(request.result) && shown_++ < max_shown) lines_ += line_of(request);
+    if (is_other_than_equal(request.result) && shown_++ < max_shown) lines_ += format_line(request);
   }
 
   [[nodiscard]] auto count(replay_result result) const -> std::uint64_t {

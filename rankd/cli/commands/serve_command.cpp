@@ -88,9 +88,9 @@ struct outputs {
   void report_to(const serve_log& to) const {
     const auto listen = [&to](auto& file, std::string_view name) {
       if (file == nullptr) return;
-      file->reopened().listen([to, name](std::error_code why) {
-        if (why)
-          to.note(log_level::error, "file_not_reopened", {{"file", name}, {"message", why.message()}});
+      file->reopened().listen([to, name](std::error_code error) {
+        if (error)
+          to.note(log_level::error, "file_not_reopened", {{"file", name}, {"message", error.message()}});
         else
           to.note(log_level::info, "file_reopened", {{"file", name}});
       });
@@ -126,10 +126,10 @@ auto renew(rank_server& server, const std::filesystem::path& token_file) -> brai
 }
 
 /// Returns null if traffic is not recorded. Lifetime: the workspace and the file of the log outlive it.
-auto open_traffic(const serve_command_options& options, const workspace& in, const serve_log& log)
+auto open_traffic(const serve_command_options& options, const workspace& workspace, const serve_log& log)
     -> braid::checked<std::unique_ptr<traffic_writer>> {
   if (options.record.empty()) return nullptr;
-  const auto project = image_of(in.where, in.declared, RANKD_VERSION);
+  const auto project = make_image(workspace.where, workspace.declared, RANKD_VERSION);
   if (!project) return std::unexpected(project.error());
   const auto report_plan = [log](const bound_plan& plan, const braid::diagnostics& problems) {
     log.note(log_level::warning, "not_recorded", {{"plan", plan.name}, {"message", problems.to_text()}});
@@ -138,7 +138,8 @@ auto open_traffic(const serve_command_options& options, const workspace& in, con
       options.record, *project,
       {.share = options.record_share,
        .max_bytes = options.record_max_mib << 20U,
-       .image_of = [&in](const bound_plan& plan) { return image_of(plan, in.where, in.declared); },
+       .make_image =
+           [&workspace](const bound_plan& plan) { return make_image(plan, workspace.where, workspace.declared); },
        .on_no_image = report_plan});
 }
 
@@ -150,30 +151,31 @@ struct event_takers {
   std::unique_ptr<event_log> log;  // writes to the counters
 
   /// Overlays the embedded stores that have counters, before others use these stores.
-  static auto open(const serve_command_options& options, const workspace& in, const serve_log& log, open_stores& over)
-      -> braid::checked<std::unique_ptr<event_takers>> {
+  static auto open(const serve_command_options& options, const workspace& workspace, const serve_log& log,
+                   open_stores& over) -> braid::checked<std::unique_ptr<event_takers>> {
     auto made = std::make_unique<event_takers>();
-    auto rules = event_rules::load(in.where.registry, in.declared);
+    auto rules = event_rules::load(workspace.where.registry, workspace.declared);
     if (!rules) return std::unexpected(std::move(rules.error()));
     made->rules = std::move(*rules);
     if (options.events.empty()) return made;
-    made->embedded = embedded_counters::make(made->rules, in.declared,
+    made->embedded = embedded_counters::make(made->rules, workspace.declared,
                                              {.folder = options.events,
                                               .max_bytes = options.counters_mib << 20U,
                                               .window = options.event_window,
                                               .log = log});
     for (std::size_t at = 0; made->embedded != nullptr && at < over.owned.size(); ++at)
-      if (auto hashes = made->embedded->hashes_of(at); hashes != nullptr && over.owned[at] != nullptr)
+      if (auto hashes = made->embedded->find_hashes(at); hashes != nullptr && over.owned[at] != nullptr)
         over.owned[at] = std::make_unique<counted_store>(std::move(over.owned[at]), std::move(hashes));
     return made;
   }
 
-  auto start(const serve_command_options& options, const workspace& in, const serve_log& to) -> braid::checked<void> {
+  auto start(const serve_command_options& options, const workspace& workspace, const serve_log& to)
+      -> braid::checked<void> {
     if (options.events.empty()) return {};
     event_log_options how{
         .folder = options.events, .max_bytes = options.segment_mib << 20U, .window = options.event_window, .log = to};
     if (!rules.counters().empty()) {
-      auto started = counter_writer::start(rules, in.declared, to);
+      auto started = counter_writer::start(rules, workspace.declared, to);
       if (!started) return std::unexpected(std::move(started.error()));
       counters = std::move(*started);
       how.on_written = [this](std::vector<counter_step> steps, event_position after) {
@@ -188,11 +190,11 @@ struct event_takers {
     return embedded == nullptr ? braid::checked<void>() : embedded->start();
   }
 
-  void give(serve_context& to) const {
-    to.events = log.get();
-    to.rules = &rules;
-    to.counters = counters.get();
-    to.embedded = embedded.get();
+  void give(serve_context& context) const {
+    context.events = log.get();
+    context.rules = &rules;
+    context.counters = counters.get();
+    context.embedded = embedded.get();
   }
 };
 
@@ -203,10 +205,10 @@ void remove_record(const serve_command_options& options) {
 }
 
 /// Returns the embedded stores of a workspace with the ids of their endpoints.
-auto scrubbed_of(const workspace& in, const open_stores& stores) -> std::vector<store_scrubber::target> {
+auto list_scrubbed(const workspace& workspace, const open_stores& stores) -> std::vector<store_scrubber::target> {
   std::vector<store_scrubber::target> found;
   for (std::size_t at = 0; at < stores.owned.size(); ++at)
-    if (const endpoint_entry& each = in.declared.endpoints()[at];
+    if (const endpoint_entry& each = workspace.declared.endpoints()[at];
         stores.owned[at] && std::holds_alternative<embedded_resolver>(each.resolver))
       found.push_back({.endpoint_id = each.endpoint_id, .reads = stores.owned[at].get()});
   return found;
@@ -214,13 +216,13 @@ auto scrubbed_of(const workspace& in, const open_stores& stores) -> std::vector<
 
 /// Opens stores for candidates: they have separate connections to each Redis, so that no served request waits behind
 /// them. An embedded store has no connections, and is opened once.
-auto open_shadow_stores(const workspace& in, const open_stores& served) -> braid::checked<shadow_stores> {
+auto open_shadow_stores(const workspace& workspace, const open_stores& served) -> braid::checked<shadow_stores> {
   shadow_stores out;
   for (std::size_t at = 0; at < served.owned.size(); ++at) {
-    const endpoint_entry& endpoint = in.declared.endpoints()[at];
+    const endpoint_entry& endpoint = workspace.declared.endpoints()[at];
     out.all.push_back(served.owned[at].get());
     if (served.owned[at] == nullptr || std::holds_alternative<embedded_resolver>(endpoint.resolver)) continue;
-    auto made = open_store(endpoint, in.where.root, server_messages::hidden);
+    auto made = open_store(endpoint, workspace.where.root, server_messages::hidden);
     if (!made) return std::unexpected(std::move(made.error()));
     out.all.back() = out.own.emplace_back(std::move(*made)).get();
   }
@@ -228,12 +230,12 @@ auto open_shadow_stores(const workspace& in, const open_stores& served) -> braid
 }
 
 /// Reports settings of a project for plans that it does not have.
-auto strangers_in(const workspace& in, const reload_report& loaded) -> braid::diagnostics {
+auto strangers_in(const workspace& workspace, const reload_report& loaded) -> braid::diagnostics {
   std::vector<std::string> plans = loaded.added;
   for (const left_out_plan& each : loaded.left_out) plans.push_back(each.name);
-  braid::diagnostics all = in.where.budgets.strangers(plans);
-  all.append(in.experiments.strangers(plans));
-  all.append(strangers_of(in.where.shadows, plans));
+  braid::diagnostics all = workspace.where.budgets.strangers(plans);
+  all.append(workspace.experiments.strangers(plans));
+  all.append(find_strangers(workspace.where.shadows, plans));
   return all;
 }
 
@@ -241,12 +243,12 @@ auto strangers_in(const workspace& in, const reload_report& loaded) -> braid::di
 enum class recording : std::uint8_t { off, on };
 
 /// Reads the registries of the project as they are on disk now.
-auto read_registries(const project& where, recording recorded, const std::shared_ptr<const registries>& now)
+auto read_registries(const project& project, recording recorded, const std::shared_ptr<const registries>& now)
     -> braid::checked<registry_change> {
-  auto read = registries::load(where.registry, where.environment);
+  auto read = registries::load(project.registry, project.environment);
   if (!read) return std::unexpected(std::move(read.error()));
   // A param that has another name would be shown.
-  if (auto hides = redaction::make(where.redacted, *read); !hides) return std::unexpected(std::move(hides.error()));
+  if (auto hides = redaction::make(project.redacted, *read); !hides) return std::unexpected(std::move(hides.error()));
   auto change = change_registries(now, std::move(*read));
   if (change && change->next != now && recorded == recording::on)
     return refused("needs_restart", "the registries have changed, and requests are recorded with those of the start",
@@ -262,22 +264,22 @@ auto read_shadows(const std::filesystem::path& root) -> braid::checked<std::vect
 }
 
 /// Sets what reloads read from the project. Lifetime: the workspace outlives the changes.
-void read_anew(plan_changes& changes, const workspace& in, recording recorded) {
-  changes.budgets_by([root = in.where.root]() -> braid::checked<plan_budgets> {
+void read_anew(plan_changes& changes, const workspace& workspace, recording recorded) {
+  changes.budgets_by([root = workspace.where.root]() -> braid::checked<plan_budgets> {
     auto now = project::load(root);
     if (!now) return std::unexpected(std::move(now.error()));
     if (auto changed = changed_operators(now->operators); !changed.empty()) return std::unexpected(std::move(changed));
     return std::move(now->budgets);
   });
   changes.experiments_by(
-      [&in](const registries& declared) { return experiment_set::load(in.where.registry, declared); });
-  changes.registries_by([&in, recorded](const std::shared_ptr<const registries>& now) {
-    return read_registries(in.where, recorded, now);
+      [&workspace](const registries& declared) { return experiment_set::load(workspace.where.registry, declared); });
+  changes.registries_by([&workspace, recorded](const std::shared_ptr<const registries>& now) {
+    return read_registries(workspace.where, recorded, now);
   });
 }
 
 /// Returns the options with the tokens and the certificate that the files have now.
-auto server_options_of(const serve_command_options& options) -> braid::checked<serve_options> {
+auto make_server_options(const serve_command_options& options) -> braid::checked<serve_options> {
   serve_options server_options = options.server;
   server_options.stall_limit = options.stall_limit;
   server_options.trace_slow = options.trace_slow;
@@ -295,9 +297,9 @@ auto server_options_of(const serve_command_options& options) -> braid::checked<s
 }
 
 /// Applies the settings of rankd.toml; the command line overrides them.
-void take_settings(const project& where, const serve_command_options& options, engine_options& into) {
-  into.cursors = make_page_cursors(where.cursors);
-  into.cache = {.bytes = options.cache_mib.value_or(where.cache.mib) << 20U, .entries = where.cache.entries};
+void take_settings(const project& project, const serve_command_options& options, engine_options& into) {
+  into.cursors = make_page_cursors(project.cursors);
+  into.cache = {.bytes = options.cache_mib.value_or(project.cache.mib) << 20U, .entries = project.cache.entries};
 }
 
 /// Returns null if spans are not sent.
@@ -308,24 +310,24 @@ auto open_exporter(const serve_command_options& options, const serve_log& log)
 }
 
 /// Returns nothing unless this is a studio: not every client may see the requests of others.
-auto traffic_places_of(const serve_command_options& options, const workspace& in)
+auto find_traffic_places(const serve_command_options& options, const workspace& workspace)
     -> std::vector<std::filesystem::path> {
   if (options.page_token.empty()) return {};
-  return options.traffic.empty() ? std::vector<std::filesystem::path>{in.where.root} : options.traffic;
+  return options.traffic.empty() ? std::vector<std::filesystem::path>{workspace.where.root} : options.traffic;
 }
 
 /// Returns null unless this is a studio.
-auto drafts_of(const serve_command_options& options, const workspace& in, plan_library& library)
+auto make_drafts(const serve_command_options& options, const workspace& workspace, plan_library& library)
     -> std::unique_ptr<draft_plans> {
-  return options.page_token.empty() ? nullptr : open_drafts(in.where.root, library, options.compiler);
+  return options.page_token.empty() ? nullptr : open_drafts(workspace.where.root, library, options.compiler);
 }
 
-auto library_options_of(const serve_command_options& options, const workspace& in) -> plan_library_options {
-  return {.budgets = in.where.budgets,
-          .experiments = in.experiments,
-          .models = in.where.models,
+auto make_library_options(const serve_command_options& options, const workspace& workspace) -> plan_library_options {
+  return {.budgets = workspace.where.budgets,
+          .experiments = workspace.experiments,
+          .models = workspace.where.models,
           .on_bad_plan = options.on_bad_plan,
-          .root = in.where.root};
+          .root = workspace.where.root};
 }
 
 /// A server with all that it uses, opened step by step. The thread that called the command opens it,
@@ -357,29 +359,30 @@ class service {
   auto open_project() -> braid::checked<void> {
     auto found = workspace::open(options_->project);
     if (!found) return std::unexpected(std::move(found.error()));
-    in_.emplace(std::move(*found));
-    auto read = server_options_of(*options_);
+    workspace_.emplace(std::move(*found));
+    auto read = make_server_options(*options_);
     if (!read) return std::unexpected(std::move(read.error()));
     server_options_ = std::move(*read);
-    take_settings(in_->where, *options_, server_options_.engine);
-    auto redacted = redaction::make(in_->where.redacted, in_->declared);
+    take_settings(workspace_->where, *options_, server_options_.engine);
+    auto redacted = redaction::make(workspace_->where.redacted, workspace_->declared);
     if (!redacted) return std::unexpected(std::move(redacted.error()));
     context_.redacted = std::move(*redacted);
     return {};
   }
 
   auto load_plans() -> braid::checked<void> {
-    library_.emplace(in_->declared, library_options_of(*options_, *in_));
-    auto loaded = library_->reload(in_->where.plans);
+    library_.emplace(workspace_->declared, make_library_options(*options_, *workspace_));
+    auto loaded = library_->reload(workspace_->where.plans);
     if (!loaded) return std::unexpected(std::move(loaded.error()));
     loaded_ = std::move(*loaded);
-    if (auto strangers = strangers_in(*in_, loaded_); !strangers.empty()) return std::unexpected(std::move(strangers));
+    if (auto strangers = strangers_in(*workspace_, loaded_); !strangers.empty())
+      return std::unexpected(std::move(strangers));
     plans_.emplace(*library_);
     return {};
   }
 
   auto open_project_stores() -> braid::checked<void> {
-    auto opened = open_all_stores(*in_, server_messages::hidden);  // its clients are others
+    auto opened = open_all_stores(*workspace_, server_messages::hidden);  // its clients are others
     if (!opened) return std::unexpected(std::move(opened.error()));
     stores_.emplace(std::move(*opened));
     return {};
@@ -392,14 +395,14 @@ class service {
     files_ = std::move(*files);
     context_.log = serve_log(*files_.log, options_->level);
     files_.report_to(context_.log);
-    auto events = event_takers::open(*options_, *in_, context_.log, *stores_);
+    auto events = event_takers::open(*options_, *workspace_, context_.log, *stores_);
     if (!events) return std::unexpected(std::move(events.error()));
     events_ = std::move(*events);
     auto loop = braid::loop::create();
     if (!loop) return std::unexpected(no_runtime(loop.error()));
     loop_ = std::move(*loop);
     log_findings(context_.log, loaded_);
-    scrubber_.emplace(scrubbed_of(*in_, *stores_), context_.log);
+    scrubber_.emplace(list_scrubbed(*workspace_, *stores_), context_.log);
     if (options_->scrub_mib_per_second > 0)
       if (auto scrubs = scrubber_->start({.bytes_per_second = options_->scrub_mib_per_second << 20U}); !scrubs)
         return std::unexpected(std::move(scrubs.error()));
@@ -410,28 +413,28 @@ class service {
   }
 
   auto start_events() -> braid::checked<void> {
-    auto traffic = open_traffic(*options_, *in_, context_.log);
+    auto traffic = open_traffic(*options_, *workspace_, context_.log);
     if (!traffic) return std::unexpected(std::move(traffic.error()));
     traffic_ = std::move(*traffic);
-    auto started = events_->start(*options_, *in_, context_.log);
+    auto started = events_->start(*options_, *workspace_, context_.log);
     if (!started) remove_record(*options_);
     return started;
   }
 
   auto connect_reloads() -> braid::checked<void> {
-    drafts_ = drafts_of(*options_, *in_, *library_);
-    changes_.emplace(*library_, in_->where.plans, context_.log);
-    read_anew(*changes_, *in_, traffic_ == nullptr ? recording::off : recording::on);
+    drafts_ = make_drafts(*options_, *workspace_, *library_);
+    changes_.emplace(*library_, workspace_->where.plans, context_.log);
+    read_anew(*changes_, *workspace_, traffic_ == nullptr ? recording::off : recording::on);
     if (drafts_ != nullptr) changes_->after_registries([this] { drafts_->forget(); });
     return {};
   }
 
   /// Sets the parts that the server needs from everything that is open.
   void give_parts() {
-    context_.declared = &in_->declared;
+    context_.declared = &workspace_->declared;
     context_.stores = stores_->pointers();
-    context_.shadows = in_->where.shadows;
-    context_.open_shadow_stores = [this] { return open_shadow_stores(*in_, *stores_); };
+    context_.shadows = workspace_->where.shadows;
+    context_.open_shadow_stores = [this] { return open_shadow_stores(*workspace_, *stores_); };
     context_.plans = &*plans_;
     context_.changes = &*changes_;
     context_.audit = files_.audit.get();
@@ -439,7 +442,7 @@ class service {
     context_.arrow_captures = files_.arrow_captures.get();
     context_.exposures = files_.exposures.get();
     context_.traffic = traffic_.get();
-    context_.traffic_places = traffic_places_of(*options_, *in_);
+    context_.traffic_places = find_traffic_places(*options_, *workspace_);
     context_.drafts = drafts_.get();
     context_.scrubber = &*scrubber_;
     context_.spans = spans_.get();
@@ -460,7 +463,7 @@ class service {
     if (!options_->token_file.empty() || server_options_.tls)
       changes_->reload_with([by = server_.get(), file = options_->token_file] { return renew(*by, file); });
     changes_->shadows_by(
-        [root = in_->where.root] { return read_shadows(root); },
+        [root = workspace_->where.root] { return read_shadows(root); },
         [by = server_.get()](std::vector<shadow_settings> next) { return by->renew_shadows(std::move(next)); });
     announce();
   }
@@ -522,7 +525,7 @@ class service {
   }
 
   const serve_command_options* options_;
-  std::optional<workspace> in_;
+  std::optional<workspace> workspace_;
   std::optional<plan_library> library_;
   reload_report loaded_;  // by the start
   std::optional<library_plans> plans_;

@@ -46,13 +46,13 @@ struct tested_plan {
 };
 
 /// The files of tests that the command line means.
-auto files_of(const workspace& in, const test_options& options) -> braid::checked<std::vector<artifact>> {
-  auto all = list_plan_tests(in.where.plans);
+auto find_files(const workspace& workspace, const test_options& options) -> braid::checked<std::vector<artifact>> {
+  auto all = list_plan_tests(workspace.where.plans);
   if (!all) return std::unexpected(std::move(all.error()));
   if (options.plans.empty() && !all->empty()) return all;
   if (options.plans.empty())
     return refused("no_tests", "no plan of the project has tests",
-                   "write NAME.test.ts beside NAME.plan.ts, and run dslc test", in.where.plans);
+                   "write NAME.test.ts beside NAME.plan.ts, and run dslc test", workspace.where.plans);
   std::vector<artifact> out;
   std::vector<std::string_view> names;
   for (const artifact& each : *all) names.emplace_back(each.name);
@@ -65,17 +65,18 @@ auto files_of(const workspace& in, const test_options& options) -> braid::checke
       out.push_back(*found);
     else
       problems.append(make_diagnostic("no_tests", "no tests of a plan " + quote_name(wanted) + " are there",
-                                      braid::did_you_mean(wanted, names), in.where.plans));
+                                      braid::did_you_mean(wanted, names), workspace.where.plans));
   }
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return out;
 }
 
-auto load_tested(const workspace& in, const artifact& file, const std::string& only) -> braid::checked<tested_plan> {
-  auto tests = load_plan_tests(file.file, in.declared);
+auto load_tested(const workspace& workspace, const artifact& file, const std::string& only)
+    -> braid::checked<tested_plan> {
+  auto tests = load_plan_tests(file.file, workspace.declared);
   if (!tests) return std::unexpected(std::move(tests.error()));
   std::erase_if(tests->tests, [&](const plan_test& each) { return each.name.find(only) == std::string::npos; });
-  auto plan = in.load_plan_of(tests->plan);
+  auto plan = workspace.load_named_plan(tests->plan);
   if (!plan) {
     plan.error().set_source(file.file.string());  // if a plan is gone, nothing else says whose tests these are
     return std::unexpected(std::move(plan.error()));
@@ -95,22 +96,22 @@ void run_all(const std::deque<tested_plan>& all, test_runner& runner, test_repor
   }
 }
 
-auto run_tests(const workspace& in, const test_options& options) -> test_report {
+auto run_tests(const workspace& workspace, const test_options& options) -> test_report {
   test_report out;
-  const auto files = files_of(in, options);
+  const auto files = find_files(workspace, options);
   if (!files) {
     out.problems = files.error();
     return out;
   }
   std::deque<tested_plan> plans;  // outlives the runner, whose last tasks use them
   for (const artifact& file : *files) {
-    auto loaded = load_tested(in, file, options.only);
+    auto loaded = load_tested(workspace, file, options.only);
     if (loaded)
       plans.push_back(std::move(*loaded));
     else
       out.problems.append(std::move(loaded.error()));
   }
-  auto runner = test_runner::create(in.declared);
+  auto runner = test_runner::create(workspace.declared);
   if (!runner) {
     out.problems.append(std::move(runner.error()));
     return out;

@@ -33,8 +33,8 @@ namespace {
 namespace fs = std::filesystem;
 
 auto write(const fs::path& file, const std::string& bytes) -> braid::checked<void> {
-  const auto failed = [&file](std::error_code why) {
-    return refused("output_unwritable", "the output cannot be written: " + why.message(), {}, file);
+  const auto failed = [&file](std::error_code error) {
+    return refused("output_unwritable", "the output cannot be written: " + error.message(), {}, file);
   };
   auto out = atomic_file::create(file);
   if (!out) return failed(out.error());
@@ -111,7 +111,7 @@ struct search_totals {
   std::uint64_t nearest = 0;  ///< of the vectors that an exact search finds
 };
 
-auto line_of(std::int64_t id, const std::vector<neighbour>& all) -> std::string {
+auto format_line(std::int64_t id, const std::vector<neighbour>& all) -> std::string {
   std::string out = "{\"id\":" + std::to_string(id) + ",\"nearest\":[";
   for (const neighbour& each : all) {
     out += out.back() == '[' ? "[" : ",[";
@@ -158,7 +158,7 @@ auto vectors_search_command(const vectors_search_options& options) -> exit_statu
     const nearest_found found = in.nearest(query, how);
     all.times.push_back(std::chrono::steady_clock::now() - begin);
     all.looked_at += found.looked_at;
-    print(line_of(queries->ids[row], found.all));
+    print(format_line(queries->ids[row], found.all));
     if (!options.has_recall) continue;
     const auto exact = in.nearest(query, {.metric = how.metric, .count = how.count}).all;
     all.found += exact.size();

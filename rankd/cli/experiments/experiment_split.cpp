@@ -45,7 +45,7 @@ auto upper_gamma(double a, double x) -> double {
   return factor * product;
 }
 
-auto deviation_of(std::uint64_t count, double share, std::uint64_t total) -> double {
+auto measure_deviation(std::uint64_t count, double share, std::uint64_t total) -> double {
   const double variance = static_cast<double>(total) * share * (1 - share);
   if (variance <= 0) return 0;
   return (static_cast<double>(count) - static_cast<double>(total) * share) / std::sqrt(variance);
@@ -85,7 +85,7 @@ struct counted_pair {
   std::vector<std::uint64_t> counts;
 };
 
-auto pairs_of(const std::vector<counted_experiment>& all) -> std::vector<counted_pair> {
+auto list_pairs(const std::vector<counted_experiment>& all) -> std::vector<counted_pair> {
   std::vector<counted_pair> out;
   for (std::size_t second = 0; second < all.size(); ++second)
     for (std::size_t first = 0; first < second; ++first)
@@ -111,7 +111,7 @@ class unit_counter {
 
   void count(std::string_view unit) {
     for (std::size_t layer = 0; layer < layers_.size(); ++layer)
-      if (is_used_[layer]) buckets_[layer] = bucket_of(layers_[layer].salt, unit, layers_[layer].buckets);
+      if (is_used_[layer]) buckets_[layer] = hash_to_bucket(layers_[layer].salt, unit, layers_[layer].buckets);
     for (std::size_t at = 0; at < experiments_.size(); ++at) {
       arms_[at] = experiments_[at].arm_of[buckets_[experiments_[at].entry->layer]];
       ++experiments_[at].counts[arms_[at]];
@@ -129,9 +129,10 @@ class unit_counter {
   std::vector<bool> is_used_;
 };
 
-auto split_of(const counted_experiment& one, const experiment_set& all, std::uint64_t ids) -> experiment_split {
+auto count_split(const counted_experiment& one, const experiment_set& experiments, std::uint64_t ids)
+    -> experiment_split {
   experiment_split out{.experiment = one.entry->name,
-                       .layer = all.layers()[one.entry->layer].name,
+                       .layer = experiments.layers()[one.entry->layer].name,
                        .arms = {},
                        .test = test_split(one.counts, one.shares, ids)};
   for (std::size_t arm = 0; arm < one.entry->arms.size(); ++arm) {
@@ -141,12 +142,12 @@ auto split_of(const counted_experiment& one, const experiment_set& all, std::uin
                         .to = each.to,
                         .expected_share = one.shares[arm],
                         .units = one.counts[arm],
-                        .deviation = deviation_of(one.counts[arm], one.shares[arm], ids)});
+                        .deviation = measure_deviation(one.counts[arm], one.shares[arm], ids)});
   }
   return out;
 }
 
-auto overlap_of(const counted_pair& pair, const std::vector<counted_experiment>& all, std::uint64_t ids)
+auto count_overlap(const counted_pair& pair, const std::vector<counted_experiment>& all, std::uint64_t ids)
     -> split_overlap {
   const counted_experiment& first = all[pair.first];
   const counted_experiment& second = all[pair.second];
@@ -176,7 +177,7 @@ auto test_split(const std::vector<std::uint64_t>& counts, const std::vector<doub
     ++cells;
     const double off = static_cast<double>(counts[at]) - expected;
     out.chi_squared += off * off / expected;
-    out.largest_deviation = std::max(out.largest_deviation, std::abs(deviation_of(counts[at], shares[at], total)));
+    out.largest_deviation = std::max(out.largest_deviation, std::abs(measure_deviation(counts[at], shares[at], total)));
   }
   out.degrees = cells == 0 ? 0 : cells - 1;
   if (out.degrees > 0) out.p_value = upper_gamma(static_cast<double>(out.degrees) / 2, out.chi_squared / 2);
@@ -192,12 +193,12 @@ auto simulate_split(const experiment_set& all, std::uint64_t ids) -> split_repor
   std::vector<counted_experiment> experiments;
   for (const experiment_entry& each : all.experiments())
     if (each.status != experiment_status::ended) experiments.push_back(to_be_counted(each, all.layers()[each.layer]));
-  std::vector<counted_pair> pairs = pairs_of(experiments);
+  std::vector<counted_pair> pairs = list_pairs(experiments);
   unit_counter counter(all, experiments, pairs);
   for (std::uint64_t id = 1; id <= ids; ++id) counter.count(std::to_string(id));
   split_report out{.ids = ids, .experiments = {}, .overlaps = {}};
-  for (const counted_experiment& each : experiments) out.experiments.push_back(split_of(each, all, ids));
-  for (const counted_pair& each : pairs) out.overlaps.push_back(overlap_of(each, experiments, ids));
+  for (const counted_experiment& each : experiments) out.experiments.push_back(count_split(each, all, ids));
+  for (const counted_pair& each : pairs) out.overlaps.push_back(count_overlap(each, experiments, ids));
   return out;
 }
 

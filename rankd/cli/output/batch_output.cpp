@@ -20,8 +20,9 @@ using nlohmann::json;
 constexpr std::uint64_t save_every = std::uint64_t{8} << 20U;
 constexpr std::string_view part_suffix = ".part";
 
-auto unwritable(std::error_code why, const fs::path& file, std::string hint = {}) -> braid::diagnostics {
-  return make_diagnostic("output_unwritable", "the answers cannot be written: " + why.message(), std::move(hint), file);
+auto unwritable(std::error_code error, const fs::path& file, std::string hint = {}) -> braid::diagnostics {
+  return make_diagnostic("output_unwritable", "the answers cannot be written: " + error.message(), std::move(hint),
+                         file);
 }
 
 struct saved_state {
@@ -83,10 +84,10 @@ auto batch_output::standard_output() -> braid::checked<batch_output> {
 
 auto batch_output::state() const -> fs::path { return file_.part().string() + ".state"; }
 
-auto batch_output::failure(std::error_code why) const -> std::unexpected<braid::diagnostics> {
+auto batch_output::failure(std::error_code error) const -> std::unexpected<braid::diagnostics> {
   const fs::path& part = file_.part();
-  return std::unexpected(part.empty() ? unwritable(why, "output")
-                                      : unwritable(why, part, "what is written stays there; go on with --resume"));
+  return std::unexpected(part.empty() ? unwritable(error, "output")
+                                      : unwritable(error, part, "what is written stays there; go on with --resume"));
 }
 
 auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::checked<void> {

@@ -62,7 +62,7 @@ class batch_output {
   auto begin(std::string made_from, unfinished earlier) -> braid::checked<void>;
   auto resume(std::string_view state, const std::string& made_from) -> braid::checked<void>;
   auto save_state() -> braid::result<void>;
-  [[nodiscard]] auto failure(std::error_code why) const -> std::unexpected<braid::diagnostics>;
+  [[nodiscard]] auto failure(std::error_code error) const -> std::unexpected<braid::diagnostics>;
   [[nodiscard]] auto state() const -> std::filesystem::path;
 
   atomic_file file_;

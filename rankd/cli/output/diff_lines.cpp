@@ -6,7 +6,7 @@
 namespace rankd {
 namespace {
 
-auto line_of(const plan_change& change) -> std::string {
+auto format_line(const plan_change& change) -> std::string {
   std::string out(to_string(change.kind));
   out.resize(9, ' ');
   if (change.kind == change_kind::renamed) return out + change.was + " → " + change.node;
@@ -20,7 +20,7 @@ auto line_of(const plan_change& change) -> std::string {
 
 auto diff_lines(const plan_comparison& found) -> std::string {
   std::string out;
-  for (const plan_change& change : found.changes) out += printable(line_of(change)) + "\n";
+  for (const plan_change& change : found.changes) out += printable(format_line(change)) + "\n";
   for (const plan_consequence& each : found.consequences)
     out += "follows  " +
            printable(each.what + ": " + joined(each.before, "(none)") + " → " + joined(each.after, "(none)")) + "\n";

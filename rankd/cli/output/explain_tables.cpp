@@ -102,7 +102,7 @@ auto fate_text(const id_fate& fate) -> std::string {
 
 }  // namespace
 
-auto nodes_text(const explanation& what) -> std::string {
+auto nodes_text(const explanation& explanation) -> std::string {
   text_table table({{"node", align::left},
                     {"operator", align::left},
                     {"state", align::left},
@@ -112,47 +112,48 @@ auto nodes_text(const explanation& what) -> std::string {
                     {"rows out", align::right},
                     {"keys added", align::left},
                     {"fused with", align::left}});
-  for (const node_report& node : what.nodes)
+  for (const node_report& node : explanation.nodes)
     table.add({node.node_id, node.op, std::string(to_string(node.state)), between(node.ready, node.started),
                between(node.started, node.ended), std::to_string(node.rows_in), std::to_string(node.rows_out),
                joined(node.keys_added), node.fused_with});
   std::string out = table.to_text();
-  for (const node_report& node : what.nodes)
+  for (const node_report& node : explanation.nodes)
     for (const option_report& option : node.options) out += option_text(node, option);
-  for (const node_report& node : what.nodes)
+  for (const node_report& node : explanation.nodes)
     if (!node.failure.empty())
       out += printable(node.node_id + ": failed by " + node.failure + "; " + node.used + " stands in") + "\n";
-  for (const fragment_report& each : what.fragments)
+  for (const fragment_report& each : explanation.fragments)
     out += printable("fragment " + each.use + ": " + each.fragment + " " + each.version + ": " + joined(each.nodes)) +
            "\n";
-  for (const arm_report& arm : what.arms)
+  for (const arm_report& arm : explanation.arms)
     out += printable("experiment " + arm.experiment + ": arm " + arm.arm +
                      (arm.bucket ? ", by bucket " + std::to_string(*arm.bucket) + " of layer " + arm.layer
                                  : ", by the request") +
                      (arm.is_overridden ? "; the request overrides what it sets" : "")) +
            "\n";
-  if (what.reads)
-    out +=
-        "reads: " + std::to_string(what.reads->asked) + ", " + std::to_string(what.reads->shared) + " of them shared\n";
-  return out + "total: " + microseconds(what.total) + " us\n";
+  if (explanation.reads)
+    out += "reads: " + std::to_string(explanation.reads->asked) + ", " + std::to_string(explanation.reads->shared) +
+           " of them shared\n";
+  return out + "total: " + microseconds(explanation.total) + " us\n";
 }
 
-auto path_text(const explanation& what) -> std::string {
+auto path_text(const explanation& explanation) -> std::string {
   text_table table({{"critical path", align::left},
                     {"wait us", align::right},
                     {"run us", align::right},
                     {"share", align::right},
                     {"kind", align::left}});
-  for (const path_step& step : what.critical_path)
-    table.add({step.node_id, microseconds(step.wait), microseconds(step.run), share(step.wait + step.run, what.total),
-               step.waits ? "I/O" : "computes"});
-  table.add({"(answer)", microseconds({}), microseconds(what.answering), share(what.answering, what.total), ""});
+  for (const path_step& step : explanation.critical_path)
+    table.add({step.node_id, microseconds(step.wait), microseconds(step.run),
+               share(step.wait + step.run, explanation.total), step.waits ? "I/O" : "computes"});
+  table.add({"(answer)", microseconds({}), microseconds(explanation.answering),
+             share(explanation.answering, explanation.total), ""});
   return table.to_text();
 }
 
-auto fates_text(const explanation& what) -> std::string {
+auto fates_text(const explanation& explanation) -> std::string {
   std::string out;
-  for (const id_fate& fate : what.ids) out += fate_text(fate);
+  for (const id_fate& fate : explanation.ids) out += fate_text(fate);
   return out;
 }
 

@@ -66,9 +66,9 @@ enum class anchor : unsigned char { start, middle, end };
 
 class drawing {
  public:
-  void text(place at, std::string_view words, anchor side, std::string_view colour = "#222222") {
+  void text(place place, std::string_view words, anchor side, std::string_view colour = "#222222") {
     constexpr std::array<std::string_view, 3> sides{"start", "middle", "end"};
-    out_ += "<text x=\"" + number(at.x) + "\" y=\"" + number(at.y) + "\" text-anchor=\"" +
+    out_ += "<text x=\"" + number(place.x) + "\" y=\"" + number(place.y) + "\" text-anchor=\"" +
             std::string(sides[static_cast<std::size_t>(side)]) + "\" fill=\"" + std::string(colour) + "\">" +
             escaped(words) + "</text>\n";
   }
@@ -140,17 +140,19 @@ void draw_latencies(const load_plot& plot, double bottom, drawing& into) {
     }
   const double low = std::floor(std::log10(min_value));
   const double high = std::max(std::ceil(std::log10(max_value)), low + 1);
-  const auto height_of = [&](double value) { return bottom - sheet::panel * (std::log10(value) - low) / (high - low); };
+  const auto measure_height = [&](double value) {
+    return bottom - sheet::panel * (std::log10(value) - low) / (high - low);
+  };
   for (int decade = 0; low + decade <= high; ++decade) {
     const double value = std::pow(10.0, low + decade);
-    const double y = height_of(value);
+    const double y = measure_height(value);
     into.rule(y);
     into.text({sheet::left - 8, y + 4}, short_text(value), anchor::end);
   }
   for (std::size_t name = 0; name < plot.names.size(); ++name) {
     std::vector<place> through;
     for (std::size_t at = 0; at < plot.points.size(); ++at)
-      through.push_back({column_at(plot, at), height_of(plot.points[at].latencies_us[name])});
+      through.push_back({column_at(plot, at), measure_height(plot.points[at].latencies_us[name])});
     into.line(through, plot.names[name], sheet::colours[name % sheet::colours.size()]);
   }
   into.text({sheet::left, bottom - sheet::panel - 10}, "latency in us", anchor::start);

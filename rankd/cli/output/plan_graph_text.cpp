@@ -41,12 +41,12 @@ auto label_lines(const graph_node& node) -> std::vector<std::string> {
 
 auto budget_text(const plan_budget& budget) -> std::string {
   std::string out;
-  for (const budget_line& line : lines_of(budget))
+  for (const budget_line& line : list_lines(budget))
     out.append(out.empty() ? "" : ", ").append(line.name).append(" ").append(std::to_string(line.value));
   return out.empty() ? "unlimited" : out;
 }
 
-auto title_of(const plan_graph& graph) -> std::string {
+auto make_title(const plan_graph& graph) -> std::string {
   return graph.name + " (" + graph.digest.substr(0, 12) + "), budget: " + budget_text(graph.budget);
 }
 
@@ -86,7 +86,7 @@ auto graph_tables(const plan_graph& graph) -> std::string {
     out += "vectors       " + printable(each.name) + " " + each.sha256 + "\n";
   for (const fragment_use& use : graph.fragments)
     out +=
-        "fragment      " + printable(use.id + ": " + title_of(use)) + ", " + counted(use.nodes.size(), "node") + "\n";
+        "fragment      " + printable(use.id + ": " + make_title(use)) + ", " + counted(use.nodes.size(), "node") + "\n";
   text_table nodes({{"node"}, {"operator"}, {"rows of"}, {"params"}, {"reads"}, {"writes"}});
   text_table ops({{"operator"}, {"meaning"}});
   std::vector<std::string> listed;
@@ -101,7 +101,7 @@ auto graph_tables(const plan_graph& graph) -> std::string {
 }
 
 auto graph_dot(const plan_graph& graph) -> std::string {
-  std::string out = "digraph \"" + dot_text(graph.name) + "\" {\n  label=\"" + dot_text(title_of(graph)) +
+  std::string out = "digraph \"" + dot_text(graph.name) + "\" {\n  label=\"" + dot_text(make_title(graph)) +
                     "\";\n  node [shape=box, fontname=\"monospace\"];\n";
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
     out += "  n" + std::to_string(at) + " [label=\"";
@@ -118,7 +118,7 @@ auto graph_dot(const plan_graph& graph) -> std::string {
 }
 
 auto graph_mermaid(const plan_graph& graph) -> std::string {
-  std::string out = "%% " + printable(title_of(graph)) + "\nflowchart TD\n";
+  std::string out = "%% " + printable(make_title(graph)) + "\nflowchart TD\n";
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
     const graph_node& node = graph.nodes[at];
     std::string label;

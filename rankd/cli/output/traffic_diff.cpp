@@ -22,16 +22,16 @@ namespace {
 
 constexpr std::size_t max_moves = 10;  // of a request, for people
 
-auto position_text(const moved_id& of) -> std::string {
-  if (!of.was) return "new at " + std::to_string(*of.is);
-  return std::to_string(*of.was) + " → " + (of.is ? std::to_string(*of.is) : std::string("gone"));
+auto position_text(const moved_id& id) -> std::string {
+  if (!id.was) return "new at " + std::to_string(*id.is);
+  return std::to_string(*id.was) + " → " + (id.is ? std::to_string(*id.is) : std::string("gone"));
 }
 
 auto answer_text(const compared_answer& of) -> std::string {
   return of.code == "ok" ? std::to_string(of.candidates) : of.code;
 }
 
-auto lines_of(const changed_request& of, bool is_one_record) -> std::string {
+auto list_lines(const changed_request& of, bool is_one_record) -> std::string {
   std::string out = "request " + printable(of.request_id) + " (number " + std::to_string(of.number) +
                     (is_one_record ? "" : " of " + printable(of.record)) + "): ";
   out += std::string(to_string(of.verdict.change)) + ", overlap " + printed("%.4f", of.verdict.overlap) + ", rbo " +
@@ -58,9 +58,9 @@ auto not_compared(const traffic_differences& found, std::uint64_t lost, bool is_
   return out.empty() ? out : out + "\n";
 }
 
-auto for_people(const traffic_findings& of, bool is_live) -> std::string {
-  const traffic_differences& found = of.found;
-  std::string out = counted(found.requests, "request") + " to " + printable(of.plan) + ", " +
+auto for_people(const traffic_findings& findings, bool is_live) -> std::string {
+  const traffic_differences& found = findings.found;
+  std::string out = counted(found.requests, "request") + " to " + printable(findings.plan) + ", " +
                     std::to_string(found.compared()) +
                     " compared: " + std::to_string(found.count(answer_change::equal)) + " equal, " +
                     std::to_string(found.different()) + " different";
@@ -73,14 +73,14 @@ auto for_people(const traffic_findings& of, bool is_live) -> std::string {
   }
   out += found.different() == 0 ? "\n" : ")\n";
   if (found.answered != 0) {
-    out += "overlap@" + std::to_string(of.depth) + " " + printed("%.4f", mean_of(found.overlap, found)) +
-           ", rank-biased overlap " + printed("%.4f", mean_of(found.rbo, found)) + " (p = 0.9)";
+    out += "overlap@" + std::to_string(findings.depth) + " " + printed("%.4f", compute_mean(found.overlap, found)) +
+           ", rank-biased overlap " + printed("%.4f", compute_mean(found.rbo, found)) + " (p = 0.9)";
     if (found.answered != found.compared()) out += ", of " + counted(found.answered, "request") + " with two answers";
     out += "\n";
   }
-  out += not_compared(found, of.lost, is_live);
+  out += not_compared(found, findings.lost, is_live);
   if (found.live_batches != 0) out += "batches asked of the store: " + std::to_string(found.live_batches) + "\n";
-  for (const changed_request& each : found.changed) out += lines_of(each, of.records.size() == 1);
+  for (const changed_request& each : found.changed) out += list_lines(each, findings.records.size() == 1);
   if (const auto more = found.different() - found.changed.size(); more != 0)
     out += "and " + counted(more, "less changed request") + "\n";
   return out;
@@ -96,7 +96,7 @@ void note_end(const read_record& of) {
 
 }  // namespace
 
-auto compare_on_traffic(const diff_options& options, const workspace& in, const bound_plan& before,
+auto compare_on_traffic(const diff_options& options, const workspace& workspace, const bound_plan& before,
                         const bound_plan& after) -> braid::checked<traffic_report> {
   const auto files = list_records(options.traffic);
   if (!files) return std::unexpected(files.error());
@@ -104,7 +104,7 @@ auto compare_on_traffic(const diff_options& options, const workspace& in, const 
   store_list live;
   if (options.is_live) {
     const std::array read_by{&before, &after};
-    auto opened = open_stores_of(in, read_by);
+    auto opened = open_plan_stores(workspace, read_by);
     if (!opened) return std::unexpected(std::move(opened.error()));
     stores = std::move(*opened);
     live = std::make_shared<const std::vector<store*>>(stores.pointers());
@@ -112,7 +112,7 @@ auto compare_on_traffic(const diff_options& options, const workspace& in, const 
   progress_bar bar("comparing");
   const auto of =
       compare_on_records(*files,
-                         {.declared = &in.declared,
+                         {.declared = &workspace.declared,
                           .before = std::make_shared<const bound_plan>(before),
                           .after = std::make_shared<const bound_plan>(after),
                           .recorded_plan = options.recorded_plan.empty() ? before.name : options.recorded_plan,

@@ -20,7 +20,7 @@ struct traffic_report {
 /// Runs both plans for the requests that the options name, with progress on standard error. Blocks: as long as it runs.
 /// Errors: those of `traffic_reader::open`, `traffic_comparison` and `open_all_stores`; no_records for a folder without
 /// records; unknown_plan if no recorded request is for the plan in question.
-auto compare_on_traffic(const diff_options& options, const workspace& in, const bound_plan& before,
+auto compare_on_traffic(const diff_options& options, const workspace& workspace, const bound_plan& before,
                         const bound_plan& after) -> braid::checked<traffic_report>;
 
 }  // namespace rankd

@@ -25,6 +25,6 @@ struct mismatch {
 };
 
 /// All expectations that are not met, in their order. Requires an answer to the request of the test.
-auto mismatches_of(const plan_test& test, const ranking& answer) -> std::vector<mismatch>;
+auto find_mismatches(const plan_test& test, const ranking& answer) -> std::vector<mismatch>;
 
 }  // namespace rankd

@@ -35,7 +35,7 @@ struct located {
   std::string pointer;
 };
 
-auto items_of(const json* list, const std::string& pointer) -> std::vector<located> {
+auto list_items(const json* list, const std::string& pointer) -> std::vector<located> {
   std::vector<located> out;
   for (std::size_t at = 0; list != nullptr && at < list->size(); ++at)
     out.push_back({&(*list)[at], braid::json_pointer(pointer, at)});
@@ -96,18 +96,18 @@ class tests_reader {
 
  private:
   void read_files(object_reader& top);
-  auto read_records(object_reader& from) -> std::vector<test_record>;
+  auto read_records(object_reader& reader) -> std::vector<test_record>;
   auto read_record(const located& from) -> std::optional<test_record>;
   auto read_test(const located& from, const std::vector<test_record>& shared) -> plan_test;
-  void read_request(object_reader& from, plan_test& into);
-  void read_faults(object_reader& from, plan_test& into);
-  void read_expectations(object_reader& from, plan_test& into);
+  void read_request(object_reader& reader, plan_test& test);
+  void read_faults(object_reader& reader, plan_test& test);
+  void read_expectations(object_reader& reader, plan_test& test);
   auto read_expectation(const located& from) -> std::optional<expectation>;
-  auto read_ids(object_reader& from, id_rule rule) -> std::optional<id_expectation>;
-  auto read_rows(object_reader& from, bool holds) -> std::optional<row_expectation>;
-  auto read_names(object_reader& from) -> std::optional<degraded_expectation>;
-  auto read_key(object_reader& from) -> const key_entry*;
-  auto read_kind(object_reader& from, std::size_t kind) -> std::optional<decltype(expectation::what)>;
+  auto read_ids(object_reader& reader, id_rule rule) -> std::optional<id_expectation>;
+  auto read_rows(object_reader& reader, bool holds) -> std::optional<row_expectation>;
+  auto read_names(object_reader& reader) -> std::optional<degraded_expectation>;
+  auto read_key(object_reader& reader) -> const key_entry*;
+  auto read_kind(object_reader& reader, std::size_t kind) -> std::optional<decltype(expectation::what)>;
   [[nodiscard]] auto placed() const -> braid::diagnostics;
   void report(std::string code, std::string pointer, std::string message, std::string hint = {}) {
     problems_.add({.code = std::move(code),
@@ -123,7 +123,7 @@ class tests_reader {
   braid::diagnostics problems_;
   std::vector<std::string> files_;
   std::string plan_;
-  record_parser parser_{lengths_of(declared_)};
+  record_parser parser_{list_lengths(declared_)};
 };
 
 /// The diagnostics, each with its place in the author's file at the end of its message.
@@ -139,7 +139,7 @@ auto tests_reader::placed() const -> braid::diagnostics {
 
 void tests_reader::read_files(object_reader& top) {
   const json* files = top.array("source_files", presence::optional);
-  for (const auto& [file, pointer] : items_of(files, "/source_files"))
+  for (const auto& [file, pointer] : list_items(files, "/source_files"))
     files_.push_back(file->is_string() ? file->get<std::string>() : std::string());
 }
 
@@ -165,10 +165,10 @@ auto tests_reader::read_record(const located& from) -> std::optional<test_record
   return std::nullopt;
 }
 
-auto tests_reader::read_records(object_reader& from) -> std::vector<test_record> {
+auto tests_reader::read_records(object_reader& reader) -> std::vector<test_record> {
   std::vector<test_record> out;
   std::set<std::string, std::less<>> keys;
-  for (const located& each : items_of(from.array("records", presence::optional), from.pointer_of("records"))) {
+  for (const located& each : list_items(reader.array("records", presence::optional), reader.pointer_of("records"))) {
     auto record = read_record(each);
     if (!record) continue;
     if (!keys.insert(record->key).second)
@@ -178,25 +178,26 @@ auto tests_reader::read_records(object_reader& from) -> std::vector<test_record>
   return out;
 }
 
-void tests_reader::read_request(object_reader& from, plan_test& into) {
-  const json* given = from.object("request", presence::required);
+void tests_reader::read_request(object_reader& reader, plan_test& test) {
+  const json* given = reader.object("request", presence::required);
   if (given == nullptr) return;
   auto request = parse_request(given->dump(), declared_);
   if (!request) {
     for (braid::diagnostic each : request.error()) {
-      each.pointer.insert(0, from.pointer_of("request"));
+      each.pointer.insert(0, reader.pointer_of("request"));
       problems_.add(std::move(each));
     }
     return;
   }
   if (!request->plan.empty() && request->plan != plan_)
-    report("plan_mismatch", from.pointer_of("request") + "/plan",
+    report("plan_mismatch", reader.pointer_of("request") + "/plan",
            "the tests are those of the plan " + quote_name(plan_));
-  into.request = std::move(*request);
+  test.request = std::move(*request);
 }
 
-void tests_reader::read_faults(object_reader& from, plan_test& into) {
-  for (const auto& [value, pointer] : items_of(from.array("faults", presence::optional), from.pointer_of("faults"))) {
+void tests_reader::read_faults(object_reader& reader, plan_test& test) {
+  for (const auto& [value, pointer] :
+       list_items(reader.array("faults", presence::optional), reader.pointer_of("faults"))) {
     object_reader in(*value, pointer, problems_);
     const std::string* endpoint = in.text("endpoint", presence::required);
     const std::string* prefix = in.text("key_prefix", presence::optional);
@@ -206,15 +207,15 @@ void tests_reader::read_faults(object_reader& from, plan_test& into) {
     if (endpoint == nullptr || !code) continue;
     if (declared_.find_endpoint(*endpoint) == nullptr)
       in.report("endpoint", "unknown_endpoint", "no endpoint has the id " + quote_name(*endpoint));
-    into.faults.push_back({*endpoint, {prefix == nullptr ? std::string() : *prefix, *code}});
+    test.faults.push_back({*endpoint, {prefix == nullptr ? std::string() : *prefix, *code}});
   }
 }
 
-auto tests_reader::read_ids(object_reader& from, id_rule rule) -> std::optional<id_expectation> {
-  const json* ids = from.array("ids", presence::required);
+auto tests_reader::read_ids(object_reader& reader, id_rule rule) -> std::optional<id_expectation> {
+  const json* ids = reader.array("ids", presence::required);
   if (ids == nullptr) return std::nullopt;
   id_expectation out{.rule = rule, .ids = {}};
-  for (const auto& [value, pointer] : items_of(ids, from.pointer_of("ids"))) {
+  for (const auto& [value, pointer] : list_items(ids, reader.pointer_of("ids"))) {
     if (declared_.id_type() == value_type::string) {
       auto text = detail::id_from_json(*value, value_type::string);
       if (text)
@@ -232,11 +233,11 @@ auto tests_reader::read_ids(object_reader& from, id_rule rule) -> std::optional<
   return out;
 }
 
-auto tests_reader::read_names(object_reader& from) -> std::optional<degraded_expectation> {
-  const json* names = from.array("names", presence::required);
+auto tests_reader::read_names(object_reader& reader) -> std::optional<degraded_expectation> {
+  const json* names = reader.array("names", presence::required);
   if (names == nullptr) return std::nullopt;
   degraded_expectation out;
-  for (const auto& [value, pointer] : items_of(names, from.pointer_of("names"))) {
+  for (const auto& [value, pointer] : list_items(names, reader.pointer_of("names"))) {
     const auto name = scalar_from_json(*value, value_type::string);
     if (name)
       out.names.push_back(std::get<std::string>(*name));
@@ -246,21 +247,21 @@ auto tests_reader::read_names(object_reader& from) -> std::optional<degraded_exp
   return out;
 }
 
-auto tests_reader::read_key(object_reader& from) -> const key_entry* {
-  const auto id = from.id("key_id", presence::required);
+auto tests_reader::read_key(object_reader& reader) -> const key_entry* {
+  const auto id = reader.id("key_id", presence::required);
   if (!id) return nullptr;
   const key_entry* key = declared_.find_key(*id);
   if (key == nullptr)
-    from.report("key_id", "unknown_key", "no key has the number " + std::to_string(*id));
+    reader.report("key_id", "unknown_key", "no key has the number " + std::to_string(*id));
   else if (!key->allow_read)
-    from.report("key_id", "unreadable_key", "the key " + quote_name(key->name) + " cannot be read");
+    reader.report("key_id", "unreadable_key", "the key " + quote_name(key->name) + " cannot be read");
   return key;
 }
 
-auto tests_reader::read_rows(object_reader& from, bool holds) -> std::optional<row_expectation> {
-  const json* value = from.object("pred", presence::required);
+auto tests_reader::read_rows(object_reader& reader, bool holds) -> std::optional<row_expectation> {
+  const json* value = reader.object("pred", presence::required);
   if (value == nullptr) return std::nullopt;
-  const auto tree = parse_pred(*value, from.pointer_of("pred"));
+  const auto tree = parse_pred(*value, reader.pointer_of("pred"));
   if (!tree) {
     problems_.append(tree.error());
     return std::nullopt;
@@ -277,33 +278,33 @@ constexpr std::array<std::string_view, 13> kinds{"ids",      "first_ids", "same_
                                                  "in_order", "count",     "at_most",  "every",    "none",
                                                  "sorted",   "error",     "degraded"};
 
-auto tests_reader::read_kind(object_reader& from, std::size_t kind) -> std::optional<decltype(expectation::what)> {
+auto tests_reader::read_kind(object_reader& reader, std::size_t kind) -> std::optional<decltype(expectation::what)> {
   constexpr std::array<std::string_view, 2> directions{"asc", "desc"};
   constexpr int_range natural{.min = 0, .max = std::numeric_limits<std::int64_t>::max()};
   constexpr int_range positive{.min = 1, .max = std::numeric_limits<std::int64_t>::max()};
-  if (kind <= static_cast<std::size_t>(id_rule::in_order)) return read_ids(from, static_cast<id_rule>(kind));
-  if (kinds[kind] == "every" || kinds[kind] == "none") return read_rows(from, kinds[kind] == "every");
+  if (kind <= static_cast<std::size_t>(id_rule::in_order)) return read_ids(reader, static_cast<id_rule>(kind));
+  if (kinds[kind] == "every" || kinds[kind] == "none") return read_rows(reader, kinds[kind] == "every");
   if (kinds[kind] == "count") {
-    const std::int64_t min = from.integer("min", presence::optional, natural).value_or(0);
-    const std::int64_t max = from.integer("max", presence::optional, natural).value_or(natural.max);
-    if (max < min) from.report("max", "out_of_range", "`max` is less than `min`");
+    const std::int64_t min = reader.integer("min", presence::optional, natural).value_or(0);
+    const std::int64_t max = reader.integer("max", presence::optional, natural).value_or(natural.max);
+    if (max < min) reader.report("max", "out_of_range", "`max` is less than `min`");
     return count_expectation{static_cast<std::uint64_t>(min), static_cast<std::uint64_t>(max)};
   }
   if (kinds[kind] == "error") {
-    const std::string* code = from.text("code", presence::required);
-    const std::string* node = from.text("node", presence::optional);
+    const std::string* code = reader.text("code", presence::required);
+    const std::string* node = reader.text("node", presence::optional);
     if (code == nullptr) return std::nullopt;
     return error_expectation{*code, node == nullptr ? std::string() : *node};
   }
-  if (kinds[kind] == "degraded") return read_names(from);
-  const key_entry* key = read_key(from);
+  if (kinds[kind] == "degraded") return read_names(reader);
+  const key_entry* key = read_key(reader);
   if (kinds[kind] == "sorted") {
-    const auto direction = from.choice("order", presence::required, directions);
+    const auto direction = reader.choice("order", presence::required, directions);
     if (key == nullptr || !direction) return std::nullopt;
     return order_expectation{key, *direction == 0 ? sort_direction::ascending : sort_direction::descending};
   }
-  const auto count = from.integer("count", presence::required, positive);
-  const auto window = from.integer("window", presence::optional, positive);
+  const auto count = reader.integer("count", presence::required, positive);
+  const auto window = reader.integer("window", presence::optional, positive);
   if (key == nullptr || !count) return std::nullopt;
   spread_expectation out{.key = key, .count = static_cast<std::uint64_t>(*count), .window = std::nullopt};
   if (window) out.window = static_cast<std::uint64_t>(*window);
@@ -323,20 +324,20 @@ auto tests_reader::read_expectation(const located& from) -> std::optional<expect
                      .place = place_around(document_, from.pointer, files_)};
 }
 
-void tests_reader::read_expectations(object_reader& from, plan_test& into) {
-  const json* list = from.array("expect", presence::required);
+void tests_reader::read_expectations(object_reader& reader, plan_test& test) {
+  const json* list = reader.array("expect", presence::required);
   if (list == nullptr) return;
-  if (list->empty()) from.report("expect", "no_expectations", "a test that expects nothing cannot fail");
+  if (list->empty()) reader.report("expect", "no_expectations", "a test that expects nothing cannot fail");
   if (list->size() > max_test_expectations)
-    return from.report("expect", "too_many_expectations",
-                       "a test has at most " + std::to_string(max_test_expectations) + " expectations");
-  for (const located& each : items_of(list, from.pointer_of("expect")))
-    if (auto read = read_expectation(each)) into.expected.push_back(std::move(*read));
+    return reader.report("expect", "too_many_expectations",
+                         "a test has at most " + std::to_string(max_test_expectations) + " expectations");
+  for (const located& each : list_items(list, reader.pointer_of("expect")))
+    if (auto read = read_expectation(each)) test.expected.push_back(std::move(*read));
   const bool fails = std::ranges::any_of(
-      into.expected, [](const expectation& each) { return std::holds_alternative<error_expectation>(each.what); });
+      test.expected, [](const expectation& each) { return std::holds_alternative<error_expectation>(each.what); });
   if (fails && list->size() > 1)
-    from.report("expect", "bad_value",
-                "a test that expects an error cannot expect anything else, because a failed request returns no rows");
+    reader.report("expect", "bad_value",
+                  "a test that expects an error cannot expect anything else, because a failed request returns no rows");
 }
 
 auto tests_reader::read_test(const located& from, const std::vector<test_record>& shared) -> plan_test {
@@ -375,7 +376,7 @@ auto tests_reader::run() -> braid::checked<plan_tests> {
     tests = nullptr;
   }
   std::set<std::string, std::less<>> names;
-  for (const located& each : items_of(tests, "/tests")) {
+  for (const located& each : list_items(tests, "/tests")) {
     plan_test test = read_test(each, shared);
     if (!test.name.empty() && !names.insert(test.name).second)
       report("duplicate_value", each.pointer + "/name", "another test is called " + quote_name(test.name));

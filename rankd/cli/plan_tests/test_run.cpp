@@ -71,10 +71,10 @@ auto missing_ids(const std::vector<mismatch>& failures) -> std::vector<row_id> {
   return out;
 }
 
-void add_fates(std::vector<mismatch>& failures, const explanation& what) {
+void add_fates(std::vector<mismatch>& failures, const explanation& explanation) {
   for (mismatch& each : failures)
     for (const row_id& id : each.missing)
-      if (const auto fate = std::ranges::find(what.ids, id, &id_fate::id); fate != what.ids.end())
+      if (const auto fate = std::ranges::find(explanation.ids, id, &id_fate::id); fate != explanation.ids.end())
         each.fates.push_back(fate_sentence(*fate));
 }
 
@@ -102,8 +102,8 @@ class test_runner::state {
   };
 
   auto loaded(const plan_test& test) -> braid::checked<fs::path>;
-  auto stores_of(const plan_test& test) -> braid::checked<test_stores*>;
-  auto answer(const bound_plan& plan, const rank_request& request, engine& by) -> ranking;
+  auto list_stores(const plan_test& test) -> braid::checked<test_stores*>;
+  auto answer(const bound_plan& plan, const rank_request& request, engine& engine) -> ranking;
 
   const registries& declared_;
   std::unique_ptr<test_folder> folder_;
@@ -130,7 +130,7 @@ auto test_runner::state::loaded(const plan_test& test) -> braid::checked<fs::pat
   return path;
 }
 
-auto test_runner::state::stores_of(const plan_test& test) -> braid::checked<test_stores*> {
+auto test_runner::state::list_stores(const plan_test& test) -> braid::checked<test_stores*> {
   const auto path = loaded(test);
   if (!path) return std::unexpected(path.error());
   auto out = std::make_unique<test_stores>();
@@ -152,7 +152,7 @@ auto test_runner::state::stores_of(const plan_test& test) -> braid::checked<test
   return opened_.emplace_back(std::move(out)).get();
 }
 
-auto test_runner::state::answer(const bound_plan& plan, const rank_request& request, engine& by) -> ranking {
+auto test_runner::state::answer(const bound_plan& plan, const rank_request& request, engine& engine) -> ranking {
   if (!request.forced.empty())
     return failed_by(braid::diagnostics({.code = "no_experiments",
                                          .pointer = "/experiments",
@@ -160,12 +160,12 @@ auto test_runner::state::answer(const bound_plan& plan, const rank_request& requ
                                          .hint = "write what the arm sets into param_overrides",
                                          .node = {},
                                          .source = "request"}));
-  const auto missing = check_needs(request, route_of(plan, request.params)->needs, declared_);
-  return missing.empty() ? runtime_->run(by.rank(plan, request)) : failed_by(missing);
+  const auto missing = check_needs(request, find_route(plan, request.params)->needs, declared_);
+  return missing.empty() ? runtime_->run(engine.rank(plan, request)) : failed_by(missing);
 }
 
 auto test_runner::state::run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome> {
-  const auto stores = stores_of(test);
+  const auto stores = list_stores(test);
   if (!stores) return std::unexpected(stores.error());
   static const auto cursors = make_page_cursors({.key = "the key of plan tests"});
   engine& by = *engines_.emplace_back(
@@ -175,7 +175,7 @@ auto test_runner::state::run(const bound_plan& plan, const plan_test& test) -> b
   test_outcome out{.plan = plan.name,
                    .test = test.name,
                    .place = test.place,
-                   .failures = mismatches_of(test, answer(plan, request, by))};
+                   .failures = find_mismatches(test, answer(plan, request, by))};
   request.explain_ids = missing_ids(out.failures);
   if (request.explain_ids.empty()) return out;
   request.explain = explain_mode::on;

@@ -30,7 +30,7 @@ constexpr std::size_t piece = std::size_t{1} << 20U;
 constexpr std::array<std::string_view, 4> data_files{"data/users.ndjson", "data/follow.ndjson",
                                                      "data/recommendation.ndjson", "data/media.ndjson"};
 
-auto files_of(project_kind kind) noexcept -> std::span<const detail::demo_file> {
+auto find_files(project_kind kind) noexcept -> std::span<const detail::demo_file> {
   switch (kind) {
     case project_kind::demo: return detail::demo_files();
     case project_kind::shop: return detail::shop_files();
@@ -86,7 +86,7 @@ class made_folders {
 /// Deletes all that a project consists of and that is there, and the folders that it leaves empty.
 void remove_demo(const fs::path& folder, project_kind kind) {
   std::vector<fs::path> names(data_files.begin(), data_files.end());
-  for (const detail::demo_file& file : files_of(kind)) names.emplace_back(file.path);
+  for (const detail::demo_file& file : find_files(kind)) names.emplace_back(file.path);
   std::error_code ignored;  // as above
   for (const fs::path& name : names) fs::remove(folder / name, ignored);
   for (const fs::path& name : names)
@@ -204,7 +204,7 @@ auto demo_writer::write_all_data() -> bool {
 auto demo_writer::run(atomic_file& mark) -> braid::checked<demo_report> {
   detail::demo_file mark_text;
   bool fine = options_.kind != project_kind::demo || write_all_data();
-  for (const detail::demo_file& file : files_of(options_.kind)) {
+  for (const detail::demo_file& file : find_files(options_.kind)) {
     if (file.path == mark_file)
       mark_text = file;
     else

@@ -89,12 +89,12 @@ auto demo_network::recommendations(std::uint32_t user) -> std::vector<std::int64
 
 auto demo_network::media(std::uint32_t user) const -> std::vector<std::int64_t> {
   // The share of all users above `user` falls with the square of the number that is left.
-  const auto end_of = [this](std::uint64_t u) {
+  const auto find_end = [this](std::uint64_t u) {
     const std::uint64_t left = size_.users - u;
     return size_.media - size_.media * left / size_.users * left / size_.users;
   };
   std::vector<std::int64_t> owned;
-  for (std::uint64_t i = end_of(user - 1); i < end_of(user); ++i)
+  for (std::uint64_t i = find_end(user - 1); i < find_end(user); ++i)
     owned.push_back(first_media + static_cast<std::int64_t>(i));
   return owned;
 }

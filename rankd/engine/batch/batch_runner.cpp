@@ -121,12 +121,12 @@ auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_
   const request_origin from{line.number};
   ++failed;  // until there is an answer
   if (line.unreadable) {
-    out = to_json(braid::diagnostics(*line.unreadable), request_id_of({}, from));
+    out = to_json(braid::diagnostics(*line.unreadable), find_request_id({}, from));
     co_return;
   }
   auto request = parse_request(line.text, *on.declared, from);
   if (!request) {
-    out = to_json(request.error(), request_id_of(line.text, from));
+    out = to_json(request.error(), find_request_id(line.text, from));
     co_return;
   }
   const auto name = plan_to_run(*request, owner.options_.given_plan);

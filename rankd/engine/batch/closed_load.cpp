@@ -73,14 +73,14 @@ auto ask_all(shared_load& load, client_loop& on) -> braid::task<void> {
   co_await std::move(all);
 }
 
-auto make_client_loops(const closed_load_options& how) -> braid::checked<std::vector<client_loop>> {
-  const unsigned loops = std::clamp(how.loops, 1U, how.clients);
+auto make_client_loops(const closed_load_options& options) -> braid::checked<std::vector<client_loop>> {
+  const unsigned loops = std::clamp(options.loops, 1U, options.clients);
   std::vector<client_loop> client_loops(loops);
   for (unsigned at = 0; at < loops; ++at) {
-    auto on = braid::runtime::create({.workers = how.workers, .name = "load" + std::to_string(at)});
+    auto on = braid::runtime::create({.workers = options.workers, .name = "load" + std::to_string(at)});
     if (!on) return std::unexpected(no_runtime(on.error()));
     client_loops[at].on = std::move(*on);
-    client_loops[at].clients = how.clients / loops + (at < how.clients % loops ? 1 : 0);
+    client_loops[at].clients = options.clients / loops + (at < options.clients % loops ? 1 : 0);
   }
   return client_loops;
 }
@@ -121,23 +121,23 @@ auto closed_load_result::per_second() const -> double {
   return seconds > 0 ? static_cast<double>(latencies.size()) / seconds : 0;
 }
 
-auto latency_of(std::span<const std::chrono::nanoseconds> ascending, double part) -> std::chrono::nanoseconds {
+auto find_latency(std::span<const std::chrono::nanoseconds> ascending, double part) -> std::chrono::nanoseconds {
   if (ascending.empty()) return {};
   const auto wanted = static_cast<std::size_t>(std::ceil(part * static_cast<double>(ascending.size())));
   return ascending[std::clamp<std::size_t>(wanted, 1, ascending.size()) - 1];
 }
 
 auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
-                     const closed_load_options& how) -> braid::checked<closed_load_result> {
-  BRAID_EXPECTS(!requests.empty() && how.clients > 0, "a load needs requests and clients");
-  auto client_loops = make_client_loops(how);
+                     const closed_load_options& options) -> braid::checked<closed_load_result> {
+  BRAID_EXPECTS(!requests.empty() && options.clients > 0, "a load needs requests and clients");
+  auto client_loops = make_client_loops(options);
   if (!client_loops) return std::unexpected(std::move(client_loops.error()));
-  const braid::time_point counts_from = braid::steady_time().now() + how.warm_up;
+  const braid::time_point counts_from = braid::steady_time().now() + options.warm_up;
   shared_load load{.target = target,
                    .requests = requests,
-                   .how = how,
+                   .how = options,
                    .counts_from = counts_from,
-                   .ends_at = counts_from + how.duration};
+                   .ends_at = counts_from + options.duration};
   std::vector<std::thread> waiting;
   for (client_loop& each : *client_loops) waiting.emplace_back([&load, &each] { each.on->run(ask_all(load, each)); });
   for (std::thread& each : waiting) each.join();
@@ -155,16 +155,16 @@ auto run_closed_load(const make_load_target& target, std::span<const std::string
 }
 
 auto run_closed_load(const bound_plan& plan, const registries& declared, const std::vector<store*>& stores,
-                     std::span<const std::string> requests, const closed_load_options& how)
+                     std::span<const std::string> requests, const closed_load_options& options)
     -> braid::checked<closed_load_result> {
   std::mutex making;
   std::deque<engine> rankers;  // used by the last tasks of the runtimes, which end before the load does
-  const make_load_target target = [&](braid::runtime& on) {
+  const make_load_target target = [&](braid::runtime& runtime) {
     const std::scoped_lock lock(making);
-    engine& ranker = rankers.emplace_back(on, declared, stores, how.engine);
+    engine& ranker = rankers.emplace_back(runtime, declared, stores, options.engine);
     return std::make_unique<plan_target>(ranker, plan, declared);
   };
-  return run_closed_load(target, requests, how);
+  return run_closed_load(target, requests, options);
 }
 
 }  // namespace rankd

@@ -50,11 +50,11 @@ class load_target {
   /// Lifetime: `request` outlives the task.
   virtual auto answer(const std::string& request) -> braid::task<load_answer> = 0;
 };
-using make_load_target = std::function<std::unique_ptr<load_target>(braid::runtime& on)>;
+using make_load_target = std::function<std::unique_ptr<load_target>(braid::runtime& runtime)>;
 
 /// Returns the smallest of these ascending latencies that at least this share of them does not exceed: 0.5 for the
 /// median, 1 for the largest; zero if there are no latencies.
-[[nodiscard]] auto latency_of(std::span<const std::chrono::nanoseconds> ascending, double part)
+[[nodiscard]] auto find_latency(std::span<const std::chrono::nanoseconds> ascending, double part)
     -> std::chrono::nanoseconds;
 
 /// The result of a load.
@@ -66,19 +66,19 @@ struct closed_load_result {
   std::uint64_t answer_bytes = 0;                   ///< of all answers
 
   [[nodiscard]] auto per_second() const -> double;
-  [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds { return latency_of(latencies, part); }
+  [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds { return find_latency(latencies, part); }
 };
 
 /// Sends the requests one after the other, then again from the first. A latency counts from the moment when a client
 /// could have asked, so that it includes the wait for the client.
 /// Requires requests, and clients. Blocks: until the load is over. Errors: no_runtime.
 auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
-                     const closed_load_options& how) -> braid::checked<closed_load_result>;
+                     const closed_load_options& options) -> braid::checked<closed_load_result>;
 
 /// The same with a plan in this process: a latency includes parsing the request from JSON, the run, and writing the
 /// answer as JSON.
 auto run_closed_load(const bound_plan& plan, const registries& declared, const std::vector<store*>& stores,
-                     std::span<const std::string> requests, const closed_load_options& how)
+                     std::span<const std::string> requests, const closed_load_options& options)
     -> braid::checked<closed_load_result>;
 
 }  // namespace rankd

@@ -24,12 +24,12 @@ struct run_picture {
 };
 
 /// Returns the states of all nodes. Threads: the loop of the run, once it is settled.
-auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
-               const request_state& state) -> std::vector<node_state>;
+auto list_states(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+                 const request_state& state) -> std::vector<node_state>;
 
-/// Returns what all nodes did, by number, in the memory of the request. Threads: as `states_of`.
-auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
-                request_state& state) -> std::span<const node_sample>;
+/// Returns what all nodes did, by number, in the memory of the request. Threads: as `list_states`.
+auto list_samples(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+                  request_state& state) -> std::span<const node_sample>;
 
 /// Returns the explanation without the total time and what depends on it. Requires a request that asks for it.
 auto explain(const run_picture& run, const registries& declared) -> explanation;
@@ -38,7 +38,7 @@ auto explain(const run_picture& run, const registries& declared) -> explanation;
 auto rows_given(const run_picture& run, node_index node) -> const row_set*;
 
 /// Returns what became of the ids that the request asks about.
-auto fates_of(const run_picture& run, const registries& declared) -> std::vector<id_fate>;
+auto find_fates(const run_picture& run, const registries& declared) -> std::vector<id_fate>;
 
 /// The columns of a batch that answers may show, ascending by key id.
 auto shown_fields(const batch& table, const registries& declared) -> std::vector<const key_entry*>;

@@ -21,7 +21,7 @@ void read_key_name(const nlohmann::json& name, const std::string& pointer, const
                    std::vector<std::uint32_t>& into, diagnostic_list problems);
 
 /// Reads `capture`, an array of names of nodes, or of objects that say more. Appends at most `max_problems`.
-void read_captures(object_reader& in, const registries& declared, rank_request& into, std::size_t max_problems,
+void read_captures(object_reader& reader, const registries& declared, rank_request& request, std::size_t max_problems,
                    braid::diagnostics& problems);
 
 }  // namespace rankd::detail

@@ -85,18 +85,18 @@ struct run_target {
   const bound_cache* part = nullptr;  ///< only this part runs, and its rows are the answer; null: the whole plan
 
   [[nodiscard]] auto route(std::span<const scalar> params) const -> std::shared_ptr<const plan_route> {
-    if (part != nullptr) return part->part->route_of(params);
-    return caches != nullptr ? plan->caches->rest->route_of(params) : route_of(*plan, params);
+    if (part != nullptr) return part->part->find_route(params);
+    return caches != nullptr ? plan->caches->rest->find_route(params) : find_route(*plan, params);
   }
 };
 
 /// Everything that a request works on; all of it is freed at once, and its memory is left to the next request.
 struct request_state {
-  request_state(run_target of, rank_request&& r, request_stores s, braid::time_point now, node_timing t,
+  request_state(run_target target, rank_request&& r, request_stores s, braid::time_point now, node_timing t,
                 first_memory first)
-      : plan(std::move(of.plan)),
-        caches(of.caches),
-        part(of.part),
+      : plan(std::move(target.plan)),
+        caches(target.caches),
+        part(target.part),
         request(std::move(r)),
         stores(std::move(s.list)),
         reads(std::move(s.reads)),
@@ -131,20 +131,21 @@ struct request_state {
   std::span<fallen_node> fallen;            ///< by number; empty if the plan has no fallbacks
 
   /// The nodes whose rows a node takes: only the chosen one if it chooses among them.
-  [[nodiscard]] auto sources_of(node_index node) const noexcept -> std::span<const node_index> {
+  [[nodiscard]] auto find_sources(node_index node) const noexcept -> std::span<const node_index> {
     if (route->takes_cached(node)) return {};
     if (route->taken.empty() || route->taken[node] == plan_route::none) return plan->nodes[node].sources;
     return {&route->taken[node], 1};
   }
 
   /// How a node that reads from a cache got its rows; null for other nodes.
-  [[nodiscard]] auto cached_of(node_index node) const noexcept -> const cached_node* {
+  [[nodiscard]] auto find_cached(node_index node) const noexcept -> const cached_node* {
     if (!route->takes_cached(node)) [[likely]]
       return nullptr;
     return &cached[static_cast<std::size_t>(plan->caches->of_node[node] - plan->caches->all.data())];
   }
-  [[nodiscard]] auto cached_of(node_index node) noexcept -> cached_node* {
-    return const_cast<cached_node*>(std::as_const(*this).cached_of(node));  // NOLINT(*-const-cast): of a state to write
+  [[nodiscard]] auto find_cached(node_index node) noexcept -> cached_node* {
+    return const_cast<cached_node*>(
+        std::as_const(*this).find_cached(node));  // NOLINT(*-const-cast): of a state to write
   }
 
   /// The code of the failure for which a node's fallback is used; empty if it is not used. Threads: the loop.
@@ -153,9 +154,9 @@ struct request_state {
   }
 
   /// The rows that a node passes on: its own, or those of its fallback. Requires that it has ended.
-  [[nodiscard]] auto rows_of(node_index node) const noexcept -> const row_set& {
+  [[nodiscard]] auto find_rows(node_index node) const noexcept -> const row_set& {
     if (!fallen.empty()) [[unlikely]]
-      return replaced_rows_of(node);
+      return find_replaced_rows(node);
     return nodes[node].output;
   }
 
@@ -170,7 +171,7 @@ struct request_state {
   }
 
  private:
-  [[nodiscard]] auto replaced_rows_of(node_index node) const noexcept -> const row_set&;
+  [[nodiscard]] auto find_replaced_rows(node_index node) const noexcept -> const row_set&;
   void expect_failures();
   auto make_nodes() -> std::span<node_slot> {
     const std::size_t count = plan->nodes.size();
@@ -195,23 +196,23 @@ class plan_nodes {
   auto start(braid::node_index node) -> braid::task<braid::node_status> {
     return state_->route->takes_cached(node) ? take_cached(node) : ask(node);
   }
-  auto replaces(const braid::graph_failure& why) noexcept -> bool;
+  auto replaces(const braid::graph_failure& failure) noexcept -> bool;
   auto may_fail(braid::node_index node) const noexcept -> bool;
 
  private:
   [[nodiscard]] auto now() const noexcept -> braid::time_point {
     return is_timed_ ? braid::steady_time().now() : braid::time_point{};
   }
-  [[nodiscard]] auto place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_mode;
-  [[nodiscard]] auto part_of(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t;
-  auto context_of(braid::node_index node) -> node_context;
-  [[nodiscard]] auto keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept
+  [[nodiscard]] auto find_place(const bound_op& op, std::size_t rows) const noexcept -> braid::node_mode;
+  [[nodiscard]] auto find_part(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t;
+  auto make_context(braid::node_index node) -> node_context;
+  [[nodiscard]] auto keeps_budget(const bound_node& node, const node_context& context, std::size_t rows) const noexcept
       -> bool;
   auto compute(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status;
   auto ask(braid::node_index node) -> braid::task<braid::node_status>;
   auto take_cached(braid::node_index node) -> braid::task<braid::node_status>;
   auto ended(braid::node_index node, const cached_node& own) -> braid::node_status;
-  [[nodiscard]] auto activity_of(braid::node_index node) const -> braid::trace::activity;
+  [[nodiscard]] auto make_activity(braid::node_index node) const -> braid::trace::activity;
   auto ended(braid::node_index node, const node_context& context, op_result<row_set> result) -> braid::node_status;
 
   request_state* state_;

@@ -51,7 +51,7 @@ auto comparable_text(const ranking& answer) -> std::string {
   return to_json(copy);
 }
 
-auto change_of(std::span<const row_id> before, std::span<const row_id> after) -> answer_change {
+auto measure_change(std::span<const row_id> before, std::span<const row_id> after) -> answer_change {
   if (std::ranges::equal(before, after)) return answer_change::values;
   if (before.size() != after.size()) return answer_change::candidates;
   common_ids all;
@@ -88,7 +88,8 @@ auto compare_answers(const ranking& before, const ranking& after, std::size_t de
   if (comparable_text(before) == comparable_text(after)) return {};
   const std::vector<row_id> was = candidate_ids(before);
   const std::vector<row_id> is = candidate_ids(after);
-  return {.change = change_of(was, is), .overlap = overlap_at(was, is, depth), .rbo = rank_biased_overlap(was, is)};
+  return {
+      .change = measure_change(was, is), .overlap = overlap_at(was, is, depth), .rbo = rank_biased_overlap(was, is)};
 }
 
 auto overlap_at(std::span<const row_id> before, std::span<const row_id> after, std::size_t depth) -> double {

@@ -11,7 +11,7 @@ namespace {
 
 using some_time = std::optional<braid::duration>;
 
-auto state_of(braid::node_progress progress) -> node_state {
+auto find_state(braid::node_progress progress) -> node_state {
   using enum braid::node_progress;
   switch (progress) {
     case done: return node_state::done;
@@ -32,7 +32,7 @@ auto is_over(node_state state) -> bool { return state == node_state::done || sta
 auto state_in(const braid::graph_run<plan_nodes>& run, const request_state& state, node_index node) -> node_state {
   if (state.route->bypasses(node)) return node_state::bypassed;
   if (state.failure_of(node) == "node_timeout") return node_state::timed_out;
-  const node_state known = state_of(run.progress(node));
+  const node_state known = find_state(run.progress(node));
   return known == node_state::done && state.is_idle(node) ? node_state::bypassed : known;
 }
 
@@ -51,7 +51,7 @@ struct stamps {
   some_time ended;
 };
 
-auto stamps_of(const run_picture& run, node_index node) -> stamps {
+auto find_stamps(const run_picture& run, node_index node) -> stamps {
   const node_slot& slot = run.state.nodes[node];
   const auto since_begin = [&](braid::time_point at) -> some_time {
     if (at == braid::time_point{}) return std::nullopt;
@@ -66,15 +66,15 @@ auto keys_added(const request_state& state, node_index node, const registries& d
   std::vector<std::string> added;
   for (const keyed_column& each : state.nodes[node].output.table().columns()) {
     bool known = false;
-    for (const node_index source : state.sources_of(node))
-      known = known || state.rows_of(source).table().find(each.key_id).has_value();
+    for (const node_index source : state.find_sources(node))
+      known = known || state.find_rows(source).table().find(each.key_id).has_value();
     const key_entry* key = declared.find_key(each.key_id);
     if (!known && key != nullptr) added.push_back(key->name);
   }
   return added;
 }
 
-auto options_of(const rank_request& request, const bound_node& node, const registries& declared)
+auto make_options(const rank_request& request, const bound_node& node, const registries& declared)
     -> std::vector<option_report> {
   std::vector<option_report> out;
   for (const bound_option& option : node.options) {
@@ -96,11 +96,11 @@ auto chosen_by(const request_state& state, node_index node) -> std::string {
   return taken.empty() || taken[node] == plan_route::none ? std::string() : state.plan->nodes[taken[node]].node_id;
 }
 
-auto report_of(const run_picture& run, node_index node, const registries& declared) -> node_report {
+auto make_report(const run_picture& run, node_index node, const registries& declared) -> node_report {
   const bound_plan& plan = *run.state.plan;
   const bound_node& what = plan.nodes[node];
   const node_slot& slot = run.state.nodes[node];
-  const stamps times = stamps_of(run, node);
+  const stamps times = find_stamps(run, node);
   node_report report{.node_id = what.node_id,
                      .op = what.op_name,
                      .state = run.nodes[node],
@@ -112,17 +112,17 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
                      .rows_in = slot.rows_in,
                      .rows_out = 0,
                      .keys_added = {},
-                     .options = options_of(run.state.request, what, declared),
+                     .options = make_options(run.state.request, what, declared),
                      .chosen = chosen_by(run.state, node),
                      .retries = slot.retries};
-  if (const cached_node* taken = run.state.cached_of(node); taken != nullptr && is_over(report.state)) {
+  if (const cached_node* taken = run.state.find_cached(node); taken != nullptr && is_over(report.state)) {
     report.cache = taken->use;
     report.cached = taken->age;
     report.waits = true;
   }
   if (const std::string_view failure = run.state.failure_of(node); !failure.empty()) {
     report.failure = failure;
-    report.used = substitute_of(plan, node);
+    report.used = find_substitute(plan, node);
   }
   if (report.state != node_state::done) return report;
   report.rows_out = slot.output.size();
@@ -134,7 +134,7 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
 /// Times for `critical_path`: a node that had not ended ran, or waited for a thread, until the answer was known. Nodes
 /// after a failed node have decided nothing.
 auto path_times(const run_picture& run, node_index node) -> braid::node_times {
-  const stamps times = stamps_of(run, node);
+  const stamps times = find_stamps(run, node);
   if (!times.ready || run.nodes[node] == node_state::skipped) return {};
   if (run.failed && run.shape.position(node) > run.shape.position(*run.failed)) return {};
   const braid::time_point begin = run.state.begin;
@@ -143,7 +143,7 @@ auto path_times(const run_picture& run, node_index node) -> braid::node_times {
   return {.ready = begin + *times.ready, .started = begin + started, .ended = begin + times.ended.value_or(known)};
 }
 
-auto path_of(const run_picture& run) -> std::vector<path_step> {
+auto find_path(const run_picture& run) -> std::vector<path_step> {
   std::vector<braid::node_times> times(run.state.nodes.size());
   for (node_index node = 0; node < times.size(); ++node) times[node] = path_times(run, node);
   std::vector<path_step> path;
@@ -155,7 +155,7 @@ auto path_of(const run_picture& run) -> std::vector<path_step> {
   return path;
 }
 
-auto fragments_of(const plan& stated) -> std::vector<fragment_report> {
+auto list_fragments(const plan& stated) -> std::vector<fragment_report> {
   std::vector<fragment_report> out;
   for (const fragment_use& use : stated.fragments) {
     out.push_back({.use = use.id, .fragment = use.fragment, .version = use.version, .nodes = {}});
@@ -164,7 +164,7 @@ auto fragments_of(const plan& stated) -> std::vector<fragment_report> {
   return out;
 }
 
-auto arms_of(const request_state& state) -> std::vector<arm_report> {
+auto list_arms(const request_state& state) -> std::vector<arm_report> {
   std::vector<arm_report> out;
   for (const chosen_arm& each : state.request.arms) {
     const auto& of = state.plan->experiments->experiments[each.experiment];
@@ -180,16 +180,16 @@ auto arms_of(const request_state& state) -> std::vector<arm_report> {
 
 }  // namespace
 
-auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
-               const request_state& state) -> std::vector<node_state> {
+auto list_states(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+                 const request_state& state) -> std::vector<node_state> {
   std::vector<node_state> states;
   for (node_index node = 0; node < state.nodes.size(); ++node) states.push_back(state_in(run, state, node));
   if (failure) states[failure->node] = state_of_failed(*failure, states[failure->node]);
   return states;
 }
 
-auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
-                request_state& state) -> std::span<const node_sample> {
+auto list_samples(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+                  request_state& state) -> std::span<const node_sample> {
   const std::span<node_sample> all = state.memory.filled(state.nodes.size(), node_sample());
   for (node_index node = 0; node < all.size(); ++node) {
     node_sample& out = all[node];
@@ -211,11 +211,12 @@ auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<bra
 auto explain(const run_picture& run, const registries& declared) -> explanation {
   explanation all;
   all.plan_digest = run.state.plan->digest;
-  all.critical_path = path_of(run);
-  for (const node_index node : run.state.plan->whole.shape.order()) all.nodes.push_back(report_of(run, node, declared));
-  all.ids = fates_of(run, declared);
-  all.arms = arms_of(run.state);
-  all.fragments = fragments_of(*run.state.plan->stated);
+  all.critical_path = find_path(run);
+  for (const node_index node : run.state.plan->whole.shape.order())
+    all.nodes.push_back(make_report(run, node, declared));
+  all.ids = find_fates(run, declared);
+  all.arms = list_arms(run.state);
+  all.fragments = list_fragments(*run.state.plan->stated);
   return all;
 }
 

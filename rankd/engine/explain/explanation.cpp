@@ -219,9 +219,9 @@ auto to_string(cache_use use) noexcept -> std::string_view {
   return "miss";
 }
 
-auto to_string(value_source from) noexcept -> std::string_view {
-  if (from == value_source::experiment) return "experiment";
-  return from == value_source::request ? "override" : "default";
+auto to_string(value_source source) noexcept -> std::string_view {
+  if (source == value_source::experiment) return "experiment";
+  return source == value_source::request ? "override" : "default";
 }
 
 auto to_string(drop_reason reason) noexcept -> std::string_view {
@@ -239,39 +239,39 @@ auto to_string(drop_reason reason) noexcept -> std::string_view {
   return "other";
 }
 
-auto to_json(const explanation& what) -> std::string {
+auto to_json(const explanation& explanation) -> std::string {
   std::string out = "{";
-  append_field(out, "plan_digest", what.plan_digest);
+  append_field(out, "plan_digest", explanation.plan_digest);
   out += ',';
-  append_microseconds(out, "total_us", what.total);
+  append_microseconds(out, "total_us", explanation.total);
   out += ',';
-  append_list(out, "critical_path", what.critical_path, append_step);
+  append_list(out, "critical_path", explanation.critical_path, append_step);
   out += ',';
-  append_microseconds(out, "answering_us", what.answering);
+  append_microseconds(out, "answering_us", explanation.answering);
   out += ',';
-  append_list(out, "nodes", what.nodes, append_node);
-  if (what.reads) {
+  append_list(out, "nodes", explanation.nodes, append_node);
+  if (explanation.reads) {
     out += ",\"reads\":{";
-    append_count(out, "asked", what.reads->asked);
+    append_count(out, "asked", explanation.reads->asked);
     out += ',';
-    append_count(out, "shared", what.reads->shared);
-    if (what.reads->hedged != 0) {
+    append_count(out, "shared", explanation.reads->shared);
+    if (explanation.reads->hedged != 0) {
       out += ',';
-      append_count(out, "hedged", what.reads->hedged);
+      append_count(out, "hedged", explanation.reads->hedged);
     }
     out += '}';
   }
-  if (!what.arms.empty()) {
+  if (!explanation.arms.empty()) {
     out += ',';
-    append_list(out, "experiments", what.arms, append_arm);
+    append_list(out, "experiments", explanation.arms, append_arm);
   }
-  if (!what.fragments.empty()) {
+  if (!explanation.fragments.empty()) {
     out += ',';
-    append_list(out, "fragments", what.fragments, append_fragment);
+    append_list(out, "fragments", explanation.fragments, append_fragment);
   }
-  if (!what.ids.empty()) {
+  if (!explanation.ids.empty()) {
     out += ',';
-    append_list(out, "ids", what.ids, append_fate);
+    append_list(out, "ids", explanation.ids, append_fate);
   }
   return out + "}";
 }

@@ -49,7 +49,7 @@ enum class value_source : std::uint8_t {
 };
 
 /// Returns override, experiment or default.
-auto to_string(value_source from) noexcept -> std::string_view;
+auto to_string(value_source source) noexcept -> std::string_view;
 
 /// The value that a param set for an option of a node.
 struct option_report {
@@ -167,6 +167,6 @@ struct explanation {
 };
 
 /// Returns one JSON object.
-auto to_json(const explanation& what) -> std::string;
+auto to_json(const explanation& explanation) -> std::string;
 
 }  // namespace rankd

@@ -37,17 +37,17 @@ class sighting_table {
   }
 
   [[nodiscard]] auto in(node_index node, const row_id& id) const -> const sighting& {
-    return seen_[node * ids_.size() + place_of(id)];
+    return seen_[node * ids_.size() + find_place(id)];
   }
   [[nodiscard]] auto among_candidates(const row_id& id) const -> const std::vector<std::size_t>& {
-    return positions_[place_of(id)];
+    return positions_[find_place(id)];
   }
 
  private:
   static constexpr auto number_of = [](const row_id& id) { return std::get<std::int64_t>(id); };
   static constexpr auto text_of = [](const row_id& id) { return std::string_view(std::get<std::string>(id)); };
 
-  [[nodiscard]] auto place_of(const row_id& id) const -> std::size_t {
+  [[nodiscard]] auto find_place(const row_id& id) const -> std::size_t {
     return static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
   }
 
@@ -82,7 +82,7 @@ struct arrival {
   row_set in;                // the rows that contain the first
 };
 
-auto reason_of(row_change change) -> drop_reason {
+auto find_reason(row_change change) -> drop_reason {
   switch (change) {
     case row_change::dense_source: return drop_reason::replaced;
     case row_change::stable_filter: return drop_reason::predicate;
@@ -122,7 +122,7 @@ class tracer {
   [[nodiscard]] auto arriving(node_index at) const -> arrival {
     arrival all;
     const bound_node& node = run_->state.plan->nodes[at];
-    const std::span<const node_index> sources = run_->state.sources_of(at);
+    const std::span<const node_index> sources = run_->state.find_sources(at);
     for (const node_index source : makes_rows(node.change) || sources.empty() ? sources : sources.first(1)) {
       const sighting& seen = seen_->in(source, fate_.id);
       if (all.rows == 0 && seen.rows != 0)
@@ -145,7 +145,7 @@ class tracer {
     if (is_source && out != 0) fate_.produced_by.push_back(node.node_id);
     if (is_source && in.rows != 0) drop(node, in, in.rows, drop_reason::replaced);
     if (!is_source && out < in.rows)
-      drop(node, out == 0 ? in : first_missing(in, at), in.rows - out, reason_of(node.change));
+      drop(node, out == 0 ? in : first_missing(in, at), in.rows - out, find_reason(node.change));
   }
 
   /// Handles a node that takes rows from its inputs, or drops them, and may have some of its own.
@@ -153,7 +153,7 @@ class tracer {
     const bound_node& node = run_->state.plan->nodes[at];
     const batch& given = run_->state.nodes[at].output.table();
     std::uint32_t row = 0;
-    const std::span<const node_index> sources = run_->state.sources_of(at);
+    const std::span<const node_index> sources = run_->state.find_sources(at);
     for (std::size_t side = 0; side < sources.size(); ++side) {
       std::vector<std::uint32_t> kept;
       for (const std::uint32_t end = row + from.of_input[side]; row < end; ++row)
@@ -179,8 +179,8 @@ class tracer {
   }
 
   /// The first row with the id that enters and does not leave.
-  [[nodiscard]] auto first_missing(arrival in, node_index at) const -> arrival {
-    const row_set& kept = run_->state.nodes[at].output;
+  [[nodiscard]] auto first_missing(arrival in, node_index node) const -> arrival {
+    const row_set& kept = run_->state.nodes[node].output;
     for (std::size_t position = in.position; position < in.in.size(); ++position) {
       if (in.in.table().id(in.in.row(position)) != fate_.id) continue;
       bool stays = false;
@@ -222,7 +222,7 @@ auto rows_given(const run_picture& run, node_index node) -> const row_set* {
   return run.nodes[node] == node_state::done ? &run.state.nodes[node].output : nullptr;
 }
 
-auto fates_of(const run_picture& run, const registries& declared) -> std::vector<id_fate> {
+auto find_fates(const run_picture& run, const registries& declared) -> std::vector<id_fate> {
   std::vector<id_fate> all;
   const sighting_table seen(run);
   for (const row_id& id : run.state.request.explain_ids) all.push_back(tracer(run, declared, seen, id).trace());

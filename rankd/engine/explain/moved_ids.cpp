@@ -46,9 +46,9 @@ auto out_of_order(const std::vector<std::size_t>& numbers) -> std::vector<bool> 
   return out;
 }
 
-auto top_of(const moved_id& of) -> std::size_t {
+auto find_top(const moved_id& id) -> std::size_t {
   constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-  return std::min(of.was.value_or(none), of.is.value_or(none));
+  return std::min(id.was.value_or(none), id.is.value_or(none));
 }
 
 auto value_text(const batch& table, std::uint32_t row, std::uint32_t key_id) -> std::string {
@@ -60,7 +60,7 @@ auto value_text(const batch& table, std::uint32_t row, std::uint32_t key_id) -> 
 }
 
 /// The row of the first candidate with an id.
-auto row_of(const ranking& answer, const row_id& id) -> std::optional<std::uint32_t> {
+auto find_row(const ranking& answer, const row_id& id) -> std::optional<std::uint32_t> {
   std::optional<std::uint32_t> out;
   if (answer.error) return out;
   answer.rows.for_each_row([&](std::uint32_t row) {
@@ -80,7 +80,7 @@ auto names_key(std::string_view formula, const std::string& key) -> bool {
   return false;
 }
 
-auto fate_of(const ranking& answer, const row_id& id) -> const id_fate* {
+auto find_fate(const ranking& answer, const row_id& id) -> const id_fate* {
   if (answer.explained == nullptr) return nullptr;
   const auto found = std::ranges::find(answer.explained->ids, id, &id_fate::id);
   return found == answer.explained->ids.end() ? nullptr : &*found;
@@ -88,7 +88,7 @@ auto fate_of(const ranking& answer, const row_id& id) -> const id_fate* {
 
 auto in_ticks(std::string_view name) -> std::string { return "`" + std::string(name) + "`"; }
 
-auto words_of(const id_drop& drop) -> std::string {
+auto describe_drop(const id_drop& drop) -> std::string {
   switch (drop.reason) {
     case drop_reason::count:
       return drop.position == 0 ? ", for the rows before it" : ", at position " + std::to_string(drop.position);
@@ -120,7 +120,7 @@ auto moves_between(const ranking& before, const ranking& after, std::size_t& all
   }
   for (const auto& [id, position] : is)
     if (!was.contains(id)) alone.push_back({.id = id, .was = {}, .is = position, .node = {}, .why = {}});
-  std::ranges::sort(alone, {}, [](const moved_id& each) { return std::tuple(top_of(each), each.is.has_value()); });
+  std::ranges::sort(alone, {}, [](const moved_id& each) { return std::tuple(find_top(each), each.is.has_value()); });
   std::ranges::sort(both, {}, [](const moved_id& each) { return *each.was; });
   std::vector<std::size_t> numbers;
   for (const moved_id& each : both) numbers.push_back(*each.is);
@@ -129,7 +129,7 @@ auto moves_between(const ranking& before, const ranking& after, std::size_t& all
   const auto others = static_cast<std::ptrdiff_t>(out.size());
   for (std::size_t at = 0; at < both.size(); ++at)
     if (moved[at]) out.push_back(std::move(both[at]));
-  std::ranges::sort(out.begin() + others, out.end(), {}, [](const moved_id& each) { return top_of(each); });
+  std::ranges::sort(out.begin() + others, out.end(), {}, [](const moved_id& each) { return find_top(each); });
   all = out.size();
   if (out.size() > max_explained_ids) out.resize(max_explained_ids);
   return out;
@@ -186,17 +186,18 @@ void move_explainer::order_stages(const std::vector<std::optional<node_index>>& 
 }
 
 auto move_explainer::find_fork(const id_fate& was, const id_fate& is) const -> std::optional<fork> {
-  const auto event_of = [](const id_fate& fate, const plan& of, std::optional<node_index> node) {
+  const auto find_event = [](const id_fate& fate, const plan& plan, std::optional<node_index> node) {
     event out;
     if (!node) return out;
-    const std::string& id = of.nodes[*node].node_id;
+    const std::string& id = plan.nodes[*node].node_id;
     out.gave = std::ranges::find(fate.produced_by, id) != fate.produced_by.end();
     const auto drop = std::ranges::find(fate.drops, id, &id_drop::node_id);
     if (drop != fate.drops.end()) out.drop = &*drop;
     return out;
   };
   for (const stage& each : stages_) {
-    const fork out{.at = each, .was = event_of(was, *before_, each.before), .is = event_of(is, *after_, each.after)};
+    const fork out{
+        .at = each, .was = find_event(was, *before_, each.before), .is = find_event(is, *after_, each.after)};
     if (out.was.gave != out.is.gave || out.was.dropped() != out.is.dropped()) return out;
   }
   return std::nullopt;
@@ -204,8 +205,8 @@ auto move_explainer::find_fork(const id_fate& was, const id_fate& is) const -> s
 
 void move_explainer::explain(std::vector<moved_id>& moves, const ranking& before, const ranking& after) const {
   for (moved_id& each : moves) {
-    const id_fate* const was = fate_of(before, each.id);
-    const id_fate* const is = fate_of(after, each.id);
+    const id_fate* const was = find_fate(before, each.id);
+    const id_fate* const is = find_fate(after, each.id);
     if (before.error || after.error) {
       const ranking& failed = after.error ? after : before;
       each.node = failed.error->node;
@@ -240,9 +241,9 @@ auto move_explainer::dropped(const fork& at, const ranking& other, std::string_v
   const plan& of = is_now ? *after_ : *before_;
   const node_index node = is_now ? *at.at.after : *at.at.before;
   const std::vector<std::string> formulas = formulas_at(of, node);
-  std::string out = words_of(drop);
+  std::string out = describe_drop(drop);
   const row_id id = drop.input.table().id(drop.row);
-  const auto row = row_of(other, id);
+  const auto row = find_row(other, id);
   std::size_t shown = 0;
   for (const key_entry* key : drop.fields) {
     const bool is_named = std::ranges::any_of(formulas, [&](const auto& text) { return names_key(text, key->name); });
@@ -276,19 +277,19 @@ auto move_explainer::changes_at(const stage& at) const -> std::string {
   return out;
 }
 
-auto move_explainer::formulas_at(const plan& of, node_index node) const -> std::vector<std::string> {
+auto move_explainer::formulas_at(const plan& plan, node_index node) const -> std::vector<std::string> {
   std::vector<std::string> out;
-  for (const node_field& each : fields_of(of.nodes[node], of, *declared_))
+  for (const node_field& each : list_fields(plan.nodes[node], plan, *declared_))
     if (each.kind == param_kind::pred_id || each.kind == param_kind::expr_id || each.kind == param_kind::key_id)
       out.push_back(each.text);
   return out;
 }
 
 /// Compares all values that the rows have, whichever the request asks for.
-auto move_explainer::other_values(const moved_id& of, const ranking& before, const ranking& after) const
+auto move_explainer::other_values(const moved_id& id, const ranking& before, const ranking& after) const
     -> std::string {
-  const auto was = row_of(before, of.id);
-  const auto is = row_of(after, of.id);
+  const auto was = find_row(before, id.id);
+  const auto is = find_row(after, id.id);
   std::string out;
   std::size_t shown = 0;
   if (was && is)

@@ -55,8 +55,8 @@ class move_explainer {
   [[nodiscard]] auto sentence(const fork& at, const ranking& before, const ranking& after) const -> std::string;
   [[nodiscard]] auto dropped(const fork& at, const ranking& other, std::string_view which) const -> std::string;
   [[nodiscard]] auto changes_at(const stage& at) const -> std::string;
-  [[nodiscard]] auto formulas_at(const plan& of, node_index node) const -> std::vector<std::string>;
-  [[nodiscard]] auto other_values(const moved_id& of, const ranking& before, const ranking& after) const -> std::string;
+  [[nodiscard]] auto formulas_at(const plan& plan, node_index node) const -> std::vector<std::string>;
+  [[nodiscard]] auto other_values(const moved_id& id, const ranking& before, const ranking& after) const -> std::string;
 
   const plan* before_;
   const plan* after_;

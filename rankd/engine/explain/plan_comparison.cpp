@@ -25,35 +25,38 @@ auto answer_columns(const plan_graph& graph) -> std::vector<std::string> {
   return columns;
 }
 
-auto budget_of(const plan_graph& graph) -> std::vector<std::string> {
+auto list_budget(const plan_graph& graph) -> std::vector<std::string> {
   std::vector<std::string> lines;
-  for (const budget_line& line : lines_of(graph.budget)) lines.push_back(line.name + " " + std::to_string(line.value));
+  for (const budget_line& line : list_lines(graph.budget))
+    lines.push_back(line.name + " " + std::to_string(line.value));
   return lines;
 }
 
-auto models_of(const plan_graph& graph) -> std::vector<std::string> {
+auto list_models(const plan_graph& graph) -> std::vector<std::string> {
   std::vector<std::string> models;
   for (const model_digest& each : graph.models) models.push_back(each.name + " " + each.sha256);
   return models;
 }
 
-auto operators_of(const plan_graph& graph) -> std::vector<std::string> {
+auto list_operators(const plan_graph& graph) -> std::vector<std::string> {
   std::vector<std::string> libraries;
   for (const operator_digest& each : graph.operators) libraries.push_back(each.library + " " + each.sha256);
   return libraries;
 }
 
-auto vectors_of(const plan_graph& graph) -> std::vector<std::string> {
+auto list_vectors(const plan_graph& graph) -> std::vector<std::string> {
   std::vector<std::string> files;
   for (const model_digest& each : graph.vectors) files.push_back(each.name + " " + each.sha256);
   return files;
 }
 
 auto consequences(const plan_graph& before, const plan_graph& after) -> std::vector<plan_consequence> {
-  std::vector<plan_consequence> all{
-      {"columns", answer_columns(before), answer_columns(after)}, {"budget", budget_of(before), budget_of(after)},
-      {"capabilities", before.capabilities, after.capabilities},  {"models", models_of(before), models_of(after)},
-      {"operators", operators_of(before), operators_of(after)},   {"vectors", vectors_of(before), vectors_of(after)}};
+  std::vector<plan_consequence> all{{"columns", answer_columns(before), answer_columns(after)},
+                                    {"budget", list_budget(before), list_budget(after)},
+                                    {"capabilities", before.capabilities, after.capabilities},
+                                    {"models", list_models(before), list_models(after)},
+                                    {"operators", list_operators(before), list_operators(after)},
+                                    {"vectors", list_vectors(before), list_vectors(after)}};
   std::erase_if(all, [](const plan_consequence& each) { return each.before == each.after; });
   return all;
 }
@@ -69,7 +72,7 @@ auto change_json(const plan_change& change) -> ordered {
 
 auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison {
   return {.changes = differences({*before.stated, *before.declared}, {*after.stated, *after.declared}),
-          .consequences = consequences(graph_of(before, *before.declared), graph_of(after, *after.declared))};
+          .consequences = consequences(make_graph(before, *before.declared), make_graph(after, *after.declared))};
 }
 
 auto comparison_json(const plan_comparison& found, const bound_plan& before, const bound_plan& after) -> std::string {

@@ -26,7 +26,7 @@ struct plan_comparison {
   [[nodiscard]] auto is_equal() const -> bool { return changes.empty() && consequences.empty(); }
 };
 
-/// Each plan comes with the registries that it is bound to. Cost: `differences`, and `columns_of` for both.
+/// Each plan comes with the registries that it is bound to. Cost: `differences`, and `find_columns` for both.
 [[nodiscard]] auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison;
 
 /// One object on one line, with its end: what `rankd diff A B --json` prints, and `GET /v1/plans/NAME/diff` answers.

@@ -13,14 +13,14 @@
 namespace rankd {
 namespace {
 
-auto gain_of(double relevance, gain_form form) -> double {
+auto measure_gain(double relevance, gain_form form) -> double {
   return form == gain_form::linear ? relevance : std::expm1(relevance * std::numbers::ln2);
 }
 
 auto discount(std::size_t place) -> double { return std::log2(static_cast<double>(place) + 2); }
 
 /// The relevance of the first ids, 0 for ids that are repeated or not judged.
-auto relevance_of(std::span<const row_id> ids, const judgements& judged) -> std::vector<double> {
+auto list_relevance(std::span<const row_id> ids, const judgements& judged) -> std::vector<double> {
   std::vector<double> out;
   std::set<row_id> seen;
   for (const row_id& id : ids) {
@@ -31,7 +31,7 @@ auto relevance_of(std::span<const row_id> ids, const judgements& judged) -> std:
 }
 
 /// The relevances of all relevant ids, the highest first.
-auto ideal_of(const judgements& judged) -> std::vector<double> {
+auto find_ideal(const judgements& judged) -> std::vector<double> {
   std::vector<double> out;
   for (const auto& [id, relevance] : judged)
     if (relevance > 0) out.push_back(relevance);
@@ -39,14 +39,14 @@ auto ideal_of(const judgements& judged) -> std::vector<double> {
   return out;
 }
 
-auto dcg_of(std::span<const double> relevance, gain_form form) -> double {
+auto measure_dcg(std::span<const double> relevance, gain_form form) -> double {
   double sum = 0;
-  for (std::size_t at = 0; at < relevance.size(); ++at) sum += gain_of(relevance[at], form) / discount(at);
+  for (std::size_t at = 0; at < relevance.size(); ++at) sum += measure_gain(relevance[at], form) / discount(at);
   return sum;
 }
 
 /// The share of pairs whose values differ.
-auto diversity_of(std::span<const std::optional<std::string>> values) -> std::optional<double> {
+auto measure_diversity(std::span<const std::optional<std::string>> values) -> std::optional<double> {
   if (values.size() < 2) return std::nullopt;
   std::map<std::string_view, std::size_t> counts;
   for (const auto& each : values)
@@ -67,8 +67,8 @@ auto quantile(std::span<const double> sorted, double share) -> double {
 
 }  // namespace
 
-auto name_of(quality_metric which) noexcept -> std::string_view {
-  switch (which) {
+auto name_of(quality_metric metric) noexcept -> std::string_view {
+  switch (metric) {
     case quality_metric::ndcg: return "ndcg";
     case quality_metric::map: return "map";
     case quality_metric::mrr: return "mrr";
@@ -79,23 +79,23 @@ auto name_of(quality_metric which) noexcept -> std::string_view {
   return "diversity";
 }
 
-auto quality_of(std::span<const row_id> ids, std::span<const std::optional<std::string>> values,
-                const judgements& judged, const quality_options& how) -> quality {
+auto measure_quality(std::span<const row_id> ids, std::span<const std::optional<std::string>> values,
+                     const judgements& judged, const quality_options& options) -> quality {
   quality out;
-  const auto put = [&out](quality_metric which, std::optional<double> value) {
-    out[static_cast<std::size_t>(which)] = value;
+  const auto put = [&out](quality_metric metric, std::optional<double> value) {
+    out[static_cast<std::size_t>(metric)] = value;
   };
-  ids = ids.first(std::min(ids.size(), how.depth));
-  values = values.first(std::min(values.size(), how.depth));
-  put(quality_metric::diversity, diversity_of(values));
+  ids = ids.first(std::min(ids.size(), options.depth));
+  values = values.first(std::min(values.size(), options.depth));
+  put(quality_metric::diversity, measure_diversity(values));
   if (!ids.empty()) {
     const auto known = std::ranges::count_if(ids, [&](const row_id& id) { return judged.contains(id); });
     put(quality_metric::judged, static_cast<double>(known) / static_cast<double>(ids.size()));
   }
-  std::vector<double> ideal = ideal_of(judged);
+  std::vector<double> ideal = find_ideal(judged);
   if (ideal.empty()) return out;
   const auto relevant = static_cast<double>(ideal.size());
-  const std::vector<double> relevance = relevance_of(ids, judged);
+  const std::vector<double> relevance = list_relevance(ids, judged);
   double hits = 0;
   double precisions = 0;
   double reciprocal = 0;
@@ -105,32 +105,32 @@ auto quality_of(std::span<const row_id> ids, std::span<const std::optional<std::
     if (hits == 0) reciprocal = 1 / rank;
     precisions += ++hits / rank;
   }
-  ideal.resize(std::min(ideal.size(), how.depth));
-  const double best = dcg_of(ideal, how.gain);
-  put(quality_metric::ndcg, best > 0 ? dcg_of(relevance, how.gain) / best : 0);
+  ideal.resize(std::min(ideal.size(), options.depth));
+  const double best = measure_dcg(ideal, options.gain);
+  put(quality_metric::ndcg, best > 0 ? measure_dcg(relevance, options.gain) / best : 0);
   put(quality_metric::map, precisions / relevant);
   put(quality_metric::mrr, reciprocal);
   put(quality_metric::recall, hits / relevant);
   return out;
 }
 
-auto estimate_mean(std::span<const double> values, const bootstrap_options& how) -> std::optional<mean_estimate> {
+auto estimate_mean(std::span<const double> values, const bootstrap_options& options) -> std::optional<mean_estimate> {
   if (values.empty()) return std::nullopt;
   const auto count = static_cast<double>(values.size());
   double sum = 0;
   for (const double each : values) sum += each;
   mean_estimate out{.mean = sum / count, .low = sum / count, .high = sum / count, .count = values.size()};
-  if (how.resamples == 0) return out;
-  braid::random_source random(how.seed);
-  std::vector<double> means(how.resamples);
+  if (options.resamples == 0) return out;
+  braid::random_source random(options.seed);
+  std::vector<double> means(options.resamples);
   for (double& mean : means) {
     double resampled = 0;
     for (std::size_t drawn = 0; drawn < values.size(); ++drawn) resampled += values[random.below(values.size())];
     mean = resampled / count;
   }
   std::ranges::sort(means);
-  out.low = quantile(means, (1 - how.confidence) / 2);
-  out.high = quantile(means, (1 + how.confidence) / 2);
+  out.low = quantile(means, (1 - options.confidence) / 2);
+  out.high = quantile(means, (1 + options.confidence) / 2);
   return out;
 }
 

@@ -30,7 +30,7 @@ using judgements = std::map<row_id, double>;
 
 enum class quality_metric : std::uint8_t { ndcg, map, mrr, recall, judged, diversity };
 inline constexpr std::size_t quality_metrics = 6;
-[[nodiscard]] auto name_of(quality_metric which) noexcept -> std::string_view;
+[[nodiscard]] auto name_of(quality_metric metric) noexcept -> std::string_view;
 
 /// The value of each metric for one answer, from 0 to 1; nothing if a metric is undefined: the first four if no id is
 /// relevant, `judged` without a candidate, `diversity` without two.
@@ -38,8 +38,8 @@ using quality = std::array<std::optional<double>, quality_metrics>;
 
 /// The quality of an answer, whose ids come best first. A repeated id counts as not relevant. `values` are empty, or
 /// the text of one column for each id, nothing for null, which differs from all others.
-[[nodiscard]] auto quality_of(std::span<const row_id> ids, std::span<const std::optional<std::string>> values,
-                              const judgements& judged, const quality_options& how) -> quality;
+[[nodiscard]] auto measure_quality(std::span<const row_id> ids, std::span<const std::optional<std::string>> values,
+                                   const judgements& judged, const quality_options& options) -> quality;
 
 struct bootstrap_options {
   std::size_t resamples = 1000;
@@ -57,7 +57,7 @@ struct mean_estimate {
 
 /// The same values and options return the same estimate; nothing without values.
 /// Cost: `resamples` passes over the values. Source: Efron, "Bootstrap methods", 1979.
-[[nodiscard]] auto estimate_mean(std::span<const double> values, const bootstrap_options& how)
+[[nodiscard]] auto estimate_mean(std::span<const double> values, const bootstrap_options& options)
     -> std::optional<mean_estimate>;
 
 }  // namespace rankd

@@ -42,7 +42,7 @@ auto compile_table(const std::vector<named_tree<Tree>>& table, const registries&
 }
 
 /// Finds nodes whose rows go only to one other node, and that do less work together with it.
-void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_node>& nodes) {
+void fuse_pairs(const plan& loaded, const bind_context& context, std::vector<bound_node>& nodes) {
   std::vector<std::size_t> takers(nodes.size(), 0);
   for (const bound_node& node : nodes)
     for (const node_index source : node.sources) ++takers[source];
@@ -56,7 +56,7 @@ void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_
     if (nodes[second].sources.size() != 1) continue;
     const node_index first = nodes[second].sources.front();
     if (takers[first] != 1 || stands_alone(first) || stands_alone(second)) continue;
-    auto both = fuse(loaded.nodes[first], loaded.nodes[second], with);
+    auto both = fuse(loaded.nodes[first], loaded.nodes[second], context);
     if (!both) continue;
     nodes[first].op = std::move(both->first);
     nodes[second].op = std::move(both->second);
@@ -98,16 +98,16 @@ void check_nulls(const plan_node& node, const registries& declared, braid::diagn
   }
 }
 
-auto bind_node(const plan& loaded, const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+auto bind_node(const plan& loaded, const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> bound_node {
   const op_entry* entry = find_op(node.op);
   BRAID_EXPECTS(entry != nullptr, "the loader of plans knows the same operators");
   braid::diagnostics own;
-  check_bindings(node, with.declared, own);
-  auto op = entry->bind(node, with);
+  check_bindings(node, context.declared, own);
+  auto op = entry->bind(node, context);
   if (!op) own.append(std::move(op.error()));
   check_conditions(loaded, node, own);
-  check_nulls(node, with.declared, own);
+  check_nulls(node, context.declared, own);
   if (!own.empty()) {
     own.set_node(node.node_id);
     problems.append(std::move(own));
@@ -120,7 +120,7 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& wi
           .sources = node.sources,
           .change = entry->change,
           .fused_with = std::nullopt,
-          .options = bound_options(node, with.declared),
+          .options = bound_options(node, context.declared),
           .fallback = node.fallback,
           .timeout = node.timeout_ms ? std::chrono::milliseconds(*node.timeout_ms) : braid::duration::max(),
           .retries = node.retries,
@@ -128,7 +128,7 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& wi
 }
 
 /// The digests of models that were found.
-auto digests_of(std::vector<std::string> names, model_folder* models) -> std::vector<model_digest> {
+auto make_digests(std::vector<std::string> names, model_folder* models) -> std::vector<model_digest> {
   std::vector<model_digest> out;
   for (std::string& name : names) {
     std::string sha256 = models->digest(name).value();
@@ -138,10 +138,10 @@ auto digests_of(std::vector<std::string> names, model_folder* models) -> std::ve
 }
 
 /// The libraries whose operators the nodes use, each once, by name.
-auto operators_of(const plan& loaded) -> std::vector<operator_digest> {
+auto list_operators(const plan& loaded) -> std::vector<operator_digest> {
   std::vector<operator_digest> out;
   for (const plan_node& node : loaded.nodes)
-    if (const operator_digest* const from = library_of(node.op);
+    if (const operator_digest* const from = find_library(node.op);
         from != nullptr && std::ranges::find(out, *from) == out.end())
       out.push_back(*from);
   std::ranges::sort(out, {}, [](const operator_digest& each) { return std::tie(each.library, each.sha256); });
@@ -149,7 +149,7 @@ auto operators_of(const plan& loaded) -> std::vector<operator_digest> {
 }
 
 /// The digests of files that were found.
-auto digests_of(const std::vector<std::string>& endpoints, const registries& declared, vector_folder* vectors)
+auto make_digests(const std::vector<std::string>& endpoints, const registries& declared, vector_folder* vectors)
     -> std::vector<model_digest> {
   std::vector<model_digest> out;
   for (const std::string& id : endpoints) out.push_back({id, vectors->digest(*declared.find_endpoint(id)).value()});
@@ -183,10 +183,11 @@ auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::op
   return found;
 }
 
-auto bind_nodes(const plan& loaded, const bind_context& with, braid::diagnostics& problems) -> std::vector<bound_node> {
+auto bind_nodes(const plan& loaded, const bind_context& context, braid::diagnostics& problems)
+    -> std::vector<bound_node> {
   std::vector<bound_node> nodes;
   nodes.reserve(loaded.nodes.size());
-  for (const plan_node& node : loaded.nodes) nodes.push_back(bind_node(loaded, node, with, problems));
+  for (const plan_node& node : loaded.nodes) nodes.push_back(bind_node(loaded, node, context, problems));
   return nodes;
 }
 
@@ -242,14 +243,14 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
   std::vector<node_index> captures;
   for (node_index at = 0; at < loaded.nodes.size(); ++at)
     if (loaded.nodes[at].capture) captures.push_back(at);
-  std::vector<model_digest> called = digests_of(models_of(loaded), models);
-  std::vector<model_digest> searched = digests_of(vectors_of(loaded), declared, vectors);
+  std::vector<model_digest> called = make_digests(list_models(loaded), models);
+  std::vector<model_digest> searched = make_digests(list_vectors(loaded), declared, vectors);
   bound_plan out{.name = loaded.plan_name,
                  .digest = {},
                  .artifact_digest = loaded.digest,
                  .models = std::move(called),
                  .vectors = std::move(searched),
-                 .operators = operators_of(loaded),
+                 .operators = list_operators(loaded),
                  .budget = budget,
                  .warnings = with_locations(missing_columns(loaded, declared), loaded),
                  .nodes = std::move(nodes),
@@ -262,7 +263,7 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
                  .captures = std::move(captures),
                  .declared = {std::shared_ptr<const void>(), &declared}};
   if (models != nullptr)
-    for (const std::string& each : models_of(*out.stated)) out.warnings.append(models->warnings(each));
+    for (const std::string& each : list_models(*out.stated)) out.warnings.append(models->warnings(each));
   out.digest = plan_identity(out.artifact_digest, used_by(out), out.operators);
   if (has_branches(*out.stated)) out.branches = std::make_shared<const plan_branches>(out.stated, preds, declared);
   out.caches = bind_caches(out.stated, preds, declared, out.digest);
@@ -322,14 +323,14 @@ auto depends_on_time(const bound_plan& plan) noexcept -> bool {
                              [](const bound_node& node) { return node.fallback && names_time(node.fallback->on); });
 }
 
-auto substitute_of(const bound_plan& plan, node_index node) -> std::string {
+auto find_substitute(const bound_plan& plan, node_index node) -> std::string {
   const node_fallback& fallback = *plan.nodes[node].fallback;
   if (fallback.kind == fallback_kind::node) return plan.nodes[fallback.node].node_id;
   return fallback.kind == fallback_kind::input ? "input" : "empty";
 }
 
-auto route_of(const bound_plan& plan, std::span<const scalar> params) -> std::shared_ptr<const plan_route> {
-  if (plan.branches != nullptr) return plan.branches->route_of(params);
+auto find_route(const bound_plan& plan, std::span<const scalar> params) -> std::shared_ptr<const plan_route> {
+  if (plan.branches != nullptr) return plan.branches->find_route(params);
   return {std::shared_ptr<const void>(), &plan.whole};
 }
 

@@ -77,12 +77,12 @@ struct bound_plan {
 };
 
 /// The nodes that run for a request with these values of params. Lifetime: the plan outlives it.
-/// Cost: nothing without branches, otherwise the cost of plan_branches::route_of.
-[[nodiscard]] auto route_of(const bound_plan& plan, std::span<const scalar> params)
+/// Cost: nothing without branches, otherwise the cost of plan_branches::find_route.
+[[nodiscard]] auto find_route(const bound_plan& plan, std::span<const scalar> params)
     -> std::shared_ptr<const plan_route>;
 
 /// The fallback of a node that has one: the id of another node, `input` or `empty`.
-[[nodiscard]] auto substitute_of(const bound_plan& plan, node_index node) -> std::string;
+[[nodiscard]] auto find_substitute(const bound_plan& plan, node_index node) -> std::string;
 
 /// Looks up all names in the plan and checks it, once; requests to it have this budget. The models that it calls come
 /// from `models`, and its files of vectors from `vectors`, if there are any. Lifetime: `declared` outlives the plan,

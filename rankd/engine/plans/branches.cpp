@@ -19,7 +19,7 @@
 namespace rankd {
 namespace {
 
-auto conditions_of(const plan_node& node) -> const plan_param* {
+auto find_conditions(const plan_node& node) -> const plan_param* {
   const auto found = std::ranges::find(node.params, param_kind::pred_ids, &plan_param::kind);
   return found == node.params.end() ? nullptr : &*found;
 }
@@ -32,7 +32,7 @@ auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<brai
 }
 
 /// The nodes whose rows each node takes; empty for nodes that do not run.
-auto sources_of(const plan& loaded, const plan_route& route) -> detail::node_lists {
+auto find_sources(const plan& loaded, const plan_route& route) -> detail::node_lists {
   detail::node_lists out(loaded.nodes.size());
   for (node_index at = 0; at < out.size(); ++at) {
     if (route.bypasses(at) || route.takes_cached(at)) continue;
@@ -50,7 +50,7 @@ void add_edges(const detail::node_lists& from, std::vector<braid::graph_shape::e
 }
 
 /// If all nodes of a route run, the loader has computed its fallbacks already.
-auto fallbacks_of(const plan& loaded, const plan_route& route, const detail::node_lists& sources)
+auto find_fallbacks(const plan& loaded, const plan_route& route, const detail::node_lists& sources)
     -> detail::route_fallbacks {
   const auto has_fallback = [](const plan_node& node) { return node.fallback.has_value(); };
   if (std::ranges::none_of(loaded.nodes, has_fallback)) return {};
@@ -65,9 +65,9 @@ auto fallbacks_of(const plan& loaded, const plan_route& route, const detail::nod
 
 /// Adds the graph and the needs to a route whose nodes are known.
 void finish(plan_route& route, const plan& loaded, const registries& declared) {
-  route.needs = needs_of(loaded, declared, route.bypassed);
-  const detail::node_lists sources = sources_of(loaded, route);
-  detail::route_fallbacks fallbacks = fallbacks_of(loaded, route, sources);
+  route.needs = find_needs(loaded, declared, route.bypassed);
+  const detail::node_lists sources = find_sources(loaded, route);
+  detail::route_fallbacks fallbacks = find_fallbacks(loaded, route, sources);
   std::vector<braid::graph_shape::edge> edges;
   add_edges(fallbacks.after, edges);
   add_edges(sources, edges);
@@ -111,7 +111,7 @@ plan_branches::plan_branches(std::shared_ptr<const plan> loaded, std::span<const
   if (ends_.outputs.empty()) ends_.outputs = loaded_->outputs;
   std::map<std::uint32_t, std::uint32_t> numbers;  // of conditions, by position in pred_table
   for (node_index at = 0; at < loaded_->nodes.size(); ++at) {
-    const plan_param* const own = conditions_of(loaded_->nodes[at]);
+    const plan_param* const own = find_conditions(loaded_->nodes[at]);
     if (own == nullptr) continue;
     for (const std::uint32_t tree : own->trees) {
       const auto [known, is_new] = numbers.try_emplace(tree, static_cast<std::uint32_t>(conditions_.size()));
@@ -170,7 +170,7 @@ auto plan_branches::made_route(std::uint64_t outcomes) const -> plan_route {
   return route;
 }
 
-auto plan_branches::route_of(std::span<const scalar> params) const -> std::shared_ptr<const plan_route> {
+auto plan_branches::find_route(std::span<const scalar> params) const -> std::shared_ptr<const plan_route> {
   const std::uint64_t wanted = outcomes(params);
   {
     const std::scoped_lock lock(mutex_);
@@ -188,11 +188,11 @@ auto plan_branches::kept() const -> std::size_t {
 }
 
 auto has_branches(const plan& loaded) noexcept -> bool {
-  return std::ranges::any_of(loaded.nodes, [](const plan_node& node) { return conditions_of(node) != nullptr; });
+  return std::ranges::any_of(loaded.nodes, [](const plan_node& node) { return find_conditions(node) != nullptr; });
 }
 
 void check_conditions(const plan& loaded, const plan_node& node, braid::diagnostics& problems) {
-  const plan_param* const conditions = conditions_of(node);
+  const plan_param* const conditions = find_conditions(node);
   if (conditions == nullptr) return;
   for (const std::uint32_t tree : conditions->trees)
     if (auto found = find_row_value(loaded.pred_table[tree].tree))
@@ -208,7 +208,7 @@ void check_conditions(const plan& loaded, const plan_node& node, braid::diagnost
 void check_condition_count(const plan& loaded, braid::diagnostics& problems) {
   std::set<std::uint32_t> all;
   for (const plan_node& node : loaded.nodes) {
-    const plan_param* const own = conditions_of(node);
+    const plan_param* const own = find_conditions(node);
     if (own == nullptr) continue;
     all.insert(own->trees.begin(), own->trees.end());
     if (all.size() <= plan_branches::max_conditions) continue;

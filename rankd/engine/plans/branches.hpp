@@ -52,9 +52,9 @@ struct route_ends {
 [[nodiscard]] auto whole_route(const plan& loaded, const registries& declared) -> plan_route;
 
 /// The conditions of a plan and the routes to which they lead.
-/// Threads: any. Cost: `route_of` costs a microsecond, and some hundred nanoseconds for each condition; more if a route
-/// is used for the first time, and each time when `max_kept` others are known. Memory: some ten bytes a node for each
-/// route.
+/// Threads: any. Cost: `find_route` costs a microsecond, and some hundred nanoseconds for each condition; more if a
+/// route is used for the first time, and each time when `max_kept` others are known. Memory: some ten bytes a node for
+/// each route.
 class plan_branches {
  public:
   static constexpr std::size_t max_conditions = 64;
@@ -66,7 +66,7 @@ class plan_branches {
                 route_ends ends = {});
 
   /// The route of a request with these values of params, one for each of registries::params.
-  [[nodiscard]] auto route_of(std::span<const scalar> params) const -> std::shared_ptr<const plan_route>;
+  [[nodiscard]] auto find_route(std::span<const scalar> params) const -> std::shared_ptr<const plan_route>;
 
   /// How many routes are known.
   [[nodiscard]] auto kept() const -> std::size_t;

@@ -54,7 +54,7 @@ auto obstacle_of_node(const plan_node& node, const plan_node& cached) -> std::op
 }
 
 /// The first obstacle, by number of the nodes, params last.
-auto obstacle_of(const plan& loaded, node_index cached, const registries& declared) -> std::optional<obstacle> {
+auto find_obstacle(const plan& loaded, node_index cached, const registries& declared) -> std::optional<obstacle> {
   const std::vector<bool> outside = outside_of_part(loaded, cached);
   for (node_index at = 0; at < outside.size(); ++at) {
     if (outside[at]) continue;
@@ -102,7 +102,7 @@ auto check_caches(const plan& loaded, const registries& declared) -> braid::diag
       report("too_many_caches", {"a plan has at most " + std::to_string(max_caches) + " nodes with a cache", {}});
       break;
     }
-    if (auto found = obstacle_of(loaded, at, declared)) report("uncacheable", std::move(*found));
+    if (auto found = find_obstacle(loaded, at, declared)) report("uncacheable", std::move(*found));
   }
   return problems;
 }

@@ -16,31 +16,31 @@ namespace {
 
 using detail::diagnostic_list;
 
-auto position_of(std::uint32_t param_id, const registries& declared) -> std::size_t {
+auto find_position(std::uint32_t param_id, const registries& declared) -> std::size_t {
   return declared.index_of(*declared.find_param(param_id));
 }
 
-auto arms_of(const experiment_entry& entry, const std::string& pointer, const registries& declared)
+auto list_arms(const experiment_entry& entry, const std::string& pointer, const registries& declared)
     -> std::vector<plan_experiments::arm> {
   std::vector<plan_experiments::arm> out;
   for (const experiment_arm& each : entry.arms) {
     plan_experiments::arm arm{
         .name = each.name, .set = {}, .pointer = braid::json_pointer(braid::json_pointer(pointer, "arms"), out.size())};
     for (const experiment_arm::setting& one : each.set)
-      arm.set.push_back({.param = position_of(one.param_id, declared), .value = one.value});
+      arm.set.push_back({.param = find_position(one.param_id, declared), .value = one.value});
     out.push_back(std::move(arm));
   }
   return out;
 }
 
 /// The place of a layer among those that are used.
-auto layer_of(plan_experiments& into, const experiment_layer& from, const registries& declared) -> std::uint32_t {
+auto make_layer(plan_experiments& into, const experiment_layer& from, const registries& declared) -> std::uint32_t {
   auto found = std::ranges::find(into.layers, from.name, &plan_experiments::layer::name);
   if (found == into.layers.end()) {
     into.layers.push_back(
         {.name = from.name,
          .salt = from.salt,
-         .unit = from.unit_param ? std::optional(position_of(*from.unit_param, declared)) : std::nullopt,
+         .unit = from.unit_param ? std::optional(find_position(*from.unit_param, declared)) : std::nullopt,
          .buckets = from.buckets,
          .slots = {}});
     found = std::prev(into.layers.end());
@@ -48,16 +48,17 @@ auto layer_of(plan_experiments& into, const experiment_layer& from, const regist
   return static_cast<std::uint32_t>(found - into.layers.begin());
 }
 
-void add_experiment(plan_experiments& into, const experiment_set& all, std::size_t at, const registries& declared) {
-  const experiment_entry& entry = all.experiments()[at];
+void add_experiment(plan_experiments& into, const experiment_set& experiments, std::size_t at,
+                    const registries& declared) {
+  const experiment_entry& entry = experiments.experiments()[at];
   const auto number = static_cast<std::uint32_t>(into.experiments.size());
   plan_experiments::experiment made{.name = entry.name,
-                                    .layer = layer_of(into, all.layers()[entry.layer], declared),
+                                    .layer = make_layer(into, experiments.layers()[entry.layer], declared),
                                     .about = {},
-                                    .arms = arms_of(entry, braid::json_pointer("/experiment", at), declared)};
+                                    .arms = list_arms(entry, braid::json_pointer("/experiment", at), declared)};
   if (entry.filter)
     made.about =
-        plan_experiments::filter{.param = position_of(entry.filter->param_id, declared), .in = entry.filter->in};
+        plan_experiments::filter{.param = find_position(entry.filter->param_id, declared), .in = entry.filter->in};
   for (std::uint32_t arm = 0; arm < entry.arms.size(); ++arm)
     into.layers[made.layer].slots.push_back(
         {.from = entry.arms[arm].from, .to = entry.arms[arm].to, .experiment = number, .arm = arm});
@@ -65,7 +66,7 @@ void add_experiment(plan_experiments& into, const experiment_set& all, std::size
 }
 
 /// The unit of a request as text: a number by its digits. Nothing if it is absent.
-auto unit_of(const plan_experiments::layer& layer, const rank_request& request) -> std::optional<std::string> {
+auto find_unit(const plan_experiments::layer& layer, const rank_request& request) -> std::optional<std::string> {
   if (!layer.unit) return request.user_id ? std::optional(to_text(*request.user_id)) : std::nullopt;
   const scalar& value = request.params[*layer.unit];
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -74,7 +75,7 @@ auto unit_of(const plan_experiments::layer& layer, const rank_request& request) 
 }
 
 /// The slot that contains a bucket; null if there is no such slot.
-auto slot_of(const plan_experiments::layer& layer, std::uint32_t bucket) -> const plan_experiments::slot* {
+auto find_slot(const plan_experiments::layer& layer, std::uint32_t bucket) -> const plan_experiments::slot* {
   const auto behind = std::ranges::upper_bound(layer.slots, bucket, {}, &plan_experiments::slot::from);
   if (behind == layer.slots.begin()) return nullptr;
   const plan_experiments::slot& last = *std::prev(behind);
@@ -90,16 +91,16 @@ auto is_about(const plan_experiments::experiment& one, const rank_request& reque
 auto arm_by_bucket(const plan_experiments& running, std::uint32_t layer, const rank_request& request)
     -> std::optional<chosen_arm> {
   const plan_experiments::layer& in = running.layers[layer];
-  const std::optional<std::string> unit = unit_of(in, request);
+  const std::optional<std::string> unit = find_unit(in, request);
   if (!unit) return std::nullopt;
-  const std::uint32_t bucket = bucket_of(in.salt, *unit, in.buckets);
-  const plan_experiments::slot* const slot = slot_of(in, bucket);
+  const std::uint32_t bucket = hash_to_bucket(in.salt, *unit, in.buckets);
+  const plan_experiments::slot* const slot = find_slot(in, bucket);
   if (slot == nullptr || !is_about(running.experiments[slot->experiment], request)) return std::nullopt;
   return chosen_arm{.experiment = slot->experiment, .arm = slot->arm, .bucket = bucket};
 }
 
 template <typename Items>
-auto names_of(const Items& items) -> std::vector<std::string_view> {
+auto list_names(const Items& items) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   for (const auto& each : items) out.emplace_back(each.name);
   return out;
@@ -113,13 +114,13 @@ auto forced_arm(const plan_experiments& running, const forced_choice& named, dia
   if (found == running.experiments.end()) {
     problems.add("unknown_experiment", pointer,
                  "no experiment that runs for this plan is called " + quote_name(named.experiment),
-                 braid::did_you_mean(named.experiment, names_of(running.experiments)));
+                 braid::did_you_mean(named.experiment, list_names(running.experiments)));
     return std::nullopt;
   }
   const auto arm = std::ranges::find(found->arms, named.arm, &plan_experiments::arm::name);
   if (arm == found->arms.end()) {
     problems.add("unknown_arm", pointer, "no arm of `" + found->name + "` is called " + quote_name(named.arm),
-                 braid::did_you_mean(named.arm, names_of(found->arms)));
+                 braid::did_you_mean(named.arm, list_names(found->arms)));
     return std::nullopt;
   }
   return chosen_arm{.experiment = static_cast<std::uint32_t>(found - running.experiments.begin()),
@@ -184,13 +185,13 @@ void for_each_setting(const plan_experiments& running, const registries& declare
 
 }  // namespace
 
-auto experiments_of(const experiment_set& all, std::string_view plan, const registries& declared,
-                    std::optional<std::chrono::sys_seconds> now) -> std::shared_ptr<const plan_experiments> {
+auto find_experiments(const experiment_set& experiments, std::string_view plan, const registries& declared,
+                      std::optional<std::chrono::sys_seconds> now) -> std::shared_ptr<const plan_experiments> {
   plan_experiments out;
-  for (std::size_t at = 0; at < all.experiments().size(); ++at) {
-    const experiment_entry& each = all.experiments()[at];
+  for (std::size_t at = 0; at < experiments.experiments().size(); ++at) {
+    const experiment_entry& each = experiments.experiments()[at];
     const bool runs = now ? each.runs_at(*now) : each.status != experiment_status::ended;
-    if (runs && each.is_of(plan)) add_experiment(out, all, at, declared);
+    if (runs && each.belongs_to(plan)) add_experiment(out, experiments, at, declared);
   }
   if (out.experiments.empty()) return nullptr;
   for (plan_experiments::layer& each : out.layers) std::ranges::sort(each.slots, {}, &plan_experiments::slot::from);
@@ -245,7 +246,7 @@ auto fit_to_plan(rank_request& request, const bound_plan& plan, const registries
     problems.set_source("request");
     if (!problems.empty()) return problems;
   }
-  braid::diagnostics problems = check_needs(request, route_of(plan, request.params)->needs, declared);
+  braid::diagnostics problems = check_needs(request, find_route(plan, request.params)->needs, declared);
   if (!request.captures.empty()) problems.append(check_captures(request, plan, declared));
   return problems;
 }

@@ -74,8 +74,8 @@ struct plan_experiments {
 
 /// The experiments of the plan with this name that run at `now`, or, without `now`, that have not ended; null if there
 /// are none.
-[[nodiscard]] auto experiments_of(const experiment_set& all, std::string_view plan, const registries& declared,
-                                  std::optional<std::chrono::sys_seconds> now)
+[[nodiscard]] auto find_experiments(const experiment_set& experiments, std::string_view plan,
+                                    const registries& declared, std::optional<std::chrono::sys_seconds> now)
     -> std::shared_ptr<const plan_experiments>;
 
 /// The clock, as experiments read it.

@@ -25,16 +25,16 @@ auto key_names(std::span<const std::uint32_t> keys, const registries& declared) 
 }
 
 /// The inputs come first, then an edge for each node_ref.
-auto sources_of(const plan_node& node, const plan& of) -> std::vector<graph_source> {
+auto find_sources(const plan_node& node, const plan& plan) -> std::vector<graph_source> {
   std::vector<graph_source> sources;
-  for (const node_index input : node.inputs) sources.push_back({input, of.nodes[input].node_id, {}});
+  for (const node_index input : node.inputs) sources.push_back({input, plan.nodes[input].node_id, {}});
   for (const plan_param& param : node.params)
     if (param.kind == param_kind::node_ref)
-      sources.push_back({param.index(), of.nodes[param.index()].node_id, param.name});
+      sources.push_back({param.index(), plan.nodes[param.index()].node_id, param.name});
   return sources;
 }
 
-auto json_of(const graph_node& node) -> ordered {
+auto make_json(const graph_node& node) -> ordered {
   ordered inputs = ordered::array();
   ordered refs = ordered::object();
   for (const graph_source& source : node.sources)
@@ -55,7 +55,7 @@ auto json_of(const graph_node& node) -> ordered {
   return out;
 }
 
-auto json_of(const scalar& value) -> ordered {
+auto make_json(const scalar& value) -> ordered {
   return std::visit(
       [](const auto& each) -> ordered {
         if constexpr (std::is_same_v<std::decay_t<decltype(each)>, std::monostate>)
@@ -66,31 +66,31 @@ auto json_of(const scalar& value) -> ordered {
       value);
 }
 
-auto json_of(const graph_param& param) -> ordered {
+auto make_json(const graph_param& param) -> ordered {
   const param_entry& entry = *param.declared;
   ordered out = {{"param", entry.name},
                  {"type", to_string(entry.type)},
                  {"source", entry.source == param_source::context ? "context" : "param_overrides"},
                  {"required", entry.required},
-                 {"default", json_of(entry.default_value)},
+                 {"default", make_json(entry.default_value)},
                  {"doc", entry.doc}};
   if (param.range) {
-    out["min"] = json_of(param.range->min);
-    out["max"] = json_of(param.range->max);
+    out["min"] = make_json(param.range->min);
+    out["max"] = make_json(param.range->max);
   }
   return out;
 }
 
-auto json_of(const fragment_use& use, const plan_graph& of) -> ordered {
+auto make_json(const fragment_use& use, const plan_graph& of) -> ordered {
   ordered nodes = ordered::array();
   for (const node_index node : use.nodes) nodes.push_back(of.nodes[node].id);
   return {{"use", use.id},        {"fragment", use.fragment},  {"version", use.version},
           {"sha256", use.sha256}, {"nodes", std::move(nodes)}, {"result", of.nodes[use.result].id}};
 }
 
-auto json_of(const graph_request& request) -> ordered {
+auto make_json(const graph_request& request) -> ordered {
   ordered params = ordered::array();
-  for (const graph_param& each : request.params) params.push_back(json_of(each));
+  for (const graph_param& each : request.params) params.push_back(make_json(each));
   ordered out = {{"user_id", request.user}};
   if (request.id_type == value_type::string) out["id_type"] = to_string(request.id_type);
   if (request.candidates) out["candidates"] = request.candidate_keys;
@@ -100,7 +100,7 @@ auto json_of(const graph_request& request) -> ordered {
 
 /// Lists the fields that a request can set: a param that requests may not set has its default, whatever the request
 /// says.
-auto request_of(const plan& loaded, const plan_needs& needs, const registries& declared) -> graph_request {
+auto make_request(const plan& loaded, const plan_needs& needs, const registries& declared) -> graph_request {
   graph_request out{.user = needs.user,
                     .id_type = declared.id_type(),
                     .candidates = needs.takes_candidates,
@@ -117,7 +117,7 @@ auto request_of(const plan& loaded, const plan_needs& needs, const registries& d
 
 }  // namespace
 
-auto lines_of(const plan_budget& budget) -> std::vector<budget_line> {
+auto list_lines(const plan_budget& budget) -> std::vector<budget_line> {
   std::vector<budget_line> lines;
   const auto add = [&lines](std::string name, const std::optional<std::uint64_t>& value) {
     if (value) lines.push_back({std::move(name), *value});
@@ -133,7 +133,7 @@ auto lines_of(const plan_budget& budget) -> std::vector<budget_line> {
   return lines;
 }
 
-auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph {
+auto make_graph(const bound_plan& of, const registries& declared) -> plan_graph {
   const plan& loaded = *of.stated;
   plan_graph graph{.name = loaded.plan_name,
                    .digest = of.digest,
@@ -141,21 +141,21 @@ auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph {
                    .capabilities = loaded.capabilities_required,
                    .models = of.models,
                    .outputs = {},
-                   .request = request_of(loaded, needs_of(loaded, declared), declared),
+                   .request = make_request(loaded, find_needs(loaded, declared), declared),
                    .nodes = {},
                    .fragments = loaded.fragments,
                    .operators = of.operators,
                    .vectors = of.vectors};
   for (const node_index output : loaded.outputs) graph.outputs.push_back(loaded.nodes[output].node_id);
-  const std::vector<node_columns> columns = columns_of(loaded, declared);
+  const std::vector<node_columns> columns = find_columns(loaded, declared);
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
     const plan_node& node = loaded.nodes[at];
     const bound_node& bound = of.nodes[at];
     graph.nodes.push_back({.id = node.node_id,
                            .op = node.op,
                            .doc = find_op(node.op)->doc,
-                           .sources = sources_of(node, loaded),
-                           .fields = fields_of(node, loaded, declared),
+                           .sources = find_sources(node, loaded),
+                           .fields = list_fields(node, loaded, declared),
                            .reads = key_names(columns[at].reads, declared),
                            .writes = key_names(columns[at].writes, declared),
                            .columns = key_names(columns[at].has, declared),
@@ -169,24 +169,24 @@ auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph {
 
 auto graph_json(const plan_graph& graph) -> std::string {
   ordered budget = ordered::object();
-  for (const budget_line& line : lines_of(graph.budget)) budget[line.name] = line.value;
+  for (const budget_line& line : list_lines(graph.budget)) budget[line.name] = line.value;
   ordered models = ordered::array();
   for (const model_digest& each : graph.models) models.push_back({{"model", each.name}, {"sha256", each.sha256}});
   ordered nodes = ordered::array();
-  for (const graph_node& node : graph.nodes) nodes.push_back(json_of(node));
+  for (const graph_node& node : graph.nodes) nodes.push_back(make_json(node));
   ordered out = {{"plan", graph.name},
                  {"digest", graph.digest},
                  {"budget", std::move(budget)},
                  {"capabilities", graph.capabilities},
                  {"models", std::move(models)},
                  {"outputs", graph.outputs},
-                 {"request", json_of(graph.request)},
+                 {"request", make_json(graph.request)},
                  {"nodes", std::move(nodes)}};
   for (const operator_digest& each : graph.operators)
     out["operators"].push_back({{"library", each.library}, {"sha256", each.sha256}});
   for (const model_digest& each : graph.vectors)
     out["vectors"].push_back({{"endpoint", each.name}, {"digest", each.sha256}});
-  for (const fragment_use& use : graph.fragments) out["fragments"].push_back(json_of(use, graph));
+  for (const fragment_use& use : graph.fragments) out["fragments"].push_back(make_json(use, graph));
   return out.dump() + "\n";
 }
 

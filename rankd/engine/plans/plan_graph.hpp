@@ -68,16 +68,16 @@ struct plan_graph {
   std::vector<model_digest> vectors = {};       ///< files of vectors, by the ids of their endpoints
 };
 
-/// Requires a plan that was bound with these registries, which outlive the result. Cost: columns_of, and a copy of all
-/// names.
-[[nodiscard]] auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph;
+/// Requires a plan that was bound with these registries, which outlive the result. Cost: find_columns, and a copy of
+/// all names.
+[[nodiscard]] auto make_graph(const bound_plan& of, const registries& declared) -> plan_graph;
 
 /// The fields that the budget states, in the order and with the names of rankd.toml.
 struct budget_line {
   std::string name;
   std::uint64_t value = 0;
 };
-[[nodiscard]] auto lines_of(const plan_budget& budget) -> std::vector<budget_line>;
+[[nodiscard]] auto list_lines(const plan_budget& budget) -> std::vector<budget_line>;
 
 /// One object on one line, with its end: what `rankd plans --json NAME` prints, and `GET /v1/plans/NAME?form=full`
 /// answers.

@@ -135,7 +135,7 @@ void plan_library::add_pinned_to(std::vector<std::string>& names) const {
 }
 
 /// The newest version with this name, if its artifact has the same bytes.
-auto plan_library::newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr {
+auto plan_library::find_newest(std::string_view name, std::string_view artifact_digest) const -> version_ptr {
   const std::scoped_lock lock(changes_);
   const auto at = histories_.find(name);
   if (at == histories_.end() || at->second.kept.back()->plan.artifact_digest != artifact_digest) return nullptr;
@@ -143,13 +143,13 @@ auto plan_library::newest_of(std::string_view name, std::string_view artifact_di
 }
 
 /// Handles plans without a substitute first, because they may be the substitutes of the others.
-auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder {
+auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& rules) -> bound_folder {
   bound_folder out;
   bound_images images;
   std::map<std::string_view, braid::diagnostics> wrong;
   for (const artifact_image& each : image) {
     out.names.push_back(each.name);
-    auto bound = bind(each, with);
+    auto bound = bind(each, rules);
     if (bound)
       images.emplace(each.name, std::move(*bound));
     else
@@ -197,24 +197,24 @@ auto plan_library::substitute_for(const bound_plan& plan, const bound_images& im
 }
 
 /// If models, budget, experiments and registries are the same, the plan is the same, except for its substitute.
-auto plan_library::bind(const artifact_image& image, const bind_rules& with) -> braid::checked<bound_image> {
+auto plan_library::bind(const artifact_image& image, const bind_rules& rules) -> braid::checked<bound_image> {
   if (!image.problems.empty()) return std::unexpected(image.problems);
-  const plan_budget budget = with.budgets.of(image.name);
-  const registries& declared = *with.declared;
-  auto experiments = experiments_of(with.experiments, image.name, declared, with.now);
-  if (auto same = newest_of(image.name, sha256_hex(image.text));
-      same && same->plan.declared == with.declared && same->plan.budget == budget &&
-      has_experiments(same->plan, experiments) && has_models(same->plan, with.models) &&
-      has_vectors(same->plan, declared, with.vectors))
+  const plan_budget budget = rules.budgets.of(image.name);
+  const registries& declared = *rules.declared;
+  auto experiments = find_experiments(rules.experiments, image.name, declared, rules.now);
+  if (auto same = find_newest(image.name, sha256_hex(image.text));
+      same && same->plan.declared == rules.declared && same->plan.budget == budget &&
+      has_experiments(same->plan, experiments) && has_models(same->plan, rules.models) &&
+      has_vectors(same->plan, declared, rules.vectors))
     return bound_image{std::move(same), std::nullopt};
   auto loaded = load_plan(image, {all_op_shapes(), declared});
   if (!loaded) return std::unexpected(loaded.error());
-  auto bound = bind_plan(std::move(*loaded), declared, budget, &with.models, &with.vectors);
+  auto bound = bind_plan(std::move(*loaded), declared, budget, &rules.models, &rules.vectors);
   if (!bound) {
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));
   }
-  bound->declared = with.declared;
+  bound->declared = rules.declared;
   braid::diagnostics problems;
   add_experiments(*bound, std::move(experiments), declared, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));

@@ -163,14 +163,14 @@ class plan_library {
   };
   using bound_images = std::map<std::string_view, bound_image>;
 
-  auto bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder;
-  auto bind(const artifact_image& image, const bind_rules& with) -> braid::checked<bound_image>;
+  auto bind_all(const std::vector<artifact_image>& image, const bind_rules& rules) -> bound_folder;
+  auto bind(const artifact_image& image, const bind_rules& rules) -> braid::checked<bound_image>;
   auto add_substitute_to(bound_image of, plan_handle found, const artifact_image& image) -> braid::checked<version_ptr>;
   auto substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
       -> plan_handle;
   auto made_version(bound_plan plan) -> version_ptr;
   void add_pinned_to(std::vector<std::string>& names) const;
-  auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
+  auto find_newest(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
   auto install(const std::vector<version_ptr>& found, std::vector<left_out_plan> left_out) -> reload_report;
   void add_versions(const std::vector<version_ptr>& found, version_histories& into, reload_report& report) const;
   auto would_serve(const std::vector<left_out_plan>& left_out) const -> bool;

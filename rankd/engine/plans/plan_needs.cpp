@@ -18,14 +18,14 @@ namespace {
 using detail::diagnostic_list;
 
 /// The columns that the nodes of the plan take, for a message: "id, price, rating".
-auto names_of(const plan_needs& needs) -> std::string {
+auto list_names(const plan_needs& needs) -> std::string {
   std::string out = "id";
   for (const key_entry* key : needs.candidate_keys) out += ", " + key->name;
   return out;
 }
 
 /// The place at which the request names a column; for rows, in the first row that has it.
-auto place_of(const candidate_rows& given, std::size_t column, std::string_view name) -> std::string {
+auto find_place(const candidate_rows& given, std::size_t column, std::string_view name) -> std::string {
   const std::string parent = given.form == candidates_form::columns
                                  ? std::string("/candidates")
                                  : braid::json_pointer("/candidates", std::size_t{given.first_rows[column]});
@@ -40,8 +40,8 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
   for (std::size_t at = 0; at < columns.size(); ++at) {
     const key_entry& key = *declared.find_key(columns[at].key_id);
     if (std::ranges::find(taken, key.name) != taken.end()) continue;
-    problems.add("unknown_column", place_of(given, at, key.name),
-                 "no node of the plan reads `" + key.name + "` from candidates; they have " + names_of(needs),
+    problems.add("unknown_column", find_place(given, at, key.name),
+                 "no node of the plan reads `" + key.name + "` from candidates; they have " + list_names(needs),
                  braid::did_you_mean(key.name, taken));
   }
   if (given.rows.size() == 0) return;
@@ -65,7 +65,7 @@ class param_collector {
  public:
   explicit param_collector(const registries& declared) : declared_(&declared) {}
 
-  void add_those_of(const plan& loaded, const plan_node& node) {
+  void add_needs(const plan& loaded, const plan_node& node) {
     for (const plan_param& param : node.params) {
       if (param.kind == param_kind::expr_id) add(loaded.expr_table[param.index()].tree);
       if (param.kind == param_kind::pred_id) add(loaded.pred_table[param.index()].tree);
@@ -108,7 +108,7 @@ void add_keys(const plan_node& candidates, std::vector<std::uint32_t>& keys) {
 }
 
 /// Each once, ascending.
-auto entries_of(std::vector<std::uint32_t> keys, const registries& declared) -> std::vector<const key_entry*> {
+auto find_entries(std::vector<std::uint32_t> keys, const registries& declared) -> std::vector<const key_entry*> {
   std::ranges::sort(keys);
   const auto repeated = std::ranges::unique(keys);
   keys.erase(repeated.begin(), repeated.end());
@@ -142,7 +142,7 @@ void check_range(const rank_request& request, const param_range& range, const re
 
 }  // namespace
 
-auto needs_of(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed) -> plan_needs {
+auto find_needs(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed) -> plan_needs {
   plan_needs out;
   std::vector<std::uint32_t> taken;
   std::vector<std::uint32_t> read;
@@ -157,7 +157,7 @@ auto needs_of(const plan& loaded, const registries& declared, const std::vector<
     }
     out.pages = out.pages || part == request_part::cursor;
     if (!runs) continue;
-    params.add_those_of(loaded, node);
+    params.add_needs(loaded, node);
     for (const plan_param& option : node.params)
       if (option.bound)
         add_range(out.ranges, declared.index_of(*declared.find_param(option.bound->param_id)), *option.bound);
@@ -167,8 +167,8 @@ auto needs_of(const plan& loaded, const registries& declared, const std::vector<
     add_keys(node, read);
   }
   std::ranges::sort(out.ranges, {}, &param_range::param);
-  out.candidate_keys = entries_of(std::move(taken), declared);
-  out.read_keys = entries_of(std::move(read), declared);
+  out.candidate_keys = find_entries(std::move(taken), declared);
+  out.read_keys = find_entries(std::move(read), declared);
   out.context_params = params.take();
   std::erase_if(out.context_params, [](const param_entry* each) { return !each->required; });
   return out;
@@ -180,7 +180,7 @@ auto params_read_by(const plan& loaded, const registries& declared, const std::v
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
     if (!bypassed.empty() && bypassed[at]) continue;
     const plan_node& node = loaded.nodes[at];
-    params.add_those_of(loaded, node);
+    params.add_needs(loaded, node);
     for (const plan_param& option : node.params)
       if (option.bound) params.add_option(*option.bound);
   }
@@ -199,7 +199,7 @@ auto check_needs(const rank_request& request, const plan_needs& needs, const reg
   if (needs.candidates && request.candidates == nullptr)
     problems.add(
         "missing_field", "",
-        "the field `candidates` is missing: the plan ranks rows that the request carries, with " + names_of(needs));
+        "the field `candidates` is missing: the plan ranks rows that the request carries, with " + list_names(needs));
   if (request.candidates != nullptr && !needs.takes_candidates)
     problems.add("unknown_field", "/candidates", "no node of the plan uses candidates of the request");
   else if (request.candidates != nullptr)

@@ -37,10 +37,10 @@ struct plan_needs {
 
 /// Returns the needs of the nodes that run: all except those with a mark in `bypassed`, which is empty or has one for
 /// each node. Requires a plan whose nodes were bound without diagnostic. Lifetime: the registries outlive the result.
-auto needs_of(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed = {}) -> plan_needs;
+auto find_needs(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed = {}) -> plan_needs;
 
 /// Returns all params that a plan reads, in formulas, in keys, and as options of nodes: each once, ascending. Ignores
-/// nodes with a mark in `bypassed`, as `needs_of` does. Lifetime: the registries outlive the result.
+/// nodes with a mark in `bypassed`, as `find_needs` does. Lifetime: the registries outlive the result.
 [[nodiscard]] auto params_read_by(const plan& loaded, const registries& declared,
                                   const std::vector<bool>& bypassed = {}) -> std::vector<const param_entry*>;
 

@@ -27,8 +27,8 @@ class route_linker {
   }
 
  private:
-  [[nodiscard]] auto stands_in(node_index at) const -> bool {
-    return !bypassed_[at] && nodes_[at].fallback && nodes_[at].fallback->kind == fallback_kind::node;
+  [[nodiscard]] auto stands_in(node_index node) const -> bool {
+    return !bypassed_[node] && nodes_[node].fallback && nodes_[node].fallback->kind == fallback_kind::node;
   }
 
   /// The nodes that these edges lead to, and the nodes from which the search starts.
@@ -44,31 +44,32 @@ class route_linker {
     return seen;
   }
 
-  void add_edge(node_index from, node_index to) {
+  void add_edge(node_index source, node_index to) {
     std::vector<node_index>& own = out_.after[to];
-    if (std::ranges::find(own, from) == own.end()) own.push_back(from);
+    if (std::ranges::find(own, source) == own.end()) own.push_back(source);
   }
 
-  /// Marks the fallback of `from`, and the nodes that it needs. A node whose rows `from` needs has run when it fails.
-  void wake(node_index from) {
-    std::vector<bool> seen = reached({from}, sources_);
-    std::vector<node_index> open{nodes_[from].fallback->node};
+  /// Marks the fallback of `source`, and the nodes that it needs. A node whose rows `source` needs has run when it
+  /// fails.
+  void wake(node_index source) {
+    std::vector<bool> seen = reached({source}, sources_);
+    std::vector<node_index> open{nodes_[source].fallback->node};
     while (!open.empty()) {
       const node_index at = open.back();
       open.pop_back();
       if (runs_anyway_[at] || seen[at]) continue;
       seen[at] = true;
-      out_.wakers[at].push_back(from);
-      add_edge(from, at);
+      out_.wakers[at].push_back(source);
+      add_edge(source, at);
       open.insert(open.end(), sources_[at].begin(), sources_[at].end());
     }
   }
 
-  void wait_for_others(node_index at) {
-    for (const node_index source : sources_[at])
+  void wait_for_others(node_index node) {
+    for (const node_index source : sources_[node])
       for (node_index from = source; stands_in(from);) {
         from = nodes_[from].fallback->node;
-        add_edge(from, at);
+        add_edge(from, node);
       }
   }
 

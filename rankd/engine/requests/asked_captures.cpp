@@ -22,7 +22,7 @@ using detail::diagnostic_list;
 constexpr int_range rows_range{.min = 1, .max = max_captured_rows};
 
 /// Reads one item of `capture`.
-void read_capture(const nlohmann::json& value, std::string pointer, const registries& declared, rank_request& into,
+void read_capture(const nlohmann::json& value, std::string pointer, const registries& declared, rank_request& request,
                   diagnostic_list problems) {
   asked_capture made{.node = {}, .what = {}, .pointer = pointer, .is_object = value.is_object()};
   if (value.is_string()) {
@@ -46,9 +46,9 @@ void read_capture(const nlohmann::json& value, std::string pointer, const regist
       made.what.side = static_cast<capture_side>(*side);
     in.refuse_unknown_fields();
   }
-  if (std::ranges::find(into.captures, made.node, &asked_capture::node) != into.captures.end())
+  if (std::ranges::find(request.captures, made.node, &asked_capture::node) != request.captures.end())
     return problems.add("duplicate_value", pointer, "node " + quote_name(made.node) + " is named twice");
-  into.captures.push_back(std::move(made));
+  request.captures.push_back(std::move(made));
 }
 
 /// The place at which a request names the node, or one of its keys; empty if it does not.
@@ -92,17 +92,17 @@ void read_key_name(const nlohmann::json& name, const std::string& pointer, const
   into.push_back(key->key_id);
 }
 
-void read_captures(object_reader& in, const registries& declared, rank_request& into, std::size_t max_problems,
+void read_captures(object_reader& reader, const registries& declared, rank_request& request, std::size_t max_problems,
                    braid::diagnostics& problems) {
-  const nlohmann::json* asked = in.array("capture", presence::optional);
+  const nlohmann::json* asked = reader.array("capture", presence::optional);
   if (asked == nullptr) return;
-  const std::string pointer = in.pointer_of("capture");
+  const std::string pointer = reader.pointer_of("capture");
   if (asked->size() > max_captured_nodes)
     diagnostic_list{problems}.add("too_many_captures", pointer,
                                   "the rows of at most " + std::to_string(max_captured_nodes) +
                                       " nodes are captured, not of " + std::to_string(asked->size()));
   for (std::size_t at = 0; at < std::min(asked->size(), max_captured_nodes) && problems.size() < max_problems; ++at)
-    read_capture((*asked)[at], braid::json_pointer(pointer, at), declared, into, {problems});
+    read_capture((*asked)[at], braid::json_pointer(pointer, at), declared, request, {problems});
 }
 
 }  // namespace detail
@@ -142,7 +142,7 @@ auto check_captures(const rank_request& request, const bound_plan& plan, const r
       continue;
     }
     if (!asked.what.key_ids) continue;
-    if (columns.empty()) columns = columns_of(*plan.stated, declared);
+    if (columns.empty()) columns = find_columns(*plan.stated, declared);
     const auto at = static_cast<node_index>(node - plan.nodes.begin());
     for (std::size_t key = 0; key < asked.what.key_ids->size(); ++key)
       if (const std::uint32_t id = (*asked.what.key_ids)[key];
@@ -159,7 +159,7 @@ auto check_captures(const plan& loaded, const registries& declared) -> braid::di
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
     const plan_node& node = loaded.nodes[at];
     if (!node.capture || !node.capture->what.key_ids) continue;
-    if (columns.empty()) columns = columns_of(loaded, declared);
+    if (columns.empty()) columns = find_columns(loaded, declared);
     const auto& keys = *node.capture->what.key_ids;
     for (std::size_t index = 0; index < keys.size(); ++index) {
       braid::diagnostic wrong{

@@ -57,7 +57,7 @@ class problem_list {
 class column_maker {
  public:
   column_maker(const key_entry& key, std::size_t rows, braid::arena& memory)
-      : key_(&key), values_(builder_of(key.type, rows, memory)) {}
+      : key_(&key), values_(make_builder(key.type, rows, memory)) {}
 
   [[nodiscard]] auto key() const noexcept -> const key_entry& { return *key_; }
 
@@ -103,7 +103,7 @@ class column_maker {
   using builders = std::variant<column_builder<double>, column_builder<std::int64_t>, column_builder<bool>,
                                 column_builder<std::string_view>>;
 
-  static auto builder_of(value_type type, std::size_t rows, braid::arena& memory) -> builders {
+  static auto make_builder(value_type type, std::size_t rows, braid::arena& memory) -> builders {
     switch (type) {
       case value_type::integer: return column_builder<std::int64_t>(memory, rows);
       case value_type::boolean: return column_builder<bool>(memory, rows);

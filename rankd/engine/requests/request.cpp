@@ -30,19 +30,20 @@ constexpr std::int64_t max_deadline_ms = 86'400'000;
 constexpr std::size_t max_diagnostics = 100;
 
 /// Reads a text that is an id; returns nothing if it is absent or invalid.
-auto read_text_user(object_reader& in, const nlohmann::json& value, diagnostic_list problems) -> std::optional<row_id> {
+auto read_text_user(object_reader& reader, const nlohmann::json& value, diagnostic_list problems)
+    -> std::optional<row_id> {
   auto id = detail::id_from_json(value, value_type::string);
   if (!id)
-    problems.add("bad_user_id", in.pointer_of("user_id"),
+    problems.add("bad_user_id", reader.pointer_of("user_id"),
                  "a user_id of this project is " + detail::refused_id(value, value_type::string));
   return id;
 }
 
 /// Reads an integer from 1 to 2^63-1, or a string that spells one; returns nothing if it is absent or invalid.
-auto read_user_id(object_reader& in, value_type id_type, diagnostic_list problems) -> std::optional<row_id> {
-  const nlohmann::json* value = in.value("user_id", presence::optional);
+auto read_user_id(object_reader& reader, value_type id_type, diagnostic_list problems) -> std::optional<row_id> {
+  const nlohmann::json* value = reader.value("user_id", presence::optional);
   if (value == nullptr) return std::nullopt;
-  if (id_type == value_type::string) return read_text_user(in, *value, problems);
+  if (id_type == value_type::string) return read_text_user(reader, *value, problems);
   std::int64_t id = 0;
   if (value->is_number_unsigned()) {
     const auto number = value->get<std::uint64_t>();
@@ -52,7 +53,7 @@ auto read_user_id(object_reader& in, value_type id_type, diagnostic_list problem
   }
   if (id < 1)
     problems.add(
-        "bad_user_id", in.pointer_of("user_id"),
+        "bad_user_id", reader.pointer_of("user_id"),
         "a user_id is an integer from 1 to 9223372036854775807, or a string of its digits, not " + described(*value));
   return id < 1 ? std::nullopt : std::optional<row_id>(id);
 }
@@ -80,7 +81,7 @@ auto context_names(const registries& declared) -> std::vector<std::string_view> 
 }
 
 void read_context_value(const std::string& name, const nlohmann::json& value, const std::string& pointer,
-                        const registries& declared, rank_request& into, diagnostic_list problems) {
+                        const registries& declared, rank_request& request, diagnostic_list problems) {
   const param_entry* param = declared.find_param(name);
   if (param == nullptr)
     return problems.add("unknown_param", pointer, "no param is called " + quote_name(name),
@@ -91,12 +92,12 @@ void read_context_value(const std::string& name, const nlohmann::json& value, co
     return problems.add("wrong_source", pointer, "param `" + name + "` does not belong to the context",
                         "set its value in `param_overrides`");
   const std::size_t index = declared.index_of(*param);
-  into.in_context.push_back(index);
-  read_param(*param, value, pointer, into.params[index], problems);
+  request.in_context.push_back(index);
+  read_param(*param, value, pointer, request.params[index], problems);
 }
 
 void read_override(const std::string& name, const nlohmann::json& value, const std::string& pointer,
-                   const registries& declared, rank_request& into, diagnostic_list problems) {
+                   const registries& declared, rank_request& request, diagnostic_list problems) {
   const param_entry* param = declared.find_param(name);
   if (param == nullptr)
     return problems.add("unknown_param", pointer, "no param is called " + quote_name(name),
@@ -107,76 +108,77 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
     return problems.add("unwritable_param", pointer, "param `" + name + "` must not be overridden",
                         param->source == param_source::context ? "set its value in `context`" : "");
   const std::size_t index = declared.index_of(*param);
-  if (std::ranges::find(into.in_context, index) != into.in_context.end())
+  if (std::ranges::find(request.in_context, index) != request.in_context.end())
     return problems.add("duplicate_value", pointer, "param `" + name + "` has a value in `context` already");
-  into.overridden.push_back(index);
-  read_param(*param, value, pointer, into.params[index], problems);
+  request.overridden.push_back(index);
+  read_param(*param, value, pointer, request.params[index], problems);
 }
 
 using read_value = void (*)(const std::string& name, const nlohmann::json& value, const std::string& pointer,
-                            const registries& declared, rank_request& into, diagnostic_list problems);
+                            const registries& declared, rank_request& request, diagnostic_list problems);
 
 /// Reads an object of params by name; `read` is called for each of them.
-void read_params(object_reader& in, std::string_view field, read_value read, const registries& declared,
-                 rank_request& into, diagnostic_list problems) {
-  const nlohmann::json* values = in.object(field, presence::optional);
+void read_params(object_reader& reader, std::string_view field, read_value read, const registries& declared,
+                 rank_request& request, diagnostic_list problems) {
+  const nlohmann::json* values = reader.object(field, presence::optional);
   if (values == nullptr) return;
-  const std::string pointer = in.pointer_of(field);
+  const std::string pointer = reader.pointer_of(field);
   for (const auto& [name, value] : values->items()) {
     if (problems.out.size() >= max_diagnostics) return;
-    read(name, value, braid::json_pointer(pointer, name), declared, into, problems);
+    read(name, value, braid::json_pointer(pointer, name), declared, request, problems);
   }
 }
 
-void read_output_keys(object_reader& in, const registries& declared, rank_request& into, diagnostic_list problems) {
-  const nlohmann::json* names = in.array("output_keys", presence::optional);
+void read_output_keys(object_reader& reader, const registries& declared, rank_request& request,
+                      diagnostic_list problems) {
+  const nlohmann::json* names = reader.array("output_keys", presence::optional);
   if (names == nullptr) return;
   std::vector<std::uint32_t> keys;
-  const std::string pointer = in.pointer_of("output_keys");
+  const std::string pointer = reader.pointer_of("output_keys");
   for (std::size_t index = 0; index < names->size() && problems.out.size() < max_diagnostics; ++index)
     detail::read_key_name((*names)[index], braid::json_pointer(pointer, index), declared, keys, problems);
   std::ranges::sort(keys);
-  into.output_keys = std::move(keys);
+  request.output_keys = std::move(keys);
 }
 
-void read_explained_id(const nlohmann::json& value, const std::string& pointer, value_type id_type, rank_request& into,
-                       diagnostic_list problems) {
+void read_explained_id(const nlohmann::json& value, const std::string& pointer, value_type id_type,
+                       rank_request& request, diagnostic_list problems) {
   std::optional<row_id> id = detail::id_from_json(value, id_type);
   if (!id) return problems.add("bad_id", pointer, "an id is " + detail::refused_id(value, id_type));
-  if (std::ranges::find(into.explain_ids, *id) != into.explain_ids.end())
+  if (std::ranges::find(request.explain_ids, *id) != request.explain_ids.end())
     return problems.add("duplicate_value", pointer, "the id " + to_text(*id) + " is named twice");
-  into.explain_ids.push_back(std::move(*id));
+  request.explain_ids.push_back(std::move(*id));
 }
 
 /// Reads `true`, or an object that may name ids.
-void read_explain(object_reader& in, value_type id_type, rank_request& into, diagnostic_list problems) {
-  const nlohmann::json* value = in.value("explain", presence::optional);
+void read_explain(object_reader& reader, value_type id_type, rank_request& request, diagnostic_list problems) {
+  const nlohmann::json* value = reader.value("explain", presence::optional);
   if (value == nullptr || !value->is_object()) {
-    if (in.boolean("explain", presence::optional).value_or(false)) into.explain = explain_mode::on;
+    if (reader.boolean("explain", presence::optional).value_or(false)) request.explain = explain_mode::on;
     return;
   }
-  into.explain = explain_mode::on;
-  object_reader what(*value, in.pointer_of("explain"), problems.out);
+  request.explain = explain_mode::on;
+  object_reader what(*value, reader.pointer_of("explain"), problems.out);
   if (const nlohmann::json* ids = what.array("ids", presence::optional)) {
     const std::string pointer = what.pointer_of("ids");
     if (ids->size() > max_explained_ids)
       problems.add("too_many_ids", pointer, "at most " + std::to_string(max_explained_ids) + " ids are explained");
     for (std::size_t at = 0; at < std::min(ids->size(), max_explained_ids); ++at)
-      read_explained_id((*ids)[at], braid::json_pointer(pointer, at), id_type, into, problems);
+      read_explained_id((*ids)[at], braid::json_pointer(pointer, at), id_type, request, problems);
   }
   what.refuse_unknown_fields();
 }
 
 /// Does not check that the experiments and arms exist: that needs the plan.
-void read_forced(object_reader& in, rank_request& into, diagnostic_list problems) {
-  const nlohmann::json* values = in.object("experiments", presence::optional);
+void read_forced(object_reader& reader, rank_request& request, diagnostic_list problems) {
+  const nlohmann::json* values = reader.object("experiments", presence::optional);
   if (values == nullptr) return;
   for (const auto& [name, value] : values->items()) {
     if (problems.out.size() >= max_diagnostics) return;
     if (value.is_string())
-      into.forced.push_back({.experiment = name, .arm = value.get<std::string>()});
+      request.forced.push_back({.experiment = name, .arm = value.get<std::string>()});
     else
-      problems.add("wrong_type", braid::json_pointer(in.pointer_of("experiments"), name),
+      problems.add("wrong_type", braid::json_pointer(reader.pointer_of("experiments"), name),
                    "an arm is a name, not " + described(value));
   }
 }
@@ -185,9 +187,9 @@ void read_forced(object_reader& in, rank_request& into, diagnostic_list problems
 /// requests.
 using request_digits = std::array<char, 16>;
 
-auto digits_of(std::string_view text, request_origin from) -> request_digits {
+auto find_digits(std::string_view text, request_origin origin) -> request_digits {
   constexpr std::string_view hex = "0123456789abcdef";
-  std::uint64_t head = sha256_head(from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
+  std::uint64_t head = sha256_head(origin.line != 0 ? std::to_string(origin.line) + "\n" + std::string(text) : text);
   request_digits out{};
   for (std::size_t at = out.size(); at > 0; head >>= 4U) out[--at] = hex[head & 15U];
   return out;
@@ -202,9 +204,9 @@ auto with_digits(std::string_view begin, const request_digits& digits) -> std::s
 }
 
 /// A request that is not a line of a file has the engine's digits.
-auto made_up_request_id(const request_digits& digits, request_origin from) -> std::string {
-  if (!from.request_id.empty()) return std::string(from.request_id);
-  return from.line != 0 ? "line_" + std::to_string(from.line) : with_digits("req_", digits);
+auto made_up_request_id(const request_digits& digits, request_origin origin) -> std::string {
+  if (!origin.request_id.empty()) return std::string(origin.request_id);
+  return origin.line != 0 ? "line_" + std::to_string(origin.line) : with_digits("req_", digits);
 }
 
 /// Finds the request_id of a text that need not be valid JSON: a string at the top level, once.
@@ -273,22 +275,22 @@ auto time_in(clock_unit unit, std::chrono::milliseconds time) -> std::int64_t {
 
 /// One that says nothing but perhaps its id.
 
-auto request_with_defaults(std::string_view text, const registries& declared, request_origin from,
+auto request_with_defaults(std::string_view text, const registries& declared, request_origin origin,
                            std::optional<std::string_view> id) -> rank_request {
   rank_request request;
-  request.time = from.time.count() != 0 ? from.time : now();
+  request.time = origin.time.count() != 0 ? origin.time : now();
   request.params.reserve(declared.params().size());
   for (const param_entry& param : declared.params())
     request.params.push_back(param.clock ? scalar(time_in(*param.clock, request.time)) : param.default_value);
-  const request_digits digits = digits_of(text, from);
-  request.request_id = id ? std::string(*id) : made_up_request_id(digits, from);
+  const request_digits digits = find_digits(text, origin);
+  request.request_id = id ? std::string(*id) : made_up_request_id(digits, origin);
   request.engine_request_id = with_digits("eng_", digits);
   return request;
 }
 
-auto request_of(const detail::plain_request& plain, std::string_view text, const registries& declared,
-                request_origin from) -> rank_request {
-  rank_request request = request_with_defaults(text, declared, from, plain.request_id);
+auto make_request(const detail::plain_request& plain, std::string_view text, const registries& declared,
+                  request_origin origin) -> rank_request {
+  rank_request request = request_with_defaults(text, declared, origin, plain.request_id);
   request.user_id = plain.user_id;
   if (plain.plan) request.plan = *plain.plan;
   return request;
@@ -316,21 +318,21 @@ auto request_problem(std::string code, std::string pointer, std::string message)
                              .source = "request"});
 }
 
-auto parse_request(std::string_view text, const registries& declared, request_origin from)
+auto parse_request(std::string_view text, const registries& declared, request_origin origin)
     -> braid::checked<rank_request> {
-  return parse_request(text, [&declared](std::string_view) -> const registries& { return declared; }, from);
+  return parse_request(text, [&declared](std::string_view) -> const registries& { return declared; }, origin);
 }
 
-auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin from)
+auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin origin)
     -> braid::checked<rank_request> {
   if (text.starts_with(byte_order_mark))
     return std::unexpected(
         request_problem("json_syntax", "", "a byte order mark is allowed only at the beginning of a file"));
   if (const auto plain = detail::read_plain_request(text)) {
     const registries& declared = declared_for(plain->plan.value_or(std::string_view()));
-    if (declared.id_type() == value_type::integer) return request_of(*plain, text, declared, from);
+    if (declared.id_type() == value_type::integer) return make_request(*plain, text, declared, origin);
   }
-  auto document = parse_json_with_nan(text, "request", std::max<std::uint64_t>(from.line, 1));
+  auto document = parse_json_with_nan(text, "request", std::max<std::uint64_t>(origin.line, 1));
   if (!document) return std::unexpected(document.error());
   const json_dismantler end(*document);
 
@@ -338,7 +340,8 @@ auto parse_request(std::string_view text, const registries_of_plan& declared_for
   object_reader in(*document, "", problems);
   const std::string* id = in.text("request_id", presence::optional);
   const registries& declared = declared_for(plan_named_in(*document));
-  rank_request request = request_with_defaults(text, declared, from, id != nullptr ? std::optional(*id) : std::nullopt);
+  rank_request request =
+      request_with_defaults(text, declared, origin, id != nullptr ? std::optional(*id) : std::nullopt);
   request.user_id = read_user_id(in, declared.id_type(), {problems});
   if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
   read_params(in, "context", &read_context_value, declared, request, {problems});
@@ -359,10 +362,10 @@ auto parse_request(std::string_view text, const registries_of_plan& declared_for
   return request;
 }
 
-auto request_id_of(std::string_view text, request_origin from) -> std::string {
+auto find_request_id(std::string_view text, request_origin origin) -> std::string {
   id_finder finder;
   if (text.size() <= largest_document) nlohmann::json::sax_parse(text, &finder);
-  return finder.found().value_or(made_up_request_id(digits_of(text, from), from));
+  return finder.found().value_or(made_up_request_id(find_digits(text, origin), origin));
 }
 
 void keep_to_budget(rank_request& request, const plan_budget& budget) {

@@ -103,7 +103,7 @@ auto request_problem(std::string code, std::string pointer, std::string message)
 /// `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, wrong_source, null_param, unknown_key,
 /// blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids; for candidates too_many_candidates,
 /// unwritable_key, wrong_length, null_value; too_many_captures. At most as many as a person can use.
-auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
+auto parse_request(std::string_view text, const registries& declared, request_origin origin = {})
     -> braid::checked<rank_request>;
 
 /// Returns the registries of the plan with this name; the name may be empty, or unknown.
@@ -111,12 +111,12 @@ auto parse_request(std::string_view text, const registries& declared, request_or
 using registries_of_plan = std::function<const registries&(std::string_view plan)>;
 
 /// The same for a request to a plan with its own registries. It calls the function at least once.
-auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin from = {})
+auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin origin = {})
     -> braid::checked<rank_request>;
 
 /// Returns the request_id of a refused text, for the answer: the id in the text if it is there once, as a string,
 /// before the place at which the text stops being JSON; otherwise a derived one as in `parse_request`.
-auto request_id_of(std::string_view text, request_origin from = {}) -> std::string;
+auto find_request_id(std::string_view text, request_origin origin = {}) -> std::string;
 
 /// Sets the default deadline of a budget if a request has no deadline, and limits it to the latest deadline of the
 /// budget, also if it still has none. A second call changes nothing.

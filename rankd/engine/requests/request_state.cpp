@@ -16,7 +16,7 @@
 namespace rankd {
 
 /// A fallback that has failed itself has its own fallback: the loader of plans refuses cycles.
-auto request_state::replaced_rows_of(node_index node) const noexcept -> const row_set& {
+auto request_state::find_replaced_rows(node_index node) const noexcept -> const row_set& {
   while (!fallen[node].code.empty()) {
     const node_fallback& fallback = *plan->nodes[node].fallback;
     if (fallback.kind != fallback_kind::node) return fallen[node].output;
@@ -53,22 +53,23 @@ void request_state::expect_failures() {
 
 /// Called when a node has failed: whether its plan has a fallback for it. From then on the slot of the node is not
 /// read, because a node whose time is over may still write it.
-auto plan_nodes::replaces(const braid::graph_failure& why) noexcept -> bool {
+auto plan_nodes::replaces(const braid::graph_failure& failure) noexcept -> bool {
   using cause = braid::graph_failure::cause;
-  const auto& fallback = state_->plan->nodes[why.node].fallback;
-  if (!fallback || why.error) return false;
+  const auto& fallback = state_->plan->nodes[failure.node].fallback;
+  if (!fallback || failure.error) return false;
   std::string_view code = "node_timeout";
-  if (why.why == cause::node_failed) {
-    const auto& error = state_->nodes[why.node].error;
+  if (failure.why == cause::node_failed) {
+    const auto& error = state_->nodes[failure.node].error;
     if (!error) return false;
     code = error->code;
   }
   const auto known = find_failure(fallback->on, code, node_failure_codes());
   if (!known) return false;
-  fallen_node& fallen = state_->fallen[why.node];
+  fallen_node& fallen = state_->fallen[failure.node];
   fallen.code = *known;
-  if (state_->used.is_bounded()) state_->used.withdraw(state_->route->shape.position(why.node));
-  if (fallback->kind == fallback_kind::input) fallen.output = state_->rows_of(state_->sources_of(why.node).front());
+  if (state_->used.is_bounded()) state_->used.withdraw(state_->route->shape.position(failure.node));
+  if (fallback->kind == fallback_kind::input)
+    fallen.output = state_->find_rows(state_->find_sources(failure.node).front());
   return true;
 }
 
@@ -101,11 +102,11 @@ auto plan_nodes::mode(braid::node_index node) noexcept -> braid::node_mode {
   node_slot& slot = state_->nodes[node];
   slot.ready = now();
   if (state_->route->takes_cached(node)) return slot.mode = braid::node_mode::task;
-  for (const node_index source : state_->sources_of(node)) slot.rows_in += state_->rows_of(source).size();
-  return slot.mode = place_of(*what.op, slot.rows_in);
+  for (const node_index source : state_->find_sources(node)) slot.rows_in += state_->find_rows(source).size();
+  return slot.mode = find_place(*what.op, slot.rows_in);
 }
 
-auto plan_nodes::place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_mode {
+auto plan_nodes::find_place(const bound_op& op, std::size_t rows) const noexcept -> braid::node_mode {
   if (op.work() == op_work::waits) return braid::node_mode::task;
   if (options_->order == run_order::one_by_one) return braid::node_mode::here;
   return op.cost_ns(rows, state_->request.params) <= options_->max_inline_ns ? braid::node_mode::here
@@ -113,14 +114,14 @@ auto plan_nodes::place_of(const bound_op& op, std::size_t rows) const noexcept -
 }
 
 /// The number of rows of a part that is worth its own job; only nodes on workers share their rows.
-auto plan_nodes::part_of(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t {
+auto plan_nodes::find_part(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t {
   if (slot.mode != braid::node_mode::worker) return evaluate_options::one_part;
   const double parts = op.cost_ns(slot.rows_in, state_->request.params) / options_->part_ns;
   if (!(parts >= 2)) return evaluate_options::one_part;
   return static_cast<std::size_t>(static_cast<double>(slot.rows_in) / parts);
 }
 
-auto plan_nodes::context_of(braid::node_index node) -> node_context {
+auto plan_nodes::make_context(braid::node_index node) -> node_context {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
   if (slot.retries == 0) slot.started.store(now().time_since_epoch().count(), braid::relaxed);
@@ -128,15 +129,15 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
   // memory, so that its use is known.
   const bool shares = slot.mode == braid::node_mode::here && !state_->used.bounds_bytes();
   braid::arena& memory = shares ? state_->memory : slot.memory;
-  const std::span<const node_index> sources = state_->sources_of(node);
+  const std::span<const node_index> sources = state_->find_sources(node);
   const std::span<row_set> inputs = memory.uninitialized<row_set>(sources.size());
-  for (std::size_t at = 0; at < inputs.size(); ++at) inputs[at] = state_->rows_of(sources[at]);
+  for (std::size_t at = 0; at < inputs.size(); ++at) inputs[at] = state_->find_rows(sources[at]);
   return {.memory = memory,
           .inputs = inputs,
           .params = state_->request.params,
           .stores = *state_->stores,
           .user = state_->request.user_id ? &*state_->request.user_id : nullptr,
-          .rows_of_part = part_of(*what.op, slot),
+          .rows_of_part = find_part(*what.op, slot),
           .used = state_->used.is_bounded() ? &state_->used : nullptr,
           .position = state_->route->shape.position(node),
           .candidates = state_->request.candidates.get(),
@@ -145,11 +146,11 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
 }
 
 /// Only operators that make rows are charged for them; others return existing rows.
-auto plan_nodes::keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept
+auto plan_nodes::keeps_budget(const bound_node& node, const node_context& context, std::size_t rows) const noexcept
     -> bool {
   if (context.used == nullptr) return true;
   return context.used->claim(context.position,
-                             {.rows = makes_rows(what.change) ? rows : 0, .bytes = context.memory.reserved()});
+                             {.rows = makes_rows(node.change) ? rows : 0, .bytes = context.memory.reserved()});
 }
 
 auto plan_nodes::ended(braid::node_index node, const node_context& context, op_result<row_set> result)
@@ -173,7 +174,7 @@ auto plan_nodes::ended(braid::node_index node, const node_context& context, op_r
   return braid::node_status::done;
 }
 
-auto plan_nodes::activity_of(braid::node_index node) const -> braid::trace::activity {
+auto plan_nodes::make_activity(braid::node_index node) const -> braid::trace::activity {
   if (!braid::trace::is_on()) [[likely]]
     return {};
   return braid::trace::activity(state_->plan->nodes[node].node_id + " of " + state_->request.engine_request_id);
@@ -189,7 +190,7 @@ auto plan_nodes::run(braid::node_index node, const braid::stop_flag& stop) -> br
 }
 
 auto plan_nodes::compute(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status {
-  node_context context = context_of(node);
+  node_context context = make_context(node);
   context.stop = &stop;
   return ended(node, context, state_->plan->nodes[node].op->run(context));
 }
@@ -197,13 +198,13 @@ auto plan_nodes::compute(braid::node_index node, const braid::stop_flag& stop) -
 /// A node that may be retried is run again within its own time and that of the request; otherwise its last failure
 /// stays.
 auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> {
-  const braid::trace::activity shown = activity_of(node);
+  const braid::trace::activity shown = make_activity(node);
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
   std::optional<hedging_stores> hedging;
   if (what.hedge != braid::duration::zero()) hedging.emplace(*state_->stores, what.hedge);
   for (;;) {
-    node_context context = context_of(node);
+    node_context context = make_context(node);
     if (hedging) context.stores = hedging->list();
     braid::task<op_result<row_set>> work = what.op->start(context);
     op_result<row_set> result = co_await std::move(work);
@@ -219,10 +220,10 @@ auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> 
 
 /// Reading rows that are there needs a task, too, because only a task may run out of memory.
 auto plan_nodes::take_cached(braid::node_index node) -> braid::task<braid::node_status> {
-  const braid::trace::activity shown = activity_of(node);
+  const braid::trace::activity shown = make_activity(node);
   state_->nodes[node].started.store(now().time_since_epoch().count(), braid::relaxed);
   const bound_cache& cache = *state_->plan->caches->of_node[node];
-  cached_node& own = *state_->cached_of(node);
+  cached_node& own = *state_->find_cached(node);
   braid::scope& around = co_await braid::this_scope();
   own = state_->caches->look_up(state_->plan, cache, state_->request, around.where().root());
   if (own.rows == nullptr) {

@@ -10,7 +10,7 @@ namespace rankd::detail {
 
 /// The bits that the kernels give for these operands; what the arithmetic does not take is not looked at. The result
 /// need not be finite: see `wants_finite`.
-[[nodiscard]] auto computed(arithmetic what, const std::array<double, 3>& of) noexcept -> double;
+[[nodiscard]] auto computed(arithmetic operation, const std::array<double, 3>& of) noexcept -> double;
 
 /// A value for each row (step 1), or a single one for all of them (step 0).
 struct library_operand {
@@ -20,6 +20,6 @@ struct library_operand {
 
 /// Computes pow, exp, log or log1p of each row with the C library, whatever the vector instructions of the machine. All
 /// except pow read only `a`. NaN if an operand is NaN.
-void library_rows(arithmetic what, double* out, library_operand a, library_operand b, std::size_t rows) noexcept;
+void library_rows(arithmetic operation, double* out, library_operand a, library_operand b, std::size_t rows) noexcept;
 
 }  // namespace rankd::detail

@@ -28,7 +28,7 @@ class evaluation {
   [[nodiscard]] auto params() const noexcept -> std::span<const scalar> { return params_; }
 
   /// Returns the column of a key, by its index in `program::keys`; null if the batch does not have it.
-  [[nodiscard]] auto column_of(std::uint32_t key) const noexcept -> const std::optional<column>& {
+  [[nodiscard]] auto find_column(std::uint32_t key) const noexcept -> const std::optional<column>& {
     return columns_[key];
   }
   /// Returns the codes that match the test of `program::texts`, a bit for each; empty if the key has no strings.
@@ -41,7 +41,7 @@ class evaluation {
 
   auto ask(const text_test& test) -> evaluated<code_set>;
   [[nodiscard]] auto compiled(const param_pattern& pattern) const -> evaluated<text_matcher>;
-  auto codes_of(const text_matcher& matcher, const std::optional<column>& source) -> code_set;
+  auto find_codes(const text_matcher& matcher, const std::optional<column>& source) -> code_set;
   void ask_all(const text_matcher& matcher, const string_values& text, std::span<std::uint32_t> set) const;
   void ask_occurring(const text_matcher& matcher, const string_values& text, bitmap validity,
                      std::span<std::uint32_t> set);

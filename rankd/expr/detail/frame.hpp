@@ -84,9 +84,9 @@ class frame {
   void for_each_block(std::size_t from, std::size_t to, Take&& take) {
     begin();
     for (std::size_t first = from; first < to; first += block_rows) {
-      at_ = {.first = first, .rows = std::min(block_rows, to - first)};
+      block_ = {.first = first, .rows = std::min(block_rows, to - first)};
       execute(code_.each);
-      take(at_);
+      take(block_);
     }
   }
 
@@ -137,7 +137,7 @@ class frame {
   void run(const invert_truth& code);
 
   template <typename T>
-  [[nodiscard]] auto bank_of() noexcept -> bank<T>&;
+  [[nodiscard]] auto find_bank() noexcept -> bank<T>&;
   template <typename T>
   [[nodiscard]] auto own_values(value_slot slot) noexcept -> T*;
   template <typename T, typename Stored>
@@ -149,7 +149,7 @@ class frame {
   template <typename T>
   void show_result(value_slot out, const std::uint64_t* valid);
   template <typename T>
-  void compare(comparison how, const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* out) const;
+  void compare(comparison comparison, const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* out) const;
   void calculate(const compute& code, double* out);
   [[nodiscard]] auto joint_validity(const compute& code) -> const std::uint64_t*;
   [[nodiscard]] auto finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
@@ -157,14 +157,14 @@ class frame {
   template <typename T>
   [[nodiscard]] auto both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* own) const
       -> const std::uint64_t*;
-  auto room_of(std::uint32_t buffer, std::size_t bytes) -> char*;
+  auto reserve_room(std::uint32_t buffer, std::size_t bytes) -> char*;
   [[nodiscard]] auto joint_lengths(const join_texts& code, std::uint64_t* fits, std::span<std::size_t> lengths)
       -> std::size_t;
   [[nodiscard]] auto text_of(const fixed_text& source) const -> const std::string*;
   [[nodiscard]] auto valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t*;
   void drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const;
 
-  [[nodiscard]] auto words() const noexcept -> std::size_t { return words_for(at_.rows); }
+  [[nodiscard]] auto words() const noexcept -> std::size_t { return words_for(block_.rows); }
   [[nodiscard]] auto truth_words(truth_slot slot) const noexcept -> std::uint64_t* {
     return &truths_[slot * words_for(width_)];
   }
@@ -174,7 +174,7 @@ class frame {
   const row_set& rows_;
   const kernel_table* kernels_;
   std::size_t width_;  ///< rows of a register
-  block at_;
+  block block_;
   bank<double> floats_;
   bank<std::int64_t> exacts_;
   bank<std::string_view> strings_;
@@ -187,15 +187,15 @@ class frame {
 
 // The specialisations for each type of values must precede their first use.
 template <>
-auto frame::bank_of<double>() noexcept -> bank<double>&;
+auto frame::find_bank<double>() noexcept -> bank<double>&;
 template <>
 auto frame::value<double>() noexcept -> const vector_slot<double>&;
 template <>
-auto frame::bank_of<std::int64_t>() noexcept -> bank<std::int64_t>&;
+auto frame::find_bank<std::int64_t>() noexcept -> bank<std::int64_t>&;
 template <>
 auto frame::value<std::int64_t>() noexcept -> const vector_slot<std::int64_t>&;
 template <>
-auto frame::bank_of<std::string_view>() noexcept -> bank<std::string_view>&;
+auto frame::find_bank<std::string_view>() noexcept -> bank<std::string_view>&;
 template <>
 auto frame::value<std::string_view>() noexcept -> const vector_slot<std::string_view>&;
 

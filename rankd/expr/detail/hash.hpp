@@ -22,12 +22,12 @@ constexpr auto mixed(std::uint64_t word) noexcept -> std::uint64_t {
 }
 
 /// The number that belongs to an id under the seed of this hash.
-constexpr auto draw_of(std::uint64_t seed, std::int64_t id) noexcept -> std::uint64_t {
+constexpr auto make_draw(std::uint64_t seed, std::int64_t id) noexcept -> std::uint64_t {
   return mixed(seed ^ mixed(static_cast<std::uint64_t>(id)));
 }
 
 /// The same of an id that is a text.
-constexpr auto draw_of(std::uint64_t seed, std::string_view id) noexcept -> std::uint64_t {
+constexpr auto make_draw(std::uint64_t seed, std::string_view id) noexcept -> std::uint64_t {
   return mixed(seed ^ mixed(hash_of(id)));
 }
 

@@ -35,19 +35,19 @@ enum class arithmetic : std::uint8_t {
 inline constexpr std::size_t binary_kernels = 6;
 inline constexpr std::size_t unary_kernels = 5;
 
-[[nodiscard]] constexpr auto operands_of(arithmetic what) noexcept -> std::uint32_t {
-  if (what == arithmetic::clamp) return 3;
-  return what <= arithmetic::pow ? 2 : 1;
+[[nodiscard]] constexpr auto count_operands(arithmetic operation) noexcept -> std::uint32_t {
+  if (operation == arithmetic::clamp) return 3;
+  return operation <= arithmetic::pow ? 2 : 1;
 }
 
 /// Whether the C library computes it, one value at a time.
-[[nodiscard]] constexpr auto is_of_library(arithmetic what) noexcept -> bool {
-  return what == arithmetic::pow || (what >= arithmetic::exp && what <= arithmetic::log1p);
+[[nodiscard]] constexpr auto is_of_library(arithmetic operation) noexcept -> bool {
+  return operation == arithmetic::pow || (operation >= arithmetic::exp && operation <= arithmetic::log1p);
 }
 
 /// Whether a result that is no finite number is null. The others give what IEEE 754 says.
-[[nodiscard]] constexpr auto wants_finite(arithmetic what) noexcept -> bool {
-  return what > arithmetic::mul && what != arithmetic::neg;
+[[nodiscard]] constexpr auto wants_finite(arithmetic operation) noexcept -> bool {
+  return operation > arithmetic::mul && operation != arithmetic::neg;
 }
 
 /// Which of two operands have a value for each row, and which have a single value for all of them. If both are single,

@@ -63,6 +63,6 @@ inline constexpr std::int64_t max_buckets = 1'000'000;
 auto all_ops() noexcept -> std::span<const op_row>;
 
 /// The row of one op.
-inline auto row_of(node_op op) noexcept -> const op_row& { return all_ops()[static_cast<std::size_t>(op)]; }
+inline auto find_row(node_op op) noexcept -> const op_row& { return all_ops()[static_cast<std::size_t>(op)]; }
 
 }  // namespace rankd::detail

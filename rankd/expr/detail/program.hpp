@@ -45,7 +45,7 @@ struct load_presence {
 /// Null if an operand is null, otherwise the result of the arithmetic.
 struct compute {
   arithmetic what;
-  std::array<value_slot, 3> in;  ///< as many as `operands_of` says
+  std::array<value_slot, 3> in;  ///< as many as `count_operands` says
   value_slot out;
 };
 

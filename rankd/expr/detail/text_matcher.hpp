@@ -26,7 +26,7 @@ enum class text_relation : std::uint8_t {
 };
 
 /// Whether the relation holds for (a, b).
-[[nodiscard]] auto related(text_relation how, std::string_view a, std::string_view b) noexcept -> bool;
+[[nodiscard]] auto related(text_relation relation, std::string_view a, std::string_view b) noexcept -> bool;
 
 /// Says of any string whether it matches. Strings may hold any bytes.
 /// Threads: any, once made.
@@ -40,7 +40,7 @@ class text_matcher {
   static auto regex(std::string_view pattern, letter_case letters) -> std::expected<text_matcher, std::string>;
 
   /// Matches strings that the relation holds for, as its left side or as its right side, with `text` as the other one.
-  static auto relation(text_relation how, std::string text, bool matched_is_left) -> text_matcher;
+  static auto relation(text_relation relation, std::string text, bool matched_is_left) -> text_matcher;
 
   [[nodiscard]] auto matches(std::string_view text) const -> bool;
 

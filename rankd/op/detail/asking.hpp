@@ -22,8 +22,8 @@ inline constexpr param_shape store_endpoint{
 /// Rows that one source may be asked for.
 inline constexpr std::int64_t max_rows_of_a_source = 10'000'000;
 
-inline auto store_failed(const store& from, const store_error& why) -> std::unexpected<op_error> {
-  store_failure failure = from.explain(why);
+inline auto store_failed(const store& store, const store_error& error) -> std::unexpected<op_error> {
+  store_failure failure = store.explain(error);
   return std::unexpected(op_error{std::move(failure.code), std::move(failure.message)});
 }
 
@@ -44,7 +44,7 @@ inline auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) ->
 }
 
 /// Returns the position of an id among the distinct ones.
-inline auto place_of(std::int64_t id, std::span<const std::int64_t> among) -> std::size_t {
+inline auto find_place(std::int64_t id, std::span<const std::int64_t> among) -> std::size_t {
   return static_cast<std::size_t>(std::ranges::lower_bound(among, id) - among.begin());
 }
 

@@ -20,7 +20,7 @@ struct hash_columns {
 
   /// Returns the rows with these columns. Reads each hash once, all in one batch; sends no batch if no row names a
   /// hash. Lifetime: this, the store and the context outlive the task.
-  [[nodiscard]] auto add_to(row_set rows, store& from, node_context& context) const -> braid::task<op_result<row_set>>;
+  [[nodiscard]] auto add_to(row_set rows, store& store, node_context& context) const -> braid::task<op_result<row_set>>;
 };
 
 }  // namespace rankd::detail

@@ -21,7 +21,7 @@ inline constexpr std::array id_list_shape{
 };
 
 /// Binds a source that returns, for each row, the first `fanout` ids of the list `prefix` + id.
-auto bind_id_list(std::string_view prefix, list_columns columns, const plan_node& node, const bind_context& with)
+auto bind_id_list(std::string_view prefix, list_columns columns, const plan_node& node, const bind_context& context)
     -> braid::checked<bound_ptr>;
 
 }  // namespace rankd::detail

@@ -44,10 +44,10 @@ struct lightgbm_header {
 auto recodes_categories(const nlohmann::json& pandas_categorical) -> bool;
 
 /// Returns the rule of an objective, for this number of trees. Complains with unknown_objective and wrong_length.
-auto lightgbm_rule(const lightgbm_header& header, std::size_t trees, const model_reading& with) -> score_rule;
+auto lightgbm_rule(const lightgbm_header& header, std::size_t trees, const model_reading& reading) -> score_rule;
 
 /// Returns the model of `count` trees; null after a diagnostic.
-auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model trees, const model_reading& with)
+auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model trees, const model_reading& reading)
     -> std::shared_ptr<const model>;
 
 }  // namespace rankd::detail

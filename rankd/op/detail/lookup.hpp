@@ -16,27 +16,28 @@ namespace rankd::detail {
 
 /// The shape of that name. Requires that there is one.
 template <std::size_t Count>
-constexpr auto shape_of(const std::array<param_shape, Count>& shapes, std::string_view name) -> const param_shape& {
+constexpr auto find_param_shape(const std::array<param_shape, Count>& shapes, std::string_view name)
+    -> const param_shape& {
   return *std::ranges::find(shapes, name, &param_shape::name);
 }
 
 /// Returns the position of a choice in its shape; zero, the default, if the option is absent.
-auto choice_of(const plan_node& node, const param_shape& shape) -> std::size_t;
+auto find_choice(const plan_node& node, const param_shape& shape) -> std::size_t;
 
 /// The key that a param names. Complains with unknown_key, blocked_key, unreadable_key or unwritable_key; null then.
-auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)
+auto find_key(const plan_param& param, key_use use, const bind_context& context, braid::diagnostics& problems)
     -> const key_entry*;
 
 /// `find_key` of a key whose type is one of those that the shape of the param lists; otherwise wrong_key_type.
-auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& with,
+auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& context,
                     braid::diagnostics& problems) -> const key_entry*;
 
 /// The keys of a param of kind key_ids, looked up in the same way; null after a diagnostic.
-auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& with,
+auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& context,
                      braid::diagnostics& problems) -> std::vector<const key_entry*>;
 
 /// Returns the key of the option `by`, or `id` if the node does not have it; otherwise as `find_typed_key`.
-auto find_by(const plan_node& node, const param_shape& shape, const bind_context& with, braid::diagnostics& problems)
+auto find_by(const plan_node& node, const param_shape& shape, const bind_context& context, braid::diagnostics& problems)
     -> const key_entry*;
 
 /// Returns wrong_key_type about a param that names `key`; `wanted` says what is expected.
@@ -51,25 +52,25 @@ void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics
 
 /// The model that an item of a param of kind names refers to, or null after a diagnostic. Diagnostics about the
 /// location of the file point at the param, those about its contents at the file.
-auto find_model(const plan_param& param, std::size_t item, const bind_context& with, braid::diagnostics& problems)
+auto find_model(const plan_param& param, std::size_t item, const bind_context& context, braid::diagnostics& problems)
     -> std::shared_ptr<const model>;
 
 /// The column of strings called `name` that operators fill by themselves. Complains with unknown_key,
 /// blocked_key and wrong_key_type at the node; null then.
-auto find_string_key(std::string_view name, const plan_node& node, const bind_context& with,
+auto find_string_key(std::string_view name, const plan_node& node, const bind_context& context,
                      braid::diagnostics& problems) -> const key_entry*;
 
 /// Reports string_ids at the node if the ids of the project are texts; `hint` suggests an alternative.
-void need_integer_ids(const plan_node& node, const bind_context& with, std::string_view hint,
+void need_integer_ids(const plan_node& node, const bind_context& context, std::string_view hint,
                       braid::diagnostics& problems);
 
 /// The position in registries::endpoints of the endpoint that a param names. Complains with unknown_endpoint and
 /// wrong_endpoint_kind; zero then.
-auto find_redis_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+auto find_redis_endpoint(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> std::uint32_t;
 
 /// Does the same for an endpoint of kind http.
-auto find_http_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+auto find_http_endpoint(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> std::uint32_t;
 
 }  // namespace rankd::detail

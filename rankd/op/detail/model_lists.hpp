@@ -15,27 +15,27 @@ namespace rankd::detail {
 
 /// The items of a list, all of one type; an item that is wrong is reported and reads as T{}.
 template <typename T>
-auto read_list(object_reader& in, std::string_view field, value_type type, const model_reading& with)
+auto read_list(object_reader& reader, std::string_view field, value_type type, const model_reading& reading)
     -> std::vector<T> {
   std::vector<T> out;
-  const nlohmann::json* list = in.array(field, presence::required);
+  const nlohmann::json* list = reader.array(field, presence::required);
   if (list == nullptr) return out;
   out.reserve(list->size());
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto value = scalar_from_json((*list)[i], type);
     if (!value)
-      with.report(value.error().code, braid::json_pointer(in.pointer_of(field), i),
-                  "the item " + value.error().message);
+      reading.report(value.error().code, braid::json_pointer(reader.pointer_of(field), i),
+                     "the item " + value.error().message);
     out.push_back(value ? std::get<T>(*value) : T{});
   }
   return out;
 }
 
 /// Reads a list of thresholds, which may be infinite or NaN, unlike the items of `read_list`.
-inline auto read_thresholds(object_reader& in, std::string_view field, const model_reading& with)
+inline auto read_thresholds(object_reader& reader, std::string_view field, const model_reading& reading)
     -> std::vector<double> {
   std::vector<double> out;
-  const nlohmann::json* list = in.array(field, presence::required);
+  const nlohmann::json* list = reader.array(field, presence::required);
   if (list == nullptr) return out;
   out.reserve(list->size());
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -46,8 +46,8 @@ inline auto read_thresholds(object_reader& in, std::string_view field, const mod
     }
     const auto value = scalar_from_json(item, value_type::floating);
     if (!value)
-      with.report(value.error().code, braid::json_pointer(in.pointer_of(field), i),
-                  "the item " + value.error().message);
+      reading.report(value.error().code, braid::json_pointer(reader.pointer_of(field), i),
+                     "the item " + value.error().message);
     out.push_back(value ? std::get<double>(*value) : 0.0);
   }
   return out;

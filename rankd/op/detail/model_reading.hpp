@@ -60,16 +60,16 @@ struct trained_model {
 
 /// Makes keys of the features that splits use; the others need no keys. Reports what `model_reading::key` reports, and
 /// unnamed_features and duplicate_value. Null after any diagnostic.
-auto with_keys(trained_model made, const model_reading& with) -> std::shared_ptr<const model>;
+auto with_keys(trained_model made, const model_reading& reading) -> std::shared_ptr<const model>;
 
 /// Models as LightGBM saves them, as text and as the JSON of `dump_model`, and XGBoost, as JSON; null after a
 /// diagnostic.
 auto is_lightgbm_text(std::string_view text) noexcept -> bool;
-auto read_lightgbm_text(std::string_view text, const model_reading& with) -> std::shared_ptr<const model>;
-auto read_lightgbm_dump(const nlohmann::json& document, const model_reading& with) -> std::shared_ptr<const model>;
-auto read_xgboost(const nlohmann::json& document, const model_reading& with) -> std::shared_ptr<const model>;
+auto read_lightgbm_text(std::string_view text, const model_reading& reading) -> std::shared_ptr<const model>;
+auto read_lightgbm_dump(const nlohmann::json& document, const model_reading& reading) -> std::shared_ptr<const model>;
+auto read_xgboost(const nlohmann::json& document, const model_reading& reading) -> std::shared_ptr<const model>;
 
 /// A model of ONNX, as skl2onnx writes it; null after a diagnostic.
-auto read_onnx(std::string_view bytes, const model_reading& with) -> std::shared_ptr<const model>;
+auto read_onnx(std::string_view bytes, const model_reading& reading) -> std::shared_ptr<const model>;
 
 }  // namespace rankd::detail

@@ -46,7 +46,7 @@ auto is_real(onnx_type type) -> bool;
 
 class onnx_call {
  public:
-  onnx_call(const onnx_node& node, onnx_scope& in) : node_(node), in_(in) {}
+  onnx_call(const onnx_node& node, onnx_scope& scope) : node_(node), scope_(scope) {}
 
   /// Complains, with the node's name and operator in front of the sentence. The place is a field of the node.
   void refuse(std::string_view code, std::string_view place, const std::string& message, std::string hint = {}) const;
@@ -58,8 +58,8 @@ class onnx_call {
   [[nodiscard]] auto named(const std::string& message) const -> std::string;
 
   [[nodiscard]] auto node() const -> const onnx_node& { return node_; }
-  [[nodiscard]] auto with() const -> const model_reading& { return in_.with; }
-  [[nodiscard]] auto out() const -> program_builder& { return in_.out; }
+  [[nodiscard]] auto with() const -> const model_reading& { return scope_.with; }
+  [[nodiscard]] auto out() const -> program_builder& { return scope_.out; }
 
   /// Whether the steps so far are few enough; false after a diagnostic. Asked after each node, and within those whose
   /// inputs are any number.
@@ -107,10 +107,10 @@ class onnx_call {
 
  private:
   [[nodiscard]] auto find(std::string_view attribute) const -> onnx_attribute;
-  [[nodiscard]] auto columns_of(std::size_t at, const onnx_operands& all) const -> std::optional<std::size_t>;
+  [[nodiscard]] auto find_columns(std::size_t at, const onnx_operands& all) const -> std::optional<std::size_t>;
 
   const onnx_node& node_;
-  onnx_scope& in_;
+  onnx_scope& scope_;
 };
 
 /// A function that makes the result of an operator from its inputs; nothing after a diagnostic.

@@ -75,14 +75,14 @@ auto shown(std::string_view name) -> std::string;
 
 /// Complains with truncated, bad_value, missing_field, too_many_items, duplicate_value, unsupported_schema,
 /// unknown_operator. Lifetime: the bytes outlive the file.
-auto read_onnx_file(std::string_view bytes, const model_reading& with) -> onnx_file;
+auto read_onnx_file(std::string_view bytes, const model_reading& reading) -> onnx_file;
 
 /// The numbers of a tensor. Complains with truncated, wrong_type, wrong_length, external_data, too_many_items; nothing
 /// after a diagnostic.
-auto numbers_of(const onnx_tensor& from, const model_reading& with) -> std::optional<onnx_numbers>;
+auto read_numbers(const onnx_tensor& tensor, const model_reading& reading) -> std::optional<onnx_numbers>;
 
 /// Returns an attribute of a node; nothing if it has no attribute of that name, or after a diagnostic.
-auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& with)
+auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& reading)
     -> std::optional<onnx_attribute>;
 
 }  // namespace rankd::detail

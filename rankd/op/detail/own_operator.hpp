@@ -24,13 +24,13 @@ struct own_operator {
 };
 
 /// Copies the description of an operator by its library. Errors: bad_operator, for every error in it.
-auto checked_operator(const rankd_operator& offered, const operator_digest& from)
+auto checked_operator(const rankd_operator& offered, const operator_digest& digest)
     -> braid::checked<std::unique_ptr<own_operator>>;
 
 /// The operator of a name that `find_op` knows, or null for one of rankd.
 auto find_own(std::string_view name) -> const own_operator*;
 
 /// Binds a node of such an operator.
-auto bind_own(const plan_node& node, const bind_context& with) -> braid::checked<std::unique_ptr<const bound_op>>;
+auto bind_own(const plan_node& node, const bind_context& context) -> braid::checked<std::unique_ptr<const bound_op>>;
 
 }  // namespace rankd::detail

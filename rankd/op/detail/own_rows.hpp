@@ -50,14 +50,14 @@ class own_rows {
 
  private:
   [[nodiscard]] auto is_own(std::size_t at) const noexcept -> bool {
-    return !merges_ || from_[at].input == RANKD_NO_INPUT;
+    return !merges_ || origins_[at].input == RANKD_NO_INPUT;
   }
   [[nodiscard]] auto row_bytes() const -> std::size_t;
   void refuse(std::string_view code, std::string message) {
     refusal_ = op_error{std::string(code), std::move(message)};
   }
   [[nodiscard]] auto wrong_origin() const -> std::string;
-  auto ids_of(std::span<const std::uint32_t> own) const -> std::expected<batch, std::string>;
+  auto list_ids(std::span<const std::uint32_t> own) const -> std::expected<batch, std::string>;
   auto merged() -> std::expected<row_set, std::string>;
 
   node_context* context_;
@@ -69,7 +69,7 @@ class own_rows {
   std::optional<rankd_made> made_;
   std::size_t count_ = 0;
   std::vector<rankd_written> written_;
-  std::span<rankd_origin> from_;
+  std::span<rankd_origin> origins_;
   std::optional<op_error> refusal_;
 };
 

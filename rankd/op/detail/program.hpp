@@ -90,6 +90,6 @@ struct program_model {
 
 /// Runs all steps for the first `rows` rows of a block, or a few more: these must hold any numbers. `slots` holds the
 /// slots one after the other.
-void run_block(const program_model& what, std::size_t rows, double* slots) noexcept;
+void run_block(const program_model& model, std::size_t rows, double* slots) noexcept;
 
 }  // namespace rankd::detail

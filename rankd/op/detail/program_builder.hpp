@@ -46,8 +46,8 @@ class program_builder {
   auto place(std::uint32_t slot) -> std::uint32_t;
   void lay_out();
   void release(std::span<const std::uint32_t> slots, std::size_t after);
-  [[nodiscard]] auto outs_of(const program_step& step) const -> std::span<const std::uint32_t>;
-  [[nodiscard]] auto operands_of(const program_step& step) const -> std::span<const std::uint32_t>;
+  [[nodiscard]] auto list_outs(const program_step& step) const -> std::span<const std::uint32_t>;
+  [[nodiscard]] auto list_operands(const program_step& step) const -> std::span<const std::uint32_t>;
 
   program_model made_;
   std::vector<program_key> inputs_;

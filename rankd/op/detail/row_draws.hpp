@@ -16,14 +16,14 @@ namespace rankd::detail {
 template <typename Use>
 void for_each_draw(const bound_template& seed, const node_context& context, const Use& use) {
   const row_set& rows = context.inputs[0];
-  const row_keys seeds = seed.keys_of(context);
+  const row_keys seeds = seed.list_keys(context);
   const std::span<std::uint64_t> hashes = context.memory.uninitialized<std::uint64_t>(seeds.asked.size());
   std::ranges::transform(seeds.asked, hashes.begin(), hash_of);
   const auto texts = rows.table().text_ids();
   for (std::uint32_t position = 0; position < rows.size(); ++position) {
     const std::uint32_t place = seeds.places[position];
     const std::uint64_t hash = place == row_keys::none ? hash_of({}) : hashes[place];
-    use(position, texts ? draw_of(hash, (*texts)[rows.row(position)]) : draw_of(hash, rows.id(position)));
+    use(position, texts ? make_draw(hash, (*texts)[rows.row(position)]) : make_draw(hash, rows.id(position)));
   }
 }
 

@@ -67,7 +67,7 @@ class model {
   /// or leaves in the order of the file, regardless of blocks and parts. A sum is null on inactive rows, for nulls that
   /// a linear model has no value for, and if a program computes no number. Sums may be infinite or NaN. Returns nothing
   /// if the call was stopped.
-  [[nodiscard]] auto sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& how) const
+  [[nodiscard]] auto sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& options) const
       -> std::optional<std::span<model_sums>>;
 
   /// Replaces the sums of all outputs by scores. False if they are the same. Requires finite sums.

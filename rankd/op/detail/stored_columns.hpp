@@ -50,7 +50,7 @@ inline constexpr param_shape feature_keys{
     .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = feature_types};
 
 /// A column for a key, from the field or string called `name`.
-inline auto wanted_of(const key_entry& key, std::string name) -> wanted_feature {
+inline auto make_wanted(const key_entry& key, std::string name) -> wanted_feature {
   return {.key_id = key.key_id,
           .name = std::move(name),
           .type = key.type,
@@ -60,15 +60,15 @@ inline auto wanted_of(const key_entry& key, std::string name) -> wanted_feature 
 
 /// Returns the columns for the keys of the param `keys`, from fields of their names, or of the names in `fields`, if
 /// present, one for each. Complains as `find_typed_keys` does, and with wrong_length.
-inline auto find_wanted(const plan_node& node, const plan_param* fields, const bind_context& with,
+inline auto find_wanted(const plan_node& node, const plan_param* fields, const bind_context& context,
                         braid::diagnostics& problems) -> std::vector<wanted_feature> {
   const plan_param& keys = *node.find_param(feature_keys.name);
-  const std::vector<const key_entry*> found = find_typed_keys(keys, feature_keys, with, problems);
+  const std::vector<const key_entry*> found = find_typed_keys(keys, feature_keys, context, problems);
   if (fields != nullptr) check_same_length(*fields, fields->names.size(), keys, found.size(), problems);
   std::vector<wanted_feature> out;
   for (std::size_t at = 0; at < found.size(); ++at) {
     if (found[at] == nullptr || (fields != nullptr && at >= fields->names.size())) continue;
-    out.push_back(wanted_of(*found[at], fields == nullptr ? found[at]->name : fields->names[at]));
+    out.push_back(make_wanted(*found[at], fields == nullptr ? found[at]->name : fields->names[at]));
   }
   return out;
 }
@@ -111,15 +111,15 @@ struct decoded {
 /// Copies the values of the hashes to their rows: inactive rows are null, and rows without value get `otherwise`. If no
 /// row is null, there is no bitmap, so that readers of the column need not check one.
 template <typename T>
-auto spread(const asked_rows& of, const decoded<T>& from, const std::optional<T>& otherwise, braid::arena& memory)
+auto spread(const asked_rows& rows, const decoded<T>& from, const std::optional<T>& otherwise, braid::arena& memory)
     -> std::pair<std::span<const T>, bitmap> {
-  decoded<T> out(of.rows.table().size(), memory);
+  decoded<T> out(rows.rows.table().size(), memory);
   std::size_t filled = 0;
-  for (std::size_t position = 0; position < of.rows.size(); ++position) {
-    const std::uint32_t place = of.places[position];
+  for (std::size_t position = 0; position < rows.rows.size(); ++position) {
+    const std::uint32_t place = rows.places[position];
     const bool is_there = place != asked_rows::none && test_bit(from.valid.data(), place);
     if (!is_there && !otherwise) continue;
-    out.set(of.rows.row(position), is_there ? from.values[place] : *otherwise);
+    out.set(rows.rows.row(position), is_there ? from.values[place] : *otherwise);
     ++filled;
   }
   return {out.values, filled == out.values.size() ? bitmap() : bitmap(out.valid.data())};
@@ -127,10 +127,11 @@ auto spread(const asked_rows& of, const decoded<T>& from, const std::optional<T>
 
 /// `find(hash, what)` returns the text of a field, if there is one.
 template <typename T, typename Find>
-auto plain_column(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context) -> column {
-  decoded<T> values(of.asked, context.memory);
-  for (std::size_t at = 0; at < of.asked; ++at) {
-    const auto text = find(at, what);
+auto plain_column(const wanted_feature& feature, const asked_rows& rows, const Find& find, node_context& context)
+    -> column {
+  decoded<T> values(rows.asked, context.memory);
+  for (std::size_t at = 0; at < rows.asked; ++at) {
+    const auto text = find(at, feature);
     if (!text) continue;
     if (const auto value = spelled(*text, T{}))
       values.set(at, *value);
@@ -138,51 +139,53 @@ auto plain_column(const wanted_feature& what, const asked_rows& of, const Find& 
       ++context.malformed_values;
   }
   std::optional<T> otherwise;
-  if (!is_null(what.otherwise)) otherwise = std::get<T>(what.otherwise);
-  const auto [spans, validity] = spread(of, values, otherwise, context.memory);
+  if (!is_null(feature.otherwise)) otherwise = std::get<T>(feature.otherwise);
+  const auto [spans, validity] = spread(rows, values, otherwise, context.memory);
   return {.values = spans, .validity = validity};
 }
 
 template <typename Find>
-auto text_column(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context) -> column {
-  decoded<std::uint32_t> codes(of.asked, context.memory);
+auto text_column(const wanted_feature& feature, const asked_rows& rows, const Find& find, node_context& context)
+    -> column {
+  decoded<std::uint32_t> codes(rows.asked, context.memory);
   dictionary_builder words(context.memory);
-  for (std::size_t at = 0; at < of.asked; ++at)
-    if (const auto text = find(at, what)) codes.set(at, words.intern_shared(*text));
+  for (std::size_t at = 0; at < rows.asked; ++at)
+    if (const auto text = find(at, feature)) codes.set(at, words.intern_shared(*text));
   std::optional<std::uint32_t> otherwise;
-  if (!is_null(what.otherwise)) otherwise = words.intern(std::get<std::string>(what.otherwise));
-  const auto [spans, validity] = spread(of, codes, otherwise, context.memory);
+  if (!is_null(feature.otherwise)) otherwise = words.intern(std::get<std::string>(feature.otherwise));
+  const auto [spans, validity] = spread(rows, codes, otherwise, context.memory);
   return {.values = string_values{spans, words.finish()}, .validity = validity};
 }
 
 /// Bytes of another length, or with a number that is not finite, are no vector of the key.
 template <typename Find>
-auto vector_column(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context)
+auto vector_column(const wanted_feature& feature, const asked_rows& rows, const Find& find, node_context& context)
     -> column {
-  decoded<std::uint32_t> codes(of.asked, context.memory);
+  decoded<std::uint32_t> codes(rows.asked, context.memory);
   dictionary_builder words(context.memory);
-  for (std::size_t at = 0; at < of.asked; ++at) {
-    const auto bytes = find(at, what);
-    if (bytes && is_vector(*bytes, what.dimensions))
+  for (std::size_t at = 0; at < rows.asked; ++at) {
+    const auto bytes = find(at, feature);
+    if (bytes && is_vector(*bytes, feature.dimensions))
       codes.set(at, words.intern_shared(*bytes));
     else if (bytes)
       ++context.malformed_values;
   }
-  const auto [spans, validity] = spread(of, codes, std::optional<std::uint32_t>(), context.memory);
-  return {.values = string_values{spans, words.finish(), what.dimensions}, .validity = validity};
+  const auto [spans, validity] = spread(rows, codes, std::optional<std::uint32_t>(), context.memory);
+  return {.values = string_values{spans, words.finish(), feature.dimensions}, .validity = validity};
 }
 
 /// Converts a field to a column. A text that is not a value of its type counts as missing; each hash counts it once.
 template <typename Find>
-auto column_of(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context) -> column {
-  switch (what.type) {
-    case value_type::integer: return plain_column<std::int64_t>(what, of, find, context);
-    case value_type::boolean: return plain_column<bool>(what, of, find, context);
-    case value_type::string: return text_column(what, of, find, context);
-    case value_type::vector: return vector_column(what, of, find, context);
+auto find_column(const wanted_feature& feature, const asked_rows& rows, const Find& find, node_context& context)
+    -> column {
+  switch (feature.type) {
+    case value_type::integer: return plain_column<std::int64_t>(feature, rows, find, context);
+    case value_type::boolean: return plain_column<bool>(feature, rows, find, context);
+    case value_type::string: return text_column(feature, rows, find, context);
+    case value_type::vector: return vector_column(feature, rows, find, context);
     case value_type::floating: break;
   }
-  return plain_column<double>(what, of, find, context);
+  return plain_column<double>(feature, rows, find, context);
 }
 
 }  // namespace rankd::detail

@@ -40,8 +40,8 @@ struct stored_ids {
   [[nodiscard]] auto asked_by(const node_context& context, std::span<const std::string_view> asked) const -> named_read;
   [[nodiscard]] auto joined(const row_keys& rows, const item_batch& found, node_context& context) const
       -> op_result<row_set>;
-  [[nodiscard]] auto scores_of(const row_keys& rows, const item_batch& found, std::size_t total,
-                               node_context& context) const -> column;
+  [[nodiscard]] auto find_scores(const row_keys& rows, const item_batch& found, std::size_t total,
+                                 node_context& context) const -> column;
 };
 
 inline constexpr param_shape count_shape{
@@ -54,10 +54,10 @@ inline constexpr param_shape offset_shape{.name = "offset",
                                           .bindable = true};
 
 /// Looks up the options that all three operators have. Problems are reported.
-auto find_stored_ids(read_kind kind, const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+auto find_stored_ids(read_kind kind, const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> stored_ids;
 
 /// Binds a source without further options.
-auto bind_stored_ids(read_kind kind, const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr>;
+auto bind_stored_ids(read_kind kind, const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr>;
 
 }  // namespace rankd::detail

@@ -11,7 +11,7 @@
 namespace rankd::detail {
 
 /// Finds the leaves of rows whose values begin at `values`, one block after the other.
-inline auto leaves_of(const tree_shape& tree, const tree_node* nodes, const double* values)
+inline auto find_leaves(const tree_shape& tree, const tree_node* nodes, const double* values)
     -> std::array<std::uint32_t, rows_abreast> {
   std::array<std::uint32_t, rows_abreast> places;
   places.fill(tree.root);

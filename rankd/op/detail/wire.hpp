@@ -48,9 +48,9 @@ class wire_reader {
 };
 
 /// Appends the numbers of a repeated field, which may be packed. Returns false if its bytes are not numbers.
-auto append_floats(const wire_field& from, std::vector<double>& out) -> bool;
-auto append_doubles(const wire_field& from, std::vector<double>& out) -> bool;
-auto append_integers(const wire_field& from, std::vector<std::int64_t>& out) -> bool;
+auto append_floats(const wire_field& field, std::vector<double>& out) -> bool;
+auto append_doubles(const wire_field& field, std::vector<double>& out) -> bool;
+auto append_integers(const wire_field& field, std::vector<std::int64_t>& out) -> bool;
 
 /// A number of the size of T at the front of the bytes, the lowest byte first.
 template <typename T>

@@ -54,44 +54,44 @@ struct draft {
 };
 
 /// Reads `nodes`: ids first, so that nodes may name later ones.
-void read_nodes(const nlohmann::json& nodes, draft& into);
+void read_nodes(const nlohmann::json& nodes, draft& draft);
 
 /// Reads `outputs`.
-void read_outputs(const nlohmann::json& outputs, draft& into);
+void read_outputs(const nlohmann::json& outputs, draft& draft);
 
 /// Reads `extensions`, at the top or in a node: only capabilities that the plan requires.
-auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problems) -> std::vector<plan_extension>;
+auto read_extensions(object_reader& reader, draft& draft, braid::diagnostics& problems) -> std::vector<plan_extension>;
 
 /// Reads a float64 in the range of its shape; null if it is absent or wrong.
-auto read_number(object_reader& in, const param_shape& shape) -> scalar;
+auto read_number(object_reader& reader, const param_shape& shape) -> scalar;
 
 /// Whether an option of that shape is given by a param of the request.
-auto is_bound(object_reader& in, const param_shape& shape) -> bool;
+auto is_bound(object_reader& reader, const param_shape& shape) -> bool;
 
 /// Reads what binds an option of that shape to a param. The param itself is not looked at.
-auto read_binding(object_reader& in, const param_shape& shape, const known_names& known, braid::diagnostics& problems)
-    -> std::optional<param_binding>;
+auto read_binding(object_reader& reader, const param_shape& shape, const known_names& known,
+                  braid::diagnostics& problems) -> std::optional<param_binding>;
 
 /// Reads a span, if there is one.
 auto read_span(const nlohmann::json& value, std::string pointer, std::size_t files, braid::diagnostics& problems)
     -> source_span;
 
 /// Reads the ids of keys, each once, if the field is present.
-auto read_key_list(object_reader& in, std::string_view field, braid::diagnostics& problems)
+auto read_key_list(object_reader& reader, std::string_view field, braid::diagnostics& problems)
     -> std::optional<std::vector<std::uint32_t>>;
 
 /// Reads `fallback` of a node, whose inputs are known.
-auto read_fallback(object_reader& node, const plan_node& of, draft& into, braid::diagnostics& problems)
+auto read_fallback(object_reader& node, const plan_node& of, draft& draft, braid::diagnostics& problems)
     -> std::optional<node_fallback>;
 
 /// Reads `fallback_plan`.
-void read_plan_fallback(object_reader& top, draft& into);
+void read_plan_fallback(object_reader& top, draft& draft);
 
 /// Reads the fragments. Requires that all nodes are known.
-void read_fragments(object_reader& top, draft& into);
+void read_fragments(object_reader& top, draft& draft);
 
 /// Gives nodes the edges that fallbacks make. Requires that all names have been found.
-void link_fallbacks(plan& of, braid::diagnostics& problems);
+void link_fallbacks(plan& plan, braid::diagnostics& problems);
 
 /// Reports every cycle, and returns the order of the nodes if there is none.
 auto order_nodes(const std::vector<plan_node>& nodes, braid::diagnostics& problems) -> std::vector<node_index>;

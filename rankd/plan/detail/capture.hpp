@@ -6,6 +6,6 @@
 namespace rankd::detail {
 
 /// Reads `capture` of a node. Keys are not looked up.
-void read_capture(object_reader& node, draft& into, braid::diagnostics& problems, plan_node& out);
+void read_capture(object_reader& node, draft& draft, braid::diagnostics& problems, plan_node& out);
 
 }  // namespace rankd::detail

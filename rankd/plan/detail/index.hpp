@@ -20,15 +20,15 @@ namespace rankd::detail {
 using digest_source = std::function<braid::checked<std::string>(const artifact&)>;
 
 /// One row of the index against the file that it names, which is added to `indexed`.
-void check_index_row(object_reader& row, const std::vector<artifact>& artifacts, const digest_source& digest_of,
+void check_index_row(object_reader& row, const std::vector<artifact>& artifacts, const digest_source& make_digest,
                      std::set<std::string, std::less<>>& indexed);
 
 /// The whole index: it must name all artifacts, each once, with their digests.
-void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts, const digest_source& digest_of,
-                 braid::diagnostics& problems);
+void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts,
+                 const digest_source& make_digest, braid::diagnostics& problems);
 
 /// The same, by the names of the artifacts that it concerns; what is wrong with the whole index is under no name.
 auto index_faults(const nlohmann::json& document, const std::vector<artifact>& artifacts,
-                  const digest_source& digest_of) -> std::map<std::string, braid::diagnostics, std::less<>>;
+                  const digest_source& make_digest) -> std::map<std::string, braid::diagnostics, std::less<>>;
 
 }  // namespace rankd::detail

@@ -6,6 +6,6 @@
 namespace rankd::detail {
 
 /// Reads `cache` of a node. Whether the node can have one is for the binder of plans.
-void read_cache(object_reader& node, draft& into, braid::diagnostics& problems, plan_node& out);
+void read_cache(object_reader& node, draft& draft, braid::diagnostics& problems, plan_node& out);
 
 }  // namespace rankd::detail

@@ -26,12 +26,12 @@ auto read_section(const std::filesystem::path& file, presence need) -> section;
 
 /// Calls `read(row)` for each table of the array `table`, then refuses the fields that no rule has read.
 template <typename Read>
-void for_each_row(section& from, std::string_view table, Read&& read) {
-  object_reader top(from.document, "", from.problems);
+void for_each_row(section& section, std::string_view table, Read&& read) {
+  object_reader top(section.document, "", section.problems);
   if (const nlohmann::json* rows = top.array(table, presence::optional)) {
     const std::string parent = top.pointer_of(table);
     for (std::size_t i = 0; i < rows->size(); ++i) {
-      object_reader row((*rows)[i], braid::json_pointer(parent, i), from.problems);
+      object_reader row((*rows)[i], braid::json_pointer(parent, i), section.problems);
       read(row);
       row.refuse_unknown_fields();
     }
@@ -63,7 +63,7 @@ auto read_doc(object_reader& row) -> std::string;
 auto read_status(object_reader& row) -> lifecycle;
 
 /// The endpoints of one environment.
-auto read_endpoints(section& from, std::string_view environment) -> std::vector<endpoint_entry>;
+auto read_endpoints(section& section, std::string_view environment) -> std::vector<endpoint_entry>;
 
 /// The digest of each entry of a registry of that name, whose document is correct. The digest of `endpoints` covers
 /// only what all environments share.

@@ -90,17 +90,17 @@ class admission_gate {
 /// A place among the running requests, released by its destruction.
 class [[nodiscard]] admission_gate::pass {
  public:
-  pass(pass&& other) noexcept : of_(std::exchange(other.of_, nullptr)), beside_(other.beside_) {}
+  pass(pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)), beside_(other.beside_) {}
   auto operator=(pass&&) -> pass& = delete;
   ~pass() {
-    if (of_ != nullptr) of_->leave();
+    if (gate_ != nullptr) gate_->leave();
   }
 
  private:
   friend class admission_gate;
-  explicit pass(admission_gate& of) noexcept : of_(&of), beside_(of.under_way_) {}
+  explicit pass(admission_gate& of) noexcept : gate_(&of), beside_(of.under_way_) {}
 
-  admission_gate* of_;
+  admission_gate* gate_;
   std::size_t beside_;  // requests that ran when it was issued, including this one
 };
 

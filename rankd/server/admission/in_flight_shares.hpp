@@ -42,19 +42,19 @@ class in_flight_shares {
 /// A place, released by its destruction.
 class [[nodiscard]] in_flight_shares::pass {
  public:
-  pass(pass&& other) noexcept : of_(std::exchange(other.of_, nullptr)), at_(other.at_) {}
+  pass(pass&& other) noexcept : shares_(std::exchange(other.shares_, nullptr)), entry_(other.entry_) {}
   auto operator=(pass&&) -> pass& = delete;
   ~pass() {
-    if (of_ != nullptr) of_->leave(at_);
+    if (shares_ != nullptr) shares_->leave(entry_);
   }
 
  private:
   friend class in_flight_shares;
   pass() = default;
-  pass(in_flight_shares& of, counts::iterator at) noexcept : of_(&of), at_(at) {}
+  pass(in_flight_shares& of, counts::iterator at) noexcept : shares_(&of), entry_(at) {}
 
-  in_flight_shares* of_ = nullptr;  // null: not counted
-  counts::iterator at_;
+  in_flight_shares* shares_ = nullptr;  // null: not counted
+  counts::iterator entry_;
 };
 
 }  // namespace rankd

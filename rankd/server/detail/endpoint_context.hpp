@@ -47,8 +47,8 @@ struct endpoint_context {
 
   [[nodiscard]] auto serving() const noexcept -> const serve_context& { return shared->context; }
   [[nodiscard]] auto options() const noexcept -> const serve_options& { return shared->options; }
-  [[nodiscard]] auto reads_of(std::size_t endpoint) const noexcept -> read_counts {
-    return ranker ? ranker->reads_of(endpoint) : read_counts{};
+  [[nodiscard]] auto count_reads(std::size_t endpoint) const noexcept -> read_counts {
+    return ranker ? ranker->count_reads(endpoint) : read_counts{};
   }
   [[nodiscard]] auto cached() const noexcept -> std::optional<cache_counts> {
     return ranker ? ranker->cached() : std::nullopt;
@@ -79,17 +79,17 @@ struct endpoint_context {
 [[nodiscard]] auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view;
 
 /// Answers a request and counts the answer.
-void reply(endpoint_context& context, braid::http_exchange& x, endpoint which, braid::http_status status,
+void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, braid::http_status status,
            std::string_view type, std::string_view body);
-void reply(endpoint_context& context, braid::http_exchange& x, endpoint which, const error_answer& error);
+void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, const error_answer& error);
 
 /// Returns the client that sent a request; one without a name if the server has no tokens; nothing if it has tokens and
 /// the request has none of them.
-[[nodiscard]] auto client_of(const endpoint_context& context, const braid::http_exchange& x)
+[[nodiscard]] auto find_client(const endpoint_context& context, const braid::http_exchange& x)
     -> std::optional<token_client>;
 
 /// Returns the answer to a request whose body could not be read.
-[[nodiscard]] auto unread_body(std::error_code why, const braid::http_limits& limits, std::string_view request_id)
+[[nodiscard]] auto unread_body(std::error_code error, const braid::http_limits& limits, std::string_view request_id)
     -> error_answer;
 
 }  // namespace rankd::detail

@@ -41,13 +41,13 @@ using request_sinks = std::vector<std::unique_ptr<request_sink>>;
 auto make_request_sinks(endpoint_context& context) -> request_sinks;
 
 // Each of these adds its sink if the server is configured for it.
-void add_metrics_sink(endpoint_context& context, request_sinks& to);   // metrics_sink.cpp
-void add_capture_sink(endpoint_context& context, request_sinks& to);   // capture_sink.cpp
-void add_exposure_sink(endpoint_context& context, request_sinks& to);  // exposure_sink.cpp
-void add_traffic_sink(endpoint_context& context, request_sinks& to);   // traffic_sink.cpp
-void add_shadow_sink(endpoint_context& context, request_sinks& to);    // shadow_sink.cpp
-void add_log_sink(endpoint_context& context, request_sinks& to);       // log_sink.cpp
-void add_audit_sink(endpoint_context& context, request_sinks& to);     // audit_sink.cpp
-void add_span_sink(endpoint_context& context, request_sinks& to);      // span_sink.cpp
+void add_metrics_sink(endpoint_context& context, request_sinks& sinks);   // metrics_sink.cpp
+void add_capture_sink(endpoint_context& context, request_sinks& sinks);   // capture_sink.cpp
+void add_exposure_sink(endpoint_context& context, request_sinks& sinks);  // exposure_sink.cpp
+void add_traffic_sink(endpoint_context& context, request_sinks& sinks);   // traffic_sink.cpp
+void add_shadow_sink(endpoint_context& context, request_sinks& sinks);    // shadow_sink.cpp
+void add_log_sink(endpoint_context& context, request_sinks& sinks);       // log_sink.cpp
+void add_audit_sink(endpoint_context& context, request_sinks& sinks);     // audit_sink.cpp
+void add_span_sink(endpoint_context& context, request_sinks& sinks);      // span_sink.cpp
 
 }  // namespace rankd::detail

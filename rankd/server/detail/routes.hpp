@@ -45,9 +45,9 @@ struct route {
 [[nodiscard]] auto all_routes() -> std::span<const route>;
 
 /// Returns true if the client has access; otherwise the request has been answered.
-auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint which, access needs) -> bool;
+auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, access needs) -> bool;
 
 /// Takes a place among the calls of an endpoint that has a limit; returns nothing if the limit is reached.
-[[nodiscard]] auto enter_route(endpoint_context& context, endpoint which) -> std::optional<in_flight_shares::pass>;
+[[nodiscard]] auto enter_route(endpoint_context& context, endpoint endpoint) -> std::optional<in_flight_shares::pass>;
 
 }  // namespace rankd::detail

@@ -31,7 +31,7 @@ struct shadow_ask;
 /// a time, and what is known about it. When it ends, by `end` or by its destruction, the sinks of the loop receive it.
 struct served_request {
   /// Begins a request that has come now.
-  served_request(endpoint_context& context, endpoint which, braid::http_exchange& x);
+  served_request(endpoint_context& context, endpoint endpoint, braid::http_exchange& x);
   /// Begins a request of a batch: the one at position `at` of a call, with its place in the answer to the call.
   served_request(const served_request& call, std::size_t at, std::string& answer);
   served_request(served_request&& other) noexcept;
@@ -51,7 +51,7 @@ struct served_request {
   void answer(const ranking& ranked);
   void fail(const error_answer& error);
   /// Answers that the body could not be read.
-  void fail_body(std::error_code why);
+  void fail_body(std::error_code error);
   /// Answers that the server is full.
   void refuse_overloaded();
   /// Answers that its client or its plan has reached its limit of running requests.

@@ -37,7 +37,7 @@ class shard {
   /// Starts the threads. Errors: the system's.
   auto start_runtime(std::string name) -> braid::result<void>;
   /// Accepts connections from now on. Errors: those of `listen`.
-  auto serve(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+  auto serve(const braid::socket_address& address, port_use port, std::function<void()> on_end)
       -> braid::result<braid::socket_address>;
   /// Returns at once. Does nothing if it has served to its end.
   void begin_stop(braid::duration grace);
@@ -63,7 +63,7 @@ class shard {
   [[nodiscard]] auto admits(braid::http_exchange& x) -> bool;
   void refuse_method(braid::http_exchange& x, braid::http_router::method_set allowed);
   auto format_refusal(const braid::http_server::refusal& refusal) -> braid::http_server::refusal_text;
-  auto listen(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+  auto listen(const braid::socket_address& address, port_use port, std::function<void()> on_end)
       -> braid::task<braid::result<braid::socket_address>>;
   auto serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void>;
 

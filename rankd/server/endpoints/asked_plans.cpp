@@ -51,36 +51,36 @@ auto unknown_plan(const endpoint_context& context, std::string_view name, std::s
                       request_id);
 }
 
-void refuse_version(endpoint_context& context, braid::http_exchange& x, endpoint which, std::string_view number) {
-  reply(context, x, which,
+void refuse_version(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, std::string_view number) {
+  reply(context, x, endpoint,
         answer_error(http_status::not_found, "unknown_version", "`" + std::string(number) + "` is not a version number",
                      given_request_id(x.request())));
 }
 
-void refuse_change(endpoint_context& context, braid::http_exchange& x, endpoint which,
+void refuse_change(endpoint_context& context, braid::http_exchange& x, endpoint endpoint,
                    const braid::diagnostics& problems) {
-  reply(context, x, which, answer_error(status_of_change(problems), problems, given_request_id(x.request())));
+  reply(context, x, endpoint, answer_error(status_of_change(problems), problems, given_request_id(x.request())));
 }
 
-auto asked_plan(endpoint_context& context, braid::http_exchange& x, endpoint which, std::string_view name,
+auto asked_plan(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, std::string_view name,
                 std::string_view field) -> plan_handle {
   const std::string_view id = given_request_id(x.request());
   if (const auto version = braid::http_url::query_value(x.request().query, field)) {
     const auto number = version_number(*version);
     if (!number) {
-      refuse_version(context, x, which, *version);
+      refuse_version(context, x, endpoint, *version);
       return nullptr;
     }
     auto kept = context.serving().plans->find(name, *number);
     if (kept) return std::move(*kept);
-    refuse_change(context, x, which, kept.error());
+    refuse_change(context, x, endpoint, kept.error());
     return nullptr;
   }
   auto found = context.serving().plans->find(name);
   if (!found)
-    reply(context, x, which, unknown_plan(context, name, {}, id));
+    reply(context, x, endpoint, unknown_plan(context, name, {}, id));
   else if (!found->bound)
-    reply(context, x, which, answer_left_out(found->name, found->problems, id));
+    reply(context, x, endpoint, answer_left_out(found->name, found->problems, id));
   return found ? std::move(found->bound) : nullptr;
 }
 

@@ -52,10 +52,10 @@ auto as_json(const reload_report& report) -> std::string {
 }
 
 /// Answers with the version that serves now.
-void reply_changed(endpoint_context& context, braid::http_exchange& x, endpoint which,
+void reply_changed(endpoint_context& context, braid::http_exchange& x, endpoint endpoint,
                    const braid::checked<plan_version_info>& version) {
-  if (!version) return refuse_change(context, x, which, version.error());
-  reply(context, x, which, http_status::ok, json_type, as_json(*version) + "\n");
+  if (!version) return refuse_change(context, x, endpoint, version.error());
+  reply(context, x, endpoint, http_status::ok, json_type, as_json(*version) + "\n");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ auto number_between(std::string_view text, std::size_t low, std::size_t high) ->
 }
 
 /// The records that exist now; empty if a place cannot be read.
-auto records_of(const std::vector<std::filesystem::path>& places) -> std::vector<std::filesystem::path> {
+auto find_records(const std::vector<std::filesystem::path>& places) -> std::vector<std::filesystem::path> {
   std::vector<std::filesystem::path> out;
   for (const auto& each : places) {
     auto found = list_records({each});
@@ -126,10 +126,10 @@ auto run_both(engine& ranker, const store_list& live, const registries& declared
   for (compared_side* each : {&before, &after}) {
     if (!each->request) continue;
     const auto recorder = std::make_shared<read_recorder>(seen);
-    auto work = run(*each, read_recorder::stores_of(recorder), *each->request);
+    auto work = run(*each, read_recorder::list_stores(recorder), *each->request);
     each->answer = co_await std::move(work);
     each->reads = recorder->take();
-    if (const auto kept = replayed_reads::parse(each->reads, declared, live)) seen = replayed_reads::stores_of(kept);
+    if (const auto kept = replayed_reads::parse(each->reads, declared, live)) seen = replayed_reads::list_stores(kept);
   }
   std::size_t moved = 0;
   const std::vector<moved_id> moves = moves_between(before.answer, after.answer, moved);
@@ -139,7 +139,7 @@ auto run_both(engine& ranker, const store_list& live, const registries& declared
     with.explain = explain_mode::on;
     for (const moved_id& one : moves) with.explain_ids.push_back(one.id);
     const auto kept = replayed_reads::parse(std::move(each->reads), declared, live);
-    auto work = run(*each, kept == nullptr ? live : replayed_reads::stores_of(kept), std::move(with));
+    auto work = run(*each, kept == nullptr ? live : replayed_reads::list_stores(kept), std::move(with));
     each->explained = co_await std::move(work);
   }
 }
@@ -306,7 +306,7 @@ auto answer_diff_answers(endpoint_context& context, braid::http_exchange& x) -> 
 auto answer_traffic(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   auto listing = braid::offload(context.runtime->blocking(), [places = context.serving().traffic_places] {
     std::string out = "{\"records\":[";
-    for (const auto& each : records_of(places)) {
+    for (const auto& each : find_records(places)) {
       std::error_code error;
       const std::uintmax_t size = std::filesystem::file_size(each, error);
       out += out.ends_with('[') ? "{\"record\":" : ",{\"record\":";
@@ -328,7 +328,7 @@ auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> 
   const auto run = asked_traffic(context, x, std::move(*pair));
   if (run == nullptr) co_return;
   auto listing = braid::offload(context.runtime->blocking(),
-                                [places = context.serving().traffic_places] { return records_of(places); });
+                                [places = context.serving().traffic_places] { return find_records(places); });
   run->files = co_await std::move(listing);
   if (!run->record.empty())
     std::erase_if(run->files, [&](const auto& each) { return each.filename().string() != run->record; });

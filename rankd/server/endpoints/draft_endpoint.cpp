@@ -119,46 +119,46 @@ auto status_of_edit(const braid::diagnostics& problems) -> http_status {
 }
 
 /// Reads the body into `body`, and parses it. Returns nothing if that failed, and then the request has been answered.
-auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint which, edit_fields fields, held_body& body)
-    -> braid::task<std::optional<edit>> {
+auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, edit_fields fields,
+               held_body& body) -> braid::task<std::optional<edit>> {
   const std::string_view id = given_request_id(x.request());
   std::optional<braid::result<void>> read = body.read_now(x);
   if (!read) read = co_await body.read(x);
   if (!*read) {
-    reply(context, x, which, unread_body(read->error(), context.options().http.limits, id));
+    reply(context, x, endpoint, unread_body(read->error(), context.options().http.limits, id));
     co_return std::nullopt;
   }
   auto parsed = read_edit_text(body.text(), fields);
   if (parsed) co_return std::move(*parsed);
-  reply(context, x, which, answer_error(http_status::bad_request, parsed.error(), id));
+  reply(context, x, endpoint, answer_error(http_status::bad_request, parsed.error(), id));
   co_return std::nullopt;
 }
 
 /// A thread that may block waits for the compiler.
 template <typename Ask>
-auto ask_compiler(endpoint_context& context, braid::http_exchange& x, endpoint which, Ask ask) -> braid::task<void> {
+auto ask_compiler(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, Ask ask) -> braid::task<void> {
   const std::string id(given_request_id(x.request()));
-  const auto place = enter_route(context, which);
+  const auto place = enter_route(context, endpoint);
   if (!place) {
     static_cast<void>(x.set_field("Retry-After", "1"));
-    co_return reply(context, x, which,
+    co_return reply(context, x, endpoint,
                     answer_error(http_status::too_many_requests, "compiler_busy",
                                  "the compiler of plans has enough to do; try again later", id));
   }
   auto asking = braid::offload(context.runtime->blocking(), std::move(ask));
   const braid::checked<std::string> answer = co_await std::move(asking);
-  if (!answer) co_return reply(context, x, which, answer_error(status_of_edit(answer.error()), answer.error(), id));
-  reply(context, x, which, http_status::ok, json_type, *answer);
+  if (!answer) co_return reply(context, x, endpoint, answer_error(status_of_edit(answer.error()), answer.error(), id));
+  reply(context, x, endpoint, http_status::ok, json_type, *answer);
 }
 
 }  // namespace
 
-auto asked_draft(endpoint_context& context, braid::http_exchange& x, endpoint which, const std::string& name)
+auto asked_draft(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, const std::string& name)
     -> plan_handle {
-  if (!has_access(context, x, which, access::edit)) return nullptr;
+  if (!has_access(context, x, endpoint, access::edit)) return nullptr;
   plan_handle found = context.serving().drafts->find(name);
   if (found == nullptr)
-    reply(context, x, which,
+    reply(context, x, endpoint,
           answer_error(http_status::not_found, "no_draft",
                        "no draft of " + quote_name(name) + " was compiled, or its text was wrong",
                        given_request_id(x.request())));

@@ -73,8 +73,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(endpoint:
     "other"};
 
 /// Returns the path of an endpoint, with `{name}` for the variable part, or `other`.
-[[nodiscard]] constexpr auto name_of(endpoint which) noexcept -> std::string_view {
-  return endpoint_paths[static_cast<std::size_t>(which)];
+[[nodiscard]] constexpr auto name_of(endpoint endpoint) noexcept -> std::string_view {
+  return endpoint_paths[static_cast<std::size_t>(endpoint)];
 }
 
 }  // namespace rankd

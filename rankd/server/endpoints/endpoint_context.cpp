@@ -21,28 +21,28 @@ auto given_request_id(const braid::http_request_head& head) noexcept -> std::str
   return head.fields.find("X-Request-Id").value_or(std::string_view());
 }
 
-void reply(endpoint_context& context, braid::http_exchange& x, endpoint which, http_status status,
+void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, http_status status,
            std::string_view type, std::string_view body) {
-  context.metrics.count_answer(which, status);
+  context.metrics.count_answer(endpoint, status);
   x.reply(status, type, body);
 }
 
-void reply(endpoint_context& context, braid::http_exchange& x, endpoint which, const error_answer& error) {
-  reply(context, x, which, error.status, json_type, error.body);
+void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, const error_answer& error) {
+  reply(context, x, endpoint, error.status, json_type, error.body);
 }
 
-auto client_of(const endpoint_context& context, const braid::http_exchange& x) -> std::optional<token_client> {
+auto find_client(const endpoint_context& context, const braid::http_exchange& x) -> std::optional<token_client> {
   if (!context.tokens) return token_client();
   const auto field = x.request().fields.find("Authorization");
   // Two of them might belong to two clients.
   if (!field || x.request().fields.count("Authorization") != 1) return std::nullopt;
-  return context.tokens->client_of(*field);
+  return context.tokens->find_client(*field);
 }
 
-auto unread_body(std::error_code why, const braid::http_limits& limits, std::string_view request_id) -> error_answer {
-  if (why.category() != braid::detail::http_category()) why = braid::http_errc::truncated;
-  const auto fault = static_cast<braid::http_errc>(why.value());
-  return answer_error(braid::status_of(fault), std::string(code_of(fault)), sentence_of(fault, limits), request_id);
+auto unread_body(std::error_code error, const braid::http_limits& limits, std::string_view request_id) -> error_answer {
+  if (error.category() != braid::detail::http_category()) error = braid::http_errc::truncated;
+  const auto fault = static_cast<braid::http_errc>(error.value());
+  return answer_error(braid::status_of(fault), std::string(code_of(fault)), format_sentence(fault, limits), request_id);
 }
 
 }  // namespace rankd::detail

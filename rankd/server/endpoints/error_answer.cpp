@@ -49,7 +49,7 @@ constexpr std::array run_statuses{
     code_status{"internal_error", http_status::internal_server_error},
 };
 
-auto body_of(const rank_error& error, std::string_view diagnostics, std::string_view request_id) -> std::string {
+auto make_body(const rank_error& error, std::string_view diagnostics, std::string_view request_id) -> std::string {
   std::string out = "{\"error\":{";
   append_json_unless_empty(out, "code", error.code);
   append_json_unless_empty(out, "message", error.message);
@@ -70,7 +70,7 @@ auto status_of_run(std::string_view code) noexcept -> http_status {
 
 auto answer_error(http_status status, std::string code, std::string_view message, std::string_view request_id)
     -> error_answer {
-  std::string body = body_of({code, std::string(message), {}, {}}, {}, request_id);
+  std::string body = make_body({code, std::string(message), {}, {}}, {}, request_id);
   return {.status = status, .code = std::move(code), .body = std::move(body)};
 }
 
@@ -89,7 +89,7 @@ auto answer_error(http_status status, const braid::diagnostics& problems, std::s
   const std::string all = problems.size() > 1 ? diagnostics_json(problems) : "";
   return {.status = status,
           .code = first.code,
-          .body = body_of({first.code, std::move(message), first.node, first.pointer}, all, request_id)};
+          .body = make_body({first.code, std::move(message), first.node, first.pointer}, all, request_id)};
 }
 
 auto answer_left_out(std::string_view plan, const braid::diagnostics& problems, std::string_view request_id)
@@ -104,16 +104,16 @@ auto answer_left_out(std::string_view plan, const braid::diagnostics& problems, 
       "the plan " + quote_name(std::string(plan)) +
       " was left out when the plans were loaded: " + (first.source.empty() ? "" : first.source + ": ") + first.message;
   std::string code = "plan_left_out";
-  std::string body = body_of({code, message, {}, {}}, diagnostics_json(shown), request_id);
+  std::string body = make_body({code, message, {}, {}}, diagnostics_json(shown), request_id);
   return {.status = http_status::unprocessable_content, .code = std::move(code), .body = std::move(body)};
 }
 
 auto answer_error(const rank_error& error, std::string_view request_id) -> error_answer {
-  return {.status = status_of_run(error.code), .code = error.code, .body = body_of(error, {}, request_id)};
+  return {.status = status_of_run(error.code), .code = error.code, .body = make_body(error, {}, request_id)};
 }
 
-auto code_of(http_errc why) noexcept -> std::string_view {
-  switch (why) {
+auto code_of(http_errc error) noexcept -> std::string_view {
+  switch (error) {
     case http_errc::bad_start_line: return "bad_start_line";
     case http_errc::bad_version: return "bad_version";
     case http_errc::unknown_method: return "unknown_method";
@@ -148,14 +148,14 @@ auto code_of(http_errc why) noexcept -> std::string_view {
   return "internal_error";
 }
 
-auto sentence_of(http_errc why, const braid::http_limits& limits) -> std::string {
-  const auto with = [why](std::uint64_t most, std::string_view option) {
-    return make_error_code(why).message() + ": this server takes up to " + std::to_string(most) + " bytes (" +
+auto format_sentence(http_errc error, const braid::http_limits& limits) -> std::string {
+  const auto with = [error](std::uint64_t most, std::string_view option) {
+    return make_error_code(error).message() + ": this server takes up to " + std::to_string(most) + " bytes (" +
            std::string(option) + ")";
   };
-  if (why == http_errc::body_too_large) return with(limits.body_bytes, "--max-body-bytes");
-  if (why == http_errc::head_too_large) return with(limits.head_bytes, "--max-header-bytes");
-  return make_error_code(why).message();
+  if (error == http_errc::body_too_large) return with(limits.body_bytes, "--max-body-bytes");
+  if (error == http_errc::head_too_large) return with(limits.head_bytes, "--max-header-bytes");
+  return make_error_code(error).message();
 }
 
 }  // namespace rankd

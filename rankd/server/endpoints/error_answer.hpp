@@ -46,9 +46,9 @@ auto answer_left_out(std::string_view plan, const braid::diagnostics& problems, 
 auto answer_error(const rank_error& error, std::string_view request_id) -> error_answer;
 
 /// The code for a fault of the message itself, such as `head_too_large`.
-auto code_of(braid::http_errc why) noexcept -> std::string_view;
+auto code_of(braid::http_errc error) noexcept -> std::string_view;
 
 /// Its sentence; if the message is larger than the server accepts, with the limit and the option that changes it.
-auto sentence_of(braid::http_errc why, const braid::http_limits& limits) -> std::string;
+auto format_sentence(braid::http_errc error, const braid::http_limits& limits) -> std::string;
 
 }  // namespace rankd

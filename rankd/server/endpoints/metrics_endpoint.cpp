@@ -59,7 +59,7 @@ void write_endpoints(exposition& out, const serve_shared& shared) {
     if (stores[at]->answers_at_once() || !is_store(shared.context.declared->endpoints()[at])) continue;
     auto& [same_name, counts] = reads.emplace_back(name, read_counts());
     for (const auto& each : shared.shards) {
-      counts.add(each->context().reads_of(at));
+      counts.add(each->context().count_reads(at));
     }
   }
   out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from a call of an endpoint to its answer.");

@@ -27,7 +27,7 @@ auto is_address(std::string_view name) -> bool {
 }
 
 /// Returns the host and the port of `http://host:port`; nothing for `null` and for other schemes.
-auto authority_of(std::string_view origin) -> std::optional<std::string_view> {
+auto find_authority(std::string_view origin) -> std::optional<std::string_view> {
   for (const std::string_view scheme : {"http://", "https://"})
     if (is_same(origin.substr(0, scheme.size()), scheme)) return origin.substr(scheme.size());
   return std::nullopt;
@@ -66,7 +66,7 @@ auto own_hosts::allows_host(std::string_view host) const -> bool {
 
 /// The host of the origin may be another name of this server than `Host`, if a proxy rewrites `Host`.
 auto own_hosts::allows_origin(std::string_view origin, std::string_view host) const -> bool {
-  const auto authority = authority_of(origin);
+  const auto authority = find_authority(origin);
   return authority && !authority->empty() && (is_same(*authority, host) || is_named(*authority));
 }
 

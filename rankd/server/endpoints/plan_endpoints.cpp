@@ -51,7 +51,7 @@ auto node_json(const bound_plan& plan, const bound_node& node) -> std::string {
 void append_budget(std::string& out, const plan_budget& budget) {
   if (budget == plan_budget()) return;
   out += ",\"budget\":{";
-  for (const budget_line& line : lines_of(budget))
+  for (const budget_line& line : list_lines(budget))
     append_json_member(out, line.name, static_cast<std::int64_t>(line.value));
   out += '}';
 }
@@ -85,7 +85,7 @@ auto answer_plans(endpoint_context& context, braid::http_exchange& x) -> braid::
                    [](std::string& to, const known_plan& each) { to += listed(each); });
   if (context.options().shows_page) {
     out += ",\"offers\":";
-    append_json_strings(out, offers_to(context, *client_of(context, x)));
+    append_json_strings(out, offers_to(context, *find_client(context, x)));
   }
   reply(context, x, endpoint::plans, http_status::ok, json_type, out + "}\n");
   return {};
@@ -104,7 +104,7 @@ auto answer_plan(endpoint_context& context, braid::http_exchange& x) -> braid::t
     co_return reply(context, x, endpoint::plan, http_status::ok, json_type,
                     described({.name = found->name, .bound = found, .problems = {}}));
   // A plan may have 10 000 nodes: a thread writes it, so that the loop can rank meanwhile.
-  const auto print = [bound = found] { return graph_json(graph_of(*bound, *bound->declared)); };
+  const auto print = [bound = found] { return graph_json(make_graph(*bound, *bound->declared)); };
   auto printing = braid::offload(context.runtime->blocking(), print);
   const std::string text = co_await std::move(printing);
   reply(context, x, endpoint::plan, http_status::ok, json_type, text);

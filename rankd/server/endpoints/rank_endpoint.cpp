@@ -101,7 +101,7 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
   auto asked = reading.read(serving, text, origin);
   const registries& declared = *reading.declared;
   if (!asked) {
-    record.request_id = request_id_of(text, origin);
+    record.request_id = find_request_id(text, origin);
     return refuse(answer_error(http_status::bad_request, asked.error(), record.request_id));
   }
   const bool is_written = serving.audit != nullptr || serving.exposures != nullptr;

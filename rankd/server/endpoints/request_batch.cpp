@@ -92,7 +92,7 @@ class cutter {
 };
 
 /// Why a text is not a batch.
-auto problems_of(std::string_view body) -> braid::diagnostics {
+auto find_problems(std::string_view body) -> braid::diagnostics {
   auto document = parse_json(body, "request");
   if (!document) return document.error();
   const json_dismantler end(*document);
@@ -111,7 +111,7 @@ auto problems_of(std::string_view body) -> braid::diagnostics {
 auto split_batch(std::string_view body, std::size_t max_requests) -> braid::checked<texts> {
   cutter cuts(body, max_requests);
   if (auto found = cuts.run()) return std::move(*found);
-  if (!cuts.has_too_many()) return std::unexpected(problems_of(body));
+  if (!cuts.has_too_many()) return std::unexpected(find_problems(body));
   return std::unexpected(request_problem("batch_too_large", "/requests",
                                          "a batch has at most " + std::to_string(max_requests) + " requests"));
 }

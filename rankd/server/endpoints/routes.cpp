@@ -94,25 +94,26 @@ auto all_routes() -> std::span<const route> {
   return all;
 }
 
-auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint which, access needs) -> bool {
+auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, access needs) -> bool {
   if (needs == access::everyone || needs == access::head) return true;
   const std::string_view id = given_request_id(x.request());
-  const auto client = client_of(context, x);
+  const auto client = find_client(context, x);
   if (!client) {
     static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
-    reply(context, x, which,
+    reply(context, x, endpoint,
           answer_error(braid::http_status::unauthorized, "unauthorized",
                        "this needs a bearer token that the server knows", id));
     return false;
   }
   const auto* const right = std::ranges::find(rights, needs, &right::needs);
   if (right == std::end(rights) || context.tokens == nullptr || (*client).*(right->has)) return true;
-  reply(context, x, which, answer_error(braid::http_status::forbidden, std::string(right->code), right->message, id));
+  reply(context, x, endpoint,
+        answer_error(braid::http_status::forbidden, std::string(right->code), right->message, id));
   return false;
 }
 
-auto enter_route(endpoint_context& context, endpoint which) -> std::optional<in_flight_shares::pass> {
-  const auto* const found = std::ranges::find(table, which, &route::which);
+auto enter_route(endpoint_context& context, endpoint endpoint) -> std::optional<in_flight_shares::pass> {
+  const auto* const found = std::ranges::find(table, endpoint, &route::which);
   return context.shared->of_routes.try_enter(found->limit.name, found->limit.at_a_time);
 }
 

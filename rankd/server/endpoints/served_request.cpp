@@ -100,7 +100,7 @@ auto served_request::check_head() -> bool {
   }
   record.request_id = id;
   if (!id.empty()) static_cast<void>(x.set_field("X-Request-Id", id));
-  const auto client = client_of(*context, x);
+  const auto client = find_client(*context, x);
   if (!client) {
     static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
     fail(
@@ -127,7 +127,7 @@ auto served_request::enter_client(std::string_view part_text) -> bool {
     client_place.emplace(std::move(*place));
     return true;
   }
-  if (is_part()) record.request_id = request_id_of(part_text, {.line = 0, .request_id = record.request_id});
+  if (is_part()) record.request_id = find_request_id(part_text, {.line = 0, .request_id = record.request_id});
   refuse_busy("client_busy", "this client has as many requests under way as it may; try again later");
   return false;
 }
@@ -171,9 +171,9 @@ void served_request::fail(const error_answer& error) {
   exchange->reply(error.status, json_type, error.body);
 }
 
-void served_request::fail_body(std::error_code why) {
-  if (why == braid::errc::full) return refuse_overloaded();
-  fail(unread_body(why, context->options().http.limits, record.request_id));
+void served_request::fail_body(std::error_code error) {
+  if (error == braid::errc::full) return refuse_overloaded();
+  fail(unread_body(error, context->options().http.limits, record.request_id));
 }
 
 /// A refusal must cost less than it saves: the text is made once, and only the id is filled in.

@@ -64,7 +64,7 @@ auto read_line(std::string_view content) -> token_line {
 }
 
 /// Returns the rights of a token; nothing if one is unknown.
-auto rights_of(std::string_view text) -> std::optional<token_client> {
+auto parse_rights(std::string_view text) -> std::optional<token_client> {
   token_client out;
   while (true) {
     constexpr std::string_view between = " \t\r,";
@@ -97,7 +97,7 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
     if (content.empty() || content.starts_with('#')) continue;
     const token_line read = read_line(content);
     std::string digest = sha256_hex(read.token);
-    const auto rights = rights_of(read.rights.value_or(std::string_view()));
+    const auto rights = parse_rights(read.rights.value_or(std::string_view()));
     if (!is_token(read.token))
       problems.add(
           diagnostic_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
@@ -132,7 +132,7 @@ auto token_list::read(const std::filesystem::path& file) -> braid::checked<token
   return parse(without_mark(*text), file.string());
 }
 
-auto token_list::client_of(std::string_view authorization) const -> std::optional<token_client> {
+auto token_list::find_client(std::string_view authorization) const -> std::optional<token_client> {
   constexpr std::string_view scheme = "bearer ";
   const bool right_scheme = authorization.size() > scheme.size() &&
                             std::ranges::equal(authorization.substr(0, scheme.size()), scheme, {}, [](char c) {

@@ -33,7 +33,7 @@ class token_list {
   static auto read(const std::filesystem::path& file) -> braid::checked<token_list>;
 
   /// Returns the client that a field `Authorization` names. Takes the same time for any token of the same length.
-  [[nodiscard]] auto client_of(std::string_view authorization) const -> std::optional<token_client>;
+  [[nodiscard]] auto find_client(std::string_view authorization) const -> std::optional<token_client>;
 
  private:
   struct entry {

@@ -14,15 +14,15 @@ namespace {
 constexpr std::string_view magic = "rankd counters 1\n";
 constexpr std::size_t sum_bytes = 4;
 
-auto sum_of(std::string_view bytes) -> std::uint32_t {
+auto make_checksum(std::string_view bytes) -> std::uint32_t {
   return crc32c(std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
-auto read_hash(packed_reader& in) -> counted_hash {
-  counted_hash out{.ends = std::chrono::milliseconds(in.integer()), .fields = {}};
-  for (std::size_t left = in.count(); left > 0; --left) {
-    const std::string_view name = in.text();
-    out.set(name, std::string(in.text()));
+auto read_hash(packed_reader& reader) -> counted_hash {
+  counted_hash out{.ends = std::chrono::milliseconds(reader.integer()), .fields = {}};
+  for (std::size_t left = reader.count(); left > 0; --left) {
+    const std::string_view name = reader.text();
+    out.set(name, std::string(reader.text()));
   }
   return out;
 }
@@ -52,7 +52,7 @@ auto counter_snapshot::bytes_of(event_position until, const std::map<std::string
     writer.number(hashes->size());
     hashes->for_each([&writer](const std::string& key, const counted_hash& hash) { append(writer, key, hash); });
   }
-  std::uint32_t sum = sum_of(out);
+  std::uint32_t sum = make_checksum(out);
   for (std::size_t left = sum_bytes; left > 0; --left, sum >>= 8U) out.push_back(static_cast<char>(sum));
   return out;
 }
@@ -63,7 +63,7 @@ auto counter_snapshot::parse(std::string_view bytes) -> std::optional<counter_sn
   std::uint32_t sum = 0;
   for (std::size_t at = bytes.size(); at > summed.size(); --at)
     sum = sum << 8U | static_cast<unsigned char>(bytes[at - 1]);
-  if (sum != sum_of(summed)) return std::nullopt;
+  if (sum != make_checksum(summed)) return std::nullopt;
   packed_reader in(summed.substr(magic.size()));
   counter_snapshot out;
   out.until.file = static_cast<unsigned>(in.number());

@@ -63,7 +63,7 @@ void add_sum(const event_rules& rules, const event_counter& counter, const count
 }
 
 /// Returns the commands of some steps of one endpoint, and the number of replies of each step.
-auto commands_of(const event_rules& rules, const std::vector<const counter_step*>& steps, braid::redis_batch& out)
+auto make_commands(const event_rules& rules, const std::vector<const counter_step*>& steps, braid::redis_batch& out)
     -> std::vector<std::size_t> {
   std::vector<std::size_t> replies;
   for (const counter_step* step : steps) {
@@ -82,12 +82,12 @@ auto commands_of(const event_rules& rules, const std::vector<const counter_step*
 /// The connections by endpoint. Belongs to the loop.
 class counter_writer::connections {
  public:
-  connections(braid::loop& on, const std::map<std::size_t, redis_address>& servers) {
+  connections(braid::loop& loop, const std::map<std::size_t, redis_address>& servers) {
     for (const auto& [endpoint, server] : servers) {
       if (server.is_cluster())
-        clusters_.emplace(endpoint, std::make_unique<braid::redis_cluster>(on, server.as_cluster()));
+        clusters_.emplace(endpoint, std::make_unique<braid::redis_cluster>(loop, server.as_cluster()));
       else
-        single_.emplace(endpoint, std::make_unique<braid::redis_connection>(on, server));
+        single_.emplace(endpoint, std::make_unique<braid::redis_connection>(loop, server));
     }
   }
 
@@ -96,17 +96,17 @@ class counter_writer::connections {
       -> braid::task<std::pair<std::size_t, std::string>> {
     braid::arena memory;
     braid::redis_batch batch;
-    const std::vector<std::size_t> replies = commands_of(rules, steps, batch);
+    const std::vector<std::size_t> replies = make_commands(rules, steps, batch);
     braid::result<std::span<const braid::resp_value>> got;
     std::string why;
     if (const auto cluster = clusters_.find(endpoint); cluster != clusters_.end()) {
       auto running = cluster->second->run(batch, memory);
       got = co_await std::move(running);
-      if (!got) why = reason_of(got.error(), *cluster->second);
+      if (!got) why = find_reason(got.error(), *cluster->second);
     } else {
       braid::redis_connection& redis = *single_.at(endpoint);
       got = co_await redis.run(batch, memory);
-      if (!got) why = reason_of(got.error(), redis);
+      if (!got) why = find_reason(got.error(), redis);
     }
     if (!got) co_return std::pair(std::size_t{0}, std::move(why));
     std::size_t written = 0;
@@ -122,7 +122,7 @@ class counter_writer::connections {
 
  private:
   /// Returns the server's own message, if it has one.
-  static auto reason_of(std::error_code error, const auto& redis) -> std::string {
+  static auto find_reason(std::error_code error, const auto& redis) -> std::string {
     const std::string_view text = redis.refusal_of(error);
     return text.empty() ? error.message() : std::string(text);
   }
@@ -138,15 +138,15 @@ auto counter_writer::start(const event_rules& rules, const registries& declared,
     if (made->servers_.contains(each.endpoint)) continue;
     const endpoint_entry& endpoint = declared.endpoints()[each.endpoint];
     if (std::holds_alternative<embedded_resolver>(endpoint.resolver)) continue;
-    auto server = redis_options_of(endpoint);
+    auto server = parse_redis_options(endpoint);
     if (!server) return std::unexpected(std::move(server.error()));
     made->servers_.emplace(each.endpoint, std::move(*server));
   }
   if (made->servers_.empty()) return nullptr;
   auto on = braid::runtime::create({.workers = 1, .name = "counters", .scheduler = braid::scheduler::run_inline});
   if (!on) return std::unexpected(no_runtime(on.error()));
-  made->on_ = std::move(*on);
-  made->works_.emplace(braid::spawn(*made->on_, made->work()));
+  made->runtime_ = std::move(*on);
+  made->works_.emplace(braid::spawn(*made->runtime_, made->work()));
   return made;
 }
 
@@ -156,7 +156,7 @@ counter_writer::~counter_writer() {
     ending_ = true;
   }
   if (works_) static_cast<void>(works_->wait_for(last_words));
-  if (on_) static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));  // stops a call that still waits
+  if (runtime_) static_cast<void>(runtime_->shutdown(braid::shutdown_mode::drain));  // stops a call that still waits
 }
 
 void counter_writer::add(std::vector<counter_step> steps) {
@@ -209,7 +209,7 @@ void counter_writer::settle(std::size_t written, std::size_t lost, std::string_v
 
 /// Waits between batches that are not full, so that an idle server sends few of them.
 auto counter_writer::work() -> braid::task<void> {
-  connections all(on_->io(), servers_);
+  connections all(runtime_->io(), servers_);
   for (;;) {
     const bool was_ending = is_ending();
     std::vector<counter_step> taken;

@@ -39,7 +39,7 @@ class counter_writer {
   static constexpr std::size_t max_waiting = 100'000;  ///< steps
 
   /// Resolves the endpoints of the counters; `embedded_counters` handles embedded stores, and the result is null if all
-  /// are embedded. Blocks: on names. Errors: those of `redis_options_of`, no_runtime.
+  /// are embedded. Blocks: on names. Errors: those of `parse_redis_options`, no_runtime.
   static auto start(const event_rules& rules, const registries& declared, serve_log log)
       -> braid::checked<std::unique_ptr<counter_writer>>;
   /// Writes the steps that wait, for a second at most.
@@ -71,7 +71,7 @@ class counter_writer {
   counter_counts counts_;
   bool ending_ = false;
 
-  std::unique_ptr<braid::runtime> on_;
+  std::unique_ptr<braid::runtime> runtime_;
   std::optional<braid::future<void>> works_;
 };
 

@@ -111,7 +111,7 @@ auto embedded_counters::make(const event_rules& rules, const registries& declare
 
 embedded_counters::~embedded_counters() { end(); }
 
-auto embedded_counters::hashes_of(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes> {
+auto embedded_counters::find_hashes(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes> {
   const auto found = hashes_.find(endpoint);
   return found == hashes_.end() ? nullptr : found->second;
 }
@@ -163,7 +163,7 @@ auto embedded_counters::count_log() -> braid::checked<void> {
         for_each_whole_line(std::string_view(*text).substr(begin), [&](const std::string& line) {
           const auto event = parse_event_line(line, *rules_, *declared_);
           if (!event || !seen.insert(event->what.event_id, event->received)) return;
-          for (const counter_step& each : steps_of(event->what, *rules_, event->received)) count_step(each);
+          for (const counter_step& each : list_steps(event->what, *rules_, event->received)) count_step(each);
         });
     if (damaged != 0) note_file(options_.log, "counters_passed_over", file, "lines that are damaged do not count");
     until_ = {.file = number, .bytes = text->size()};

@@ -56,7 +56,7 @@ class embedded_counters {
 
   /// Returns the hashes that readers overlay on those of an endpoint, a position in registries::endpoints; null: it has
   /// no counters.
-  [[nodiscard]] auto hashes_of(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes>;
+  [[nodiscard]] auto find_hashes(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes>;
 
   /// Counts the events in the log, once that is open, and writes snapshots from time to time from then on.
   /// Blocks: on the disk. Errors: those of reading the snapshot and the files of the log; no_runtime.

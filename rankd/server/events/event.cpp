@@ -59,33 +59,34 @@ auto read_value(const json& value, const std::string& pointer, std::optional<val
 
 class event_reader {
  public:
-  event_reader(object_reader& in, const registries& declared, const event_rules& rules,
+  event_reader(object_reader& reader, const registries& declared, const event_rules& rules,
                braid::diagnostics& problems) noexcept
-      : in_(&in), declared_(&declared), rules_(&rules), problems_{problems} {}
+      : reader_(&reader), declared_(&declared), rules_(&rules), problems_{problems} {}
 
   auto read(std::chrono::milliseconds now) -> event {
     event out;
-    if (const std::string* id = in_->text("event_id", presence::required)) {
+    if (const std::string* id = reader_->text("event_id", presence::required)) {
       out.event_id = *id;
       if (id->empty() || id->size() > max_event_id || !is_printable(*id))
-        in_->report(
+        reader_->report(
             "event_id", "bad_event_id",
             "an event_id has 1 to " + std::to_string(max_event_id) + " characters that print, all of them ASCII");
     }
-    if (const std::string* type = in_->text("type", presence::required)) {
+    if (const std::string* type = reader_->text("type", presence::required)) {
       out.type = *type;
       type_ = rules_->find(*type);
       if (type_ == nullptr) unknown_type(*type);
     }
-    const auto time = in_->integer("time_ms", presence::optional, times);
+    const auto time = reader_->integer("time_ms", presence::optional, times);
     out.time = time ? std::chrono::milliseconds(*time) : now;
     out.user_id = read_id("user_id", "bad_user_id");
     out.item_id = read_id("item_id", "bad_id");
-    if (const std::string* id = in_->text("request_id", presence::optional)) {
+    if (const std::string* id = reader_->text("request_id", presence::optional)) {
       out.request_id = *id;
-      if (id->size() > max_event_text) in_->report("request_id", "text_too_long", "it is longer than any request has");
+      if (id->size() > max_event_text)
+        reader_->report("request_id", "text_too_long", "it is longer than any request has");
     }
-    if (const json* fields = in_->object("fields", presence::optional)) read_fields(*fields, out);
+    if (const json* fields = reader_->object("fields", presence::optional)) read_fields(*fields, out);
     return out;
   }
 
@@ -93,20 +94,20 @@ class event_reader {
   void unknown_type(const std::string& type) {
     std::vector<std::string_view> known;
     for (const event_type& each : rules_->types()) known.emplace_back(each.name);
-    in_->report("type", "unknown_event", "there is no type of events " + quote_name(type),
-                braid::did_you_mean(type, known));
+    reader_->report("type", "unknown_event", "there is no type of events " + quote_name(type),
+                    braid::did_you_mean(type, known));
   }
 
   auto read_id(std::string_view field, std::string_view code) -> std::optional<row_id> {
-    const json* value = in_->value(field, presence::optional);
+    const json* value = reader_->value(field, presence::optional);
     if (value == nullptr) return std::nullopt;
     auto id = detail::id_from_json(*value, declared_->id_type());
-    if (!id) in_->report(field, code, "an id is " + detail::refused_id(*value, declared_->id_type()));
+    if (!id) reader_->report(field, code, "an id is " + detail::refused_id(*value, declared_->id_type()));
     return id;
   }
 
   void read_fields(const json& fields, event& out) {
-    const std::string pointer = in_->pointer_of("fields");
+    const std::string pointer = reader_->pointer_of("fields");
     if (fields.size() > max_event_fields)
       return problems_.add("too_many_fields", pointer,
                            "an event has at most " + std::to_string(max_event_fields) + " fields");
@@ -130,7 +131,7 @@ class event_reader {
     }
   }
 
-  object_reader* in_;
+  object_reader* reader_;
   const registries* declared_;
   const event_rules* rules_;
   diagnostic_list problems_;
@@ -145,17 +146,17 @@ void mend_large_numbers(json& document) {
     if (each.is_number_unsigned() && !std::in_range<std::int64_t>(each.get<std::uint64_t>())) each = each.get<double>();
 }
 
-auto find_field(const event& what, std::string_view name) -> const scalar* {
-  for (const auto& [each, value] : what.fields)
+auto find_field(const event& event, std::string_view name) -> const scalar* {
+  for (const auto& [each, value] : event.fields)
     if (each == name) return &value;
   return nullptr;
 }
 
 /// The text of a value in a key; nothing if there is no value.
-auto key_text(const event& what, const std::string& name) -> std::optional<std::string> {
-  if (name == "user_id") return what.user_id ? std::optional(to_text(*what.user_id)) : std::nullopt;
-  if (name == "item_id") return what.item_id ? std::optional(to_text(*what.item_id)) : std::nullopt;
-  const scalar* value = find_field(what, name);
+auto key_text(const event& event, const std::string& name) -> std::optional<std::string> {
+  if (name == "user_id") return event.user_id ? std::optional(to_text(*event.user_id)) : std::nullopt;
+  if (name == "item_id") return event.item_id ? std::optional(to_text(*event.item_id)) : std::nullopt;
+  const scalar* value = find_field(event, name);
   if (value == nullptr || is_null(*value)) return std::nullopt;
   if (const auto* text = std::get_if<std::string>(value)) return *text;
   std::string out;
@@ -163,10 +164,10 @@ auto key_text(const event& what, const std::string& name) -> std::optional<std::
   return out;
 }
 
-auto key_of(const event& what, const key_template& key) -> std::optional<std::string> {
+auto key_of(const event& event, const key_template& key) -> std::optional<std::string> {
   std::string out = key.literals.front();
   for (std::size_t at = 0; at < key.holes.size(); ++at) {
-    const auto text = key_text(what, key.holes[at].name);
+    const auto text = key_text(event, key.holes[at].name);
     if (!text) return std::nullopt;
     append_escaped(out, *text);
     out += key.literals[at + 1];
@@ -219,13 +220,13 @@ auto parse_event_line(std::string_view line, const event_rules& rules, const reg
   return out;
 }
 
-auto event_line(const event& what, std::chrono::milliseconds received) -> std::string {
+auto event_line(const event& event, std::chrono::milliseconds received) -> std::string {
   std::string out = "{\"event_id\":";
-  append_json_string(out, what.event_id);
+  append_json_string(out, event.event_id);
   out += ",\"type\":";
-  append_json_string(out, what.type);
+  append_json_string(out, event.type);
   out += ",\"time_ms\":";
-  append_json_number(out, std::int64_t{what.time.count()});
+  append_json_number(out, std::int64_t{event.time.count()});
   out += ",\"received_ms\":";
   append_json_number(out, std::int64_t{received.count()});
   const auto add_id = [&out](std::string_view name, const std::optional<row_id>& id) {
@@ -235,15 +236,15 @@ auto event_line(const event& what, std::chrono::milliseconds received) -> std::s
     out += "\":";
     append_json_id(out, *id);
   };
-  add_id("user_id", what.user_id);
-  add_id("item_id", what.item_id);
-  if (!what.request_id.empty()) {
+  add_id("user_id", event.user_id);
+  add_id("item_id", event.item_id);
+  if (!event.request_id.empty()) {
     out += ",\"request_id\":";
-    append_json_string(out, what.request_id);
+    append_json_string(out, event.request_id);
   }
-  if (!what.fields.empty()) {
+  if (!event.fields.empty()) {
     out += ",\"fields\":{";
-    for (const auto& [name, value] : what.fields) {
+    for (const auto& [name, value] : event.fields) {
       append_json_name(out, name);
       append_json_scalar(out, value);
     }
@@ -252,25 +253,25 @@ auto event_line(const event& what, std::chrono::milliseconds received) -> std::s
   return out + "}";
 }
 
-auto steps_of(const event& what, const event_rules& rules, std::chrono::milliseconds received)
+auto list_steps(const event& event, const event_rules& rules, std::chrono::milliseconds received)
     -> std::vector<counter_step> {
   std::vector<counter_step> out;
   for (std::size_t at = 0; at < rules.counters().size(); ++at) {
     const event_counter& counter = rules.counters()[at];
-    if (counter.event != what.type) continue;
+    if (counter.event != event.type) continue;
     scalar by = std::int64_t{1};
     if (!counter.by.empty()) {
-      const scalar* given = find_field(what, counter.by);
+      const scalar* given = find_field(event, counter.by);
       const bool is_number =
           given != nullptr && (std::holds_alternative<std::int64_t>(*given) || std::holds_alternative<double>(*given));
       if (!is_number) continue;
       by = *given;
     }
-    if (auto key = key_of(what, counter.key))
+    if (auto key = key_of(event, counter.key))
       out.push_back({.counter = at,
                      .key = std::move(*key),
                      .by = std::move(by),
-                     .at = std::min(what.time, received),
+                     .at = std::min(event.time, received),
                      .received = received});
   }
   return out;

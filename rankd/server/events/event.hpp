@@ -53,7 +53,7 @@ struct logged_event {
     -> std::optional<logged_event>;
 
 /// Returns `{"event_id":…,"type":…,"time_ms":…,"received_ms":…,"user_id":…,"item_id":…,"request_id":…,"fields":{…}}`.
-[[nodiscard]] auto event_line(const event& what, std::chrono::milliseconds received) -> std::string;
+[[nodiscard]] auto event_line(const event& event, std::chrono::milliseconds received) -> std::string;
 
 /// One addition to a counter of a store.
 struct counter_step {
@@ -66,7 +66,7 @@ struct counter_step {
 
 /// Returns what an event adds to counters: nothing if the key lacks a value, or the field is not a number. No event has
 /// a time after it was received: it would reduce the weight of all events until then.
-[[nodiscard]] auto steps_of(const event& what, const event_rules& rules, std::chrono::milliseconds received)
+[[nodiscard]] auto list_steps(const event& event, const event_rules& rules, std::chrono::milliseconds received)
     -> std::vector<counter_step>;
 
 }  // namespace rankd

@@ -38,7 +38,7 @@ constexpr std::string_view file_suffix = ".ndjson";
 constexpr std::string_view sum_lead = R"(,"crc32c":")";
 constexpr std::size_t sum_digits = 8;
 
-auto sum_of(std::string_view text) -> std::string {
+auto make_checksum(std::string_view text) -> std::string {
   const std::uint32_t sum = crc32c(std::as_bytes(std::span(text.data(), text.size())));
   std::array<char, sum_digits> digits{};
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), sum, 16);
@@ -49,7 +49,7 @@ auto sum_of(std::string_view text) -> std::string {
 /// The event with its checksum, as a line.
 auto sealed(std::string line) -> std::string {
   line.pop_back();
-  std::string sum = sum_of(line);
+  std::string sum = make_checksum(line);
   return line.append(sum_lead).append(sum).append("\"}\n");
 }
 
@@ -111,7 +111,8 @@ auto checked_event_line(std::string_view line) -> std::optional<std::string> {
   if (line.size() < tail || !line.ends_with("\"}")) return std::nullopt;
   const std::string_view event = line.substr(0, line.size() - tail);
   const std::string_view sum = line.substr(event.size());
-  if (!sum.starts_with(sum_lead) || sum.substr(sum_lead.size(), sum_digits) != sum_of(event)) return std::nullopt;
+  if (!sum.starts_with(sum_lead) || sum.substr(sum_lead.size(), sum_digits) != make_checksum(event))
+    return std::nullopt;
   return std::string(event) + "}";
 }
 
@@ -166,7 +167,7 @@ event_log::~event_log() {
   if (is_open_ && options_.on_end) options_.on_end();
 }
 
-auto event_log::path_of(unsigned number) const -> fs::path {
+auto event_log::find_path(unsigned number) const -> fs::path {
   std::string digits = std::to_string(number);
   digits.insert(0, 6 - std::min<std::size_t>(digits.size(), 6), '0');
   return options_.folder / (std::string(file_prefix) + digits + std::string(file_suffix));
@@ -177,7 +178,7 @@ auto event_log::open_file(unsigned number) noexcept -> bool {
   braid::descriptor next;
   try {
     next = braid::descriptor(
-        ::open(path_of(number).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, for_owner_and_group));
+        ::open(find_path(number).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, for_owner_and_group));
   } catch (const std::bad_alloc&) {
     errno = ENOMEM;
   }
@@ -231,7 +232,7 @@ auto event_log::recover(milliseconds now) -> braid::checked<void> {
   event_counts ignored;
   forget(now, ignored);
   if (!open_file(number)) return unwritable_file(options_.folder, errno);
-  if (options_.sync(file_.number()) != 0) return unwritable_file(path_of(number_), errno);
+  if (options_.sync(file_.number()) != 0) return unwritable_file(find_path(number_), errno);
   return {};
 }
 
@@ -284,7 +285,7 @@ auto event_log::take(const event& one, const std::string& line, const event_rule
   }
   ages_.emplace_back(now, one.event_id);
   waiting.bytes += line;
-  if (options_.on_written) std::ranges::move(steps_of(one, rules, now), std::back_inserter(waiting.steps));
+  if (options_.on_written) std::ranges::move(list_steps(one, rules, now), std::back_inserter(waiting.steps));
   return true;
 }
 
@@ -326,7 +327,7 @@ auto event_log::cut() -> bool {
 auto event_log::is_in_place() noexcept -> bool {
   bool is_there = false;
   try {
-    is_there = leads_to(options_.folder / "lock", lock_) && leads_to(path_of(number_), file_);
+    is_there = leads_to(options_.folder / "lock", lock_) && leads_to(find_path(number_), file_);
   } catch (const std::bad_alloc&) {
     return false;
   }

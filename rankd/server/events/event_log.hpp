@@ -129,7 +129,7 @@ class event_log {
   auto start() -> braid::checked<void>;
   auto recover(std::chrono::milliseconds now) -> braid::checked<void>;
   [[nodiscard]] auto open_file(unsigned number) noexcept -> bool;
-  [[nodiscard]] auto path_of(unsigned number) const -> std::filesystem::path;
+  [[nodiscard]] auto find_path(unsigned number) const -> std::filesystem::path;
   void forget(std::chrono::milliseconds now, event_counts& counts);
   void write(batch& taken, append_then then);
   void lose(batch& taken) noexcept;

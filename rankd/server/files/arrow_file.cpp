@@ -10,19 +10,19 @@
 
 namespace rankd {
 
-auto arrow_file::open(options how) -> braid::checked<std::unique_ptr<arrow_file>> {
-  auto files = file_series::create(how.series);
+auto arrow_file::open(options options) -> braid::checked<std::unique_ptr<arrow_file>> {
+  auto files = file_series::create(options.series);
   if (!files) return std::unexpected(std::move(files.error()));
   files->close();  // the first file is made with its first rows, because its schema is not known before
-  std::unique_ptr<arrow_file> made(new arrow_file(std::move(*files), std::move(how)));
+  std::unique_ptr<arrow_file> made(new arrow_file(std::move(*files), std::move(options)));
   if (const auto started = made->log_.start(); !started) return std::unexpected(no_runtime(started.error()));
   return made;
 }
 
-arrow_file::arrow_file(file_series files, options how)
-    : how_(std::move(how)),
+arrow_file::arrow_file(file_series files, options options)
+    : options_(std::move(options)),
       files_(std::move(files)),
-      log_(*this, {.thread = "captures", .batch_bytes = how_.batch_bytes, .max_delay = how_.max_delay}) {}
+      log_(*this, {.thread = "captures", .batch_bytes = options_.batch_bytes, .max_delay = options_.max_delay}) {}
 
 arrow_file::~arrow_file() {
   log_.finish();
@@ -63,7 +63,7 @@ void arrow_file::write(const batch& taken, append_then then) {
     if (fit_columns(wider, taken.sets[at]) == column_fit::other) write_to(at);
     keys_ = std::move(wider);
     bytes += taken.sets[at].bytes();
-    if (bytes >= how_.batch_bytes) write_to(at + 1);
+    if (bytes >= options_.batch_bytes) write_to(at + 1);
   }
   write_to(taken.sets.size());
   if (then == append_then::reopen) is_ended_ = files_.size() != 0;

@@ -35,7 +35,7 @@ class arrow_file {
   static constexpr std::size_t max_waiting = std::size_t{16} << 20U;
 
   /// Makes the folder if it is missing. Errors: unwritable_file, no_runtime.
-  static auto open(options how) -> braid::checked<std::unique_ptr<arrow_file>>;
+  static auto open(options options) -> braid::checked<std::unique_ptr<arrow_file>>;
 
   ~arrow_file();
   arrow_file(const arrow_file&) = delete;
@@ -71,13 +71,13 @@ class arrow_file {
   };
   using counts_type = append_counts;
 
-  arrow_file(file_series files, options how);
+  arrow_file(file_series files, options options);
   void write(const batch& taken, append_then then);
   void lose(const batch& taken) noexcept;
   void write_batch(std::span<const captured_copy> sets);
   [[nodiscard]] auto make_room(std::size_t bytes) -> bool;
 
-  options how_;
+  options options_;
   file_series files_;               // this and the next members: used by the writing thread
   std::vector<captured_key> keys_;  // columns of all rows so far
   std::vector<captured_key> keys_of_file_;

@@ -23,7 +23,7 @@ constexpr std::size_t alignment = 8;
 void pad(std::string& out) { out.resize((out.size() + alignment - 1) / alignment * alignment); }
 
 /// A message with its length before it.
-auto message_of(FlatBufferBuilder& out, format::MessageHeader kind, Offset<void> header, std::string_view body)
+auto make_message(FlatBufferBuilder& out, format::MessageHeader kind, Offset<void> header, std::string_view body)
     -> std::string {
   out.Finish(
       format::CreateMessage(out, format::MetadataVersion::V5, kind, header, static_cast<std::int64_t>(body.size())));
@@ -41,23 +41,24 @@ using field = Offset<format::Field>;
 
 enum class nulls : std::uint8_t { none, some };
 
-auto field_of(FlatBufferBuilder& out, const std::string& name, format::Type type, Offset<void> of,
-              const std::vector<field>& children = {}, nulls has = nulls::some) -> field {
+auto make_field(FlatBufferBuilder& out, const std::string& name, format::Type type, Offset<void> of,
+                const std::vector<field>& children = {}, nulls has = nulls::some) -> field {
   const auto text = out.CreateString(name);
   const auto all = out.CreateVector(children);  // readers need the list, even if it is empty
   return format::CreateField(out, text, has == nulls::some, type, of, 0, all);
 }
 
 auto text_field(FlatBufferBuilder& out, const std::string& name) -> field {
-  return field_of(out, name, format::Type::Utf8, format::CreateUtf8(out).Union());
+  return make_field(out, name, format::Type::Utf8, format::CreateUtf8(out).Union());
 }
 
 auto integer_field(FlatBufferBuilder& out, const std::string& name) -> field {
-  return field_of(out, name, format::Type::Int, format::CreateInt(out, 64, true).Union());
+  return make_field(out, name, format::Type::Int, format::CreateInt(out, 64, true).Union());
 }
 
 auto float_field(FlatBufferBuilder& out, const std::string& name, format::Precision precision, nulls has) -> field {
-  return field_of(out, name, format::Type::FloatingPoint, format::CreateFloatingPoint(out, precision).Union(), {}, has);
+  return make_field(out, name, format::Type::FloatingPoint, format::CreateFloatingPoint(out, precision).Union(), {},
+                    has);
 }
 
 /// The field of one value.
@@ -66,14 +67,15 @@ auto item_field(FlatBufferBuilder& out, const captured_key& key) -> field {
   switch (key.holds) {
     case captured_key::type::integer: return integer_field(out, item);
     case captured_key::type::floating: return float_field(out, item, format::Precision::DOUBLE, nulls::some);
-    case captured_key::type::boolean: return field_of(out, item, format::Type::Bool, format::CreateBool(out).Union());
+    case captured_key::type::boolean: return make_field(out, item, format::Type::Bool, format::CreateBool(out).Union());
     case captured_key::type::text: return text_field(out, item);
-    case captured_key::type::bytes: return field_of(out, item, format::Type::Binary, format::CreateBinary(out).Union());
+    case captured_key::type::bytes:
+      return make_field(out, item, format::Type::Binary, format::CreateBinary(out).Union());
     case captured_key::type::vector: break;
   }
   const field number = float_field(out, item, format::Precision::SINGLE, nulls::none);
   const auto of = format::CreateFixedSizeList(out, static_cast<std::int32_t>(key.dimensions)).Union();
-  return field_of(out, item, format::Type::FixedSizeList, of, {number});
+  return make_field(out, item, format::Type::FixedSizeList, of, {number});
 }
 
 // --- a batch ---
@@ -135,7 +137,7 @@ class batch_body {
     FlatBufferBuilder out;
     const auto header = format::CreateRecordBatch(
         out, static_cast<std::int64_t>(rows), out.CreateVectorOfStructs(nodes_), out.CreateVectorOfStructs(buffers_));
-    return message_of(out, format::MessageHeader::RecordBatch, header.Union(), text_);
+    return make_message(out, format::MessageHeader::RecordBatch, header.Union(), text_);
   }
 
  private:
@@ -259,19 +261,19 @@ void add_lists(batch_body& out, const captured_key& key, row_sets sets) {
 auto arrow_schema(std::span<const captured_key> keys) -> std::string {
   FlatBufferBuilder out;
   const auto time = format::CreateTimestamp(out, format::TimeUnit::MILLISECOND, out.CreateString("UTC"));
-  std::vector<field> fields{field_of(out, "time", format::Type::Timestamp, time.Union(), {}, nulls::none)};
+  std::vector<field> fields{make_field(out, "time", format::Type::Timestamp, time.Union(), {}, nulls::none)};
   for (const char* name :
        {"request_id", "plan", "plan_digest", "node", "side", "of", "state", "code", "used", "fused_with"})
     fields.push_back(text_field(out, name));
   std::vector<field> lists;
   for (const captured_key& each : keys) {
     const field item = item_field(out, each);
-    lists.push_back(field_of(out, each.name, format::Type::List, format::CreateList(out).Union(), {item}));
+    lists.push_back(make_field(out, each.name, format::Type::List, format::CreateList(out).Union(), {item}));
   }
-  fields.push_back(field_of(out, "rows", format::Type::Struct_, format::CreateStruct_(out).Union(), lists));
+  fields.push_back(make_field(out, "rows", format::Type::Struct_, format::CreateStruct_(out).Union(), lists));
   fields.push_back(integer_field(out, "cut"));
   const auto header = format::CreateSchema(out, format::Endianness::Little, out.CreateVector(fields));
-  return message_of(out, format::MessageHeader::Schema, header.Union(), {});
+  return make_message(out, format::MessageHeader::Schema, header.Union(), {});
 }
 
 auto arrow_batch(std::span<const captured_key> keys, std::span<const captured_copy> sets) -> std::string {

@@ -61,7 +61,7 @@ auto file_series::create(options of) -> braid::checked<file_series> {
     std::filesystem::permissions(of.folder, folder_of_owner, why);
   if (why) return unwritable_file(of.folder, why.value());
   file_series made(std::move(of));
-  if (!made.open_next()) return unwritable_file(made.of_.folder, errno);
+  if (!made.open_next()) return unwritable_file(made.options_.folder, errno);
   return made;
 }
 
@@ -80,8 +80,8 @@ auto file_series::open_new_name(std::string_view last) -> bool {
   for (int i = 0; i < tries; ++i) {
     std::string number = std::to_string(++number_);
     number.insert(0, 6 - std::min<std::size_t>(number.size(), 6), '0');
-    std::filesystem::path path =
-        of_.folder / (of_.name + "-" + time_of_name() + "-" + std::to_string(::getpid()) + "-" + number + of_.suffix);
+    std::filesystem::path path = options_.folder / (options_.name + "-" + time_of_name() + "-" +
+                                                    std::to_string(::getpid()) + "-" + number + options_.suffix);
     braid::descriptor next = open_to_append(path, O_EXCL);
     if (!next && errno == EEXIST) continue;
     if (!next) return false;
@@ -112,7 +112,9 @@ auto file_series::is_in_place() const noexcept -> bool {
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
-auto file_series::room() const noexcept -> std::uint64_t { return of_.max_bytes - std::min(size_, of_.max_bytes); }
+auto file_series::room() const noexcept -> std::uint64_t {
+  return options_.max_bytes - std::min(size_, options_.max_bytes);
+}
 
 auto file_series::append(std::string_view bytes) -> std::size_t { return write_bytes(file_.number(), bytes); }
 

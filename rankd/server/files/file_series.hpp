@@ -49,10 +49,10 @@ class file_series {
   [[nodiscard]] auto keep(std::size_t bytes, std::size_t taken) -> bool;
 
  private:
-  explicit file_series(options of) : of_(std::move(of)) {}
+  explicit file_series(options of) : options_(std::move(of)) {}
   auto open_new_name(std::string_view last) -> bool;
 
-  options of_;
+  options options_;
   std::filesystem::path path_;
   braid::descriptor file_;
   std::uint64_t size_ = 0;

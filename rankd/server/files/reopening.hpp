@@ -26,16 +26,16 @@ class reopening {
   }
 
   /// Called by the writer after each attempt. A report that gets no memory is left out.
-  void note(std::error_code why, attempt kind) noexcept {
+  void note(std::error_code error, attempt kind) noexcept {
     try {
       listener report;
       {
         const std::scoped_lock lock(mutex_);
-        const bool was_pending = std::exchange(is_pending_, static_cast<bool>(why));
-        if (why) ++failures_;
-        if (why ? kind == attempt::asked || !was_pending : was_pending) report = listener_;
+        const bool was_pending = std::exchange(is_pending_, static_cast<bool>(error));
+        if (error) ++failures_;
+        if (error ? kind == attempt::asked || !was_pending : was_pending) report = listener_;
       }
-      if (report) report(why);
+      if (report) report(error);
     } catch (const std::bad_alloc&) {
       return;  // the metrics have it
     }

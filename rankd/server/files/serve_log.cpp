@@ -15,7 +15,8 @@ namespace {
 constexpr std::array<std::string_view, 5> level_names{"off", "error", "warning", "info", "debug"};
 
 /// Returns the line of an event.
-auto line_of(log_level level, std::string_view event, std::initializer_list<serve_log::field> fields) -> std::string {
+auto format_line(log_level level, std::string_view event, std::initializer_list<serve_log::field> fields)
+    -> std::string {
   std::string line = "{";
   append_json_unless_empty(line, "time", utc_text(std::chrono::system_clock::now()));
   append_json_unless_empty(line, "level", level_names[static_cast<std::size_t>(level)]);
@@ -40,9 +41,9 @@ auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>
 void serve_log::note(log_level level, std::string_view event, std::initializer_list<field> fields) const noexcept {
   if (!is_logged(level)) return;
   try {
-    into_->add(line_of(level, event, fields));
+    file_->add(format_line(level, event, fields));
   } catch (const std::bad_alloc&) {
-    into_->lose();
+    file_->lose();
   }
 }
 

@@ -29,20 +29,20 @@ class serve_log {
   };
 
   serve_log() = default;  ///< logs nothing
-  serve_log(line_file& into, log_level max_level) noexcept : into_(&into), max_level_(max_level) {}
+  serve_log(line_file& into, log_level max_level) noexcept : file_(&into), max_level_(max_level) {}
 
   [[nodiscard]] auto is_logged(log_level level) const noexcept -> bool {
-    return into_ != nullptr && level != log_level::off && level <= max_level_;
+    return file_ != nullptr && level != log_level::off && level <= max_level_;
   }
   /// A line that gets no memory is lost, and counted.
   void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const noexcept;
   /// The file that it writes to, or null.
-  [[nodiscard]] auto file() const noexcept -> const line_file* { return into_; }
+  [[nodiscard]] auto file() const noexcept -> const line_file* { return file_; }
   /// How many lines of its file were lost.
-  [[nodiscard]] auto lost() const -> std::uint64_t { return into_ == nullptr ? 0 : into_->lost(); }
+  [[nodiscard]] auto lost() const -> std::uint64_t { return file_ == nullptr ? 0 : file_->lost(); }
 
  private:
-  line_file* into_ = nullptr;
+  line_file* file_ = nullptr;
   log_level max_level_ = log_level::off;
 };
 

@@ -16,19 +16,19 @@ void endpoint_metrics::add(const endpoint_metrics& other) noexcept {
 /// A running batch. If it is destroyed before its end, it was abandoned, or what it waited for threw.
 class metered_store::asking {
  public:
-  explicit asking(metered_store& of) noexcept : of_(&of) { of_->in_flight_.fetch_add(1, braid::relaxed); }
+  explicit asking(metered_store& of) noexcept : store_(&of) { store_->in_flight_.fetch_add(1, braid::relaxed); }
   asking(const asking&) = delete;
   auto operator=(const asking&) -> asking& = delete;
   ~asking() {
-    of_->in_flight_.fetch_sub(1, braid::relaxed);
+    store_->in_flight_.fetch_sub(1, braid::relaxed);
     if (std::uncaught_exceptions() > thrown_) end_ = end::error;
-    const std::scoped_lock lock(of_->mutex_);
+    const std::scoped_lock lock(store_->mutex_);
     if (end_ == end::none) {
-      ++of_->seen_.late;
+      ++store_->seen_.late;
       return;
     }
-    of_->seen_.times.add(braid::steady_time().now() - begun_);
-    if (end_ == end::error) ++of_->seen_.errors;
+    store_->seen_.times.add(braid::steady_time().now() - begun_);
+    if (end_ == end::error) ++store_->seen_.errors;
   }
 
   void answered(const store_result<store_answer>& with) noexcept { end_ = with ? end::answer : end::error; }
@@ -36,7 +36,7 @@ class metered_store::asking {
  private:
   enum class end : std::uint8_t { none, answer, error };
 
-  metered_store* of_;
+  metered_store* store_;
   braid::time_point begun_ = braid::steady_time().now();
   int thrown_ = std::uncaught_exceptions();
   end end_ = end::none;

@@ -13,7 +13,7 @@ namespace {
 
 using kind = exposition::kind;
 
-auto seconds_of(const ::timeval& time) -> double {
+auto to_seconds(const ::timeval& time) -> double {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
@@ -52,7 +52,7 @@ void write_process_metrics(exposition& out) {
   ::rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   out.family("process_cpu_seconds_total", kind::counter, "Processor time of this process.");
-  out.sample({}, seconds_of(used.ru_utime) + seconds_of(used.ru_stime));
+  out.sample({}, to_seconds(used.ru_utime) + to_seconds(used.ru_stime));
   const memory_sizes memory = memory_of_process();
   out.family("process_resident_memory_bytes", kind::gauge, "Memory in use.");
   out.sample({}, memory.resident);

@@ -13,16 +13,16 @@ using kind = exposition::kind;
 
 }  // namespace
 
-void serve_metrics::count_answer(endpoint which, braid::http_status status) noexcept {
+void serve_metrics::count_answer(endpoint endpoint, braid::http_status status) noexcept {
   const std::scoped_lock lock(mutex_);
-  ++answers_[static_cast<std::size_t>(which)][status];
+  ++answers_[static_cast<std::size_t>(endpoint)][status];
 }
 
-void serve_metrics::count_end(endpoint which, braid::http_status status, braid::duration took,
+void serve_metrics::count_end(endpoint endpoint, braid::http_status status, braid::duration took,
                               const admission_counts& now, std::size_t unread) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (status != braid::http_status{}) ++answers_[static_cast<std::size_t>(which)][status];
-  times_[static_cast<std::size_t>(which)].add(took);
+  if (status != braid::http_status{}) ++answers_[static_cast<std::size_t>(endpoint)][status];
+  times_[static_cast<std::size_t>(endpoint)].add(took);
   gate_ = now;
   unread_ = unread;
 }

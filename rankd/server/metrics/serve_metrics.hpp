@@ -28,10 +28,10 @@ namespace rankd {
 class serve_metrics {
  public:
   /// An answer of any kind.
-  void count_answer(endpoint which, braid::http_status status) noexcept;
+  void count_answer(endpoint endpoint, braid::http_status status) noexcept;
   /// The end of a request to rank, or of a call with a batch: its answer, 0 for none, how long it took from its head
   /// on, and the requests at the gate now.
-  void count_end(endpoint which, braid::http_status status, braid::duration took, const admission_counts& now,
+  void count_end(endpoint endpoint, braid::http_status status, braid::duration took, const admission_counts& now,
                  std::size_t unread) noexcept;
   /// The requests that came by one call.
   void count_batch(std::size_t requests);

@@ -30,7 +30,7 @@ auto hash_of(std::string_view text) noexcept -> std::uint64_t {
   return hash ^ (hash >> 31U);
 }
 
-auto rank_of(const answer_verdict& verdict) { return std::tuple(verdict.rbo, verdict.overlap); }
+auto to_rank(const answer_verdict& verdict) { return std::tuple(verdict.rbo, verdict.overlap); }
 
 /// Whether the candidate ran out of time. Its thread is in the idle class, so that says nothing about the plan.
 auto is_starved(const shadow_run& run) -> bool {
@@ -42,7 +42,7 @@ auto has_two_answers(const shadow_run& run) -> bool { return run.code == "ok" &&
 
 auto position(const std::optional<std::size_t>& at) -> ordered { return at ? ordered(*at) : ordered(nullptr); }
 
-auto json_of(const shadow_run& run) -> ordered {
+auto make_json(const shadow_run& run) -> ordered {
   ordered moves = ordered::array();
   for (const moved_id& each : run.moves)
     moves.push_back({{"id", std::visit([](const auto& id) { return ordered(id); }, each.id)},
@@ -95,7 +95,7 @@ auto shadow_board::is_among_worst(const answer_verdict& verdict, const std::stri
   if (verdict.change == answer_change::equal) return false;
   const std::scoped_lock lock(mutex_);
   if (digest != digest_ || other_digest != other_digest_) return true;
-  return worst_.size() < max_worst || rank_of(verdict) < rank_of(worst_.back().verdict);
+  return worst_.size() < max_worst || to_rank(verdict) < to_rank(worst_.back().verdict);
 }
 
 void shadow_board::add(shadow_run run, const std::string& digest, const std::string& other_digest) {
@@ -122,7 +122,7 @@ void shadow_board::add(shadow_run run, const std::string& digest, const std::str
     rbo_ += run.verdict.rbo;
   }
   if (was_starved || run.verdict.change == answer_change::equal) return;
-  const auto key = [](const shadow_run& each) { return rank_of(each.verdict); };
+  const auto key = [](const shadow_run& each) { return to_rank(each.verdict); };
   worst_.insert(std::ranges::upper_bound(worst_, key(run), {}, key), std::move(run));
   if (worst_.size() > max_worst) worst_.pop_back();
 }
@@ -133,7 +133,7 @@ auto shadow_board::to_json() const -> std::string {
   for (std::size_t at = 0; at < counts_.size(); ++at)
     counts[std::string(to_string(static_cast<shadow_verdict>(at)))] = counts_[at];
   ordered worst = ordered::array();
-  for (const shadow_run& each : worst_) worst.push_back(json_of(each));
+  for (const shadow_run& each : worst_) worst.push_back(make_json(each));
   const auto mean = [this](double sum) {
     return compared_ == 0 ? ordered(nullptr) : ordered(sum / static_cast<double>(compared_));
   };

@@ -22,8 +22,8 @@ class audit_sink final : public request_sink {
 
 }  // namespace
 
-void add_audit_sink(endpoint_context& context, request_sinks& to) {
-  if (context.serving().audit != nullptr) to.push_back(std::make_unique<audit_sink>(context.serving()));
+void add_audit_sink(endpoint_context& context, request_sinks& sinks) {
+  if (context.serving().audit != nullptr) sinks.push_back(std::make_unique<audit_sink>(context.serving()));
 }
 
 }  // namespace rankd::detail

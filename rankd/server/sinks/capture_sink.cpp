@@ -29,7 +29,7 @@ class capture_sink final : public request_sink {
     const line_origin origin{request.record, request.time, plan.name, plan.digest, serving_->redacted};
     for (const captured_rows& each : ranked.captured_by_plan) {
       add(serving_->captures, [&] { serving_->captures->add(capture_line(origin, each)); });
-      add(serving_->arrow_captures, [&] { serving_->arrow_captures->add(copy_of(origin, each)); });
+      add(serving_->arrow_captures, [&] { serving_->arrow_captures->add(make_copy(origin, each)); });
     }
   }
 
@@ -49,9 +49,9 @@ class capture_sink final : public request_sink {
 
 }  // namespace
 
-void add_capture_sink(endpoint_context& context, request_sinks& to) {
+void add_capture_sink(endpoint_context& context, request_sinks& sinks) {
   if (context.serving().captures == nullptr && context.serving().arrow_captures == nullptr) return;
-  to.push_back(std::make_unique<capture_sink>(context.serving()));
+  sinks.push_back(std::make_unique<capture_sink>(context.serving()));
 }
 
 }  // namespace rankd::detail

@@ -18,54 +18,54 @@ void append_values(std::string& out, const row_set& rows, Fn value_of) {
   });
 }
 
-auto text_at(const column& from, const string_values& texts, std::uint32_t row) -> std::string_view {
-  return from.is_null(row) ? std::string_view() : texts[row];  // the text of a null is empty
+auto text_at(const column& column, const string_values& texts, std::uint32_t row) -> std::string_view {
+  return column.is_null(row) ? std::string_view() : texts[row];  // the text of a null is empty
 }
 
-void append_texts(captured_column& out, const column& from, const row_set& rows) {
-  const string_values& texts = *from.strings();
+void append_texts(captured_column& out, const column& column, const row_set& rows) {
+  const string_values& texts = *column.strings();
   out.key.holds = captured_key::type::text;
   out.ends.reserve(rows.size());
   rows.for_each_row([&](std::uint32_t row) {
-    const std::string_view text = text_at(from, texts, row);
+    const std::string_view text = text_at(column, texts, row);
     if (!is_utf8(text)) out.key.holds = captured_key::type::bytes;
     out.values += text;
     out.ends.push_back(static_cast<std::uint32_t>(out.values.size()));
   });
 }
 
-void append_vectors(captured_column& out, const column& from, const row_set& rows) {
-  const string_values& vectors = *from.strings();
+void append_vectors(captured_column& out, const column& column, const row_set& rows) {
+  const string_values& vectors = *column.strings();
   out.key.holds = captured_key::type::vector;
   out.key.dimensions = vectors.dimensions;
   const std::size_t size = std::size_t{vectors.dimensions} * sizeof(float);
   rows.for_each_row([&](std::uint32_t row) {
     const std::size_t end = out.values.size() + size;
-    out.values += text_at(from, vectors, row).substr(0, size);
+    out.values += text_at(column, vectors, row).substr(0, size);
     out.values.resize(end);  // zeros for a null
   });
 }
 
-auto column_of(std::uint32_t key_id, std::string_view name, const column& from, const row_set& rows)
+auto find_column(std::uint32_t key_id, std::string_view name, const column& column, const row_set& rows)
     -> captured_column {
   captured_column out{.key = {.key_id = key_id, .name = std::string(name)}, .values = {}, .ends = {}, .present = {}};
-  if (!from.validity.all_set()) {
+  if (!column.validity.all_set()) {
     out.present.reserve(rows.size());
-    rows.for_each_row([&](std::uint32_t row) { out.present.push_back(!from.is_null(row)); });
+    rows.for_each_row([&](std::uint32_t row) { out.present.push_back(!column.is_null(row)); });
   }
-  if (const string_values* texts = from.strings()) {
+  if (const string_values* texts = column.strings()) {
     if (texts->dimensions == 0)
-      append_texts(out, from, rows);
+      append_texts(out, column, rows);
     else
-      append_vectors(out, from, rows);
-  } else if (const auto* whole = from.integers()) {
+      append_vectors(out, column, rows);
+  } else if (const auto* whole = column.integers()) {
     append_values(out.values, rows, [whole](std::uint32_t row) { return (*whole)[row]; });
-  } else if (const auto* flags = from.booleans()) {
+  } else if (const auto* flags = column.booleans()) {
     out.key.holds = captured_key::type::boolean;
     append_values(out.values, rows, [flags](std::uint32_t row) { return (*flags)[row]; });
   } else {
     out.key.holds = captured_key::type::floating;
-    append_values(out.values, rows, [floats = from.floats()](std::uint32_t row) { return (*floats)[row]; });
+    append_values(out.values, rows, [floats = column.floats()](std::uint32_t row) { return (*floats)[row]; });
   }
   return out;
 }
@@ -81,12 +81,12 @@ auto captured_copy::bytes() const -> std::size_t {
   return sum;
 }
 
-auto copy_of(const line_origin& from, const captured_rows& what) -> captured_copy {
+auto make_copy(const line_origin& origin, const captured_rows& what) -> captured_copy {
   captured_copy out;
-  out.time = from.time;
-  if (!from.hidden.hides("request_id")) out.request_id = from.record.request_id;
-  out.plan = from.plan;
-  out.plan_digest = from.digest;
+  out.time = origin.time;
+  if (!origin.hidden.hides("request_id")) out.request_id = origin.record.request_id;
+  out.plan = origin.plan;
+  out.plan_digest = origin.digest;
   out.node = what.node;
   out.side = capture_side_names[static_cast<std::size_t>(what.side)];
   out.source = what.source;
@@ -99,10 +99,10 @@ auto copy_of(const line_origin& from, const captured_rows& what) -> captured_cop
   out.has_rows = true;
   out.rows = rows.size();
   out.cut = what.cut;
-  out.columns.push_back(column_of(registries::id_key, "id", *rows.table().find(registries::id_key), rows));
+  out.columns.push_back(find_column(registries::id_key, "id", *rows.table().find(registries::id_key), rows));
   for (const key_entry* key : what.keys)
     if (const auto values = rows.table().find(key->key_id))
-      out.columns.push_back(column_of(key->key_id, key->name, *values, rows));
+      out.columns.push_back(find_column(key->key_id, key->name, *values, rows));
   return out;
 }
 

@@ -56,6 +56,6 @@ struct captured_copy {
 };
 
 /// If a text is not UTF-8, its column has type bytes.
-[[nodiscard]] auto copy_of(const line_origin& from, const captured_rows& what) -> captured_copy;
+[[nodiscard]] auto make_copy(const line_origin& origin, const captured_rows& rows) -> captured_copy;
 
 }  // namespace rankd

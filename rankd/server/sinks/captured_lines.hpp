@@ -21,11 +21,11 @@ struct line_origin {
 };
 
 /// Returns `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"node":…,"side":…,"state":…,"rows":{…},"cut":0}`.
-[[nodiscard]] auto capture_line(const line_origin& from, const captured_rows& rows) -> std::string;
+[[nodiscard]] auto capture_line(const line_origin& origin, const captured_rows& rows) -> std::string;
 
 /// Returns the candidates of an answer, in order, with the values it shows:
 /// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"user_id":…,"experiments":{…},"rows":{…},"request":{…}}`.
 /// Requires an answer without an error.
-[[nodiscard]] auto exposure_line(const line_origin& from, const ranking& shown) -> std::string;
+[[nodiscard]] auto exposure_line(const line_origin& origin, const ranking& shown) -> std::string;
 
 }  // namespace rankd

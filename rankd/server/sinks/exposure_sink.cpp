@@ -26,8 +26,8 @@ class exposure_sink final : public request_sink {
 
 }  // namespace
 
-void add_exposure_sink(endpoint_context& context, request_sinks& to) {
-  if (context.serving().exposures != nullptr) to.push_back(std::make_unique<exposure_sink>(context.serving()));
+void add_exposure_sink(endpoint_context& context, request_sinks& sinks) {
+  if (context.serving().exposures != nullptr) sinks.push_back(std::make_unique<exposure_sink>(context.serving()));
 }
 
 }  // namespace rankd::detail

@@ -79,6 +79,8 @@ class log_sink final : public request_sink {
 
 }  // namespace
 
-void add_log_sink(endpoint_context& context, request_sinks& to) { to.push_back(std::make_unique<log_sink>(context)); }
+void add_log_sink(endpoint_context& context, request_sinks& sinks) {
+  sinks.push_back(std::make_unique<log_sink>(context));
+}
 
 }  // namespace rankd::detail

@@ -41,8 +41,8 @@ class metrics_sink final : public request_sink {
 
 }  // namespace
 
-void add_metrics_sink(endpoint_context& context, request_sinks& to) {
-  to.push_back(std::make_unique<metrics_sink>(context));
+void add_metrics_sink(endpoint_context& context, request_sinks& sinks) {
+  sinks.push_back(std::make_unique<metrics_sink>(context));
 }
 
 }  // namespace rankd::detail

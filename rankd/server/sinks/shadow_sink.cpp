@@ -128,8 +128,8 @@ auto make_shadow_engine(const serve_shared& shared) -> braid::checked<std::uniqu
   return out;
 }
 
-void add_shadow_sink(endpoint_context& context, request_sinks& to) {
-  to.push_back(std::make_unique<shadow_sink>(context));  // a reload may add a candidate to any plan
+void add_shadow_sink(endpoint_context& context, request_sinks& sinks) {
+  sinks.push_back(std::make_unique<shadow_sink>(context));  // a reload may add a candidate to any plan
 }
 
 }  // namespace rankd::detail

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t max_node_spans = 256;  // of one request
 
 /// Returns a moment of the loop's clock as one of the wall clock, which was read when the request began.
-auto system_time_of(braid::time_point then, const request_record& record) -> std::chrono::system_clock::time_point {
+auto to_system_time(braid::time_point then, const request_record& record) -> std::chrono::system_clock::time_point {
   return record.time + std::chrono::duration_cast<std::chrono::system_clock::duration>(then - record.begun);
 }
 
@@ -36,7 +36,7 @@ void add_node_spans(const served_request& request, std::vector<otlp_span>& out) 
   const bool stood_in = ranked.failed_before != nullptr;
   const bound_plan& ran = stood_in ? *request.plan->substitute : *request.plan;
   const braid::duration before = stood_in ? ranked.failed_before->total : braid::duration();
-  const auto base = system_time_of(request.ran_until - (ranked.total - before), record);
+  const auto base = to_system_time(request.ran_until - (ranked.total - before), record);
   for (std::size_t at = 0; at < ranked.nodes.size() && out.size() <= max_node_spans; ++at) {
     const node_sample& node = ranked.nodes[at];
     if (!node.queue || !node.run) continue;
@@ -123,8 +123,8 @@ void join_trace(const endpoint_context& context, braid::http_exchange& x, reques
   static_cast<void>(x.set_field("traceresponse", record.trace->traceparent()));
 }
 
-void add_span_sink(endpoint_context& context, request_sinks& to) {
-  if (context.serving().spans != nullptr) to.push_back(std::make_unique<span_sink>(context.serving()));
+void add_span_sink(endpoint_context& context, request_sinks& sinks) {
+  if (context.serving().spans != nullptr) sinks.push_back(std::make_unique<span_sink>(context.serving()));
 }
 
 }  // namespace rankd::detail

@@ -52,7 +52,7 @@ class traffic_sink final : public request_sink {
     out.text = text;
     out.behind = context_->ranker->stores_of_request();
     out.reads = std::make_shared<read_recorder>(out.behind.list, usual_reads_);
-    request.stores = request_stores(read_recorder::stores_of(out.reads));
+    request.stores = request_stores(read_recorder::list_stores(out.reads));
     request.stores.reads = out.behind.reads;
   }
 
@@ -110,8 +110,8 @@ class traffic_sink final : public request_sink {
 
 }  // namespace
 
-void add_traffic_sink(endpoint_context& context, request_sinks& to) {
-  if (context.serving().traffic != nullptr) to.push_back(std::make_unique<traffic_sink>(context));
+void add_traffic_sink(endpoint_context& context, request_sinks& sinks) {
+  if (context.serving().traffic != nullptr) sinks.push_back(std::make_unique<traffic_sink>(context));
 }
 
 }  // namespace rankd::detail

@@ -56,12 +56,12 @@ struct compiler_process::process_end {
   }
 };
 
-compiler_process::compiler_process(settings how) : how_(std::move(how)) {}
+compiler_process::compiler_process(settings settings) : settings_(std::move(settings)) {}
 
 compiler_process::~compiler_process() {
-  if (on_ == nullptr) return;
-  on_->run(end());
-  static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));  // what `close` has posted refers to this object
+  if (runtime_ == nullptr) return;
+  runtime_->run(end());
+  static_cast<void>(runtime_->shutdown(braid::shutdown_mode::drain));  // what `close` has posted refers to this object
 }
 
 auto compiler_process::end() -> braid::task<void> {
@@ -83,7 +83,7 @@ void compiler_process::close() {
   const std::scoped_lock lock(closing_);
   is_closed_ = true;
   // This ends a question that waits for the process.
-  if (on_ != nullptr) static_cast<void>(on_->post(kill()));
+  if (runtime_ != nullptr) static_cast<void>(runtime_->post(kill()));
 }
 
 void compiler_process::begin_anew() {
@@ -99,10 +99,10 @@ auto compiler_process::was_outdated() -> bool {
 
 auto compiler_process::start() -> braid::checked<void> {
   const std::scoped_lock lock(closing_);
-  if (is_closed_ || on_ != nullptr) return {};
+  if (is_closed_ || runtime_ != nullptr) return {};
   auto made = braid::runtime::create({.workers = 1, .name = "dslc"});
   if (!made) return std::unexpected(no_runtime(made.error()));
-  on_ = std::move(*made);
+  runtime_ = std::move(*made);
   return {};
 }
 
@@ -110,10 +110,10 @@ auto compiler_process::ask(std::string question, const std::function<bool(const 
     -> braid::checked<std::string> {
   const std::scoped_lock alone(mutex_);
   if (auto started = start(); !started) return std::unexpected(std::move(started.error()));
-  if (is_closed()) return failed(how_.program, stopping);
-  if (was_outdated()) on_->run(end());
+  if (is_closed()) return failed(settings_.program, stopping);
+  if (was_outdated()) runtime_->run(end());
   question += '\n';
-  return on_->run(ask_here(question, fits));
+  return runtime_->run(ask_here(question, fits));
 }
 
 /// A process that already existed may have been killed meanwhile: then a new one is asked.
@@ -122,29 +122,29 @@ auto compiler_process::ask_here(const std::string& question, const std::function
   for (;;) {
     if (is_closed()) {
       running_.reset();
-      co_return failed(how_.program, stopping);
+      co_return failed(settings_.program, stopping);
     }
     const bool is_new = running_ == nullptr;
     if (is_new) {
-      std::vector<std::string> arguments{"serve", "--project", how_.project.string()};
-      if (!how_.engine.empty()) arguments.insert(arguments.end(), {"--engine", how_.engine});
-      auto begun = braid::child_process::start(on_->io(), {.program = how_.program,
-                                                           .arguments = std::move(arguments),
-                                                           .in = braid::child_process::stream::pipe,
-                                                           .out = braid::child_process::stream::pipe});
-      if (!begun) co_return failed(how_.program, begun.error().message());
-      running_ = std::make_unique<running>(std::move(*begun), how_.max_answer);
+      std::vector<std::string> arguments{"serve", "--project", settings_.project.string()};
+      if (!settings_.engine.empty()) arguments.insert(arguments.end(), {"--engine", settings_.engine});
+      auto begun = braid::child_process::start(runtime_->io(), {.program = settings_.program,
+                                                                .arguments = std::move(arguments),
+                                                                .in = braid::child_process::stream::pipe,
+                                                                .out = braid::child_process::stream::pipe});
+      if (!begun) co_return failed(settings_.program, begun.error().message());
+      running_ = std::make_unique<running>(std::move(*begun), settings_.max_answer);
     }
     process_end end{running_};
-    auto asking = braid::with_timeout(how_.max_wait, running_->ask(question));
+    auto asking = braid::with_timeout(settings_.max_wait, running_->ask(question));
     braid::result<std::string> answer = co_await std::move(asking);
     if (answer && (!fits || fits(*answer))) {
       end.is_due = false;
       co_return std::move(*answer);
     }
-    if (answer) co_return failed(how_.program, "what it wrote answers another question");
+    if (answer) co_return failed(settings_.program, "what it wrote answers another question");
     if (is_new || answer.error() == braid::errc::deadline_exceeded)
-      co_return failed(how_.program, answer.error().message());
+      co_return failed(settings_.program, answer.error().message());
   }
 }
 

@@ -32,7 +32,7 @@ class compiler_process {
     std::size_t max_answer = std::size_t{64} << 20U;     ///< bytes; a process that writes more is killed
   };
 
-  explicit compiler_process(settings how);
+  explicit compiler_process(settings settings);
   /// Kills the process.
   ~compiler_process();
   compiler_process(const compiler_process&) = delete;
@@ -62,13 +62,13 @@ class compiler_process {
   auto kill() -> braid::task<void>;
   auto end() -> braid::task<void>;
 
-  settings how_;
-  std::mutex mutex_;                    // held by one question from start to end
-  mutable std::mutex closing_;          // locked last
-  bool is_closed_ = false;              // under closing_; never reset
-  bool is_outdated_ = false;            // under closing_: the process must end before the next question
-  std::unique_ptr<braid::runtime> on_;  // set once, under closing_; null before the first question
-  std::unique_ptr<running> running_;    // used on its loop; null if there is no process
+  settings settings_;
+  std::mutex mutex_;                         // held by one question from start to end
+  mutable std::mutex closing_;               // locked last
+  bool is_closed_ = false;                   // under closing_; never reset
+  bool is_outdated_ = false;                 // under closing_: the process must end before the next question
+  std::unique_ptr<braid::runtime> runtime_;  // set once, under closing_; null before the first question
+  std::unique_ptr<running> running_;         // used on its loop; null if there is no process
 };
 
 }  // namespace rankd

@@ -18,7 +18,7 @@ using ordered = nlohmann::ordered_json;
 auto dumped(const ordered& what) -> std::string { return what.dump(-1, ' ', false, ordered::error_handler_t::replace); }
 
 /// Returns the object that answers a question.
-auto answer_of(compiler_process& compiler, std::uint64_t number, ordered question) -> braid::checked<ordered> {
+auto make_answer(compiler_process& compiler, std::uint64_t number, ordered question) -> braid::checked<ordered> {
   question["number"] = number;
   ordered answer;
   const auto fits = [&answer, number](const std::string& line) {
@@ -37,7 +37,7 @@ auto answer_of(compiler_process& compiler, std::uint64_t number, ordered questio
 }
 
 /// The engine's diagnostics about an artifact of the compiler. They have no place in the source.
-auto json_of(const braid::diagnostics& problems) -> ordered {
+auto make_json(const braid::diagnostics& problems) -> ordered {
   ordered out = ordered::array();
   for (const braid::diagnostic& each : problems)
     out.push_back({{"code", each.code},
@@ -53,13 +53,13 @@ auto bound(const std::string& artifact, const std::string& name, const decltype(
            ordered& problems) -> plan_handle {
   auto made = bind(artifact, name);
   if (made) return std::make_shared<const bound_plan>(std::move(*made));
-  problems = json_of(made.error());
+  problems = make_json(made.error());
   return nullptr;
 }
 
 /// The members of an answer about a draft.
 auto draft_fields(const ordered& problems, const plan_handle& made) -> std::string {
-  std::string graph = made == nullptr ? "null" : graph_json(graph_of(*made, *made->declared));
+  std::string graph = made == nullptr ? "null" : graph_json(make_graph(*made, *made->declared));
   graph.erase(graph.find_last_not_of('\n') + 1);
   return "\"diagnostics\":" + dumped(problems) + ",\"plan\":" + graph;
 }
@@ -72,41 +72,41 @@ auto relayed(const braid::checked<ordered>& answer) -> braid::checked<std::strin
 }  // namespace
 
 auto draft_plans::source(const std::string& plan) -> braid::checked<std::string> {
-  return relayed(answer_of(compiler_, next_number(), {{"do", "source"}, {"plan", plan}}));
+  return relayed(make_answer(compiler_, next_number(), {{"do", "source"}, {"plan", plan}}));
 }
 
 auto draft_plans::save(const std::string& plan, const std::string& text, const std::string& digest)
     -> braid::checked<std::string> {
   return relayed(
-      answer_of(compiler_, next_number(), {{"do", "save"}, {"plan", plan}, {"text", text}, {"digest", digest}}));
+      make_answer(compiler_, next_number(), {{"do", "save"}, {"plan", plan}, {"text", text}, {"digest", digest}}));
 }
 
 auto draft_plans::complete(const std::string& plan, const std::string& text, std::size_t offset)
     -> braid::checked<std::string> {
   return relayed(
-      answer_of(compiler_, next_number(), {{"do", "complete"}, {"plan", plan}, {"text", text}, {"offset", offset}}));
+      make_answer(compiler_, next_number(), {{"do", "complete"}, {"plan", plan}, {"text", text}, {"offset", offset}}));
 }
 
 auto draft_plans::change_option(const std::string& plan, const option_change& how) -> braid::checked<std::string> {
-  return relayed(answer_of(compiler_, next_number(),
-                           {{"do", "edit"},
-                            {"plan", plan},
-                            {"text", how.text},
-                            {"from", how.from},
-                            {"to", how.to},
-                            {"kind", how.kind},
-                            {"value", how.value}}));
+  return relayed(make_answer(compiler_, next_number(),
+                             {{"do", "edit"},
+                              {"plan", plan},
+                              {"text", how.text},
+                              {"from", how.from},
+                              {"to", how.to},
+                              {"kind", how.kind},
+                              {"value", how.value}}));
 }
 
 auto draft_plans::compile(const std::string& plan, const std::string& text) -> braid::checked<std::string> {
   const std::uint64_t number = next_number();
-  auto answer = answer_of(compiler_, number, {{"do", "draft"}, {"plan", plan}, {"text", text}});
+  auto answer = make_answer(compiler_, number, {{"do", "draft"}, {"plan", plan}, {"text", text}});
   if (!answer) return std::unexpected(std::move(answer.error()));
   plan_handle made;
   ordered problems = answer->value("diagnostics", ordered::array());
   const auto artifact = answer->find("artifact");
   if (artifact != answer->end() && artifact->is_string())
-    made = bound(artifact->get<std::string>(), plan, how_.bind, problems);
+    made = bound(artifact->get<std::string>(), plan, settings_.bind, problems);
   std::string out = "{\"file\":" + dumped(answer->value("file", ordered(nullptr))) + ",";
   out += draft_fields(problems, made);
   out += ",\"options\":" + dumped(answer->value("options", ordered::array())) + "}\n";
@@ -117,7 +117,7 @@ auto draft_plans::compile(const std::string& plan, const std::string& text) -> b
 auto draft_plans::take(const std::string& plan, const std::string& artifact) -> braid::checked<std::string> {
   const std::uint64_t number = next_number();
   ordered problems = ordered::array();
-  plan_handle made = bound(artifact, plan, how_.bind, problems);
+  plan_handle made = bound(artifact, plan, settings_.bind, problems);
   std::string out = "{" + draft_fields(problems, made) + "}\n";
   keep(plan, number, std::move(made));
   return out;
@@ -126,7 +126,7 @@ auto draft_plans::take(const std::string& plan, const std::string& artifact) -> 
 auto draft_plans::project(const std::string& plan) -> braid::checked<std::string> {
   const std::uint64_t number = next_number();
   const bool has_script = browser_compiler() != nullptr;
-  auto answer = answer_of(compiler_, number, {{"do", "project"}, {"plan", plan}, {"script", !has_script}});
+  auto answer = make_answer(compiler_, number, {{"do", "project"}, {"plan", plan}, {"script", !has_script}});
   if (!answer) return std::unexpected(std::move(answer.error()));
   if (const auto script = answer->find("script"); script != answer->end()) {
     if (!script->is_string()) return refused("compiler_failed", "the compiler's answer is not as it should be");

@@ -41,7 +41,7 @@ class draft_plans {
     std::function<braid::checked<bound_plan>(const std::string&, const std::string&)> bind;
   };
 
-  explicit draft_plans(settings how) : how_(std::move(how)), compiler_(how_.compiler) {}
+  explicit draft_plans(settings settings) : settings_(std::move(settings)), compiler_(settings_.compiler) {}
 
   /// Returns `{file, text, digest}`. Blocks: as the next functions, until the compiler has answered. Errors: as the
   /// next functions, those of `compiler_process::ask` and of the compiler, such as no_source.
@@ -84,7 +84,7 @@ class draft_plans {
   auto next_number() -> std::uint64_t;
   void keep(const std::string& plan, std::uint64_t number, plan_handle made);
 
-  settings how_;
+  settings settings_;
   compiler_process compiler_;
   mutable std::mutex mutex_;
   std::uint64_t asked_ = 0;                           // under it: the number of the last question

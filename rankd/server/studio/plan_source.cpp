@@ -28,7 +28,7 @@ auto fixed_plans::find(std::string_view name, std::uint64_t version) const -> br
 }
 
 auto library_plans::find(std::string_view name) const -> std::optional<known_plan> {
-  const auto now = from_->current();
+  const auto now = library_->current();
   if (plan_handle bound = now->find(name)) return known_plan{.name = bound->name, .bound = bound, .problems = {}};
   const auto wrong = now->left_out();
   const auto found = std::ranges::find(wrong, name, &left_out_plan::name);
@@ -37,7 +37,7 @@ auto library_plans::find(std::string_view name) const -> std::optional<known_pla
 }
 
 auto library_plans::list() const -> std::vector<known_plan> {
-  const auto all = from_->current();
+  const auto all = library_->current();
   std::vector<known_plan> out;
   for (const auto& version : all->versions())
     out.push_back({.name = version->plan.name, .bound = plan_handle(version, &version->plan), .problems = {}});

@@ -59,19 +59,19 @@ class fixed_plans final : public plan_source {
 /// The plans that serve in a library. Lifetime: the library's.
 class library_plans final : public plan_source {
  public:
-  explicit library_plans(const plan_library& from) noexcept : from_(&from) {}
+  explicit library_plans(const plan_library& from) noexcept : library_(&from) {}
 
   [[nodiscard]] auto find(std::string_view name) const -> std::optional<known_plan> override;
   [[nodiscard]] auto find(std::string_view name, std::uint64_t version) const -> braid::checked<plan_handle> override {
-    return from_->find(name, version);
+    return library_->find(name, version);
   }
   [[nodiscard]] auto list() const -> std::vector<known_plan> override;
   [[nodiscard]] auto declared() const -> std::shared_ptr<const registries> override {
-    return from_->current()->declared();
+    return library_->current()->declared();
   }
 
  private:
-  const plan_library* from_;
+  const plan_library* library_;
 };
 
 }  // namespace rankd

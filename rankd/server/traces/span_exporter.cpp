@@ -133,7 +133,7 @@ auto span_exporter::start(span_export_options options, serve_log log)
   auto on = braid::runtime::create({.workers = 1, .name = "otlp", .scheduler = braid::scheduler::run_inline});
   if (!on) return std::unexpected(no_runtime(on.error()));
   std::unique_ptr<span_exporter> made(new span_exporter(std::move(options), log, std::move(*on)));
-  made->works_.emplace(braid::spawn(*made->on_, made->work()));
+  made->works_.emplace(braid::spawn(*made->runtime_, made->work()));
   return made;
 }
 
@@ -141,7 +141,7 @@ span_exporter::span_exporter(span_export_options options, serve_log log, std::un
     : options_(std::move(options)),
       log_(log),
       lookups_(std::make_shared<lookups>(options_.lookup)),
-      on_(std::move(on)) {}
+      runtime_(std::move(on)) {}
 
 span_exporter::~span_exporter() {
   {
@@ -150,7 +150,7 @@ span_exporter::~span_exporter() {
   }
   static_cast<void>(works_->wait_for(options_.last_words));
   lookups_->give_up();
-  static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));  // stops a call that still waits
+  static_cast<void>(runtime_->shutdown(braid::shutdown_mode::drain));  // stops a call that still waits
 }
 
 auto span_exporter::samples(const braid::trace_context& first) const noexcept -> bool {
@@ -206,12 +206,12 @@ void span_exporter::settle(std::size_t taken, std::size_t refused) {
 
 /// Waits between batches that are not full, so that an idle server sends few of them.
 auto span_exporter::work() -> braid::task<void> {
-  braid::resolver names(on_->io(), on_->blocking(),
+  braid::resolver names(runtime_->io(), runtime_->blocking(),
                         {.lookup = [of = lookups_](const std::string& host) { return of->find(host); }});
-  braid::http_client client(on_->io(), {.limits = {.body_bytes = max_answer},
-                                        .connections_per_host = 1,
-                                        .connect_timeout = options_.timeout,
-                                        .names = &names});
+  braid::http_client client(runtime_->io(), {.limits = {.body_bytes = max_answer},
+                                             .connections_per_host = 1,
+                                             .connect_timeout = options_.timeout,
+                                             .names = &names});
   for (;;) {
     const bool is_last = is_ending();  // before the batch: what comes later is not waited for
     spans batch;
@@ -255,9 +255,9 @@ auto span_exporter::deliver(braid::http_client& client, const spans& batch) -> b
 
 /// Waits no longer than until the exporter ends.
 auto span_exporter::pause(braid::duration span) -> braid::task<void> {
-  const braid::time_point end = on_->io().now() + span;
-  while (on_->io().now() < end && !is_ending())
-    co_await braid::sleep_for(std::min(options_.interval, end - on_->io().now()));
+  const braid::time_point end = runtime_->io().now() + span;
+  while (runtime_->io().now() < end && !is_ending())
+    co_await braid::sleep_for(std::min(options_.interval, end - runtime_->io().now()));
 }
 
 void span_exporter::report(const braid::result<braid::http_client::answer>& answer) {

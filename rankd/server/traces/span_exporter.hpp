@@ -96,7 +96,7 @@ class span_exporter {
   span_counts counts_;
   bool ending_ = false;
 
-  std::unique_ptr<braid::runtime> on_;
+  std::unique_ptr<braid::runtime> runtime_;
   std::optional<braid::future<void>> works_;
 };
 

@@ -18,19 +18,19 @@
 namespace rankd {
 namespace {
 
-auto fields_of(const http_load_address& at) -> std::vector<std::pair<std::string, std::string>> {
+auto list_fields(const http_load_address& address) -> std::vector<std::pair<std::string, std::string>> {
   std::vector<std::pair<std::string, std::string>> fields{{"Content-Type", "application/json"}};
-  if (!at.token.empty()) fields.emplace_back("Authorization", "Bearer " + at.token);
+  if (!address.token.empty()) fields.emplace_back("Authorization", "Bearer " + address.token);
   return fields;
 }
 
 class http_target final : public load_target {
  public:
-  http_target(braid::runtime& on, const http_load_address& at, unsigned clients)
-      : names_(on.io(), on.blocking()),
-        client_(on.io(), {.connections_per_host = clients, .names = &names_}),
-        url_(at.url + "/v1/rank"),
-        fields_(fields_of(at)) {}
+  http_target(braid::runtime& runtime, const http_load_address& address, unsigned clients)
+      : names_(runtime.io(), runtime.blocking()),
+        client_(runtime.io(), {.connections_per_host = clients, .names = &names_}),
+        url_(address.url + "/v1/rank"),
+        fields_(list_fields(address)) {}
 
   auto answer(const std::string& request) -> braid::task<load_answer> override {
     braid::http_client::call call{.method = braid::http_method::post, .url = url_, .fields = fields_, .body = request};
@@ -50,11 +50,11 @@ class http_target final : public load_target {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-auto ask_for_plan(braid::runtime& on, const http_load_address& at, const std::string& plan)
+auto ask_for_plan(braid::runtime& runtime, const http_load_address& address, const std::string& plan)
     -> braid::task<braid::result<braid::http_client::answer>> {
-  braid::resolver names(on.io(), on.blocking());
-  braid::http_client client(on.io(), {.names = &names});
-  braid::http_client::call call{.url = at.url + "/v1/plans/" + plan, .fields = fields_of(at)};
+  braid::resolver names(runtime.io(), runtime.blocking());
+  braid::http_client client(runtime.io(), {.names = &names});
+  braid::http_client::call call{.url = address.url + "/v1/plans/" + plan, .fields = list_fields(address)};
   auto asking = client.fetch(std::move(call));
   co_return co_await std::move(asking);
 }
@@ -74,22 +74,22 @@ auto requests_for_plan(std::vector<std::string> requests, const std::string& pla
   return requests;
 }
 
-auto check_http_load(const http_load_address& at, const std::string& plan) -> braid::checked<void> {
+auto check_http_load(const http_load_address& address, const std::string& plan) -> braid::checked<void> {
   auto on = braid::runtime::create({.workers = 1, .name = "check"});
   if (!on) return std::unexpected(no_runtime(on.error()));
-  const auto answer = (*on)->run(ask_for_plan(**on, at, plan));
+  const auto answer = (*on)->run(ask_for_plan(**on, address, plan));
   if (!answer)
-    return refused("server_unreachable", "the server did not answer: " + answer.error().message(), {}, at.url);
+    return refused("server_unreachable", "the server did not answer: " + answer.error().message(), {}, address.url);
   if (answer->status == braid::http_status::ok) return {};
   return refused(
       "server_refused",
       "the server answered " + std::to_string(static_cast<int>(answer->status)) + ": " + quote_name(answer->body), {},
-      at.url);
+      address.url);
 }
 
-auto http_load_target(http_load_address at, unsigned clients) -> make_load_target {
-  return [at = std::move(at), clients](braid::runtime& on) -> std::unique_ptr<load_target> {
-    return std::make_unique<http_target>(on, at, clients);
+auto http_load_target(http_load_address address, unsigned clients) -> make_load_target {
+  return [address = std::move(address), clients](braid::runtime& runtime) -> std::unique_ptr<load_target> {
+    return std::make_unique<http_target>(runtime, address, clients);
   };
 }
 

@@ -26,10 +26,10 @@ auto requests_for_plan(std::vector<std::string> requests, const std::string& pla
 
 /// Asks the server for a plan. Blocks: until it has answered.
 /// Errors: server_unreachable, with the reason; server_refused, with the server's own words.
-auto check_http_load(const http_load_address& at, const std::string& plan) -> braid::checked<void>;
+auto check_http_load(const http_load_address& address, const std::string& plan) -> braid::checked<void>;
 
 /// Sends requests to `/v1/rank`, each client over its own connection, which is kept.
-auto http_load_target(http_load_address at, unsigned clients) -> make_load_target;
+auto http_load_target(http_load_address address, unsigned clients) -> make_load_target;
 
 /// Requests at a fixed rate, whatever becomes of earlier ones: requests from outside do not wait for answers.
 struct open_load_options {
@@ -62,7 +62,7 @@ struct open_load_result {
 /// slow server, or a slow client, makes others wait. `requests` name their plans. Requires requests, connections and a
 /// rate.
 /// Blocks: until the load is over. Errors: no_runtime, server_unreachable, no_tls_here.
-auto run_open_load(const http_load_address& at, std::span<const std::string> requests, const open_load_options& how)
-    -> braid::checked<open_load_result>;
+auto run_open_load(const http_load_address& address, std::span<const std::string> requests,
+                   const open_load_options& options) -> braid::checked<open_load_result>;
 
 }  // namespace rankd

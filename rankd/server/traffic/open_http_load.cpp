@@ -45,7 +45,7 @@ struct heard {
 /// A connection that is made when it is needed, and again after an error.
 class line {
  public:
-  line(braid::loop& on, const braid::socket_address& to) : on_(&on), to_(to) {}
+  line(braid::loop& loop, const braid::socket_address& address) : loop_(&loop), address_(address) {}
 
   auto ask(std::string_view request) -> braid::task<braid::result<heard>> {
     auto exchange = exchange_message(request);
@@ -57,7 +57,7 @@ class line {
  private:
   auto exchange_message(std::string_view request) -> braid::task<braid::result<heard>> {
     if (!socket_) {
-      auto connecting = braid::stream_socket::connect(*on_, to_);
+      auto connecting = braid::stream_socket::connect(*loop_, address_);
       auto made = co_await std::move(connecting);
       if (!made) co_return braid::fail(made.error());
       socket_ = std::move(*made);
@@ -90,8 +90,8 @@ class line {
             .stays = head.keep_alive && head.body.how == braid::http_framing::kind::length};
   }
 
-  braid::loop* on_;
-  braid::socket_address to_;
+  braid::loop* loop_;
+  braid::socket_address address_;
   braid::stream_socket socket_;
   braid::detail::http_response_parser parser_;
   std::string held_;
@@ -101,38 +101,43 @@ class line {
 /// Runs everything on one loop.
 class open_load {
  public:
-  open_load(braid::loop& on, const braid::socket_address& to, const std::vector<std::string>& texts,
-            const open_load_options& how, open_load_result& seen)
-      : on_(&on), to_(to), texts_(&texts), how_(&how), seen_(&seen), due_(backlog_of(how)) {}
+  open_load(braid::loop& loop, const braid::socket_address& address, const std::vector<std::string>& texts,
+            const open_load_options& options, open_load_result& seen)
+      : loop_(&loop),
+        address_(address),
+        texts_(&texts),
+        options_(&options),
+        seen_(&seen),
+        due_(choose_backlog(options)) {}
 
   auto run() -> braid::task<void> {
-    counts_from_ = on_->now() + how_->warm_up;
-    ends_at_ = counts_from_ + how_->duration;
+    counts_from_ = loop_->now() + options_->warm_up;
+    ends_at_ = counts_from_ + options_->duration;
     auto start = [this](braid::scope& children) -> braid::task<void> {
-      for (unsigned each = 0; each < how_->connections; ++each) children.spawn(ask_what_is_due());
+      for (unsigned each = 0; each < options_->connections; ++each) children.spawn(ask_what_is_due());
       auto all = send_all();
       co_await std::move(all);
     };
     braid::task<void> whole = braid::with_scope(std::ref(start));
     // The last request may be sent this late, and then has this long for its answer.
-    auto limited = braid::with_deadline(ends_at_ + 2 * how_->patience, std::move(whole));
+    auto limited = braid::with_deadline(ends_at_ + 2 * options_->patience, std::move(whole));
     static_cast<void>(co_await std::move(limited));  // requests without an answer by then have failed
     while (const std::optional<arrival> left = due_.try_receive()) seen_->unsent += left->due >= counts_from_ ? 1 : 0;
   }
 
  private:
-  static auto backlog_of(const open_load_options& how) -> std::size_t {
-    const double waiting = how.per_second * std::chrono::duration<double>(how.patience).count();
-    return std::min(max_backlog, static_cast<std::size_t>(waiting) + how.connections + 1);
+  static auto choose_backlog(const open_load_options& options) -> std::size_t {
+    const double waiting = options.per_second * std::chrono::duration<double>(options.patience).count();
+    return std::min(max_backlog, static_cast<std::size_t>(waiting) + options.connections + 1);
   }
 
   auto send_all() -> braid::task<void> {
-    const braid::time_point begin = counts_from_ - how_->warm_up;
+    const braid::time_point begin = counts_from_ - options_->warm_up;
     for (std::uint64_t number = 0;; ++number) {
-      const std::chrono::duration<double> since(static_cast<double>(number) / how_->per_second);
+      const std::chrono::duration<double> since(static_cast<double>(number) / options_->per_second);
       const braid::time_point due = begin + std::chrono::duration_cast<nanoseconds>(since);
       if (due >= ends_at_) break;
-      if (due > on_->now())
+      if (due > loop_->now())
         co_await braid::sleep_until(due);
       else if (number % sent_in_succession == 0)
         co_await braid::yield();
@@ -144,13 +149,13 @@ class open_load {
   }
 
   auto ask_what_is_due() -> braid::task<void> {
-    line mine(*on_, to_);
+    line mine(*loop_, address_);
     for (;;) {
       const std::optional<arrival> next = co_await due_.receive();
       if (!next) co_return;
       const bool counts = next->due >= counts_from_;
-      const braid::time_point sent = on_->now();
-      if (sent - next->due > how_->patience) {
+      const braid::time_point sent = loop_->now();
+      if (sent - next->due > options_->patience) {
         seen_->unsent += counts ? 1 : 0;
         continue;
       }
@@ -161,7 +166,7 @@ class open_load {
   }
 
   void note(const arrival& of, braid::time_point sent, const braid::result<heard>& got) {
-    const braid::time_point end = on_->now();
+    const braid::time_point end = loop_->now();
     seen_->lateness.push_back(sent - of.due);
     if (!got) return;
     if (got->status == braid::http_status::ok) seen_->good.push_back(end - of.due);
@@ -171,10 +176,10 @@ class open_load {
     seen_->without_hint += got->has_retry_after ? 0 : 1;
   }
 
-  braid::loop* on_;
-  braid::socket_address to_;
+  braid::loop* loop_;
+  braid::socket_address address_;
   const std::vector<std::string>* texts_;
-  const open_load_options* how_;
+  const open_load_options* options_;
   open_load_result* seen_;
   braid::time_point counts_from_;
   braid::time_point ends_at_;
@@ -182,26 +187,26 @@ class open_load {
 };
 
 /// The bytes of the requests on the wire.
-auto texts_of(const http_load_address& at, const braid::http_url& url, std::span<const std::string> requests)
+auto make_texts(const http_load_address& address, const braid::http_url& url, std::span<const std::string> requests)
     -> std::vector<std::string> {
   std::string head = "POST /v1/rank HTTP/1.1\r\nHost: " + url.host + "\r\nContent-Type: application/json\r\n";
-  if (!at.token.empty()) head += "Authorization: Bearer " + at.token + "\r\n";
+  if (!address.token.empty()) head += "Authorization: Bearer " + address.token + "\r\n";
   std::vector<std::string> texts;
   for (const std::string& body : requests)
     texts.push_back(head + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
   return texts;
 }
 
-auto run_on(braid::runtime& on, const http_load_address& at, std::span<const std::string> requests,
-            const open_load_options& how, open_load_result& seen) -> braid::task<std::error_code> {
-  const auto url = braid::http_url::parse(at.url);
+auto run_on(braid::runtime& runtime, const http_load_address& address, std::span<const std::string> requests,
+            const open_load_options& options, open_load_result& seen) -> braid::task<std::error_code> {
+  const auto url = braid::http_url::parse(address.url);
   if (!url) co_return url.error();
-  braid::resolver names(on.io(), on.blocking());
+  braid::resolver names(runtime.io(), runtime.blocking());
   auto asking = names.resolve(url->name == "localhost" ? "127.0.0.1" : url->name, url->port);
   const auto known = co_await std::move(asking);
   if (!known) co_return known.error();
-  const std::vector<std::string> texts = texts_of(at, *url, requests);
-  const auto load = std::make_unique<open_load>(on.io(), known->front(), texts, how, seen);
+  const std::vector<std::string> texts = make_texts(address, *url, requests);
+  const auto load = std::make_unique<open_load>(runtime.io(), known->front(), texts, options, seen);
   auto work = load->run();
   co_await std::move(work);
   co_return std::error_code();
@@ -211,15 +216,17 @@ auto run_on(braid::runtime& on, const http_load_address& at, std::span<const std
 
 auto open_load_result::failed() const noexcept -> std::uint64_t { return due - unsent - good.size() - refused.size(); }
 
-auto run_open_load(const http_load_address& at, std::span<const std::string> requests, const open_load_options& how)
-    -> braid::checked<open_load_result> {
-  BRAID_EXPECTS(!requests.empty() && how.connections > 0 && how.per_second > 0, "a load needs requests and a rate");
-  if (at.url.starts_with("https:")) return refused("no_tls_here", "a load at a rate goes over plain HTTP", {}, at.url);
+auto run_open_load(const http_load_address& address, std::span<const std::string> requests,
+                   const open_load_options& options) -> braid::checked<open_load_result> {
+  BRAID_EXPECTS(!requests.empty() && options.connections > 0 && options.per_second > 0,
+                "a load needs requests and a rate");
+  if (address.url.starts_with("https:"))
+    return refused("no_tls_here", "a load at a rate goes over plain HTTP", {}, address.url);
   auto on = braid::runtime::create({.workers = 1, .name = "load"});
   if (!on) return std::unexpected(no_runtime(on.error()));
-  open_load_result seen{.total = how.duration};
-  const std::error_code why = (*on)->run(run_on(**on, at, requests, how, seen));
-  if (why) return refused("server_unreachable", "the server did not answer: " + why.message(), {}, at.url);
+  open_load_result seen{.total = options.duration};
+  const std::error_code why = (*on)->run(run_on(**on, address, requests, options, seen));
+  if (why) return refused("server_unreachable", "the server did not answer: " + why.message(), {}, address.url);
   for (auto* each : {&seen.good, &seen.refused, &seen.refusals, &seen.lateness}) std::ranges::sort(*each);
   return seen;
 }

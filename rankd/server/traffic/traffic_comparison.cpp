@@ -38,7 +38,7 @@ auto failed_for(const braid::diagnostics& problems) -> ranking {
   return out;
 }
 
-auto summary_of(const ranking& answer) -> compared_answer {
+auto make_summary(const ranking& answer) -> compared_answer {
   return {.code = answer_code(answer), .candidates = answer_size(answer)};
 }
 
@@ -93,20 +93,20 @@ auto traffic_differences::compared() const noexcept -> std::uint64_t {
   return sum;
 }
 
-traffic_comparison::traffic_comparison(settings how)
-    : how_(std::move(how)),
+traffic_comparison::traffic_comparison(settings settings)
+    : settings_(std::move(settings)),
       cursors_(make_page_cursors({.key = "signatures of comparisons", .max_age = age_of_cursors})),
-      explainer_(*how_.before, *how_.after, *how_.declared) {
-  how_.before = without_limits(*how_.before);
-  how_.after = without_limits(*how_.after);
+      explainer_(*settings_.before, *settings_.after, *settings_.declared) {
+  settings_.before = without_limits(*settings_.before);
+  settings_.after = without_limits(*settings_.after);
 }
 
 traffic_comparison::~traffic_comparison() = default;
 
-auto traffic_comparison::make(settings how) -> braid::checked<std::unique_ptr<traffic_comparison>> {
-  std::unique_ptr<traffic_comparison> made(new traffic_comparison(std::move(how)));
-  const unsigned count = made->how_.workers == 0 ? braid::default_worker_count().workers : made->how_.workers;
-  const std::vector<store*> none(made->how_.declared->endpoints().size());
+auto traffic_comparison::make(settings settings) -> braid::checked<std::unique_ptr<traffic_comparison>> {
+  std::unique_ptr<traffic_comparison> made(new traffic_comparison(std::move(settings)));
+  const unsigned count = made->settings_.workers == 0 ? braid::default_worker_count().workers : made->settings_.workers;
+  const std::vector<store*> none(made->settings_.declared->endpoints().size());
   for (unsigned index = 0; index < count; ++index) {
     auto on = braid::runtime::create({.workers = 1, .name = "diff" + std::to_string(index)});
     if (!on) return std::unexpected(no_runtime(on.error()));
@@ -114,7 +114,7 @@ auto traffic_comparison::make(settings how) -> braid::checked<std::unique_ptr<tr
     added.on = std::move(*on);
     engine_options options;
     options.cursors = made->cursors_;
-    added.ranker.emplace(*added.on, *made->how_.declared, none, options);
+    added.ranker.emplace(*added.on, *made->settings_.declared, none, options);
   }
   return made;
 }
@@ -138,7 +138,7 @@ auto traffic_comparison::begin_project(std::string_view content) -> braid::check
   if (has_project_) return not_traffic("has two projects");
   const auto world = recorded_world::make(*project);
   if (!world) return std::unexpected(world.error());
-  if (!have_same_endpoints((*world)->declared(), *how_.declared))
+  if (!have_same_endpoints((*world)->declared(), *settings_.declared))
     return refused("other_endpoints", "was recorded in a project with other endpoints, or other ids, than this one",
                    "compare the plans in the project that recorded it, or record again");
   has_project_ = true;
@@ -166,7 +166,7 @@ auto traffic_comparison::take_request(std::string_view content) -> braid::checke
   const auto name = names_.find(request->plan);
   if (name == names_.end()) return not_traffic("has a request to a plan that is not before it");
   ++plans_[name->second];
-  if (name->second != how_.recorded_plan) {
+  if (name->second != settings_.recorded_plan) {
     ++found_.others;
     return {};
   }
@@ -206,7 +206,7 @@ void traffic_comparison::collect() {
   running_.clear();
 }
 
-void traffic_comparison::add(question& of, outcome& what) {
+void traffic_comparison::add(question& question, outcome& what) {
   found_.live_batches += what.live_batches;
   if (!what.unusable.empty()) {
     ++found_.unusable;
@@ -222,22 +222,22 @@ void traffic_comparison::add(question& of, outcome& what) {
     found_.overlap += what.verdict.overlap;
     found_.rbo += what.verdict.rbo;
   }
-  if (what.verdict.change == answer_change::equal || how_.max_changed == 0) return;
+  if (what.verdict.change == answer_change::equal || settings_.max_changed == 0) return;
   const auto key = [](const kept& each) {
     return std::tuple(each.what.verdict.rbo, each.what.verdict.overlap, each.what.place);
   };
-  kept one{.what = {.place = of.place,
-                    .number = of.number,
-                    .record = of.record,
-                    .request_id = of.request_id,
+  kept one{.what = {.place = question.place,
+                    .number = question.number,
+                    .record = question.record,
+                    .request_id = question.request_id,
                     .verdict = what.verdict,
                     .before = std::move(what.before),
                     .after = std::move(what.after)},
            .asked = {}};
-  if (kept_.size() == how_.max_changed && key(kept_.back()) < key(one)) return;
-  one.asked = std::move(of);
+  if (kept_.size() == settings_.max_changed && key(kept_.back()) < key(one)) return;
+  one.asked = std::move(question);
   kept_.insert(std::ranges::upper_bound(kept_, key(one), {}, key), std::move(one));
-  if (kept_.size() > how_.max_changed) kept_.pop_back();
+  if (kept_.size() > settings_.max_changed) kept_.pop_back();
 }
 
 auto traffic_comparison::finish() -> traffic_differences {
@@ -253,46 +253,47 @@ void traffic_comparison::explain_all() {
   for (kept& each : kept_) on.on->run(explain(on, each));
 }
 
-auto traffic_comparison::compare_all(runner& on) -> braid::task<void> {
+auto traffic_comparison::compare_all(runner& runner) -> braid::task<void> {
   for (;;) {
     const std::size_t at = begun_.fetch_add(1, braid::relaxed);
     if (at >= running_.size()) co_return;
-    auto one = compare(on, running_[at], outcomes_[at]);
+    auto one = compare(runner, running_[at], outcomes_[at]);
     co_await std::move(one);
   }
 }
 
-auto traffic_comparison::compare(runner& on, const question& of, outcome& out) -> braid::task<void> {
-  auto request = parse_request(of.text, *how_.declared, {.line = 0, .request_id = of.head_id, .time = of.time});
+auto traffic_comparison::compare(runner& runner, const question& question, outcome& out) -> braid::task<void> {
+  auto request = parse_request(question.text, *settings_.declared,
+                               {.line = 0, .request_id = question.head_id, .time = question.time});
   if (!request) {
     out.unusable = request.error().front().message;
     co_return;
   }
   request->captures.clear();  // they name nodes of the plan that was served
-  auto first = answer(on, how_.before, *request, of, out);
+  auto first = answer(runner, settings_.before, *request, question, out);
   const ranking before = co_await std::move(first);
-  auto second = answer(on, how_.after, std::move(*request), of, out);
+  auto second = answer(runner, settings_.after, std::move(*request), question, out);
   const ranking after = co_await std::move(second);
-  out.verdict = compare_answers(before, after, how_.depth);
-  out.before = summary_of(before);
-  out.after = summary_of(after);
+  out.verdict = compare_answers(before, after, settings_.depth);
+  out.before = make_summary(before);
+  out.after = make_summary(after);
 }
 
 /// Each plan reads the record from its beginning: repeated reads in it had different answers.
-auto traffic_comparison::answer(runner& on, std::shared_ptr<const bound_plan> plan, rank_request request,
-                                const question& of, outcome& out) -> braid::task<ranking> {
-  const auto reads = replayed_reads::parse(of.reads, *how_.declared, how_.live);
+auto traffic_comparison::answer(runner& runner, std::shared_ptr<const bound_plan> plan, rank_request request,
+                                const question& question, outcome& out) -> braid::task<ranking> {
+  const auto reads = replayed_reads::parse(question.reads, *settings_.declared, settings_.live);
   if (reads == nullptr) {
     out.unusable = "its reads cannot be read";
     co_return ranking();
   }
-  if (const auto unfit = fit_to_plan(request, *plan, *how_.declared); !unfit.empty()) co_return failed_for(unfit);
+  if (const auto unfit = fit_to_plan(request, *plan, *settings_.declared); !unfit.empty()) co_return failed_for(unfit);
   request.deadline.reset();
-  if (request.cursor && of.code != "bad_cursor" && plan->page_node) {
-    const std::string identity = ranking_identity(*plan, request, *how_.declared);
+  if (request.cursor && question.code != "bad_cursor" && plan->page_node) {
+    const std::string identity = ranking_identity(*plan, request, *settings_.declared);
     if (auto again = cursors_->sign_again(*request.cursor, identity)) request.cursor = std::move(*again);
   }
-  auto work = on.ranker->rank(std::move(plan), std::move(request), replayed_reads::stores_of(reads));
+  auto work = runner.ranker->rank(std::move(plan), std::move(request), replayed_reads::list_stores(reads));
   ranking result = co_await std::move(work);
   if (out.missing.empty()) out.missing = reads->missing();
   out.live_batches += reads->live_batches();
@@ -301,24 +302,24 @@ auto traffic_comparison::answer(runner& on, std::shared_ptr<const bound_plan> pl
 
 /// Computes both answers again, with what became of the ids that moved. The keys stay those that the request asks for:
 /// with others the plans would read values that are not in the record.
-auto traffic_comparison::explain(runner& on, kept& of) -> braid::task<void> {
-  auto request =
-      parse_request(of.asked.text, *how_.declared, {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});
+auto traffic_comparison::explain(runner& runner, kept& of) -> braid::task<void> {
+  auto request = parse_request(of.asked.text, *settings_.declared,
+                               {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});
   if (!request) co_return;
   outcome ignored;
   request->explain = explain_mode::off;
   request->explain_ids.clear();
   request->captures.clear();
-  auto first = answer(on, how_.before, *request, of.asked, ignored);
+  auto first = answer(runner, settings_.before, *request, of.asked, ignored);
   const ranking was = co_await std::move(first);
-  auto second = answer(on, how_.after, *request, of.asked, ignored);
+  auto second = answer(runner, settings_.after, *request, of.asked, ignored);
   const ranking is = co_await std::move(second);
   of.what.moves = moves_between(was, is, of.what.moved);
   request->explain = explain_mode::on;
   for (const moved_id& each : of.what.moves) request->explain_ids.push_back(each.id);
-  auto third = answer(on, how_.before, *request, of.asked, ignored);
+  auto third = answer(runner, settings_.before, *request, of.asked, ignored);
   const ranking before = co_await std::move(third);
-  auto fourth = answer(on, how_.after, *request, of.asked, ignored);
+  auto fourth = answer(runner, settings_.after, *request, of.asked, ignored);
   const ranking after = co_await std::move(fourth);
   explainer_.explain(of.what.moves, before, after);
 }

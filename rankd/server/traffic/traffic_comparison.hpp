@@ -85,7 +85,7 @@ class traffic_comparison {
   };
 
   /// Starts the threads. Errors: no_runtime.
-  static auto make(settings how) -> braid::checked<std::unique_ptr<traffic_comparison>>;
+  static auto make(settings settings) -> braid::checked<std::unique_ptr<traffic_comparison>>;
   ~traffic_comparison();
   traffic_comparison(const traffic_comparison&) = delete;
   auto operator=(const traffic_comparison&) -> traffic_comparison& = delete;
@@ -113,21 +113,21 @@ class traffic_comparison {
   struct outcome;
   struct kept;
 
-  explicit traffic_comparison(settings how);
+  explicit traffic_comparison(settings settings);
   auto begin_project(std::string_view content) -> braid::checked<void>;
   auto take_request(std::string_view content) -> braid::checked<void>;
   [[nodiscard]] auto lost_here() const noexcept -> std::uint64_t;
   void run_waiting();
   void collect();
-  void add(question& of, outcome& what);
+  void add(question& question, outcome& what);
   void explain_all();
-  auto compare_all(runner& on) -> braid::task<void>;
-  auto compare(runner& on, const question& of, outcome& out) -> braid::task<void>;
-  auto answer(runner& on, std::shared_ptr<const bound_plan> plan, rank_request request, const question& of,
+  auto compare_all(runner& runner) -> braid::task<void>;
+  auto compare(runner& runner, const question& question, outcome& out) -> braid::task<void>;
+  auto answer(runner& runner, std::shared_ptr<const bound_plan> plan, rank_request request, const question& question,
               outcome& out) -> braid::task<ranking>;
-  auto explain(runner& on, kept& of) -> braid::task<void>;
+  auto explain(runner& runner, kept& of) -> braid::task<void>;
 
-  settings how_;
+  settings settings_;
   std::shared_ptr<const page_cursors> cursors_;
   move_explainer explainer_;
   std::string record_;

@@ -50,11 +50,11 @@ void put_texts(packed_writer out, const std::vector<recorded_text>& texts) {
   }
 }
 
-auto read_texts(packed_reader& in) -> std::vector<recorded_text> {
+auto read_texts(packed_reader& reader) -> std::vector<recorded_text> {
   std::vector<recorded_text> out;
-  for (std::size_t left = in.count(); left > 0 && in.is_sound(); --left) {
-    std::string name(in.text());
-    out.push_back({std::move(name), std::string(in.text())});
+  for (std::size_t left = reader.count(); left > 0 && reader.is_sound(); --left) {
+    std::string name(reader.text());
+    out.push_back({std::move(name), std::string(reader.text())});
   }
   return out;
 }
@@ -66,18 +66,18 @@ void put_optional(packed_writer out, const std::optional<Number>& value) {
 }
 
 template <typename Number>
-auto read_optional(packed_reader& in) -> std::optional<Number> {
-  if (in.number() == 0) return std::nullopt;
-  return static_cast<Number>(in.number());
+auto read_optional(packed_reader& reader) -> std::optional<Number> {
+  if (reader.number() == 0) return std::nullopt;
+  return static_cast<Number>(reader.number());
 }
 
-auto checksum_of(std::string_view frame) noexcept -> std::uint32_t {
+auto make_checksum(std::string_view frame) noexcept -> std::uint32_t {
   return crc32c(std::as_bytes(std::span(frame.substr(frame_head - 1))));
 }
 
 }  // namespace
 
-auto frame_of(const recorded_project& project) -> std::string {
+auto encode_frame(const recorded_project& project) -> std::string {
   std::string out = begun(frame_kind::project, 0);
   packed_writer to(out);
   to.text(project.version);
@@ -88,7 +88,7 @@ auto frame_of(const recorded_project& project) -> std::string {
   return out;
 }
 
-auto frame_of(const recorded_plan& plan) -> std::string {
+auto encode_frame(const recorded_plan& plan) -> std::string {
   std::string out = begun(frame_kind::plan, plan.artifact.size());
   packed_writer to(out);
   to.number(plan.number);
@@ -104,7 +104,7 @@ auto frame_of(const recorded_plan& plan) -> std::string {
   return out;
 }
 
-auto frame_of(const recorded_request& request) -> std::string {
+auto encode_frame(const recorded_request& request) -> std::string {
   std::string out;
   write_frame(out, request);
   return out;
@@ -136,7 +136,7 @@ void number_request(std::span<char> frame, std::uint64_t number, std::uint32_t p
 
 void seal_frame(std::span<char> frame) noexcept {
   set_number(frame, 0, frame.size() - frame_head, 4);
-  set_number(frame, 4, checksum_of({frame.data(), frame.size()}), 4);
+  set_number(frame, 4, make_checksum({frame.data(), frame.size()}), 4);
 }
 
 auto read_project(std::string_view content) -> std::optional<recorded_project> {
@@ -188,9 +188,9 @@ auto traffic_reader::open(const std::filesystem::path& file) -> braid::checked<t
   const auto opened = std::make_shared<braid::descriptor>(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!*opened)
     return refused("unreadable_file", "cannot be read: " + std::generic_category().message(errno), {}, file);
-  auto made = read([opened](std::span<char> into) -> std::size_t {
+  auto made = read([opened](std::span<char> buffer) -> std::size_t {
     for (;;) {
-      const ::ssize_t got = ::read(opened->number(), into.data(), into.size());
+      const ::ssize_t got = ::read(opened->number(), buffer.data(), buffer.size());
       if (got >= 0) return static_cast<std::size_t>(got);
       if (errno != EINTR) return 0;
     }
@@ -199,8 +199,8 @@ auto traffic_reader::open(const std::filesystem::path& file) -> braid::checked<t
   return made;
 }
 
-auto traffic_reader::read(source from) -> braid::checked<traffic_reader> {
-  traffic_reader made(std::move(from));
+auto traffic_reader::read(source source) -> braid::checked<traffic_reader> {
+  traffic_reader made(std::move(source));
   const bool is_long = made.fill(traffic_head.size());
   const std::string_view kind = traffic_head.substr(0, traffic_head.find('1'));
   if (!is_long || made.bytes_ != traffic_head)
@@ -218,7 +218,7 @@ auto traffic_reader::fill(std::size_t bytes) -> bool {
   while (bytes_.size() < bytes) {
     const std::size_t before = bytes_.size();
     bytes_.resize(before + std::min(bytes - before, one_read));
-    const std::size_t got = from_(std::span(bytes_).subspan(before));
+    const std::size_t got = source_(std::span(bytes_).subspan(before));
     bytes_.resize(before + got);
     if (got == 0) return false;
   }
@@ -241,7 +241,7 @@ auto traffic_reader::next() -> std::optional<frame> {
     end_ = end::torn;
     return std::nullopt;
   }
-  if (number_of(bytes_, 4, 4) != checksum_of(bytes_)) {
+  if (number_of(bytes_, 4, 4) != make_checksum(bytes_)) {
     end_ = end::damaged;
     return std::nullopt;
   }

@@ -74,9 +74,9 @@ struct recorded_request {
 
 /// Return frames without a checksum, which `seal_frame` adds. `number_request` sets the number and the plan of a
 /// request.
-[[nodiscard]] auto frame_of(const recorded_project& project) -> std::string;
-[[nodiscard]] auto frame_of(const recorded_plan& plan) -> std::string;
-[[nodiscard]] auto frame_of(const recorded_request& request) -> std::string;
+[[nodiscard]] auto encode_frame(const recorded_project& project) -> std::string;
+[[nodiscard]] auto encode_frame(const recorded_plan& plan) -> std::string;
+[[nodiscard]] auto encode_frame(const recorded_request& request) -> std::string;
 /// The same, replacing the contents of `out`.
 void write_frame(std::string& out, const recorded_request& request);
 void number_request(std::span<char> frame, std::uint64_t number, std::uint32_t plan) noexcept;
@@ -101,12 +101,12 @@ class traffic_reader {
     damaged,  ///< at a frame whose checksum is wrong
   };
   /// Fills bytes, from the first on, and returns their number; 0 at the end.
-  using source = std::function<std::size_t(std::span<char> into)>;
+  using source = std::function<std::size_t(std::span<char> buffer)>;
 
   /// Errors: unreadable_file; not_traffic for a file of another kind or version.
   static auto open(const std::filesystem::path& file) -> braid::checked<traffic_reader>;
   /// The same for other bytes. Errors: not_traffic.
-  static auto read(source from) -> braid::checked<traffic_reader>;
+  static auto read(source source) -> braid::checked<traffic_reader>;
 
   /// Returns nothing at the end. Blocks: on the disk.
   auto next() -> std::optional<frame>;
@@ -117,10 +117,10 @@ class traffic_reader {
   [[nodiscard]] auto position() const noexcept -> std::uint64_t { return position_; }
 
  private:
-  explicit traffic_reader(source from) : from_(std::move(from)) {}
+  explicit traffic_reader(source source) : source_(std::move(source)) {}
   auto fill(std::size_t bytes) -> bool;
 
-  source from_;
+  source source_;
   std::string bytes_;  // of the frame
   std::uint64_t position_ = 0;
   end end_ = end::whole;

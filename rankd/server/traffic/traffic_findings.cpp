@@ -53,7 +53,7 @@ auto names_in(const traffic_comparison& of) -> std::string {
   return out.empty() ? "no request at all is recorded" : "the records have requests to: " + out;
 }
 
-auto json_of(const moved_id& of) -> ordered {
+auto make_json(const moved_id& of) -> ordered {
   const auto position = [](const std::optional<std::size_t>& at) { return at ? ordered(*at) : ordered(nullptr); };
   ordered id = std::visit([](const auto& value) { return ordered(value); }, of.id);
   return {{"id", std::move(id)},
@@ -63,13 +63,13 @@ auto json_of(const moved_id& of) -> ordered {
           {"why", of.why}};
 }
 
-auto json_of(const std::vector<moved_id>& all) -> ordered {
+auto make_json(const std::vector<moved_id>& all) -> ordered {
   ordered out = ordered::array();
-  for (const moved_id& each : all) out.push_back(json_of(each));
+  for (const moved_id& each : all) out.push_back(make_json(each));
   return out;
 }
 
-auto json_of(const changed_request& of) -> ordered {
+auto make_json(const changed_request& of) -> ordered {
   const auto side = [](const compared_answer& each) {
     return ordered{{"code", each.code}, {"candidates", each.candidates}};
   };
@@ -82,7 +82,7 @@ auto json_of(const changed_request& of) -> ordered {
           {"before", side(of.before)},
           {"after", side(of.after)},
           {"moved", of.moved},
-          {"moves", json_of(of.moves)}};
+          {"moves", make_json(of.moves)}};
 }
 
 /// Ids may be any bytes.
@@ -108,10 +108,10 @@ auto list_records(const std::vector<fs::path>& places) -> braid::checked<std::ve
   return out;
 }
 
-auto compare_on_records(const std::vector<fs::path>& files, traffic_comparison::settings how,
+auto compare_on_records(const std::vector<fs::path>& files, traffic_comparison::settings settings,
                         const traffic_progress& progress) -> braid::checked<traffic_findings> {
-  traffic_findings out{.plan = how.recorded_plan, .depth = how.depth, .records = {}, .lost = 0, .found = {}};
-  auto comparison = traffic_comparison::make(std::move(how));
+  traffic_findings out{.plan = settings.recorded_plan, .depth = settings.depth, .records = {}, .lost = 0, .found = {}};
+  auto comparison = traffic_comparison::make(std::move(settings));
   if (!comparison) return std::unexpected(std::move(comparison.error()));
   std::uint64_t all = 0;
   for (const fs::path& each : files) all += size_of(each);
@@ -130,27 +130,29 @@ auto compare_on_records(const std::vector<fs::path>& files, traffic_comparison::
   return out;
 }
 
-auto mean_of(double sum, const traffic_differences& of) -> double {
+auto compute_mean(double sum, const traffic_differences& of) -> double {
   return of.answered == 0 ? 0 : sum / static_cast<double>(of.answered);
 }
 
-auto to_json(const traffic_findings& of) -> std::string {
-  const traffic_differences& found = of.found;
+auto to_json(const traffic_findings& findings) -> std::string {
+  const traffic_differences& found = findings.found;
   ordered files = ordered::array();
-  for (const read_record& each : of.records)
+  for (const read_record& each : findings.records)
     files.push_back({{"file", each.file}, {"end", end_names[static_cast<std::size_t>(each.end)]}});
   ordered changed = ordered::array();
-  for (const changed_request& each : found.changed) changed.push_back(json_of(each));
-  const auto mean = [&](double sum) { return found.answered == 0 ? ordered(nullptr) : ordered(mean_of(sum, found)); };
+  for (const changed_request& each : found.changed) changed.push_back(make_json(each));
+  const auto mean = [&](double sum) {
+    return found.answered == 0 ? ordered(nullptr) : ordered(compute_mean(sum, found));
+  };
   ordered different{{"all", found.different()}};
   for (const auto change :
        {answer_change::error, answer_change::candidates, answer_change::order, answer_change::values})
     different[std::string(to_string(change))] = found.count(change);
-  return dumped({{"plan", of.plan},
+  return dumped({{"plan", findings.plan},
                  {"records", std::move(files)},
                  {"requests", found.requests},
                  {"other_plans", found.others},
-                 {"lost", of.lost},
+                 {"lost", findings.lost},
                  {"redacted", found.redacted},
                  {"unusable", found.unusable},
                  {"not_recorded", found.not_recorded},
@@ -160,12 +162,12 @@ auto to_json(const traffic_findings& of) -> std::string {
                  {"equal", found.count(answer_change::equal)},
                  {"different", std::move(different)},
                  {"answered", found.answered},
-                 {"depth", of.depth},
+                 {"depth", findings.depth},
                  {"overlap", mean(found.overlap)},
                  {"rbo", mean(found.rbo)},
                  {"changed", std::move(changed)}});
 }
 
-auto to_json(const std::vector<moved_id>& moves) -> std::string { return dumped(json_of(moves)); }
+auto to_json(const std::vector<moved_id>& moves) -> std::string { return dumped(make_json(moves)); }
 
 }  // namespace rankd

@@ -43,14 +43,14 @@ using traffic_progress = std::function<bool(std::uint64_t done, std::uint64_t al
 /// Runs both plans for the requests in these files. Blocks: as long as it runs. Errors: those of `traffic_reader::open`
 /// and `traffic_comparison`; unknown_plan if no recorded request is for the plan that is compared; comparison_stopped
 /// if `progress` returns false.
-auto compare_on_records(const std::vector<std::filesystem::path>& files, traffic_comparison::settings how,
+auto compare_on_records(const std::vector<std::filesystem::path>& files, traffic_comparison::settings settings,
                         const traffic_progress& progress) -> braid::checked<traffic_findings>;
 
 /// Returns a mean over the requests that both plans have answered, or 0 if there is none.
-[[nodiscard]] auto mean_of(double sum, const traffic_differences& of) -> double;
+[[nodiscard]] auto compute_mean(double sum, const traffic_differences& of) -> double;
 
 /// Returns one object on one line, without a line feed: the member `traffic` of `rankd diff A B --traffic REC --json`.
-[[nodiscard]] auto to_json(const traffic_findings& of) -> std::string;
+[[nodiscard]] auto to_json(const traffic_findings& findings) -> std::string;
 
 /// Returns an array of `{id, was, is, node, why}`.
 [[nodiscard]] auto to_json(const std::vector<moved_id>& moves) -> std::string;

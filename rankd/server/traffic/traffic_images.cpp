@@ -69,7 +69,7 @@ auto experiments_text(const bound_plan& plan, const fs::path& folder, const regi
   if (!text) return text;
   const auto all = experiment_set::load(folder, declared);
   if (!all) return std::unexpected(all.error());
-  const auto running = experiments_of(*all, plan.name, declared, now);
+  const auto running = find_experiments(*all, plan.name, declared, now);
   if (running == nullptr || *running != *plan.experiments || read_text_file(folder / experiments_file) != *text)
     return plan_changed("other experiments run for plan `" + plan.name + "` than its file says", load_again,
                         folder / experiments_file);
@@ -78,24 +78,25 @@ auto experiments_text(const bound_plan& plan, const fs::path& folder, const regi
 
 }  // namespace
 
-auto image_of(const project& where, const registries& declared, std::string version)
+auto make_image(const project& project, const registries& declared, std::string version)
     -> braid::checked<recorded_project> {
-  recorded_project out{.version = std::move(version), .environment = where.environment, .registry = {}, .digests = {}};
+  recorded_project out{
+      .version = std::move(version), .environment = project.environment, .registry = {}, .digests = {}};
   std::vector<std::string> names(registry_files.begin(), registry_files.end());
-  names.push_back(endpoints_file(where.environment));
+  names.push_back(endpoints_file(project.environment));
   for (std::string& name : names) {
     std::error_code error;
-    if (!fs::exists(where.registry / name, error)) continue;  // it may be absent: the registries were loaded
-    auto text = read_text_file(where.registry / name);
+    if (!fs::exists(project.registry / name, error)) continue;  // it may be absent: the registries were loaded
+    auto text = read_text_file(project.registry / name);
     if (!text) return std::unexpected(std::move(text.error()));
     out.registry.push_back({std::move(name), std::move(*text)});
   }
   for (const registry_digest& each : declared.digests()) out.digests.push_back({each.name, each.sha256});
-  if (!where.cursors.key.empty()) out.cursor_age = where.cursors.max_age;
+  if (!project.cursors.key.empty()) out.cursor_age = project.cursors.max_age;
   return out;
 }
 
-auto image_of(const bound_plan& plan, const project& where, const registries& declared)
+auto make_image(const bound_plan& plan, const project& project, const registries& declared)
     -> braid::checked<recorded_plan> {
   const auto now = experiment_time();
   recorded_plan out{.name = plan.name,
@@ -106,7 +107,7 @@ auto image_of(const bound_plan& plan, const project& where, const registries& de
                     .max_bytes = plan.budget.bytes,
                     .experiments = {},
                     .experiments_at = now.time_since_epoch()};
-  const fs::path file = where.plans / (plan.name + ".json");
+  const fs::path file = project.plans / (plan.name + ".json");
   auto text = read_text_file(file);
   if (!text) return std::unexpected(std::move(text.error()));
   if (sha256_hex(*text) != plan.artifact_digest)
@@ -114,7 +115,7 @@ auto image_of(const bound_plan& plan, const project& where, const registries& de
   out.artifact = std::move(*text);
   fs::path model;
   std::string bytes;
-  model_folder models(where.models, declared, [&](const fs::path& from) {
+  model_folder models(project.models, declared, [&](const fs::path& from) {
     auto read = read_model_file(from);
     model = from;
     if (read) bytes = *read;
@@ -127,7 +128,7 @@ auto image_of(const bound_plan& plan, const project& where, const registries& de
       return plan_changed("is not any more what plan `" + plan.name + "` was loaded with", load_again, model);
     out.models.push_back({each.name, std::exchange(bytes, {})});
   }
-  auto experiments = experiments_text(plan, where.registry, declared, now);
+  auto experiments = experiments_text(plan, project.registry, declared, now);
   if (!experiments) return std::unexpected(std::move(experiments.error()));
   out.experiments = std::move(*experiments);
   return out;
@@ -200,7 +201,7 @@ auto recorded_world::bind(const recorded_plan& image, const artifact_image& arti
     const auto all = experiment_set::load(own, declared());
     if (!all) return std::unexpected(all.error());
     add_experiments(*bound,
-                    experiments_of(*all, bound->name, declared(), std::chrono::sys_seconds(image.experiments_at)),
+                    find_experiments(*all, bound->name, declared(), std::chrono::sys_seconds(image.experiments_at)),
                     declared(), problems);
   }
   if (problems.empty()) return bound;

@@ -25,14 +25,14 @@ namespace rankd {
 
 /// Returns what the plans of a project are bound to: the files of its registries for its environment. No keys of
 /// cursors, no tokens, no stores. Blocks: on the disk. Errors: those of `read_text_file`.
-auto image_of(const project& where, const registries& declared, std::string version)
+auto make_image(const project& project, const registries& declared, std::string version)
     -> braid::checked<recorded_project>;
 
 /// Returns a plan that was loaded from a project, without the numbers. Reads its files again.
 /// Blocks: on the disk.
 /// Errors: those of `read_text_file` and `model_folder::digest`; plan_changed if they are not what the plan was made
 /// from.
-auto image_of(const bound_plan& plan, const project& where, const registries& declared)
+auto make_image(const bound_plan& plan, const project& project, const registries& declared)
     -> braid::checked<recorded_plan>;
 
 /// The project and the plans of recorded traffic, ready to run. Their files are in their own folder, which is removed

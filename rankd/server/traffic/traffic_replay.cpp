@@ -25,7 +25,7 @@ auto are_all(const braid::diagnostics& problems, std::string_view code) -> bool 
 
 }  // namespace
 
-traffic_replay::~traffic_replay() { on_.reset(); }
+traffic_replay::~traffic_replay() { runtime_.reset(); }
 
 auto traffic_replay::unused_plans() const -> std::vector<std::string> {
   return world_ == nullptr ? std::vector<std::string>() : world_->unused();
@@ -36,17 +36,17 @@ auto traffic_replay::begin(const recorded_project& project) -> braid::checked<vo
   if (world_ != nullptr) return not_traffic("has two projects");
   auto made = recorded_world::make(project);
   if (!made) return std::unexpected(std::move(made.error()));
-  for (const std::filesystem::path& each : how_.plans)
+  for (const std::filesystem::path& each : settings_.plans)
     if (auto replaced = (*made)->replace_by(each); !replaced) return replaced;
-  auto on = braid::runtime::create({.workers = how_.workers, .name = "replay"});
+  auto on = braid::runtime::create({.workers = settings_.workers, .name = "replay"});
   if (!on) return std::unexpected(no_runtime(on.error()));
   if (project.cursor_age.count() > 0)
     cursors_ = make_page_cursors({.key = "signatures of replays", .max_age = project.cursor_age});
   world_ = std::move(*made);
-  on_ = std::move(*on);
+  runtime_ = std::move(*on);
   engine_options how;
   how.cursors = cursors_;
-  ranker_.emplace(*on_, world_->declared(), std::vector<store*>(world_->declared().endpoints().size()), how);
+  ranker_.emplace(*runtime_, world_->declared(), std::vector<store*>(world_->declared().endpoints().size()), how);
   return {};
 }
 
@@ -90,7 +90,7 @@ auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<
     return not_traffic("has a request with a number that no server assigns");
   ++taken_;
   next_number_ = std::max(next_number_, request->number + 1);
-  if (!how_.request_id.empty() && how_.request_id != request->request_id) return std::nullopt;
+  if (!settings_.request_id.empty() && settings_.request_id != request->request_id) return std::nullopt;
   return run(*request);
 }
 
@@ -154,8 +154,8 @@ auto traffic_replay::answer(const recorded_request& recorded, const std::shared_
   }
   if (request.cursor && cursors_ != nullptr && recorded.code != "bad_cursor")
     if (auto again = cursors_->sign_again(*request.cursor, identity)) request.cursor = std::move(*again);
-  auto work = ranker_->rank(plan, std::move(request), replayed_reads::stores_of(reads));
-  const ranking result = on_->run(std::move(work));
+  auto work = ranker_->rank(plan, std::move(request), replayed_reads::list_stores(reads));
+  const ranking result = runtime_->run(std::move(work));
   if (!reads->missing().empty()) out.why = "the record does not hold " + reads->missing();
   return to_json(result);
 }

@@ -52,7 +52,7 @@ class traffic_replay {
     unsigned workers = 0;                      ///< 0: as many as the machine grants
   };
 
-  explicit traffic_replay(settings how) : how_(std::move(how)) {}
+  explicit traffic_replay(settings settings) : settings_(std::move(settings)) {}
   ~traffic_replay();
 
   /// Returns the result for a request that should be run. A plan that searches a file of vectors, or whose substitute
@@ -82,12 +82,12 @@ class traffic_replay {
   [[nodiscard]] auto signed_again(std::string_view answer, std::optional<std::string_view> identity = {}) const
       -> std::string;
 
-  settings how_;
+  settings settings_;
   std::unique_ptr<recorded_world> world_;
   std::map<std::uint32_t, left_out_plan> left_out_;  // by their numbers
   std::shared_ptr<const page_cursors> cursors_;
   std::optional<engine> ranker_;  // used by the last tasks of the runtime
-  std::unique_ptr<braid::runtime> on_;
+  std::unique_ptr<braid::runtime> runtime_;
   std::uint64_t next_number_ = 0;
   std::uint64_t taken_ = 0;
 };

@@ -57,7 +57,7 @@ traffic_writer::traffic_writer(braid::descriptor file, traffic_options options)
       log_(*this, {.thread = "traffic", .batch_bytes = bytes_at_once, .max_delay = max_rest}) {}
 
 auto traffic_writer::start(const recorded_project& project) -> braid::checked<void> {
-  std::string first = frame_of(project);
+  std::string first = encode_frame(project);
   seal_frame(first);
   first.insert(0, traffic_head);
   size_ = write_bytes(first);
@@ -109,10 +109,10 @@ void traffic_writer::add(const plan_handle& plan, std::string_view frame) noexce
   });
 }
 
-void traffic_writer::lose(traffic_loss why) noexcept {
+void traffic_writer::lose(traffic_loss loss) noexcept {
   log_.locked([&](batch&, traffic_counts& counts) {
     ++next_request_;
-    ++counts.lost[static_cast<std::size_t>(why)];
+    ++counts.lost[static_cast<std::size_t>(loss)];
   });
 }
 
@@ -197,14 +197,14 @@ auto traffic_writer::write_plan(const plan_handle& plan, std::uint32_t number, i
     log_.locked([&](batch&, traffic_counts&) { substitute = number_of(plan->substitute); });
     if (const auto why = has_plan(plan->substitute, *substitute)) return why;
   }
-  auto made = options_.image_of(*plan);
+  auto made = options_.make_image(*plan);
   if (!made) {
     report(made.error());
     return traffic_loss::plan;
   }
   made->number = number;
   made->substitute = substitute;
-  std::string frame = frame_of(*made);
+  std::string frame = encode_frame(*made);
   if (frame.size() > max_frame) {
     report(make_diagnostic("plan_too_large", "with its models it has " + std::to_string(frame.size()) +
                                                  " bytes, and a record takes " + std::to_string(max_frame) +
@@ -235,10 +235,10 @@ auto traffic_writer::write_bytes(std::string_view bytes) -> std::size_t {
   return done;
 }
 
-void traffic_writer::count(std::uint64_t recorded, std::uint64_t lost, traffic_loss why) {
+void traffic_writer::count(std::uint64_t recorded, std::uint64_t lost, traffic_loss loss) {
   log_.locked([&](batch&, traffic_counts& counts) {
     counts.recorded += recorded;
-    counts.lost[static_cast<std::size_t>(why)] += lost;
+    counts.lost[static_cast<std::size_t>(loss)] += lost;
     counts.bytes = size_;
   });
 }

@@ -47,8 +47,8 @@ struct traffic_options {
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  ///< of the file
   std::size_t max_waiting = std::size_t{64} << 20U;   ///< bytes that wait to be written
   /// Returns a plan with everything that it was made from, without the numbers. Called by the writing thread.
-  std::function<braid::checked<recorded_plan>(const bound_plan&)> image_of = {};
-  /// Called by the writing thread, once for each plan that `image_of` returns no image of, or too large a one.
+  std::function<braid::checked<recorded_plan>(const bound_plan&)> make_image = {};
+  /// Called by the writing thread, once for each plan that `make_image` returns no image of, or too large a one.
   std::function<void(const bound_plan&, const braid::diagnostics&)> on_no_image = {};
   const braid::clock_source* clock = &braid::steady_time();  ///< read by the writing thread
 };
@@ -77,7 +77,7 @@ class traffic_writer {
   /// never for long.
   void add(const plan_handle& plan, std::string_view frame) noexcept;
   /// A request that was to be recorded and that no frame holds.
-  void lose(traffic_loss why) noexcept;
+  void lose(traffic_loss loss) noexcept;
 
   [[nodiscard]] auto counts() const -> traffic_counts { return log_.counts(); }
 
@@ -119,7 +119,7 @@ class traffic_writer {
   auto has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss>;
   auto write_plan(const plan_handle& plan, std::uint32_t number, image& state) -> std::optional<traffic_loss>;
   auto write_bytes(std::string_view bytes) -> std::size_t;
-  void count(std::uint64_t recorded, std::uint64_t lost, traffic_loss why);
+  void count(std::uint64_t recorded, std::uint64_t lost, traffic_loss loss);
 
   traffic_options options_;
   braid::descriptor file_;                 // this and the next members: used by the writing thread

@@ -24,11 +24,11 @@ class circuit_breaker {
     trial,  ///< the call that tests whether the server is well again
   };
 
-  explicit circuit_breaker(options how) noexcept : how_(how) {}
+  explicit circuit_breaker(options options) noexcept : options_(options) {}
 
   /// Each call that is let through ends by `succeeded`, `failed` or `gave_up`.
   [[nodiscard]] auto ask(braid::time_point now) noexcept -> pass {
-    if (how_.failures == 0 || failures_ < how_.failures) return pass::usual;
+    if (options_.failures == 0 || failures_ < options_.failures) return pass::usual;
     if (is_trying_ || now < rests_until_) return pass::none;
     is_trying_ = true;
     return pass::trial;
@@ -39,16 +39,16 @@ class circuit_breaker {
     is_trying_ = false;
   }
   void failed(pass by, braid::time_point now) noexcept {
-    if (how_.failures == 0) return;
+    if (options_.failures == 0) return;
     if (by == pass::trial) {
-      failures_ = how_.failures;
+      failures_ = options_.failures;
       is_trying_ = false;
     } else {
-      if (failures_ == how_.failures) return;
+      if (failures_ == options_.failures) return;
       ++failures_;
-      if (failures_ < how_.failures) return;
+      if (failures_ < options_.failures) return;
     }
-    rests_until_ = now + how_.rest;
+    rests_until_ = now + options_.rest;
   }
   /// Its caller went away before there was an answer.
   void gave_up(pass by) noexcept {
@@ -56,7 +56,7 @@ class circuit_breaker {
   }
 
  private:
-  options how_;
+  options options_;
   std::uint32_t failures_ = 0;
   bool is_trying_ = false;
   braid::time_point rests_until_{};

@@ -15,7 +15,7 @@
 namespace rankd::detail {
 
 /// Parses an element or member as an id; nothing if it is not an id. Lifetime: a text refers to `text`.
-inline auto item_of(std::string_view text, id_form form) -> std::optional<stored_item> {
+inline auto parse_item(std::string_view text, id_form form) -> std::optional<stored_item> {
   if (form == id_form::texts)
     return is_text_id(text) ? std::optional(stored_item{.is_there = true, .text = text}) : std::nullopt;
   const auto id = parse_element(text);
@@ -23,10 +23,10 @@ inline auto item_of(std::string_view text, id_form form) -> std::optional<stored
 }
 
 /// Returns members in ascending order of their ids, at most as many as the read wants.
-inline auto first_by_id(std::span<stored_item> members, const named_read& what) -> std::span<const stored_item> {
-  const std::size_t kept = std::min<std::size_t>(what.count, members.size());
+inline auto first_by_id(std::span<stored_item> members, const named_read& read) -> std::span<const stored_item> {
+  const std::size_t kept = std::min<std::size_t>(read.count, members.size());
   const auto end = members.begin() + static_cast<std::ptrdiff_t>(kept);
-  if (what.ids == id_form::texts)
+  if (read.ids == id_form::texts)
     std::ranges::partial_sort(members, end, {}, &stored_item::text);
   else
     std::ranges::partial_sort(members, end, {}, &stored_item::id);

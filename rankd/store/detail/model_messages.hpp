@@ -23,15 +23,15 @@ auto inference_path(std::string_view model, std::string_view version) -> std::st
 
 /// Returns the body of a request. Source: Open Inference Protocol V2 (KServe, Triton, MLServer), "Inference Request
 /// JSON Object".
-auto inference_body(const model_call& what, row_range rows) -> std::string;
+auto inference_body(const model_call& call, row_range rows) -> std::string;
 
 /// Returns the largest number of bytes that the answer to these rows may have.
-auto max_answer_bytes(const model_call& what, row_range rows) -> std::size_t;
+auto max_answer_bytes(const model_call& call, row_range rows) -> std::size_t;
 
 /// Writes the scores of an answer in the order of `score_batch`. Returns a description of an error in the answer, or
 /// nothing.
 /// Memory: some copies of the body, and the scores of these rows, whatever the answer holds.
-auto read_scores(std::string_view body, const model_call& what, row_range rows, std::span<double> into) -> std::string;
+auto read_scores(std::string_view body, const model_call& call, row_range rows, std::span<double> into) -> std::string;
 
 /// Returns the member `error` of a refusal; nothing if it has no such member, or if the body is too long for an error.
 auto refusal_text(std::string_view body) -> std::string;

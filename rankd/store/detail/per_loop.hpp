@@ -15,29 +15,29 @@ template <typename T>
 class per_loop {
  public:
   /// Returns the object of the loop; a default `T` if it has no object.
-  [[nodiscard]] auto find(const braid::home& where) -> T {
+  [[nodiscard]] auto find(const braid::home& home) -> T {
     const std::scoped_lock lock(mutex_);
-    const auto found = std::ranges::find(entries_, &where, [](const auto& each) { return each.first; });
+    const auto found = std::ranges::find(entries_, &home, [](const auto& each) { return each.first; });
     return found == entries_.end() ? T() : found->second;
   }
 
   /// Registers `there` for the loop while this entry lives.
   class entry {
    public:
-    entry(per_loop& of, const braid::home& where, T there) : of_(&of), where_(&where) {
+    entry(per_loop& of, const braid::home& home, T there) : owner_(&of), home_(&home) {
       const std::scoped_lock lock(of.mutex_);
-      of.entries_.emplace_back(&where, std::move(there));
+      of.entries_.emplace_back(&home, std::move(there));
     }
     entry(const entry&) = delete;
     auto operator=(const entry&) -> entry& = delete;
     ~entry() {
-      const std::scoped_lock lock(of_->mutex_);
-      std::erase_if(of_->entries_, [this](const auto& each) { return each.first == where_; });
+      const std::scoped_lock lock(owner_->mutex_);
+      std::erase_if(owner_->entries_, [this](const auto& each) { return each.first == home_; });
     }
 
    private:
-    per_loop* of_;
-    const braid::home* where_;
+    per_loop* owner_;
+    const braid::home* home_;
   };
 
  private:

@@ -48,48 +48,48 @@ void put_keys(packed_writer out, const Question& what) {
   out.integers(what.keys.ids);
 }
 
-inline void put_head(packed_writer out, std::string& scratch, const named_read& what) {
+inline void put_head(packed_writer out, std::string& scratch, const named_read& read) {
   scratch.clear();
   packed_writer head(scratch);
   head.number(static_cast<std::uint64_t>(store_call::read));
-  head.number(static_cast<std::uint64_t>(what.kind));
-  head.number(what.offset);
-  head.number(what.count);
-  head.number(static_cast<std::uint64_t>(what.order));
-  head.number(static_cast<std::uint64_t>(what.ids));
-  head.number(what.range ? 1 : 0);
-  if (what.range) {
-    head.real(what.range->min);
-    head.real(what.range->max);
+  head.number(static_cast<std::uint64_t>(read.kind));
+  head.number(read.offset);
+  head.number(read.count);
+  head.number(static_cast<std::uint64_t>(read.order));
+  head.number(static_cast<std::uint64_t>(read.ids));
+  head.number(read.range ? 1 : 0);
+  if (read.range) {
+    head.real(read.range->min);
+    head.real(read.range->max);
   }
-  head.number(what.fields.size());
-  for (const std::string_view each : what.fields) head.text(each);
+  head.number(read.fields.size());
+  for (const std::string_view each : read.fields) head.text(each);
   out.text(scratch);
 }
 
-inline void put_keys(packed_writer out, const named_read& what) {
-  out.number(what.keys.size());
-  for (std::size_t at = 0; at < what.keys.size(); ++at) {
-    out.text(what.keys[at]);
-    const auto members = what.members.empty() ? std::span<const std::string_view>() : what.members[at];
+inline void put_keys(packed_writer out, const named_read& read) {
+  out.number(read.keys.size());
+  for (std::size_t at = 0; at < read.keys.size(); ++at) {
+    out.text(read.keys[at]);
+    const auto members = read.members.empty() ? std::span<const std::string_view>() : read.members[at];
     out.number(members.size());
     for (const std::string_view each : members) out.text(each);
   }
 }
 
-inline void put_head(packed_writer out, std::string& scratch, const model_call& what) {
+inline void put_head(packed_writer out, std::string& scratch, const model_call& call) {
   scratch.clear();
   packed_writer head(scratch);
   head.number(static_cast<std::uint64_t>(store_call::score));
-  head.text(what.model);
-  head.text(what.version);
-  head.text(what.tensor);
-  head.number(static_cast<std::uint64_t>(what.floats));
-  head.number(what.scores);
-  head.number(what.outputs.size());
-  for (const std::string_view each : what.outputs) head.text(each);
-  head.number(what.inputs.size());
-  for (const model_input& each : what.inputs) {
+  head.text(call.model);
+  head.text(call.version);
+  head.text(call.tensor);
+  head.number(static_cast<std::uint64_t>(call.floats));
+  head.number(call.scores);
+  head.number(call.outputs.size());
+  for (const std::string_view each : call.outputs) head.text(each);
+  head.number(call.inputs.size());
+  for (const model_input& each : call.inputs) {
     head.text(each.name);
     head.number(each.values.index());
   }
@@ -97,8 +97,8 @@ inline void put_head(packed_writer out, std::string& scratch, const model_call& 
 }
 
 /// The inputs of a row are its key: the same ones have the same scores.
-inline void put_keys(packed_writer out, const model_call& what) {
-  out.number(what.rows);
+inline void put_keys(packed_writer out, const model_call& call) {
+  out.number(call.rows);
   std::string key;
   const auto put = [&](auto value) {
     packed_writer into(key);
@@ -109,9 +109,9 @@ inline void put_keys(packed_writer out, const model_call& what) {
     else
       into.integer(value);
   };
-  for (std::size_t row = 0; row < what.rows; ++row) {
+  for (std::size_t row = 0; row < call.rows; ++row) {
     key.clear();
-    for (const model_input& each : what.inputs) std::visit([&](const auto& values) { put(values[row]); }, each.values);
+    for (const model_input& each : call.inputs) std::visit([&](const auto& values) { put(values[row]); }, each.values);
     out.text(key);
   }
 }

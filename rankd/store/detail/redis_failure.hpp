@@ -9,11 +9,11 @@ namespace rankd::detail {
 
 /// store_unreachable, store_timeout, store_not_ready, store_unauthorized, store_overloaded, store_bad_reply,
 /// store_untrusted; store_error for all others.
-auto redis_failure_code(std::error_code why) noexcept -> std::string_view;
+auto redis_failure_code(std::error_code error) noexcept -> std::string_view;
 
 /// Returns the message for a failure of a server. Its time limits are those of its endpoint, and not the request's
 /// deadline.
-auto failure_text(std::error_code why) -> std::string;
+auto failure_text(std::error_code error) -> std::string;
 
 /// Returns "the server says: NOPERM …", truncated to the length of a message.
 auto server_message(std::string_view error) -> std::string;

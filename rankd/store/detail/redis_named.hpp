@@ -26,11 +26,11 @@ enum class key_spread : std::uint8_t { one_server, by_slot };
 
 /// Returns the commands of all keys, in their order; in a cluster, the strings of one slot follow those of another.
 /// Errors: std::bad_alloc.
-auto commands_of(const named_read& what, key_spread spread = key_spread::one_server) -> braid::redis_batch;
+auto make_commands(const named_read& read, key_spread spread = key_spread::one_server) -> braid::redis_batch;
 
 /// Converts the replies to these commands, which contain no errors, to an answer; nothing if a reply does not fit its
 /// command.
-auto answer_of(const named_read& what, std::span<const braid::resp_value> replies, braid::arena& arena,
-               key_spread spread = key_spread::one_server) -> std::optional<item_batch>;
+auto make_answer(const named_read& read, std::span<const braid::resp_value> replies, braid::arena& arena,
+                 key_spread spread = key_spread::one_server) -> std::optional<item_batch>;
 
 }  // namespace rankd::detail

@@ -20,7 +20,7 @@ using rankd::testing::rankd_in;
 
 namespace {
 
-auto lines_of(const std::string& text) -> std::vector<json> {
+auto list_lines(const std::string& text) -> std::vector<json> {
   std::vector<json> out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) out.push_back(json::parse(line));
@@ -36,7 +36,7 @@ TEST_CASE("each message gets one line, also a wrong one and the last one without
   const process_end end = rankd_in(project.path(), {"check", "--stdin"}, open + "\nwhat?\n" + plan);
   CHECK(end.status == 0);
   CHECK(end.err.empty());
-  const std::vector<json> answers = lines_of(end.out);
+  const std::vector<json> answers = list_lines(end.out);
   REQUIRE(answers.size() == 3);
   CHECK(answers[0].at("diagnostics").empty());
   CHECK(answers[1].at("error")[0].at("code") == "json_syntax");
@@ -51,7 +51,7 @@ TEST_CASE("a message that is too long is passed over and answered, and the next 
   const process_end end =
       rankd_in(project.path(), {"check", "--stdin"}, std::string(rankd::line_reader::max_bytes + 1, 'x') + "\n" + open);
   CHECK(end.status == 0);
-  const std::vector<json> answers = lines_of(end.out);
+  const std::vector<json> answers = list_lines(end.out);
   REQUIRE(answers.size() == 2);
   CHECK(answers[0].at("error")[0].at("code") == "message_too_long");
   CHECK(answers[1].at("diagnostics").empty());

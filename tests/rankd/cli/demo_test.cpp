@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 const demo_options small = {.size = {.seed = 5, .users = 200, .media = 1'000}};
 
 /// All files of a folder by their relative paths.
-auto files_of(const fs::path& folder) -> std::map<std::string, std::string> {
+auto find_files(const fs::path& folder) -> std::map<std::string, std::string> {
   std::map<std::string, std::string> all;
   for (const auto& item : fs::recursive_directory_iterator(folder)) {
     if (!item.is_regular_file()) continue;
@@ -54,9 +54,9 @@ TEST_CASE("the same options give the same bytes, another seed gives other data")
   demo_options other = small;
   other.size.seed = 6;
   REQUIRE(write_demo_project(folder.path() / "c", other).has_value());
-  const auto files = files_of(folder.path() / "a");
-  CHECK((files == files_of(folder.path() / "b/nested")));
-  CHECK((files != files_of(folder.path() / "c")));
+  const auto files = find_files(folder.path() / "a");
+  CHECK((files == find_files(folder.path() / "b/nested")));
+  CHECK((files != find_files(folder.path() / "c")));
   CHECK(report->files == files.size());
   std::uint64_t bytes = 0;
   for (const auto& [name, text] : files) bytes += text.size();
@@ -68,13 +68,13 @@ TEST_CASE("the shop is whole: registries, ten plans with tests, a model and data
   const demo_options shop{.kind = project_kind::shop, .size = {}};
   const auto report = write_demo_project(folder.path() / "shop", shop);
   REQUIRE(report.has_value());
-  CHECK(report->files == files_of(folder.path() / "shop").size());
+  CHECK(report->files == find_files(folder.path() / "shop").size());
   CHECK(write_demo_project(folder.path() / "shop", shop).error().front().code == "demo_exists");
   const auto loaded = project::load(folder.path() / "shop");
   REQUIRE(loaded.has_value());
   CHECK(registries::load(loaded->registry, loaded->environment).value().id_type() == value_type::string);
   std::map<std::string, int> ends;
-  for (const auto& [name, text] : files_of(loaded->plans)) ++ends[name.substr(name.find('.'))];
+  for (const auto& [name, text] : find_files(loaded->plans)) ++ends[name.substr(name.find('.'))];
   CHECK((ends == std::map<std::string, int>{{".json", 10}, {".plan.ts", 10}, {".test.ts", 10}, {".tests.json", 10}}));
   const std::vector files{folder.path() / "shop/data/shop.ndjson"};
   CHECK(load_store(folder.path() / "db", files, {}).value().records == 144);
@@ -98,11 +98,11 @@ TEST_CASE("the project is one that rankd understands") {
 TEST_CASE("the registries and the benchmark's plans are the repository's own") {
   const scratch_folder folder;
   REQUIRE(write_demo_project(folder.path(), small).has_value());
-  const auto written = files_of(folder.path());
-  for (const auto& [name, text] : files_of("registry"))
+  const auto written = find_files(folder.path());
+  for (const auto& [name, text] : find_files("registry"))
     if (name != "ops.toml") CHECK(written.at("registry/" + name) == text);
   CHECK_FALSE(written.contains("registry/ops.toml"));  // the compiler of plans brings that of its own version
-  const auto compiled = files_of("plans/compiled");
+  const auto compiled = find_files("plans/compiled");
   for (const char* plan : {"reels_plan_a.json", "concat_plan.json"})
     CHECK(written.at(std::string("plans/") + plan) == compiled.at(plan));
 }
@@ -132,13 +132,13 @@ TEST_CASE("the data loads, and is what the network says") {
 TEST_CASE("nothing is ever overwritten") {
   const scratch_folder folder;
   REQUIRE(write_demo_project(folder.path() / "demo", small).has_value());
-  const auto before = files_of(folder.path() / "demo");
+  const auto before = find_files(folder.path() / "demo");
   CHECK(code_of(write_demo_project(folder.path() / "demo", small)) == "demo_exists");
-  CHECK((files_of(folder.path() / "demo") == before));
+  CHECK((find_files(folder.path() / "demo") == before));
 
   const fs::path other = folder.write("other/rankd.toml", "name = \"mine\"\n").parent_path();
   CHECK(code_of(write_demo_project(other, small)) == "folder_not_empty");
-  CHECK(files_of(other).size() == 1);
+  CHECK(find_files(other).size() == 1);
   CHECK(code_of(write_demo_project(other / "rankd.toml", small)) == "demo_write_failed");
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("a demo that was killed anywhere is no project, and the next one begin
   const scratch_folder folder;
   const fs::path whole = folder.path() / "whole";
   REQUIRE(write_demo_project(whole, small).has_value());
-  const auto expected = files_of(whole);
+  const auto expected = find_files(whole);
   bool killed = true;
   int point = 0;
   for (; killed; ++point) {
@@ -180,7 +180,7 @@ TEST_CASE("a demo that was killed anywhere is no project, and the next one begin
     CHECK(end.status == 0);
     CHECK(fs::exists(demo / "rankd.toml") != killed);
     CHECK(code_of(write_demo_project(demo, small)) == (killed ? "fine" : "demo_exists"));
-    CHECK((files_of(demo) == expected));
+    CHECK((find_files(demo) == expected));
   }
   CHECK(point >= 8);
 }
@@ -196,7 +196,7 @@ TEST_CASE("a demo that fails where another one was killed leaves nothing of eith
     static_cast<void>(write_demo_project(demo, options));
   });
   REQUIRE(killed.signal == SIGKILL);
-  REQUIRE(files_of(demo).size() >= 3);
+  REQUIRE(find_files(demo).size() >= 3);
   const auto failed = braid::testing::run_in_child([&] {
     const ::rlimit limit{.rlim_cur = 2'000, .rlim_max = 2'000};
     std::signal(SIGXFSZ, SIG_IGN);

@@ -53,7 +53,7 @@ class example_project : public braid::testing::scratch_folder {
   example_project() { std::filesystem::copy("examples/experiments", path(), std::filesystem::copy_options::recursive); }
 };
 
-auto json_of(const project_copy& project, words arguments, int status = 0) -> json {
+auto make_json(const project_copy& project, words arguments, int status = 0) -> json {
   arguments.emplace_back("--json");
   const process_end end = rankd_in(project.path(), arguments);
   CHECK_MESSAGE(end.status == status, end.out << end.err);
@@ -66,7 +66,7 @@ TEST_CASE("a check lists the experiments, and warns of params that no plan reads
   const project_copy project;
   CHECK(rankd_in(project.path(), {"experiment", "check"}).out == "no experiments\n");
   project.write("registry/experiments.toml", two_experiments);
-  const json all = json_of(project, {"experiment", "check"});
+  const json all = make_json(project, {"experiment", "check"});
   REQUIRE(all.at("experiments").size() == 2);
   CHECK(all.at("experiments")[0].at("runs") == true);
   CHECK(all.at("experiments")[1].at("runs") == false);
@@ -92,7 +92,7 @@ TEST_CASE("a check says what is wrong, and with which plans") {
   std::string text = two_experiments;
   text.replace(text.find("reels_plan_a"), 12, "reels_plan_z");
   project.write("registry/experiments.toml", text);
-  const json refused = json_of(project, {"experiment", "check"}, 1);
+  const json refused = make_json(project, {"experiment", "check"}, 1);
   CHECK(refused.at("error").at("code") == "unknown_plan");
   CHECK(refused.at("error").at("pointer") == "/experiment/0/plans/0");
 }
@@ -102,7 +102,7 @@ TEST_CASE("the registry shows experiments where there are some") {
   const std::string before = rankd_in(project.path(), {"registry", "--json"}).out;
   CHECK(!has(before, "experiments"));
   project.write("registry/experiments.toml", two_experiments);
-  const json all = json_of(project, {"registry"});
+  const json all = make_json(project, {"registry"});
   CHECK(all.at("experiments").size() == 2);
   CHECK(all.at("digests").at("experiments").get<std::string>().size() == 64);
   CHECK(has(rankd_in(project.path(), {"registry", "experiments"}).out, "cutoffs"));
@@ -111,7 +111,7 @@ TEST_CASE("the registry shows experiments where there are some") {
 TEST_CASE("a simulation splits ids as the shares say") {
   const project_copy project;
   project.write("registry/experiments.toml", two_experiments);
-  const json report = json_of(project, {"experiment", "simulate", "--ids", "20000"});
+  const json report = make_json(project, {"experiment", "simulate", "--ids", "20000"});
   CHECK(report.at("ids") == 20000);
   const json& penalties = report.at("experiments")[0];
   CHECK(penalties.at("as_expected") == true);

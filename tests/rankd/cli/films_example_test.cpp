@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-auto lines_of(const std::string& text) -> std::vector<std::string> {
+auto list_lines(const std::string& text) -> std::vector<std::string> {
   std::vector<std::string> all;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) all.push_back(line);
@@ -48,7 +48,7 @@ class films_project : public braid::testing::scratch_folder {
   [[nodiscard]] auto answers(const std::string& requests) const -> std::vector<std::string> {
     const process_end done = rankd_in(path(), {"batch"}, requests);
     CHECK(done.status == 0);
-    return lines_of(done.out);
+    return list_lines(done.out);
   }
 
   /// Loads the films of the project into `server`, and has the plans read them there, as in production.
@@ -166,7 +166,7 @@ TEST_CASE("the pages of films have each once, with labels, and refuse a cursor o
 TEST_CASE("every plan ranks the films of the store as it ranks those that the request carries") {
   const films_project project;
   std::set<std::string> asked;
-  for (const std::string& line : lines_of(stored_requests())) {
+  for (const std::string& line : list_lines(stored_requests())) {
     CAPTURE(line);
     const json stored = json::parse(line);
     asked.insert(stored.at("plan").get<std::string>());

@@ -128,9 +128,9 @@ TEST_CASE("a budget is listed in the order of rankd.toml") {
   using namespace std::chrono_literals;
   const plan_budget all{.rows = 1, .bytes = 2, .max_deadline = 3ms, .default_deadline = 4ms, .in_flight = 5};
   std::string text;
-  for (const budget_line& line : lines_of(all)) text += line.name + "=" + std::to_string(line.value) + " ";
+  for (const budget_line& line : list_lines(all)) text += line.name + "=" + std::to_string(line.value) + " ";
   CHECK(text == "rows=1 bytes=2 deadline_ms=3 default_deadline_ms=4 in_flight=5 ");
-  CHECK(lines_of({}).empty());
+  CHECK(list_lines({}).empty());
 }
 
 TEST_CASE("a plan that is not there, or that is wrong, is told in the form that was asked for") {

@@ -155,7 +155,7 @@ TEST_CASE("another plan is run over recorded requests, and the first difference 
 
   rankd::recorded_request strange;
   strange.request_id = "\xff";  // no UTF-8
-  std::string frame = rankd::frame_of(strange);
+  std::string frame = rankd::encode_frame(strange);
   rankd::seal_frame(frame);
   const std::string bytes = rankd::read_text_file(shop.file()).value() + frame;
   const process_end listed = rankd_in("/", {"replay", shop.folder().write("strange.rec", bytes).string(), "--json"});

@@ -53,18 +53,18 @@ TEST_CASE("diagnostics about registries come through") {
 TEST_CASE("a plan is loaded by its name or from its file") {
   const project_copy copy;
   const workspace in = workspace::open(copy.path()).value();
-  const auto by_name = in.load_plan_of("reels_plan_a");
-  const auto by_file = in.load_plan_of((copy.path() / "plans/compiled/reels_plan_a.json").string());
+  const auto by_name = in.load_named_plan("reels_plan_a");
+  const auto by_file = in.load_named_plan((copy.path() / "plans/compiled/reels_plan_a.json").string());
   REQUIRE(by_name);
   REQUIRE(by_file);
   CHECK(by_name->digest == by_file->digest);
 
-  const auto near = in.load_plan_of("reels_plan_b");
+  const auto near = in.load_named_plan("reels_plan_b");
   CHECK(code_of(near) == "unknown_plan");
   CHECK(near.error().front().hint == "did you mean `reels_plan_a`?");
-  CHECK(in.load_plan_of("zzz").error().front().hint == "rankd plans lists those that are there");
-  CHECK(code_of(in.load_plan_of("../../etc/passwd")) == "unknown_plan");
-  CHECK(code_of(in.load_plan_of("missing.json")) == "unreadable_file");
+  CHECK(in.load_named_plan("zzz").error().front().hint == "rankd plans lists those that are there");
+  CHECK(code_of(in.load_named_plan("../../etc/passwd")) == "unknown_plan");
+  CHECK(code_of(in.load_named_plan("missing.json")) == "unreadable_file");
 }
 
 TEST_CASE("stores are filled at their first use only, one pointer for each endpoint") {
@@ -113,17 +113,17 @@ TEST_CASE("a plan that reads no store runs without it, and a plan that reads one
   copy.write("rankd.toml",
              "name = \"r\"\nenvironment = \"test\"\nregistry = \"registry\"\nplans = \"plans/compiled\"\n");
   const workspace in = workspace::open(copy.path()).value();
-  const bound_plan own = in.load_plan_of("own").value();
-  const bound_plan reels = in.load_plan_of("reels_plan_a").value();
+  const bound_plan own = in.load_named_plan("own").value();
+  const bound_plan reels = in.load_named_plan("reels_plan_a").value();
   CHECK(code_of(open_all_stores(in)) == "store_missing");
   const bound_plan* const first = &own;
-  const auto opened = open_stores_of(in, {&first, 1});
+  const auto opened = open_plan_stores(in, {&first, 1});
   REQUIRE(opened);
   CHECK(opened->pointers() == std::vector<store*>(in.declared.endpoints().size()));
   const bound_plan* const both[] = {&own, &reels};
-  CHECK(code_of(open_stores_of(in, both)) == "store_missing");
+  CHECK(code_of(open_plan_stores(in, both)) == "store_missing");
   bound_plan with_substitute = own;
   with_substitute.substitute = std::make_shared<const bound_plan>(reels);
   const bound_plan* const third = &with_substitute;
-  CHECK(code_of(open_stores_of(in, {&third, 1})) == "store_missing");
+  CHECK(code_of(open_plan_stores(in, {&third, 1})) == "store_missing");
 }

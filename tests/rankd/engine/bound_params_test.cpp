@@ -38,7 +38,7 @@ auto request_of(const std::string& overrides, const std::string& more = "") -> s
 auto found_in(const std::string& artifact, const std::string& request) -> lines {
   const plan loaded = value_of(parse_plan(artifact, "t.json", {all_op_shapes(), op_world()}));
   return rankd::testing::list(
-      check_needs(value_of(parse_request(request, op_world())), needs_of(loaded, op_world()), op_world()));
+      check_needs(value_of(parse_request(request, op_world())), find_needs(loaded, op_world()), op_world()));
 }
 
 /// The scores of the candidates.

@@ -53,7 +53,7 @@ auto hour_or_rows() -> std::string {
                  choice("c", R"("h","a")", R"("new")"));
 }
 
-auto states_of(const ranking& answer) -> names {
+auto list_states(const ranking& answer) -> names {
   names out;
   for (const node_report& each : answer.explained->nodes)
     out.push_back(each.node_id + " " + std::string(to_string(each.state)) +
@@ -65,7 +65,7 @@ auto states_of(const ranking& answer) -> names {
 auto found_in(const bound_plan& plan, const std::string& request) -> lines {
   const registries& declared = reference_project::get().declared;
   const rank_request read = value_of(parse_request(request, declared));
-  return rankd::testing::list(check_needs(read, route_of(plan, read.params)->needs, declared));
+  return rankd::testing::list(check_needs(read, find_route(plan, read.params)->needs, declared));
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ TEST_CASE("the rows of the chosen input are passed on, and what only the others 
     engine_world world(2, options);
     const ranking answer = world.rank(world.bind(hour_or_rows()), request_of("", R"(,"explain":true)"));
     CHECK((ids_of(answer) == ids{1, 2, 3}));
-    CHECK((states_of(answer) == names{"b bypassed", "h bypassed", "a done", "c done a"}));
+    CHECK((list_states(answer) == names{"b bypassed", "h bypassed", "a done", "c done a"}));
     for (const node_report& each : answer.explained->nodes)
       if (each.state == node_state::bypassed)
         CHECK((!each.ready && !each.started && !each.ended && each.rows_out == 0));
@@ -117,7 +117,7 @@ TEST_CASE("a node that another one needs runs, and is no input of the choice") {
       plan_of(source("a", 2) + "," + source("b", 4) + "," + choice("c", R"("a","b")", R"("new")"), R"("c","a")"));
   const ranking answer = world.rank(plan, request_of("", R"(,"explain":{"ids":[1]})"));
   CHECK((ids_of(answer) == ids{1, 2, 3, 4, 1, 2}));
-  CHECK((states_of(answer) == names{"a done", "b done", "c done b"}));
+  CHECK((list_states(answer) == names{"a done", "b done", "c done b"}));
   CHECK(answer.explained->nodes[2].rows_in == 4);
   CHECK(answer.explained->ids[0].drops.empty());
 }
@@ -203,6 +203,6 @@ TEST_CASE("a plan without choices has one route, which costs nothing to find") {
   engine_world world;
   const bound_plan& plan = world.bind(artifact_of(source("a", 3), R"("a")"));
   CHECK(plan.branches == nullptr);
-  CHECK(route_of(plan, {}).get() == &plan.whole);
+  CHECK(find_route(plan, {}).get() == &plan.whole);
   CHECK(plan.whole.bypassed.empty());
 }

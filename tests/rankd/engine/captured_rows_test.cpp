@@ -44,7 +44,7 @@ auto text_of(const std::vector<captured_rows>& all) -> std::string {
   return out;
 }
 
-auto problems_of(const bound_plan& plan, std::string_view request) -> std::string {
+auto find_problems(const bound_plan& plan, std::string_view request) -> std::string {
   auto read = parse_request(request, reference_project::get().declared);
   const auto found = read ? fit_to_plan(*read, plan, reference_project::get().declared) : read.error();
   std::string out;
@@ -135,10 +135,10 @@ TEST_CASE("all captures of a request together have a bound") {
 TEST_CASE("a capture of what a plan does not have is refused where it stands") {
   engine_world world;
   const bound_plan& plan = world.bind(artifact_of(list("l", 4) + "," + take("t", "l", 2), R"("t")"));
-  CHECK(problems_of(plan, R"({"capture":["t","l"]})").empty());
-  CHECK(problems_of(plan, R"({"capture":["t","x"]})") == "unknown_node /capture/1\n");
-  CHECK(problems_of(plan, R"({"capture":[{"node":"","keys":["id"]}]})") == "unknown_node /capture/0/node\n");
-  CHECK(problems_of(plan, R"({"capture":[{"node":"t","keys":["id","final_score"]}]})") ==
+  CHECK(find_problems(plan, R"({"capture":["t","l"]})").empty());
+  CHECK(find_problems(plan, R"({"capture":["t","x"]})") == "unknown_node /capture/1\n");
+  CHECK(find_problems(plan, R"({"capture":[{"node":"","keys":["id"]}]})") == "unknown_node /capture/0/node\n");
+  CHECK(find_problems(plan, R"({"capture":[{"node":"t","keys":["id","final_score"]}]})") ==
         "unknown_column /capture/0/keys/1\n");
   const auto refused = parse_capture("t:final_scor", reference_project::get().declared);
   REQUIRE_FALSE(refused);

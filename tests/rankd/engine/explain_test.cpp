@@ -54,7 +54,7 @@ auto path_of(const ranking& answer) -> names {
 }
 
 /// "id state" of each node.
-auto states_of(const ranking& answer) -> names {
+auto list_states(const ranking& answer) -> names {
   names out;
   for (const node_report& node : answer.explained->nodes)
     out.push_back(node.node_id + " " + std::string(to_string(node.state)));
@@ -102,15 +102,15 @@ TEST_CASE("candidates are the same bytes with and without an explanation, in eve
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
       const bound_plan& plan = world.bind(plan_maker(seed).make());
       // The ids of the engine come from the bytes of the request, which differ.
-      const auto json_of = [&](std::string_view request) {
+      const auto make_json = [&](std::string_view request) {
         ranking answer = world.rank(plan, request);
         answer.engine_request_id = "e";
         answer.explained = nullptr;
         return to_json(answer);
       };
-      const std::string plain = json_of(R"({"user_id":1,"request_id":"r"})");
-      CHECK(json_of(explained) == plain);
-      CHECK(json_of(R"({"user_id":1,"request_id":"r","explain":{"ids":[1,2,3]}})") == plain);
+      const std::string plain = make_json(R"({"user_id":1,"request_id":"r"})");
+      CHECK(make_json(explained) == plain);
+      CHECK(make_json(R"({"user_id":1,"request_id":"r","explain":{"ids":[1,2,3]}})") == plain);
     }
   }
 }
@@ -233,7 +233,7 @@ TEST_CASE("a failure is explained as far as the nodes have come, and the path en
                    R"({"user_id":1,"explain":{"ids":[2]}})");
     CHECK(error_of(answer) == "test_failure bad");
     CHECK(fault_of(answer) == "");
-    CHECK((states_of(answer) == names{"s done", "bad failed", "behind skipped"}));
+    CHECK((list_states(answer) == names{"s done", "bad failed", "behind skipped"}));
     CHECK((path_of(answer) == names{"s", "bad"}));
     CHECK((drops_of(answer.explained->ids.front()) == names{"bad not_done 1 2"}));
     CHECK(to_json(answer).find(R"("error":{)") != std::string::npos);
@@ -286,7 +286,7 @@ TEST_CASE("a node that ran out of its own time is explained as that") {
     const ranking answer = world.rank(world.bind(artifact_of(source("s", 1) + "," + slow, R"("slow")")), explained);
     CHECK(error_of(answer) == "node_timeout slow");
     CHECK(fault_of(answer) == "");
-    CHECK((states_of(answer) == names{"s done", "slow timed_out"}));
+    CHECK((list_states(answer) == names{"s done", "slow timed_out"}));
     CHECK((path_of(answer) == names{"s", "slow"}));
   }
 }

@@ -46,14 +46,14 @@ auto plan_of(const std::string& nodes, const std::string& outputs) -> std::strin
   return artifact_of(nodes, outputs, required);
 }
 
-auto degraded_of(const ranking& answer) -> names {
+auto list_degraded(const ranking& answer) -> names {
   names out;
   for (const degradation& each : answer.degraded)
     out.push_back((each.plan.empty() ? each.node : each.plan) + " " + each.code + " " + each.used);
   return out;
 }
 
-auto states_of(const ranking& answer) -> names {
+auto list_states(const ranking& answer) -> names {
   names out;
   for (const node_report& each : answer.explained->nodes)
     out.push_back(each.node_id + " " + std::string(to_string(each.state)) + (each.used.empty() ? "" : " " + each.used));
@@ -77,13 +77,13 @@ TEST_CASE("another node stands in for one that fails, and runs only then") {
     };
     const ranking fell = world.rank(plan(failing("x", "a")), explained);
     CHECK((ids_of(fell) == ids{1}));
-    CHECK((degraded_of(fell) == names{"x test_failure t"}));
-    CHECK((states_of(fell) == names{"a done", "x failed t", "b done", "t done", "z done"}));
+    CHECK((list_degraded(fell) == names{"x test_failure t"}));
+    CHECK((list_states(fell) == names{"a done", "x failed t", "b done", "t done", "z done"}));
 
     const ranking well = world.rank(plan(sleep("x", "a", 0)), explained);
     CHECK((ids_of(well) == ids{1, 2}));
     CHECK(well.degraded.empty());
-    CHECK((states_of(well) == names{"a done", "x done", "b bypassed", "t bypassed", "z done"}));
+    CHECK((list_states(well) == names{"a done", "x done", "b bypassed", "t bypassed", "z done"}));
   }
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("the input or nothing stands in, for outputs too, and the answer says 
                          R"("x","y","a")"));
   const ranking answer = world.rank(plan, asked);
   CHECK((ids_of(answer) == ids{1, 2, 1, 2}));
-  CHECK((degraded_of(answer) == names{"y test_failure empty", "x test_failure input"}));
+  CHECK((list_degraded(answer) == names{"y test_failure empty", "x test_failure input"}));
   CHECK(to_json(answer).find(R"("plan":"t","degraded":[{"node":"y","code":"test_failure","used":"empty"},)"
                              R"({"node":"x","code":"test_failure","used":"input"}],"candidates":[)") !=
         std::string::npos);
@@ -113,7 +113,7 @@ TEST_CASE("a failure that is not listed fails the request, and so does one of th
   CHECK(error_of(world.rank(world.bind(both(failing("y", "a"))), asked)) == "test_failure y");
   const ranking chain = world.rank(world.bind(both(or_else(failing("y", "a"), R"("input")"))), asked);
   CHECK((ids_of(chain) == ids{1}));
-  CHECK((degraded_of(chain) == names{"x test_failure y", "y test_failure input"}));
+  CHECK((list_degraded(chain) == names{"x test_failure y", "y test_failure input"}));
 }
 
 TEST_CASE("a node that stands in for several waits for all of them, and one that others need anyway runs anyway") {
@@ -126,7 +126,7 @@ TEST_CASE("a node that stands in for several waits for all of them, and one that
       plan_of(source("s", 2) + "," + source("a", 1) + "," + or_else(sleep("x", "a", 0), use("s")), R"("x","s")"));
   const ranking answer = world.rank(live, explained);
   CHECK((ids_of(answer) == ids{1, 1, 2}));
-  CHECK((states_of(answer) == names{"s done", "a done", "x done"}));
+  CHECK((list_states(answer) == names{"s done", "a done", "x done"}));
 }
 
 TEST_CASE("a node whose time is over is stood in for at once, whether it can be interrupted or not") {
@@ -136,8 +136,8 @@ TEST_CASE("a node whose time is over is stood in for at once, whether it can be 
       source("a", 2) + "," + or_else(sleep("x", "a", an_hour_ms), R"("input")", R"("node_timeout")"), R"("x")"));
   const ranking first = world.rank(waits, explained);
   CHECK((ids_of(first) == ids{1, 2}));
-  CHECK((degraded_of(first) == names{"x node_timeout input"}));
-  CHECK((states_of(first) == names{"a done", "x timed_out input"}));
+  CHECK((list_degraded(first) == names{"x node_timeout input"}));
+  CHECK((list_states(first) == names{"a done", "x timed_out input"}));
   const bound_plan& computes = world.bind(plan_of(
       source("a", 2) + "," + or_else(busy("x", "a", an_hour_ms), use("s"), R"("node_*")") + "," + source("s", 3),
       R"("x")"));
@@ -171,7 +171,7 @@ TEST_CASE("a node of one branch that stands in in another runs there only when i
     const bound_plan& well = world.bind(artifact_of(nodes(sleep("x", "a", 0)), R"("c")", branched));
     const ranking healthy = world.rank(well, explained);
     CHECK((ids_of(healthy) == ids{1, 2, 3}));
-    CHECK((states_of(healthy) == names{"a done", "b bypassed", "y bypassed", "x done", "c done"}));
+    CHECK((list_states(healthy) == names{"a done", "b bypassed", "y bypassed", "x done", "c done"}));
     CHECK(error_of(world.rank(well, is_new)) == "test_failure y");
     const bound_plan& falls = world.bind(artifact_of(nodes(failing("x", "a")), R"("c")", branched));
     CHECK(error_of(world.rank(falls, asked)) == "test_failure y");
@@ -187,9 +187,9 @@ TEST_CASE("of branches that stand in for each other the one that is not chosen r
   };
   const ranking fell = world.rank(plan(failing("x", "a"), source("y", 1)), explained);
   CHECK((ids_of(fell) == ids{1}));
-  CHECK((states_of(fell) == names{"a done", "x failed y", "y done", "c done"}));
+  CHECK((list_states(fell) == names{"a done", "x failed y", "y done", "c done"}));
   const ranking other = world.rank(plan(failing("x", "a"), source("y", 1)), is_new);
-  CHECK((states_of(other) == names{"a bypassed", "x bypassed", "y done", "c done"}));
+  CHECK((list_states(other) == names{"a bypassed", "x bypassed", "y done", "c done"}));
 }
 
 TEST_CASE("a node that would wait for itself in a branch runs there anyway") {
@@ -201,7 +201,7 @@ TEST_CASE("a node that would wait for itself in a branch runs there anyway") {
                              R"("z")", branched));
   const ranking answer = world.rank(plan, explained);
   CHECK((ids_of(answer) == ids{1, 2, 3}));
-  CHECK((states_of(answer) == names{"a done", "s done", "x done", "c done", "z failed s"}));
+  CHECK((list_states(answer) == names{"a done", "s done", "x done", "c done", "z failed s"}));
 }
 
 TEST_CASE("what became of an id goes on through a substitute") {
@@ -229,7 +229,7 @@ TEST_CASE("what a node made before it failed does not count against the budget o
                       {.bytes = bytes});
   };
   const std::uint64_t ids_and_more = 20'000 * sizeof(std::int64_t) * 3 / 2;  // but less than ids and values
-  CHECK((degraded_of(world.rank(plan(ids_and_more), asked)) == names{"x null_value empty"}));
+  CHECK((list_degraded(world.rank(plan(ids_and_more), asked)) == names{"x null_value empty"}));
   CHECK(error_of(world.rank(plan(1000), asked)) == "memory_budget_exceeded a");
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("another plan stands in for one that fails by a code that it lists") {
       R"("fallback_plan":{"plan":"other","on":["test_failure","deadline_*"],"reserve_ms":60000},)";
   const ranking answer = ranked(source("a", 1) + "," + failing("x", "a"), on_failure, asked);
   CHECK((ids_of(answer) == ids{1, 2}));
-  CHECK((degraded_of(answer) == names{"first test_failure other"}));
+  CHECK((list_degraded(answer) == names{"first test_failure other"}));
   CHECK(answer.plan == "first");
   CHECK(to_json(answer).find(R"("degraded":[{"plan":"first","code":"test_failure","used":"other"}])") !=
         std::string::npos);
@@ -271,7 +271,7 @@ TEST_CASE("another plan stands in for one that fails by a code that it lists") {
   // The plan has what it does not have to leave.
   const ranking late = ranked(source("a", 1) + "," + sleep("x", "a", an_hour_ms), on_failure,
                               R"({"request_id":"r","deadline_ms":60003})");
-  CHECK((degraded_of(late) == names{"first deadline_exceeded other"}));
+  CHECK((list_degraded(late) == names{"first deadline_exceeded other"}));
 
   CHECK(error_of(ranked(source("a", 1) + "," + failing("x", "a"),
                         R"("fallback_plan":{"plan":"other","on":["store_*"]},)", asked)) == "test_failure x");

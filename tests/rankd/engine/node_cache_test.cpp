@@ -96,7 +96,7 @@ struct caching_world {
   engine_world in;
 };
 
-auto report_of(const ranking& answer, std::string_view node) -> const node_report& {
+auto make_report(const ranking& answer, std::string_view node) -> const node_report& {
   const auto found = std::ranges::find(answer.explained->nodes, node, &node_report::node_id);
   REQUIRE(found != answer.explained->nodes.end());
   return *found;
@@ -126,7 +126,7 @@ TEST_CASE("rows that are there are taken, with no read, and the answer is that o
 
   const ranking first = world.in.rank(plan, user_1_explained);
   CHECK(first.cached_nodes == 0);
-  CHECK(report_of(first, "f").cache == cache_use::miss);
+  CHECK(make_report(first, "f").cache == cache_use::miss);
   CHECK(shown(first) == expected);
   const std::size_t asked = world.from.asked.size();
   world.clock.advance(812ms);
@@ -134,10 +134,10 @@ TEST_CASE("rows that are there are taken, with no read, and the answer is that o
   CHECK(world.from.asked.size() == asked);
   CHECK(second.cached_nodes == 1);
   CHECK(shown(second) == expected);
-  CHECK(report_of(second, "f").cache == cache_use::hit);
-  CHECK(report_of(second, "f").state == node_state::done);
-  CHECK(report_of(second, "v").state == node_state::bypassed);
-  CHECK_FALSE(report_of(second, "v").cache);
+  CHECK(make_report(second, "f").cache == cache_use::hit);
+  CHECK(make_report(second, "f").state == node_state::done);
+  CHECK(make_report(second, "v").state == node_state::bypassed);
+  CHECK_FALSE(make_report(second, "v").cache);
   CHECK(to_json(*second.explained).find(R"("cache":"hit","cached_ms":812)") != std::string::npos);
   CHECK(world.counts().hits == 1);
   CHECK(world.counts().misses == 1);
@@ -168,12 +168,12 @@ TEST_CASE("rows that are stale are taken while new ones are made, once") {
   CHECK(to_json(*stale.explained).find(R"("cache":"stale","cached_ms":1500)") != std::string::npos);
   // The renewal is a task of the loop, which goes on with the next request.
   ranking next = world.in.rank(plan, user_1_explained);
-  while (report_of(next, "f").cache == cache_use::stale) next = world.in.rank(plan, user_1_explained);
-  CHECK(report_of(next, "f").cache == cache_use::hit);
+  while (make_report(next, "f").cache == cache_use::stale) next = world.in.rank(plan, user_1_explained);
+  CHECK(make_report(next, "f").cache == cache_use::hit);
   CHECK((ids_of(next) == std::vector<std::int64_t>{5}));
   CHECK(world.lists_read() == 2);
   world.clock.advance(2000ms);
-  CHECK(report_of(world.in.rank(plan, user_1_explained), "f").cache == cache_use::miss);
+  CHECK(make_report(world.in.rank(plan, user_1_explained), "f").cache == cache_use::miss);
 }
 
 TEST_CASE("rows whose renewal has failed are taken for a second before the next one") {
@@ -348,7 +348,7 @@ TEST_CASE("two nodes with a cache have keys of their own, and a node that both n
   CHECK((ids_of(again) == expected));
   CHECK(again.cached_nodes == 2);
   CHECK(again.malformed_ids == 1);
-  CHECK(report_of(again, "v").state == node_state::done);
+  CHECK(make_report(again, "v").state == node_state::done);
 }
 
 TEST_CASE("a choice among inputs has rows of its own for each outcome, and runs one of them") {
@@ -408,7 +408,7 @@ TEST_CASE("requests with stores of their own, with captures, or about ids take n
   REQUIRE(captured.captured.size() == 1);
   CHECK(captured.captured[0].rows->size() == 1);
   const ranking traced = world.in.rank(plan, R"({"user_id":1,"explain":{"ids":[7]}})");
-  CHECK(report_of(traced, "v").state == node_state::done);
+  CHECK(make_report(traced, "v").state == node_state::done);
   CHECK(traced.explained->ids.size() == 1);
   const std::shared_ptr<const bound_plan> shared(std::shared_ptr<const void>(), &plan);
   world.in.on().run(world.in.ranker().rank(shared, value_of(parse_request(R"({"user_id":1})", op_world())),

@@ -38,7 +38,7 @@ TEST_CASE("a request is read, refused, or fails for want of memory") {
   for (const std::string_view text : requests) {
     CAPTURE(text);
     fail_everywhere([&] { static_cast<void>(parse_request(text, declared)); });
-    fail_everywhere([&] { static_cast<void>(request_id_of(text)); });
+    fail_everywhere([&] { static_cast<void>(find_request_id(text)); });
   }
 }
 

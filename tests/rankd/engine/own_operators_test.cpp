@@ -212,7 +212,7 @@ TEST_CASE("rows of an input that is only read are not followed") {
   CHECK(ids_of(answer) == std::vector<std::int64_t>{1, 2});
   REQUIRE(answer.explained != nullptr);
   CHECK(answer.explained->ids[0].drops.empty());
-  const plan_graph graph = graph_of(plan, reference_project::get().declared);
+  const plan_graph graph = make_graph(plan, reference_project::get().declared);
   REQUIRE(graph.nodes.back().sources.size() == 2);
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("the version of a plan covers the libraries that it uses, and no other
   const bound_plan& without = world.bind(artifact_of(source("s", 1), R"("s")"));
   CHECK(without.operators.empty());
   CHECK(without.digest == without.artifact_digest);
-  const plan_graph graph = graph_of(with, reference_project::get().declared);
+  const plan_graph graph = make_graph(with, reference_project::get().declared);
   CHECK(graph.nodes.back().doc == "Trouble.");
   CHECK(graph_json(graph).find(R"("operators":[{"library":"libengine_test.so","sha256":"00"}])") != std::string::npos);
 }

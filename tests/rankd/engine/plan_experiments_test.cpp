@@ -59,7 +59,7 @@ auto bound_with(const std::string& text, const std::string& artifact = page_arti
   bound_plan plan = value_of(
       bind_plan(value_of(parse_plan(artifact, "t.json", {all_op_shapes(), project_params()})), project_params()));
   braid::diagnostics problems;
-  add_experiments(plan, experiments_of(experiments(text), "t", project_params(), std::chrono::sys_seconds()),
+  add_experiments(plan, find_experiments(experiments(text), "t", project_params(), std::chrono::sys_seconds()),
                   project_params(), problems);
   CHECK_MESSAGE(problems.empty(), problems.to_text());
   return plan;
@@ -68,14 +68,14 @@ auto bound_with(const std::string& text, const std::string& artifact = page_arti
 /// A user whose bucket of the layer `feed` is this one.
 auto user_in(std::uint32_t bucket) -> std::int64_t {
   for (std::int64_t id = 1;; ++id)
-    if (bucket_of("2026-11", std::to_string(id), 10) == bucket) return id;
+    if (hash_to_bucket("2026-11", std::to_string(id), 10) == bucket) return id;
 }
 
 auto request_by(std::int64_t user, const std::string& more = "") -> std::string {
   return R"({"user_id":)" + std::to_string(user) + R"(,"request_id":"r")" + more + "}";
 }
 
-auto answer_of(const bound_plan& plan, const std::string& request) -> json {
+auto make_answer(const bound_plan& plan, const std::string& request) -> json {
   engine_world world;
   rank_request read = value_of(parse_request(request, project_params()));
   const braid::diagnostics problems = fit_to_plan(read, plan, project_params());
@@ -94,14 +94,14 @@ auto wrong_with(const bound_plan& plan, const std::string& request) -> lines {
 
 TEST_CASE("the bucket of the user decides the arm, and the arm gives params their values") {
   const bound_plan plan = bound_with(sizes());
-  const json in_short = answer_of(plan, request_by(user_in(4)));
+  const json in_short = make_answer(plan, request_by(user_in(4)));
   CHECK(rows_of(in_short) == 5);
   CHECK(in_short.at("experiments") == json::parse(R"({"sizes":"short"})"));
   CHECK(!in_short.contains("experiments_overridden"));
-  const json in_long = answer_of(plan, request_by(user_in(5)));
+  const json in_long = make_answer(plan, request_by(user_in(5)));
   CHECK(rows_of(in_long) == 30);
   CHECK(in_long.at("experiments") == json::parse(R"({"sizes":"long"})"));
-  const json outside = answer_of(plan, request_by(user_in(8)));
+  const json outside = make_answer(plan, request_by(user_in(8)));
   CHECK(rows_of(outside) == 20);
   CHECK(outside.at("experiments") == json::object());
 }
@@ -109,36 +109,37 @@ TEST_CASE("the bucket of the user decides the arm, and the arm gives params thei
 TEST_CASE("an id as text is the same unit, and a request without a user is in no arm") {
   const bound_plan plan = bound_with(sizes());
   const std::string user = std::to_string(user_in(5));
-  CHECK(rows_of(answer_of(plan, R"({"user_id":"000)" + user + R"("})")) == 30);
-  const json absent = answer_of(plan, "{}");
+  CHECK(rows_of(make_answer(plan, R"({"user_id":"000)" + user + R"("})")) == 30);
+  const json absent = make_answer(plan, "{}");
   CHECK(rows_of(absent) == 20);
   CHECK(absent.at("experiments") == json::object());
 }
 
 TEST_CASE("what a request overrides goes before the arm, and marks it") {
-  const json answer = answer_of(bound_with(sizes()), request_by(user_in(5), R"(,"param_overrides":{"page_size":7})"));
+  const json answer = make_answer(bound_with(sizes()), request_by(user_in(5), R"(,"param_overrides":{"page_size":7})"));
   CHECK(rows_of(answer) == 7);
   CHECK(answer.at("experiments") == json::parse(R"({"sizes":"long"})"));
   CHECK(answer.at("experiments_overridden") == json::parse(R"(["sizes"])"));
-  const json other = answer_of(bound_with(sizes()), request_by(user_in(5), R"(,"param_overrides":{"new_model":true})"));
+  const json other =
+      make_answer(bound_with(sizes()), request_by(user_in(5), R"(,"param_overrides":{"new_model":true})"));
   CHECK(!other.contains("experiments_overridden"));
 }
 
 TEST_CASE("a plan without experiments answers as ever") {
   const bound_plan plan = bound_with(two_layers);
   CHECK(plan.experiments == nullptr);
-  CHECK(!answer_of(plan, request_by(1)).contains("experiments"));
-  CHECK(experiments_of(experiments(sizes()), "u", project_params(), std::chrono::sys_seconds()) == nullptr);
+  CHECK(!make_answer(plan, request_by(1)).contains("experiments"));
+  CHECK(find_experiments(experiments(sizes()), "u", project_params(), std::chrono::sys_seconds()) == nullptr);
 }
 
 TEST_CASE("a request names an arm in place of that of its bucket") {
   const bound_plan plan = bound_with(sizes());
   for (const std::uint32_t bucket : {0U, 5U, 9U}) {
-    const json answer = answer_of(plan, request_by(user_in(bucket), R"(,"experiments":{"sizes":"long"})"));
+    const json answer = make_answer(plan, request_by(user_in(bucket), R"(,"experiments":{"sizes":"long"})"));
     CHECK(rows_of(answer) == 30);
     CHECK(answer.at("experiments") == json::parse(R"({"sizes":"long"})"));
   }
-  CHECK(rows_of(answer_of(plan, R"({"experiments":{"sizes":"short"}})")) == 5);
+  CHECK(rows_of(make_answer(plan, R"({"experiments":{"sizes":"short"}})")) == 5);
 }
 
 TEST_CASE("arms that are not there are refused with their place") {
@@ -158,10 +159,10 @@ TEST_CASE("a filter sees the request as it came") {
                                    "layer = \"feed\"\nfilter = { param = \"surface\", in = [\"reels\", \"home\"] }\n"
                                    "arms = [{ name = \"all\", from = 0, to = 9, set = { page_size = 5 } }]");
   const bound_plan plan = bound_with(filtered);
-  CHECK(rows_of(answer_of(plan, request_by(1))) == 20);
-  CHECK(rows_of(answer_of(plan, request_by(1, R"(,"param_overrides":{"surface":"home"})"))) == 5);
-  CHECK(rows_of(answer_of(plan, request_by(1, R"(,"param_overrides":{"surface":null})"))) == 20);
-  CHECK(rows_of(answer_of(plan, request_by(1, R"(,"experiments":{"sizes":"all"})"))) == 5);
+  CHECK(rows_of(make_answer(plan, request_by(1))) == 20);
+  CHECK(rows_of(make_answer(plan, request_by(1, R"(,"param_overrides":{"surface":"home"})"))) == 5);
+  CHECK(rows_of(make_answer(plan, request_by(1, R"(,"param_overrides":{"surface":null})"))) == 20);
+  CHECK(rows_of(make_answer(plan, request_by(1, R"(,"experiments":{"sizes":"all"})"))) == 5);
 }
 
 TEST_CASE("a param can be the unit, and layers are chosen by themselves") {
@@ -170,28 +171,28 @@ TEST_CASE("a param can be the unit, and layers are chosen by themselves") {
                                 "layer = \"surfaces\"\narms = [{ name = \"new\", from = 0, to = 3, set = { new_model = "
                                 "true } }]");
   const bound_plan plan = bound_with(text);
-  const json both = answer_of(plan, request_by(user_in(5)));
+  const json both = make_answer(plan, request_by(user_in(5)));
   CHECK(both.at("experiments") == json::parse(R"({"models":"new","sizes":"long"})"));
   CHECK(rows_of(both) == 30);
-  const json one = answer_of(plan, request_by(user_in(5), R"(,"param_overrides":{"surface":null})"));
+  const json one = make_answer(plan, request_by(user_in(5), R"(,"param_overrides":{"surface":null})"));
   CHECK(one.at("experiments") == json::parse(R"({"sizes":"long"})"));
 }
 
 TEST_CASE("an explanation says which arm, and that it gave the value") {
   const bound_plan plan = bound_with(sizes());
-  const json by_bucket = answer_of(plan, request_by(user_in(5), R"(,"explain":true)")).at("explain");
+  const json by_bucket = make_answer(plan, request_by(user_in(5), R"(,"explain":true)")).at("explain");
   CHECK(by_bucket.at("experiments") ==
         json::parse(R"([{"experiment":"sizes","arm":"long","layer":"feed","from":"bucket","bucket":5}])"));
   CHECK(by_bucket.at("nodes")[1].at("options")[0].at("from") == "experiment");
   CHECK(by_bucket.at("nodes")[1].at("options")[0].at("value") == 30);
   const json named =
-      answer_of(plan,
-                request_by(1, R"(,"explain":true,"experiments":{"sizes":"long"},"param_overrides":{"page_size":9})"))
+      make_answer(plan,
+                  request_by(1, R"(,"explain":true,"experiments":{"sizes":"long"},"param_overrides":{"page_size":9})"))
           .at("explain");
   CHECK(named.at("experiments") ==
         json::parse(R"([{"experiment":"sizes","arm":"long","layer":"feed","from":"request","overridden":true}])"));
   CHECK(named.at("nodes")[1].at("options")[0].at("from") == "override");
-  const json outside = answer_of(plan, request_by(user_in(8), R"(,"explain":true)")).at("explain");
+  const json outside = make_answer(plan, request_by(user_in(8), R"(,"explain":true)")).at("explain");
   CHECK(!outside.contains("experiments"));
   CHECK(outside.at("nodes")[1].at("options")[0].at("from") == "default");
 }
@@ -203,7 +204,7 @@ TEST_CASE("values that the plan does not take are refused, and those that it doe
                                    "layer = \"feed\"\narms = [{ name = \"control\", from = 0, to = 4 }, { name = "
                                    "\"long\", from = 5, to = 7, set = { page_size = 41, new_model = true } }]");
   braid::diagnostics problems;
-  const auto running = experiments_of(experiments(text), "t", project_params(), std::chrono::sys_seconds());
+  const auto running = find_experiments(experiments(text), "t", project_params(), std::chrono::sys_seconds());
   add_experiments(plan, running, project_params(), problems);
   CHECK(rankd::testing::list(problems) == lines{"param_out_of_range /experiment/0/arms/1/set/page_size"});
   CHECK(problems.front().source == "experiments.toml");
@@ -219,7 +220,7 @@ TEST_CASE("experiments run by their dates, and drafts are there for a check") {
                       "arms = [{ name = \"all\", from = 0, to = 9 }]");
   const experiment_set all = experiments(dated);
   const std::chrono::sys_seconds start = std::chrono::sys_days(std::chrono::year(2026) / 11 / 24);
-  CHECK(experiments_of(all, "t", project_params(), start - std::chrono::seconds(1)) == nullptr);
-  CHECK(experiments_of(all, "t", project_params(), start) != nullptr);
-  CHECK(experiments_of(all, "t", project_params(), std::nullopt) != nullptr);
+  CHECK(find_experiments(all, "t", project_params(), start - std::chrono::seconds(1)) == nullptr);
+  CHECK(find_experiments(all, "t", project_params(), start) != nullptr);
+  CHECK(find_experiments(all, "t", project_params(), std::nullopt) != nullptr);
 }

@@ -17,8 +17,8 @@ using rankd::testing::reference_project;
 
 namespace {
 
-auto json_of(const bound_plan& plan) -> json {
-  return json::parse(graph_json(graph_of(plan, reference_project::get().declared)));
+auto make_json(const bound_plan& plan) -> json {
+  return json::parse(graph_json(make_graph(plan, reference_project::get().declared)));
 }
 
 /// A filter that reads a param, and a take whose count another one gives.
@@ -36,7 +36,7 @@ auto asking() -> std::string {
 
 TEST_CASE("an edge that a param makes is a reference, and no input") {
   engine_world world;
-  const json plan = json_of(world.reference_plan("concat_plan"));
+  const json plan = make_json(world.reference_plan("concat_plan"));
   const json& concat = plan.at("nodes").at(3);
   CHECK(concat.at("inputs") == json({"follow"}));
   CHECK(concat.at("refs") == json({{"rhs", "recommendation"}}));
@@ -45,7 +45,7 @@ TEST_CASE("an edge that a param makes is a reference, and no input") {
 
 TEST_CASE("the graph says what a request to the plan carries") {
   engine_world world;
-  const json request = json_of(world.bind(asking())).at("request");
+  const json request = make_json(world.bind(asking())).at("request");
   CHECK(request.at("user_id") == true);
   CHECK(!request.contains("candidates"));
   REQUIRE(request.at("params").size() == 2);
@@ -67,7 +67,7 @@ TEST_CASE("the graph says what a request to the plan carries") {
 TEST_CASE("the budget of a plan and its own name are in the graph") {
   engine_world world;
   const plan_budget rows{.rows = 100};
-  const plan_graph graph = graph_of(world.reference_plan("reels_plan_a", rows), reference_project::get().declared);
+  const plan_graph graph = make_graph(world.reference_plan("reels_plan_a", rows), reference_project::get().declared);
   CHECK(graph.name == "reels_plan_a");
   CHECK(json::parse(graph_json(graph)).at("budget") == json({{"rows", 100}}));
   CHECK(graph_json(graph).ends_with("}\n"));
@@ -83,12 +83,12 @@ TEST_CASE("the graph and explanations say which nodes come from which version of
       R"({"id":"near","fragment":"recall","version":"2.1.0","args":{},"nodes":["near__t"],"result":"near__t",)"
       R"("sha256":"00000000000000000000000000000000000000000000000000000000000000ab"}]}},)");
   const bound_plan& plan = world.bind(artifact);
-  const json graph = json_of(plan);
+  const json graph = make_json(plan);
   REQUIRE(graph.at("fragments").size() == 1);
   CHECK(graph.at("fragments").at(0).at("fragment") == "recall");
   CHECK(graph.at("fragments").at(0).at("version") == "2.1.0");
   CHECK(graph.at("fragments").at(0).at("nodes") == json({"near__t"}));
-  CHECK(!json_of(world.bind(asking())).contains("fragments"));
+  CHECK(!make_json(world.bind(asking())).contains("fragments"));
   const ranking answer = world.rank(plan, R"({"user_id":1,"explain":true})");
   REQUIRE(answer.explained != nullptr);
   REQUIRE(answer.explained->fragments.size() == 1);

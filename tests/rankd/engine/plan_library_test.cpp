@@ -34,7 +34,7 @@ auto mark_now(engine_world& world, const plan_library& library, std::string_view
   return mark_of(world.on().run(world.ranker().rank(*plan, value_of(parse_request(user_1, declared())))));
 }
 
-auto numbers_of(const plan_library& library) -> std::vector<std::uint64_t> {
+auto read_numbers(const plan_library& library) -> std::vector<std::uint64_t> {
   std::vector<std::uint64_t> out;
   for (const plan_version_info& each : library.versions()) out.push_back(each.number);
   return out;
@@ -69,7 +69,7 @@ TEST_CASE("a library serves what a reload has found, and says what has changed")
 
   const reload_report third = value_of(library.reload(folder.path()));
   CHECK((third.unchanged == names{"a", "c"}));
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 2, 1}));
+  CHECK((read_numbers(library) == std::vector<std::uint64_t>{1, 2, 1}));
 }
 
 TEST_CASE("where one plan is wrong all of the old ones go on serving, and every diagnostic is told") {
@@ -157,7 +157,7 @@ TEST_CASE("the text of an artifact is bound as the plan of its name, or refused 
   const auto refused = library.try_artifact("{}", "a");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().front().source == "a.json");
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1}));
+  CHECK((read_numbers(library) == std::vector<std::uint64_t>{1}));
 }
 
 TEST_CASE("versions are counted by plan, also over a reload that is refused and one that has the plan no more") {
@@ -170,18 +170,18 @@ TEST_CASE("versions are counted by plan, also over a reload that is refused and 
     return library.reload(folder.path()).has_value();
   };
   value_of(library.reload(folder.path()));
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 1}));
+  CHECK((read_numbers(library) == std::vector<std::uint64_t>{1, 1}));
   CHECK(reloaded("a", 2));
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 2, 1}));
+  CHECK((read_numbers(library) == std::vector<std::uint64_t>{1, 2, 1}));
   folder.write("c.json", "{");
   CHECK_FALSE(reloaded("a", 3));
   std::filesystem::remove(folder.path() / "c.json");
   CHECK(reloaded("a", 4));
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 2, 3, 1}));
+  CHECK((read_numbers(library) == std::vector<std::uint64_t>{1, 2, 3, 1}));
   std::filesystem::remove(folder.path() / "b.json");
   value_of(library.reload(folder.path()));
   CHECK(reloaded("b", 5));
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 2, 3, 2}));
+  CHECK((read_numbers(library) == std::vector<std::uint64_t>{1, 2, 3, 2}));
 }
 
 TEST_CASE("a changed model makes a new version of the plans that call it, and a bad one leaves the old ones serving") {
@@ -355,7 +355,7 @@ TEST_CASE("only so many versions are kept") {
     write_plan(folder, "a", value);
     value_of(library.reload(folder.path()));
   }
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{6, 7, 8}));
+  CHECK((read_numbers(library) == std::vector<std::uint64_t>{6, 7, 8}));
   CHECK(library.versions_in_memory() == 3);
 }
 
@@ -374,13 +374,13 @@ TEST_CASE("a pinned version serves and is kept whatever is loaded, until it is u
     CHECK((value_of(library.reload(folder.path())).changed == names{"a"}));
     CHECK(mark_now(world, library, "a") == "1");
   }
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 5, 6}));
+  CHECK((read_numbers(library) == std::vector<std::uint64_t>{1, 5, 6}));
 
   REQUIRE(library.unpin("a"));
   CHECK(mark_now(world, library, "a") == "6");
   write_plan(folder, "a", 7);
   value_of(library.reload(folder.path()));
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{6, 7}));
+  CHECK((read_numbers(library) == std::vector<std::uint64_t>{6, 7}));
 }
 
 TEST_CASE("a plan is rolled back step by step, and a reload does not undo it") {

@@ -29,7 +29,7 @@ auto declared() -> const registries& { return reference_project::get().declared;
 auto found_in(const std::string& nodes, const std::string& request) -> lines {
   const plan loaded = value_of(parse_plan(artifact_of(nodes, R"("s")"), "t.json", {all_op_shapes(), declared()}));
   const auto problems =
-      check_needs(value_of(parse_request(request, declared())), needs_of(loaded, declared()), declared());
+      check_needs(value_of(parse_request(request, declared())), find_needs(loaded, declared()), declared());
   return rankd::testing::list(problems);
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("a required param of the context is demanded where a node of the plan 
     const std::string artifact = R"({"schema_version":1,"plan_name":"t","nodes":[)" + source("a", 3) + nodes +
                                  R"(],"outputs":["s"])" + tables + "}";
     const plan loaded = value_of(parse_plan(artifact, "t.json", {all_op_shapes(), known}));
-    return rankd::testing::list(check_needs(value_of(parse_request(request, known)), needs_of(loaded, known), known));
+    return rankd::testing::list(check_needs(value_of(parse_request(request, known)), find_needs(loaded, known), known));
   };
   const std::string hour = R"({"op":"param_ref","param_id":20})";
   const std::string vm = "," + node("s", "core::vm", "a", R"({"out_key":1001,"expr_id":"e"})");

@@ -40,7 +40,7 @@ auto quality_in(const json& each) -> quality {
   for (const json& value : each.at("values"))
     values.push_back(value.is_null() ? std::nullopt : std::optional(value.get<std::string>()));
   const auto numbers = each.at("ids").get<std::vector<std::int64_t>>();
-  return quality_of(
+  return measure_quality(
       std::vector<row_id>(numbers.begin(), numbers.end()), values, judged_in(each),
       {.depth = each.at("depth"), .gain = each.at("gain") == "linear" ? gain_form::linear : gain_form::exponential});
 }
@@ -91,14 +91,14 @@ TEST_CASE("metrics of an answer that is known by heart") {
   // Relevant are 1 and 2, of which 2 comes at rank 1 and 1 at rank 3; 9 is not judged.
   const std::vector<row_id> ids{2, 9, 1};
   const std::vector<std::optional<std::string>> values{"x", "x", std::nullopt};
-  const quality found = quality_of(ids, values, {{1, 3}, {2, 1}, {3, 0}}, {.depth = 3});
+  const quality found = measure_quality(ids, values, {{1, 3}, {2, 1}, {3, 0}}, {.depth = 3});
   CHECK(one(found, quality_metric::ndcg) == doctest::Approx((1 + 3 / 2.0) / (3 + 1 / std::log2(3))));
   CHECK(one(found, quality_metric::map) == doctest::Approx((1 + 2 / 3.0) / 2));
   CHECK(one(found, quality_metric::mrr) == 1);
   CHECK(one(found, quality_metric::recall) == 1);
   CHECK(one(found, quality_metric::judged) == doctest::Approx(2 / 3.0));
   CHECK(one(found, quality_metric::diversity) == doctest::Approx(2 / 3.0));
-  CHECK(one(quality_of(ids, values, {{1, 3}, {2, 1}}, {.depth = 1}), quality_metric::recall) == 0.5);
-  CHECK_FALSE(one(quality_of(ids, {}, {{1, 0}}, {}), quality_metric::ndcg));
-  CHECK_FALSE(one(quality_of(ids, {}, {{1, 1}}, {}), quality_metric::diversity));
+  CHECK(one(measure_quality(ids, values, {{1, 3}, {2, 1}}, {.depth = 1}), quality_metric::recall) == 0.5);
+  CHECK_FALSE(one(measure_quality(ids, {}, {{1, 0}}, {}), quality_metric::ndcg));
+  CHECK_FALSE(one(measure_quality(ids, {}, {{1, 1}}, {}), quality_metric::diversity));
 }

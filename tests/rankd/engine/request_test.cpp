@@ -272,14 +272,14 @@ TEST_CASE("ids are made up from the bytes of the request, the same each time") {
 }
 
 TEST_CASE("the id of a request that is refused is the one that it brings, or the one that would be made up") {
-  CHECK(request_id_of(R"({"request_id":"mine","user_id":0})") == "mine");
-  CHECK(request_id_of(R"({"user_id":7})") == read(R"({"user_id":7})").request_id);
+  CHECK(find_request_id(R"({"request_id":"mine","user_id":0})") == "mine");
+  CHECK(find_request_id(R"({"user_id":7})") == read(R"({"user_id":7})").request_id);
   for (const char* text : {R"({"request_id":7,"user_id":1})", "[1]", "{", ""}) {
     CAPTURE(text);
-    CHECK(request_id_of(text).starts_with("req_"));
-    CHECK(request_id_of(text) == request_id_of(text));
+    CHECK(find_request_id(text).starts_with("req_"));
+    CHECK(find_request_id(text) == find_request_id(text));
   }
-  CHECK(request_id_of(std::string(300'000, '[')).size() == 20);
+  CHECK(find_request_id(std::string(300'000, '[')).size() == 20);
 }
 
 TEST_CASE("a text that is no right JSON still has the id that it brings, where that is beyond doubt") {
@@ -289,7 +289,7 @@ TEST_CASE("a text that is no right JSON still has the id that it brings, where t
         R"({"a":{"request_id":"other"},"request_id":"mine","b":[{"request_id":"other"}],"b":1})",
         R"({"request_id":"mine"} and more)"}) {
     CAPTURE(text);
-    CHECK(request_id_of(text) == "mine");
+    CHECK(find_request_id(text) == "mine");
   }
   for (const char* text :
        {R"({"request_id":"mine","request_id":"mine"})", R"({"request_id":"mine","request_id":1})",
@@ -297,7 +297,7 @@ TEST_CASE("a text that is no right JSON still has the id that it brings, where t
         R"({"request_id":{"request_id":"mine"},"x":1,"x":1})", R"([{"request_id":"mine"}])", R"("request_id")",
         R"({"user_id":1e400,"request_id":"mine"})"}) {
     CAPTURE(text);
-    CHECK(request_id_of(text).starts_with("req_"));
+    CHECK(find_request_id(text).starts_with("req_"));
   }
 }
 
@@ -307,8 +307,8 @@ TEST_CASE("an id from elsewhere stands in for one that the text has not") {
   };
   CHECK(id_of(R"({"user_id":1})") == "given");
   CHECK(id_of(R"({"user_id":1,"request_id":"own"})") == "own");
-  CHECK(request_id_of("{", {.line = 0, .request_id = "given"}) == "given");
-  CHECK(request_id_of(R"({"request_id":"own","user_id":)", {.line = 0, .request_id = "given"}) == "own");
+  CHECK(find_request_id("{", {.line = 0, .request_id = "given"}) == "given");
+  CHECK(find_request_id(R"({"request_id":"own","user_id":)", {.line = 0, .request_id = "given"}) == "own");
   CHECK(read(R"({"user_id":1})").engine_request_id.starts_with("eng_"));
 }
 

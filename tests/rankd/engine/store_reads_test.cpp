@@ -77,7 +77,7 @@ class held_store final : public store_layer {
  private:
   auto hold(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
     ++asked;
-    while (!is_let && hedge_of(question)->attempt == read_attempt::first) co_await let;
+    while (!is_let && find_hedge(question)->attempt == read_attempt::first) co_await let;
     co_return co_await behind().ask(question, arena);
   }
 };
@@ -105,8 +105,8 @@ TEST_CASE("a server sees equal reads of a request once, and a country only where
   CHECK(all.rows.size() == 2 * followed);
   CHECK(where.calls("hget") == followed);
   CHECK(where.calls("lrange") == 1);
-  CHECK(in.ranker().reads_of(0).asked == 4);
-  CHECK(in.ranker().reads_of(0).shared == 2);
+  CHECK(in.ranker().count_reads(0).asked == 4);
+  CHECK(in.ranker().count_reads(0).shared == 2);
 
   const ranking bare = in.rank(plain, R"({"user_id":3,"output_keys":[]})");
   CHECK(ids_of(bare) == ids_of(all));
@@ -153,8 +153,8 @@ TEST_CASE("requests at the same time share their reads, and each has its own dea
   }
   CHECK(to_json(*answers[1].explained).find(R"("reads":{"asked":2,"shared":)") != std::string::npos);
   // The list is asked by all 16 and read once.
-  CHECK(in.ranker().reads_of(0).asked >= 1 + 2 * others);
-  CHECK(in.ranker().reads_of(0).shared >= others);
+  CHECK(in.ranker().count_reads(0).asked >= 1 + 2 * others);
+  CHECK(in.ranker().count_reads(0).shared >= others);
 }
 
 TEST_CASE("a store that answers at once is asked directly, and its reads are not counted") {
@@ -162,7 +162,7 @@ TEST_CASE("a store that answers at once is asked directly, and its reads are not
   const bound_plan& plan = in.bind(artifact_of(follow_nodes(), R"("f")"));
   const ranking answer = in.rank(plan, R"({"user_id":1,"explain":true})");
   CHECK(!answer.explained->reads);
-  CHECK(in.ranker().reads_of(0).asked == 0);
+  CHECK(in.ranker().count_reads(0).asked == 0);
 }
 
 TEST_CASE("a node whose reads have no answer in time asks again, and the explanation counts that") {
@@ -182,5 +182,5 @@ TEST_CASE("a node whose reads have no answer in time asks again, and the explana
   REQUIRE(answer.explained->reads);
   CHECK(answer.explained->reads->hedged == answer.explained->reads->asked);
   CHECK(to_json(*answer.explained).find(R"(,"hedged":)") != std::string::npos);
-  CHECK(in.ranker().reads_of(0).won == answer.explained->reads->hedged);
+  CHECK(in.ranker().count_reads(0).won == answer.explained->reads->hedged);
 }

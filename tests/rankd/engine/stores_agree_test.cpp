@@ -100,10 +100,10 @@ struct both_stores {
     value_of(load_store(folder.path() / "both.lmdb", files, {}));
     embedded = value_of(open_store(endpoint, folder.path()));
     endpoint.resolver = static_resolver{"127.0.0.1", server.port()};
-    value_of(load_redis(value_of(redis_options_of(endpoint)), files, {}));
+    value_of(load_redis(value_of(parse_redis_options(endpoint)), files, {}));
     remote = value_of(open_store(endpoint, folder.path()));
     endpoint.resolver = cluster_resolver{.nodes = {{"127.0.0.1", nodes.node(2).port()}}};
-    value_of(load_redis(value_of(redis_options_of(endpoint)), files, {}));
+    value_of(load_redis(value_of(parse_redis_options(endpoint)), files, {}));
     spread = value_of(open_store(endpoint, folder.path()));
   }
 };
@@ -300,7 +300,7 @@ TEST_CASE("a server by TLS is filled, and then ranked from with the bytes of the
   const auto embedded = value_of(open_store(own, scene.folder.path()));
 
   const environment trusted(trusted_variable, scene.good.c_str());
-  value_of(load_redis(value_of(redis_options_of(scene.url())), files, {}));
+  value_of(load_redis(value_of(parse_redis_options(scene.url())), files, {}));
   const auto remote = value_of(open_store(scene.endpoint, scene.folder.path()));
   const auto expected = answers_of(*embedded, scene.project.declared);
   CHECK(answers_of(*remote, scene.project.declared) == expected);
@@ -320,7 +320,7 @@ TEST_CASE("a server whose authority is not trusted is refused, by endpoint, plac
   CHECK(answer.error->message.contains("endpoint `ep_0001` at " + scene.url() + "/0: "));
   CHECK(answer.error->message.contains("certificate"));
 
-  const auto load = load_redis(value_of(redis_options_of(scene.url())), all_data(scene.project, scene.folder), {});
+  const auto load = load_redis(value_of(parse_redis_options(scene.url())), all_data(scene.project, scene.folder), {});
   REQUIRE_FALSE(load);
   CHECK(load.error().front().code == "store_untrusted");
 }

@@ -111,7 +111,7 @@ TEST_CASE("a string that would be longer than 64 KiB is null") {
 TEST_CASE("the bucket of a string is that of its FNV-1a, and the same everywhere") {
   const json bucket = {{"op", "bucket_text"}, {"x", key(text_key)}, {"count", 1000}, {"seed", "layout"}};
   const auto hashed = static_cast<std::int64_t>(rankd::detail::hash_of("caf\xc3\xa9"));
-  const std::uint64_t drawn = rankd::detail::draw_of(rankd::detail::hash_of("layout"), hashed);
+  const std::uint64_t drawn = rankd::detail::make_draw(rankd::detail::hash_of("layout"), hashed);
   CHECK(number_of(bucket, "caf\xc3\xa9") == static_cast<double>(drawn % 1000));
   // The same numbers stand in dsl/test/meaning.test.ts and in tests/oracle/test_oracle.py.
   CHECK(number_of(bucket, "US") == 711);

@@ -111,7 +111,7 @@ TEST_CASE("the columns of a node are those that it names, makes, and has from it
           join("d", R"("select":[2001],"map":[1001])", "j", "f") + "]}",
       "t.json", {all_op_shapes(), op_world()});
   REQUIRE(loaded.has_value());
-  const auto columns = columns_of(*loaded, op_world());
+  const auto columns = find_columns(*loaded, op_world());
   using keys = std::vector<std::uint32_t>;
   CHECK(columns[0].reads == keys{});
   CHECK(columns[0].writes == keys{1, 3001});
@@ -135,7 +135,7 @@ TEST_CASE("a broadcast compares no key, and what a concat says of its rows is a 
           node("g", "core::aggregate", "b", R"("of":"max","key":1,"per":3002,"out_key":1001)") + "]}",
       "t.json", {all_op_shapes(), op_world()});
   REQUIRE(loaded.has_value());
-  const auto columns = columns_of(*loaded, op_world());
+  const auto columns = find_columns(*loaded, op_world());
   using keys = std::vector<std::uint32_t>;
   CHECK(columns[1].reads == keys{});
   CHECK(columns[1].writes == keys{3002});

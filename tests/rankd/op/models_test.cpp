@@ -410,5 +410,5 @@ TEST_CASE("a plan names the models that it calls, each once") {
                                      call("b", "a", R"({"models":["one"],"out_keys":[2001]})") + "]}",
                                  "t.json", {all_op_shapes(), op_world()});
   REQUIRE(loaded);
-  CHECK((models_of(*loaded) == lines{"one", "two"}));
+  CHECK((list_models(*loaded) == lines{"one", "two"}));
 }

@@ -126,7 +126,7 @@ class memory_store : public store {
     if (refusal) co_return std::unexpected(refusal);
     const auto out = arena.filled(what.keys.size(), std::span<const stored_item>());
     for (std::size_t at = 0; at < out.size(); ++at)
-      out[at] = arena.copied(std::span<const stored_item>(items_of(what, at, arena)));
+      out[at] = arena.copied(std::span<const stored_item>(list_items(what, at, arena)));
     co_return item_batch{out, 0};
   }
 
@@ -134,7 +134,7 @@ class memory_store : public store {
     co_return braid::fail(store_errc::wrong_type);
   }
 
-  auto items_of(const named_read& what, std::size_t at, braid::arena& arena) -> std::vector<stored_item> {
+  auto list_items(const named_read& what, std::size_t at, braid::arena& arena) -> std::vector<stored_item> {
     const std::string key(what.keys[at]);
     std::vector<stored_item> out;
     const auto add = [&](const std::string& text, double score) {

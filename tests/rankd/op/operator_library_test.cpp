@@ -423,8 +423,8 @@ TEST_CASE("a name stands in one library, once; the same library may come again")
   two[0].option_count = two[1].option_count = 0;
   CHECK(add_operators({RANKD_OPERATOR_ABI, 2, two.data(), nullptr}, {"libtwice.so", "33"}).error().begin()->code ==
         "duplicate_operator");
-  CHECK(library_of("mine::twice")->library == "libmine.so");
-  CHECK(library_of("core::sort") == nullptr);
+  CHECK(find_library("mine::twice")->library == "libmine.so");
+  CHECK(find_library("core::sort") == nullptr);
 }
 
 TEST_CASE("what a library in C forgets to catch, or to say, fails the node all the same") {

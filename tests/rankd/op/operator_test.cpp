@@ -184,7 +184,7 @@ auto fetching(const std::string& more) -> std::string { return R"({"endpoint":"e
 
 using fields = std::map<std::uint32_t, cell>;
 
-auto fields_of(const row_set& rows) -> std::vector<fields> {
+auto list_fields(const row_set& rows) -> std::vector<fields> {
   std::vector<fields> out;
   for (const model_row& row : rankd::testing::rows_of(rows)) out.push_back(row.fields);
   return out;
@@ -202,7 +202,7 @@ TEST_CASE("features become columns of the types of their keys, by one batch, eac
       {score_key, 0.25}, {count_key, std::int64_t{-7}}, {fresh_key, true}, {country_key, std::string("\xff")}};
   const fields second{{count_key, std::int64_t{9223372036854775807}}, {fresh_key, false}};
   CHECK((ids_of(rows) == ids{2, 1, 9, 2}));
-  CHECK((fields_of(rows) == std::vector<fields>{second, first, {}, second}));
+  CHECK((list_fields(rows) == std::vector<fields>{second, first, {}, second}));
   CHECK(bench.malformed_values == 0);
   CHECK((bench.store.asked == lines{"hgetall features:1 features:2 features:9"}));
 }
@@ -226,7 +226,7 @@ TEST_CASE("a single feature is asked for alone, from the hash and by the key tha
 
   // Without the column no row names a hash.
   const row_set none = bench.rows("core::fetch_features", fetching(R"("keys":[1001],"by":1501)"), {bench.rows_of({1})});
-  CHECK((fields_of(none) == std::vector<fields>{{}}));
+  CHECK((list_fields(none) == std::vector<fields>{{}}));
   CHECK(bench.store.asked.size() == 1);
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("what is missing is null, or the default of a key that is not nullable
   bench.store.hashes["features:1"] = {{"final_score", "3"}};
   const row_set rows =
       bench.rows("core::fetch_features", fetching(R"("keys":[2001,1501])"), {bench.rows_of({1, 2}).take(2)});
-  CHECK((fields_of(rows) == std::vector<fields>{{{final_key, 3.0}}, {{final_key, 0.0}}}));
+  CHECK((list_fields(rows) == std::vector<fields>{{{final_key, 3.0}}, {{final_key, 0.0}}}));
   const row_set none =
       bench.rows("core::fetch_features", fetching(R"("keys":[2001,1501])"), {bench.rows_of({1}).take(0)});
   CHECK(none.empty());
@@ -263,13 +263,13 @@ TEST_CASE("values that are none of their type count as missing, once for each ha
       bench.store.hashes["features:1"] = {{name, value}};
       const row_set rows =
           bench.rows("core::fetch_features", fetching(R"("keys":[1001,1501,1502])"), {bench.rows_of({1, 1, 2})});
-      CHECK((fields_of(rows) == std::vector<fields>{{}, {}, {}}));
+      CHECK((list_fields(rows) == std::vector<fields>{{}, {}, {}}));
       CHECK(bench.malformed_values == 1);
     }
   }
   bench.store.hashes["features:1"] = {{"score", "-0"}, {"count", "007"}};
   const row_set right = bench.rows("core::fetch_features", fetching(R"("keys":[1001,1501])"), {bench.rows_of({1})});
-  CHECK((fields_of(right) == std::vector<fields>{{{score_key, -0.0}, {count_key, std::int64_t{7}}}}));
+  CHECK((list_fields(right) == std::vector<fields>{{{score_key, -0.0}, {count_key, std::int64_t{7}}}}));
   CHECK(bench.malformed_values == 0);
 }
 

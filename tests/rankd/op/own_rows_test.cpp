@@ -171,7 +171,7 @@ auto outcome(op_bench& bench, const std::string& op, const std::string& params, 
   return done ? "fine" : done.error().code + ": " + done.error().message;
 }
 
-auto values_of(const row_set& rows, std::uint32_t key) -> std::vector<std::string> {
+auto list_values(const row_set& rows, std::uint32_t key) -> std::vector<std::string> {
   std::vector<std::string> out;
   const auto values = rows.table().find(key);
   for (std::size_t at = 0; at < rows.size(); ++at)
@@ -209,7 +209,7 @@ TEST_CASE("an operator of a library is a source of rows with columns that it wri
   op_bench bench;
   const row_set rows = bench.rows("own_rows::source", R"({"count":3,"out_key":1001})");
   CHECK(ids_of(rows) == ids{100, 101, 102});
-  CHECK(values_of(rows, 1001) == texts{"0.0", "1.0", "2.0"});
+  CHECK(list_values(rows, 1001) == texts{"0.0", "1.0", "2.0"});
   CHECK(rows.table().columns().size() == 1);
   CHECK(keeps_promise(row_change::dense_source, {}, rows));
   CHECK(bench.rows("own_rows::source", R"({"count":0,"out_key":1001})").empty());
@@ -243,15 +243,15 @@ TEST_CASE("an operator of a library reads the columns of another input beside th
   const std::string params = R"({"others":"right","key":1001,"out_key":2001})";
   const row_set rows = of.bench.rows("own_rows::semi", params, {of.left, of.right});
   CHECK(ids_of(rows) == ids{12});
-  CHECK(values_of(rows, 2001) == texts{"8.0"});
+  CHECK(list_values(rows, 2001) == texts{"8.0"});
   CHECK(keeps_promise(row_change::stable_filter, std::array{of.left, of.right}, rows));
   const row_set kept =
       of.bench.rows("own_rows::lookup", R"({"others":"right","key":1001,"out_key":1001})", {of.left, of.right});
   CHECK(ids_of(kept) == ids{14, 12, 11});
-  CHECK(values_of(kept, 1001) == texts{"-", "8.0", "-"});
+  CHECK(list_values(kept, 1001) == texts{"-", "8.0", "-"});
   CHECK(ids_of(of.bench.rows("own_rows::lookup", R"({"others":"right","key":1001,"out_key":1001})",
                              {of.left, row_set()})) == ids{14, 12, 11});
-  CHECK(values_of(of.left, 1001) == texts{"4.0", "2.0", "1.0"});
+  CHECK(list_values(of.left, 1001) == texts{"4.0", "2.0", "1.0"});
 }
 
 TEST_CASE("an operator of a library merges rows of its inputs and rows of its own, in any order") {
@@ -259,8 +259,8 @@ TEST_CASE("an operator of a library merges rows of its inputs and rows of its ow
   two_sides of;
   const row_set rows = of.merged("b1a0n7a2b0", R"(,"out_key":2001)");
   CHECK(ids_of(rows) == ids{12, 14, 7, 11, 21});
-  CHECK(values_of(rows, 1001) == texts{"6.0", "4.0", "-", "1.0", "5.0"});
-  CHECK(values_of(rows, 2001) == texts{"0.0", "1.0", "2.0", "3.0", "4.0"});
+  CHECK(list_values(rows, 1001) == texts{"6.0", "4.0", "-", "1.0", "5.0"});
+  CHECK(list_values(rows, 2001) == texts{"0.0", "1.0", "2.0", "3.0", "4.0"});
   CHECK(keeps_promise(row_change::merged, std::array{of.left, of.right}, rows));
   const row_set in_order = of.merged("a0a1a2b0b1");
   CHECK(ids_of(in_order) == ids{14, 12, 11, 21, 12});
@@ -276,7 +276,7 @@ TEST_CASE("an input of an operator of a library may be left out") {
   const auto with_more = bind_op("own_rows::merge", R"({"rows":"c1a0","others":"right","more":"left","out_key":1001})");
   const row_set rows = of.bench.run(**with_more, {of.left, of.right, of.left}).value();
   CHECK(ids_of(rows) == ids{12, 14});
-  CHECK(values_of(rows, 1001) == texts{"-", "1.0"});
+  CHECK(list_values(rows, 1001) == texts{"-", "1.0"});
   CHECK(of.wrong("c0") == "operator_failed: the operator chose row 0 of its input `more`, which has 0");
 }
 
@@ -338,7 +338,7 @@ TEST_CASE("rows of operators of libraries have the columns that come of their in
                        op + R"(","inputs":[)" + inputs + R"(],"params":)" + params + "}]}",
                    "t.json", {all_op_shapes(), op_world()});
     std::string out;
-    const auto all_columns = columns_of(plan.value(), op_world());
+    const auto all_columns = find_columns(plan.value(), op_world());
     for (const std::uint32_t key : all_columns.back().has) out += std::to_string(key) + " ";
     return out;
   };
@@ -362,7 +362,7 @@ TEST_CASE("a library of version 1 of the interface works as it did") {
   REQUIRE(load_operators(std::array{std::filesystem::path(FIRST_OPERATORS)}).has_value());
   op_bench bench;
   const row_set rows = bench.with<double>(bench.rows_of({1, 2, 3}), 1001, {0.5, 1.5, 2.5});
-  CHECK(values_of(bench.rows("first::add_one", R"({"in_key":1001,"out_key":1001})", {rows}), 1001) ==
+  CHECK(list_values(bench.rows("first::add_one", R"({"in_key":1001,"out_key":1001})", {rows}), 1001) ==
         texts{"1.5", "2.5", "3.5"});
   CHECK(ids_of(bench.rows("first::reverse", "{}", {rows})) == ids{3, 2, 1});
   CHECK(find_op("first::reverse")->shape.inputs == 1);

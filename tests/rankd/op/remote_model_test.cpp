@@ -167,10 +167,10 @@ TEST_CASE("scores that were recorded come again, row by row too") {
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{nullptr, &behind, nullptr});
   const row_set rows = bench.rows_of({5, 6, 7});
   const std::string params = params_of("[1]", "[1001,5004]");
-  const row_set then = run(bench, (*read_recorder::stores_of(by))[1], params, rows).value();
+  const row_set then = run(bench, (*read_recorder::list_stores(by))[1], params, rows).value();
   const auto from = replayed_reads::parse(by->take(), op_world());
   REQUIRE(from != nullptr);
-  store* const again = (*replayed_reads::stores_of(from))[1];
+  store* const again = (*replayed_reads::list_stores(from))[1];
   for (const std::uint32_t key : {score, std::uint32_t{5004}})
     CHECK(floats_of(run(bench, again, params, rows).value(), key) == floats_of(then, key));
   CHECK((floats_of(run(bench, again, params, bench.rows_of({6, 5})).value(), score) == lines{"1", "0"}));

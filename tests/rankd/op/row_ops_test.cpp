@@ -305,7 +305,7 @@ struct join_bench : op_bench {
   }
 };
 
-auto texts_of(const row_set& rows, std::uint32_t key_id) -> texts {
+auto make_texts(const row_set& rows, std::uint32_t key_id) -> texts {
   texts out;
   const column values = rows.table().find(key_id).value();
   rows.for_each_row([&](std::uint32_t row) {
@@ -321,7 +321,7 @@ TEST_CASE("an inner join keeps the rows that have a partner and takes its column
   const row_set out = bench.join(R"("how":"inner","select":[1001,3002])").value();
   CHECK((ids_of(out) == ids{2, 3, 2}));
   CHECK((floats_of(out, score) == floats{2.5, std::nullopt, 2.5}));
-  CHECK((texts_of(out, title) == texts{"two", "three", "two"}));
+  CHECK((make_texts(out, title) == texts{"two", "three", "two"}));
   CHECK(out.table().find(score)->is_null(0));
   CHECK(out.table().ids().data() == bench.left.table().ids().data());
   const row_set moved = bench.join(R"("how":"inner","select":[1001,1],"map":[2001,1501])").value();
@@ -342,7 +342,7 @@ TEST_CASE("a broadcast gives every row the columns of the only row of the right"
   const row_set out = cast(all.take(2).select(bitmap(&second), bench.memory()), R"("select":[1001,3002])").value();
   CHECK((ids_of(out) == ids{1, 2, 3, 2}));
   CHECK((floats_of(out, score) == floats(4, 2.5)));
-  CHECK((texts_of(out, title) == texts(4, "two")));
+  CHECK((make_texts(out, title) == texts(4, "two")));
   const row_set none = cast(all.take(0), R"("select":[1001],"map":[2001],"on_missing":"default")").value();
   CHECK((floats_of(none, final_score) == floats(4, 0.0)));
   CHECK((floats_of(cast(all.take(0), R"("select":[1001])").value(), score) == floats(4, std::nullopt)));
@@ -358,13 +358,13 @@ TEST_CASE("a left join keeps every row; one without partner gets null, the key's
     const row_set out = bench.join(R"("how":"left","select":[1001,3002])" + std::string(more)).value();
     CHECK((ids_of(out) == ids{1, 2, 3, 2}));
     CHECK((floats_of(out, score) == floats{std::nullopt, 2.5, std::nullopt, 2.5}));
-    CHECK((texts_of(out, title) == texts{std::nullopt, "two", "three", "two"}));
+    CHECK((make_texts(out, title) == texts{std::nullopt, "two", "three", "two"}));
   }
   // A null that the partner has is no missing partner, and a key may have no default.
   const row_set filled =
       bench.join(R"("how":"left","select":[1001,3002],"map":[2001,3001],"on_missing":"default")").value();
   CHECK((floats_of(filled, final_score) == floats{0, 2.5, std::nullopt, 2.5}));
-  CHECK((texts_of(filled, country) == texts{std::nullopt, "two", "three", "two"}));
+  CHECK((make_texts(filled, country) == texts{std::nullopt, "two", "three", "two"}));
   const std::string strict = R"("how":"left","select":[1001],"on_missing":"error")";
   CHECK(error_of(bench.join(strict)) == "missing_join_partner: row 0 (id 1) has no partner with the same `id`");
   bench.left = bench.rows("core::join", R"({"rhs":"right","how":"semi"})", {bench.left, bench.right});
@@ -399,8 +399,8 @@ default = "none"
   const row_set left = bench.rows_of({1, 2, 3});
   const row_set bare = bench.rows_of({2});
   const row_set right = bench.with<std::string_view>(bare, 2, {"two"});
-  CHECK((texts_of(bench.run(*join, {left, right}).value(), 2) == texts{"none", "two", "none"}));
-  CHECK((texts_of(bench.run(*join, {left, bare}).value(), 2) == texts{"none", std::nullopt, "none"}));
+  CHECK((make_texts(bench.run(*join, {left, right}).value(), 2) == texts{"none", "two", "none"}));
+  CHECK((make_texts(bench.run(*join, {left, bare}).value(), 2) == texts{"none", std::nullopt, "none"}));
 }
 
 TEST_CASE("semi and anti joins only look, and a null has no partner") {

@@ -36,7 +36,7 @@ inline auto trained_world() -> const registries& {
 }
 
 template <typename T>
-auto values_of(const nlohmann::json& list) -> std::vector<std::optional<T>> {
+auto list_values(const nlohmann::json& list) -> std::vector<std::optional<T>> {
   std::vector<std::optional<T>> out;
   for (const nlohmann::json& each : list)
     out.push_back(each.is_null() ? std::nullopt : std::optional<T>(each.get<T>()));
@@ -46,11 +46,11 @@ auto values_of(const nlohmann::json& list) -> std::vector<std::optional<T>> {
 inline auto rows_of(const nlohmann::json& columns, op_bench& bench) -> row_set {
   std::vector<std::int64_t> ids(columns.at("price").size());
   row_set rows(batch(bench.memory().copied(std::span<const std::int64_t>(ids))));
-  rows = bench.with<double>(rows, 2, values_of<double>(columns.at("price")));
-  rows = bench.with<std::int64_t>(rows, 3, values_of<std::int64_t>(columns.at("age")));
-  rows = bench.with<bool>(rows, 4, values_of<bool>(columns.at("fresh")));
-  rows = bench.with<std::int64_t>(rows, 5, values_of<std::int64_t>(columns.at("brand")));
-  return bench.with<double>(rows, 6, values_of<double>(columns.at("rating")));
+  rows = bench.with<double>(rows, 2, list_values<double>(columns.at("price")));
+  rows = bench.with<std::int64_t>(rows, 3, list_values<std::int64_t>(columns.at("age")));
+  rows = bench.with<bool>(rows, 4, list_values<bool>(columns.at("fresh")));
+  rows = bench.with<std::int64_t>(rows, 5, list_values<std::int64_t>(columns.at("brand")));
+  return bench.with<double>(rows, 6, list_values<double>(columns.at("rating")));
 }
 
 }  // namespace rankd::testing

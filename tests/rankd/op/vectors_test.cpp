@@ -41,7 +41,7 @@ TEST_CASE("a plan names the files of vectors that its operators look through, an
                                    R"("capabilities_required":["cap.rfc.0009.vectors.v1"],"nodes":[)" +
                                        nodes + "]}",
                                    "p.json", {all_op_shapes(), op_world()});
-    return stated ? vectors_of(*stated) : std::vector{stated.error().to_text()};
+    return stated ? list_vectors(*stated) : std::vector{stated.error().to_text()};
   };
   const std::string viewer = R"({"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0001"}})";
   CHECK((named_by(viewer + R"(,{"node_id":"a","op":"core::nearest","inputs":["v"],)"

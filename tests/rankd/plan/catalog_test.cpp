@@ -96,7 +96,7 @@ TEST_CASE("what an index says of one artifact is checked by itself") {
   const auto a = folder.write("a.json", small_plan("a"));
   const auto b = folder.write("b.json", small_plan("b"));
   const auto of = [](const std::string& name, const std::filesystem::path& file) {
-    return testing::list(verify_index_of({name, file}));
+    return testing::list(verify_index_entry({name, file}));
   };
   using lines = std::vector<std::string>;
   CHECK(of("a", a).empty());

@@ -165,7 +165,7 @@ payload_schema = { type = "object", properties = { x = { minimun = 1 } }, patter
 }
 
 TEST_CASE("the digest of capabilities is that of what is written, schemas included") {
-  const auto digest_of = [](std::string_view text) {
+  const auto make_digest = [](std::string_view text) {
     const braid::testing::scratch_folder folder;
     for (const char* name : {"keys.toml", "params.toml", "endpoints.test.toml"})
       std::filesystem::copy_file(std::filesystem::path("registry") / name, folder.path() / name);
@@ -174,6 +174,6 @@ TEST_CASE("the digest of capabilities is that of what is written, schemas includ
   };
   const std::string one =
       "[[capability]]\nid = \"cap.rfc.0001.a.v1\"\nname = \"a\"\npayload_schema = { minimum = 1 }\n";
-  CHECK(digest_of(one) ==
+  CHECK(make_digest(one) ==
         sha256_hex(R"({"capability":[{"id":"cap.rfc.0001.a.v1","name":"a","payload_schema":{"minimum":1}}]})"));
 }

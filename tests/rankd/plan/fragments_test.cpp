@@ -45,7 +45,7 @@ TEST_CASE("a plan knows its uses of fragments, one inside of another") {
   REQUIRE(loaded->fragments.size() == 2);
   const fragment_use& near = loaded->fragments[1];
   CHECK(near.id == "home__near");
-  CHECK(title_of(near) == "recall 2.10.0");
+  CHECK(make_title(near) == "recall 2.10.0");
   CHECK(near.sha256.ends_with("ab"));
   CHECK((near.nodes == std::vector<std::uint32_t>{1, 2}));
   CHECK(near.result == 2);

@@ -39,8 +39,8 @@ TEST_CASE("a cache has a time to live, and a number of rows where it states none
   CHECK(cache->ttl == 30s);
   CHECK(cache->stale == 0s);
   CHECK(cache->max_rows == default_cached_rows);
-  CHECK(
-      to_text(fields_of(made->nodes.front(), *made, declared())).ends_with("cache: {ttl_ms: 30000, max_rows: 10000}"));
+  CHECK(to_text(list_fields(made->nodes.front(), *made, declared()))
+            .ends_with("cache: {ttl_ms: 30000, max_rows: 10000}"));
   CHECK_FALSE(cached("")->nodes.front().cache);
 }
 
@@ -49,5 +49,6 @@ TEST_CASE("a cache may keep rows that are stale, and fewer of them") {
   REQUIRE(made);
   CHECK(made->nodes.front().cache->stale == 2ms);
   CHECK(made->nodes.front().cache->max_rows == 3);
-  CHECK(to_text(fields_of(made->nodes.front(), *made, declared())).ends_with("{ttl_ms: 1, stale_ms: 2, max_rows: 3}"));
+  CHECK(
+      to_text(list_fields(made->nodes.front(), *made, declared())).ends_with("{ttl_ms: 1, stale_ms: 2, max_rows: 3}"));
 }

@@ -31,7 +31,7 @@ auto loaded_plan() -> plan {
 
 auto text_of(std::size_t node) -> std::string {
   const plan loaded = loaded_plan();
-  return to_text(fields_of(loaded.nodes[node], loaded, rankd::testing::declared()));
+  return to_text(list_fields(loaded.nodes[node], loaded, rankd::testing::declared()));
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ TEST_CASE("values of every kind are printed as a plan has them") {
 
 TEST_CASE("a field says of which kind its param is") {
   const plan loaded = loaded_plan();
-  const auto fields = fields_of(loaded.nodes[3], loaded, rankd::testing::declared());
+  const auto fields = list_fields(loaded.nodes[3], loaded, rankd::testing::declared());
   REQUIRE(fields.size() == 6);
   CHECK(fields[0].kind == param_kind::enumeration);
   CHECK(fields[5].kind == param_kind::node_ref);

@@ -40,7 +40,7 @@ auto artifact_of(const registries& declared, std::string_view registry, std::str
   return {{"registry_digests", digests}};
 }
 
-auto problems_of(const json& artifact, const registries& declared) -> braid::diagnostics {
+auto find_problems(const json& artifact, const registries& declared) -> braid::diagnostics {
   braid::diagnostics problems;
   rankd::object_reader top(artifact, "", problems);
   static_cast<void>(rankd::read_registry_digests(top, "the plan was", declared, problems));
@@ -51,7 +51,8 @@ auto problems_of(const json& artifact, const registries& declared) -> braid::dia
 
 TEST_CASE("an entry that has changed is named, with what to do") {
   const registries before = declared_with();
-  const auto problems = problems_of(artifact_of(before, "keys", "7"), declared_with("default = 0.5", "default = 1.0"));
+  const auto problems =
+      find_problems(artifact_of(before, "keys", "7"), declared_with("default = 0.5", "default = 1.0"));
   REQUIRE(problems.size() == 1);
   CHECK(problems.front().code == "registry_changed");
   CHECK(problems.front().pointer == "/registry_digests/keys/7");
@@ -61,7 +62,7 @@ TEST_CASE("an entry that has changed is named, with what to do") {
 
 TEST_CASE("an entry that is gone is named, with what to do") {
   const registries before = declared_with();
-  const auto problems = problems_of(artifact_of(before, "keys", "7"), declared_with("key_id = 7", "key_id = 8"));
+  const auto problems = find_problems(artifact_of(before, "keys", "7"), declared_with("key_id = 7", "key_id = 8"));
   REQUIRE(problems.size() == 1);
   CHECK(problems.front().pointer == "/registry_digests/keys/7");
   CHECK(problems.front().message == "key `7`, with which the plan was built, is no longer declared");
@@ -72,17 +73,17 @@ TEST_CASE("entries that a plan does not refer to may change, come and go") {
   const registries before = declared_with();
   for (const char* other :
        {"[[key]]\nkey_id = 9\nname = \"more\"\ntype = \"int\"\nnullable = true\n[[key]]\nkey_id = 7"})
-    CHECK(problems_of(artifact_of(before, "keys", "1"), declared_with("[[key]]\nkey_id = 7", other)).empty());
+    CHECK(find_problems(artifact_of(before, "keys", "1"), declared_with("[[key]]\nkey_id = 7", other)).empty());
   const registries after = declared_with("\"score\"", "\"points\"");
-  CHECK(problems_of(artifact_of(before, "keys", "1"), after).empty());
-  CHECK(problems_of(artifact_of(before, "params", "4"), after).empty());
-  CHECK(problems_of(artifact_of(before, "params", ""), after).empty());
+  CHECK(find_problems(artifact_of(before, "keys", "1"), after).empty());
+  CHECK(find_problems(artifact_of(before, "params", "4"), after).empty());
+  CHECK(find_problems(artifact_of(before, "params", ""), after).empty());
 }
 
 TEST_CASE("the digest of a whole registry is held against all of its entries") {
   const registries before = declared_with();
-  CHECK(problems_of(artifact_of(before, "keys", ""), before).empty());
-  const auto problems = problems_of(artifact_of(before, "keys", ""), declared_with("\"score\"", "\"points\""));
+  CHECK(find_problems(artifact_of(before, "keys", ""), before).empty());
+  const auto problems = find_problems(artifact_of(before, "keys", ""), declared_with("\"score\"", "\"points\""));
   REQUIRE(problems.size() == 1);
   CHECK(problems.front().pointer == "/registry_digests/keys");
   CHECK(problems.front().message == "the plan was built against another registry of keys");

@@ -54,7 +54,7 @@ auto with(const char* file, std::string_view from, std::string_view to) -> texts
 }
 
 /// "registry/id" → digest.
-auto digests_of(const registries& declared) -> texts {
+auto make_digests(const registries& declared) -> texts {
   texts out;
   for (const rankd::registry_digest& each : declared.digests())
     for (const rankd::entry_digest& entry : each.entries) out[each.name + "/" + entry.id] = entry.sha256;
@@ -63,9 +63,9 @@ auto digests_of(const registries& declared) -> texts {
 
 /// The entries whose digests differ from those of `basis`.
 auto changed_by(const texts& files) -> std::string {
-  const texts before = digests_of(loaded(basis));
+  const texts before = make_digests(loaded(basis));
   std::string out;
-  for (const auto& [entry, digest] : digests_of(loaded(files)))
+  for (const auto& [entry, digest] : make_digests(loaded(files)))
     if (!before.contains(entry) || before.at(entry) != digest) out += entry + " ";
   return out;
 }
@@ -73,7 +73,7 @@ auto changed_by(const texts& files) -> std::string {
 }  // namespace
 
 TEST_CASE("the digest of an entry is that of its fields that mean something, sorted, as scripts print them") {
-  texts digests = digests_of(loaded(basis));
+  texts digests = make_digests(loaded(basis));
   const auto digest = [](std::string_view text) { return rankd::sha256_hex(text); };
   CHECK(digests.size() == 8);
   CHECK(digests["keys/1"] == digest(R"({"key_id":1,"name":"id","nullable":false,"type":"int"})"));

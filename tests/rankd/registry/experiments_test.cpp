@@ -58,8 +58,8 @@ TEST_CASE("experiments are read with their layer, arms and filter") {
   REQUIRE(all.experiments().size() == 1);
   const experiment_entry& one = all.experiments()[0];
   CHECK(one.layer == 1);
-  CHECK(one.is_of("b"));
-  CHECK(!one.is_of("c"));
+  CHECK(one.belongs_to("b"));
+  CHECK(!one.belongs_to("c"));
   REQUIRE(one.arms.size() == 2);
   CHECK(one.arms[0].set.empty());
   CHECK(one.arms[1].from == 5);
@@ -97,17 +97,17 @@ TEST_CASE("a plan that is not there is a stranger") {
 
 // The figures are those of Python: int(sha256(b"2026-11\0" + b"1").hexdigest()[:16], 16) % 10000, and so on.
 TEST_CASE("a bucket is that of the digest of salt and unit") {
-  CHECK(bucket_of("2026-11", "1", 10'000) == 4207);
-  CHECK(bucket_of("2026-11", "2", 10'000) == 3825);
-  CHECK(bucket_of("2026-12", "1", 10'000) == 8357);
-  CHECK(bucket_of("salt", "device-ä", 7) == 2);
-  CHECK(bucket_of("", "", 1'000'000) == 783192);
-  CHECK(bucket_of("any", "thing", 1) == 0);
+  CHECK(hash_to_bucket("2026-11", "1", 10'000) == 4207);
+  CHECK(hash_to_bucket("2026-11", "2", 10'000) == 3825);
+  CHECK(hash_to_bucket("2026-12", "1", 10'000) == 8357);
+  CHECK(hash_to_bucket("salt", "device-ä", 7) == 2);
+  CHECK(hash_to_bucket("", "", 1'000'000) == 783192);
+  CHECK(hash_to_bucket("any", "thing", 1) == 0);
 }
 
 TEST_CASE("buckets are filled alike") {
   std::array<int, 10> counts{};
-  for (int id = 1; id <= 10'000; ++id) ++counts[bucket_of("2026-11", std::to_string(id), 10)];
+  for (int id = 1; id <= 10'000; ++id) ++counts[hash_to_bucket("2026-11", std::to_string(id), 10)];
   for (const int count : counts) {
     CHECK(count > 850);  // 1000 with a deviation of 30
     CHECK(count < 1150);

@@ -35,12 +35,12 @@ TEST_CASE("a shadow has a candidate, a share and a bound, of which all but the f
   CHECK(got->shadows[0].in_flight == 4);
   CHECK(got->shadows[1].share == 1);
   CHECK(got->shadows[1].in_flight == 9);
-  CHECK(strangers_of(got->shadows, {"b", "feed", "home", "next"}).empty());
-  CHECK(strangers_of(got->shadows, {"b", "feed", "home"}).front().pointer == "/shadow/feed/plan");
-  const braid::diagnostics no_home = strangers_of(got->shadows, {"b", "feed", "next"});
+  CHECK(find_strangers(got->shadows, {"b", "feed", "home", "next"}).empty());
+  CHECK(find_strangers(got->shadows, {"b", "feed", "home"}).front().pointer == "/shadow/feed/plan");
+  const braid::diagnostics no_home = find_strangers(got->shadows, {"b", "feed", "next"});
   CHECK(no_home.front().pointer == "/shadow/home");
   CHECK(no_home.front().hint == "build that plan, or take the table away");
-  CHECK(strangers_of(got->shadows, {"b", "feed", "home", "nexd"}).front().hint == "did you mean `nexd`?");
+  CHECK(find_strangers(got->shadows, {"b", "feed", "home", "nexd"}).front().hint == "did you mean `nexd`?");
 }
 
 TEST_CASE("what is wrong with a shadow is said with its place") {

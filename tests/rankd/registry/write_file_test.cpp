@@ -93,8 +93,8 @@ TEST_CASE("a file that cannot be replaced stays as it was") {
 TEST_CASE("a folder that is not there cannot be made durable") {
   const scratch_folder folder;
   CHECK(rankd::sync_folder(folder.path()));
-  CHECK(rankd::sync_folder_of(folder.path() / "file"));
-  CHECK(rankd::sync_folder_of("file"));  // in the current folder
+  CHECK(rankd::sync_parent_folder(folder.path() / "file"));
+  CHECK(rankd::sync_parent_folder("file"));  // in the current folder
   CHECK(rankd::sync_folder(folder.path() / "absent").error() == std::errc::no_such_file_or_directory);
   CHECK(rankd::sync_folder(folder.write("file", "")).error() == std::errc::not_a_directory);
 }

@@ -62,7 +62,7 @@ auto float_at(const column& values, std::uint32_t row) -> std::optional<double> 
 }
 
 /// What a list adds to the score of an id, where `k` is 2.
-auto share_of(std::int64_t id, const cell& list, const std::vector<model_row>& rows) -> double {
+auto measure_share(std::int64_t id, const cell& list, const std::vector<model_row>& rows) -> double {
   std::size_t rank = 0;
   for (const model_row& row : rows) {
     if (value_of(row, text_key) != list) continue;
@@ -113,7 +113,7 @@ TEST_CASE("fused ranks agree with looking for each id in each list") {
     for (const model_row& row : plain) {
       if (!seen.insert(row.id).second) continue;
       double expected = 0;
-      for (const cell& name : names) expected += share_of(row.id, name, plain);
+      for (const cell& name : names) expected += measure_share(row.id, name, plain);
       CAPTURE(seed);
       REQUIRE(next < fused.rows.size());
       CHECK(row_of(rows.table(), fused.rows.row(next)) == row);

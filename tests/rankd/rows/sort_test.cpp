@@ -52,7 +52,7 @@ auto first_rows_are_those_of_sort(const row_set& rows, std::uint32_t key, sort_d
   return true;
 }
 
-auto texts_of(const row_set& rows) -> std::vector<std::string> {
+auto make_texts(const row_set& rows) -> std::vector<std::string> {
   std::vector<std::string> out;
   rows.for_each_row(
       [&](std::uint32_t row) { out.push_back(std::get<std::string>(cell_of(*rows.table().find(text_key), row))); });
@@ -145,7 +145,7 @@ TEST_CASE("strings are sorted by their bytes, not by signed characters or letter
   column_builder<std::string_view> text(memory, 5);
   for (const std::string_view word : {"b", "\xff", "", "B", "ba"}) text.push(word);
   const row_set rows(batch(ids).with_column(text_key, text.finish(), memory));
-  CHECK(texts_of(sort(rows, text_key, sort_direction::ascending, memory)) ==
+  CHECK(make_texts(sort(rows, text_key, sort_direction::ascending, memory)) ==
         std::vector<std::string>{"", "B", "b", "ba", "\xff"});
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("a few rows of a huge dictionary are sorted by their strings") {
   column_builder<std::string_view> text(memory, size);
   for (std::size_t i = 0; i < size; ++i) text.push(std::to_string(size - i));
   const row_set rows(batch(ids).with_column(text_key, text.finish(), memory));
-  CHECK(texts_of(sort(rows.take(3), text_key, sort_direction::ascending, memory)) ==
+  CHECK(make_texts(sort(rows.take(3), text_key, sort_direction::ascending, memory)) ==
         std::vector<std::string>{"19998", "19999", "20000"});
 }
 

@@ -55,13 +55,13 @@ struct read_column {
     std::memcpy(&value, of.data() + at * sizeof(T), sizeof(T));
     return value;
   }
-  [[nodiscard]] auto begin_of(std::size_t at) const -> std::size_t {
+  [[nodiscard]] auto find_begin(std::size_t at) const -> std::size_t {
     const auto begin = number<std::int32_t>(offsets, at);
     must(begin >= 0 && begin <= number<std::int32_t>(offsets, at + 1), "offsets go back");
     return static_cast<std::size_t>(begin);
   }
   [[nodiscard]] auto text(std::size_t at) const -> std::string_view {
-    const std::size_t begin = begin_of(at);
+    const std::size_t begin = find_begin(at);
     const auto end = static_cast<std::size_t>(number<std::int32_t>(offsets, at + 1));
     must(end <= values.size(), "a text ends beyond its buffer");
     return values.substr(begin, end - begin);
@@ -143,7 +143,7 @@ inline void append_rows(std::string& out, const read_column& rows, std::size_t a
     if (!out.ends_with('{')) out += ',';
     append_json_string(out, list.field->name()->string_view());
     out += ":[";
-    const std::size_t begin = list.begin_of(at);
+    const std::size_t begin = list.find_begin(at);
     const auto end = static_cast<std::size_t>(read_column::number<std::int32_t>(list.offsets, at + 1));
     must(end <= list.children.at(0).length, "a list ends beyond its values");
     for (std::size_t item = begin; item < end; ++item) {
@@ -155,7 +155,7 @@ inline void append_rows(std::string& out, const read_column& rows, std::size_t a
   out += '}';
 }
 
-inline auto line_of(const std::vector<read_column>& columns, std::size_t at) -> std::string {
+inline auto format_line(const std::vector<read_column>& columns, std::size_t at) -> std::string {
   std::string out = "{";
   for (const read_column& each : columns) {
     if (each.is_null(at)) continue;
@@ -241,7 +241,7 @@ inline auto read_arrow(std::string_view bytes) -> read_stream {
       must(each.length == static_cast<std::size_t>(batch.length()), "columns of other lengths");
     ++out.batches;
     for (std::size_t at = 0; at < static_cast<std::size_t>(batch.length()); ++at)
-      out.lines.push_back(detail::line_of(columns, at));
+      out.lines.push_back(detail::format_line(columns, at));
   }
   must(!out.is_ended || bytes.empty(), "bytes after the end");
   return out;

@@ -23,7 +23,7 @@ auto word_at(const std::string& bytes, std::size_t at) -> std::uint32_t {
 }
 
 /// A stream of one batch with all of them.
-auto stream_of(const std::vector<captured_copy>& sets, std::vector<captured_key>& keys) -> std::string {
+auto make_stream(const std::vector<captured_copy>& sets, std::vector<captured_key>& keys) -> std::string {
   for (const captured_copy& each : sets) static_cast<void>(fit_columns(keys, each));
   return arrow_schema(keys) + arrow_batch(keys, sets) + std::string(arrow_end);
 }
@@ -33,7 +33,7 @@ auto stream_of(const std::vector<captured_copy>& sets, std::vector<captured_key>
 TEST_CASE("a stream is a schema and batches, each message with its length, and a mark of the end") {
   plain_captures some;
   std::vector<captured_key> keys;
-  const std::string bytes = stream_of({some.numbers("count", 2), some.texts("title", {"a", "b\""})}, keys);
+  const std::string bytes = make_stream({some.numbers("count", 2), some.texts("title", {"a", "b\""})}, keys);
   CHECK(bytes.size() % 8 == 0);
   CHECK(word_at(bytes, 0) == 0xFFFFFFFF);
   CHECK(word_at(bytes, 4) == arrow_schema(keys).size() - 8);
@@ -61,7 +61,7 @@ TEST_CASE("what a batch of captures says is what their lines of JSON say, value 
       lines.push_back(std::move(one.line));
     }
     std::vector<captured_key> keys;
-    const read_stream read = read_arrow(stream_of(sets, keys));
+    const read_stream read = read_arrow(make_stream(sets, keys));
     REQUIRE(read.lines == lines);
   }
 }
@@ -70,7 +70,7 @@ TEST_CASE("a stream that is cut anywhere has the batches that are whole") {
   plain_captures some;
   std::vector<captured_key> keys;
   const std::vector<captured_copy> one{some.texts("title", {"a", "", "bcd"})};
-  std::string bytes = stream_of(one, keys);
+  std::string bytes = make_stream(one, keys);
   bytes.resize(bytes.size() - arrow_end.size());
   const std::size_t first = bytes.size();
   const std::size_t schema = arrow_schema(keys).size();
@@ -108,7 +108,8 @@ TEST_CASE("columns get wider as rows want it, and a key of another type is anoth
 TEST_CASE("text that is no UTF-8 is bytes, beside text that is") {
   plain_captures some;
   std::vector<captured_key> keys;
-  const read_stream read = read_arrow(stream_of({some.texts("title", {"a"}), some.texts("title", {"\xff\xfe"})}, keys));
+  const read_stream read =
+      read_arrow(make_stream({some.texts("title", {"a"}), some.texts("title", {"\xff\xfe"})}, keys));
   CHECK(read.columns.back() == "title:bytes");
   CHECK(read.lines.at(0).find(R"("title":["a"])") != std::string::npos);
   CHECK(read.lines.at(1).find(R"("title":[{"base64":"//4="}])") != std::string::npos);

@@ -30,7 +30,7 @@ TEST_CASE("a copy has the values of the active rows, in their order, and outlive
     what.cut = 1;
     request_record record;
     record.request_id = "r";
-    copy = copy_of({record, std::chrono::milliseconds(5), "p", "d", redaction()}, what);
+    copy = make_copy({record, std::chrono::milliseconds(5), "p", "d", redaction()}, what);
   }
   CHECK(copy.request_id == "r");
   CHECK(copy.time.count() == 5);
@@ -55,7 +55,7 @@ TEST_CASE("a node without rows has none, and a request without an id that may be
   request_record record;
   record.request_id = "r";
   const redaction hidden = redaction::make({"request_id"}, registries()).value();
-  const captured_copy copy = copy_of({record, std::chrono::milliseconds(5), "p", "d", hidden}, what);
+  const captured_copy copy = make_copy({record, std::chrono::milliseconds(5), "p", "d", hidden}, what);
   CHECK_FALSE(copy.has_rows);
   CHECK(copy.columns.empty());
   CHECK(copy.code == "store_down");

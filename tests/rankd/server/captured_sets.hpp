@@ -47,7 +47,7 @@ class random_captures {
     if (random_.below(5) != 0) fill(rows);
     const std::chrono::milliseconds time(1'795'000'000'000 + number_);
     const line_origin from{record_, time, "plan", "digest", random_.below(4) == 0 ? hidden_ : open_};
-    return {copy_of(from, rows), capture_line(from, rows)};
+    return {make_copy(from, rows), capture_line(from, rows)};
   }
 
  private:
@@ -124,7 +124,7 @@ class plain_captures {
     request_record record;
     record.request_id = "r";
     const redaction open;
-    return copy_of({record, std::chrono::milliseconds(1000), "p", "d", open}, what);
+    return make_copy({record, std::chrono::milliseconds(1000), "p", "d", open}, what);
   }
 
   braid::arena memory_;

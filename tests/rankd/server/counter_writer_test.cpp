@@ -233,7 +233,7 @@ TEST_CASE("the same events give the same answers from Redis and from an embedded
   endpoint_entry endpoint;
   endpoint.endpoint_id = "ep_0001";
   endpoint.resolver = endpoint_entry::embedded_resolver{"db"};
-  counted_store over(open_store(endpoint, beside.path()).value(), counters->hashes_of(0));
+  counted_store over(open_store(endpoint, beside.path()).value(), counters->find_hashes(0));
   braid::redis_options at;
   at.port = server.port();
   redis_store redis({.endpoint_id = "ep_0001", .server = at});
@@ -248,7 +248,7 @@ TEST_CASE("the same events give the same answers from Redis and from an embedded
     }
   });
 
-  const auto answer_of = [&](const counted_project& of, store& from) {
+  const auto make_answer = [&](const counted_project& of, store& from) {
     rankd::testing::engine_world in(*of.declared, {&from}, 1);
     const bound_plan& plan = in.bind(rankd::testing::artifact_of(
         R"({"node_id":"c","op":"core::candidates","inputs":[],"params":{"keys":[]}},)" +
@@ -259,8 +259,8 @@ TEST_CASE("the same events give the same answers from Redis and from an embedded
     return to_json(in.rank(plan, R"({"request_id":"r","candidates":[{"id":7},{"id":8},{"id":9}],)"
                                  R"("output_keys":["final_score"],"context":{"now_ms":1795000020000}})"));
   };
-  const std::string answer = answer_of(beside, over);
-  CHECK(answer == answer_of(project, redis));
+  const std::string answer = make_answer(beside, over);
+  CHECK(answer == make_answer(project, redis));
   CHECK(answer.find(R"({"id":9,"fields":{"final_score":0}})") != std::string::npos);
   CHECK(answer.find(R"({"id":7,"fields":{"final_score":0}})") == std::string::npos);
 }

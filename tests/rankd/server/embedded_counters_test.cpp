@@ -69,7 +69,7 @@ class counting {
   }
   auto field(const std::string& key, std::string_view name) const -> std::string {
     braid::arena memory;
-    return std::string(made_->hashes_of(0)->field(key, name, memory).value_or("absent"));
+    return std::string(made_->find_hashes(0)->field(key, name, memory).value_or("absent"));
   }
   auto clicks(const std::string& item = "7") const -> std::string { return field("stats:" + item, "clicks"); }
   auto counters() -> embedded_counters& { return *made_; }
@@ -226,8 +226,8 @@ TEST_CASE("a counter that is new counts no event of before an orderly end, also 
   const auto counters = embedded_counters::make(counted, *more.declared, {.folder = events});
   REQUIRE(counters->start().has_value());
   braid::arena memory;
-  CHECK(counters->hashes_of(0)->field("stats:7", "clicks", memory) == "1");
-  CHECK(counters->hashes_of(0)->field("stats:7", "views", memory) == std::nullopt);
+  CHECK(counters->find_hashes(0)->field("stats:7", "clicks", memory) == "1");
+  CHECK(counters->find_hashes(0)->field("stats:7", "views", memory) == std::nullopt);
 }
 
 TEST_CASE("a damaged line of the log does not count, and those after it do") {

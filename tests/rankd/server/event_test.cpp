@@ -25,7 +25,7 @@ auto read(std::string_view events, const event_rules& rules = {}) -> braid::chec
 }
 
 /// Codes and pointers of what is wrong, a line each.
-auto problems_of(const auto& made) -> std::string {
+auto find_problems(const auto& made) -> std::string {
   std::string out;
   if (!made)
     for (const braid::diagnostic& each : made.error()) out += each.code + " " + each.pointer + "\n";
@@ -84,38 +84,39 @@ TEST_CASE("a line is read as the event that it was, but for what the rules no lo
 }
 
 TEST_CASE("events that are wrong are refused where they are") {
-  CHECK(problems_of(parse_events("[]", {}, declared(), 3, 0ms)) == "wrong_type \n");
-  CHECK(problems_of(parse_events("{}", {}, declared(), 3, 0ms)) == "missing_field \n");
-  CHECK(problems_of(parse_events("", {}, declared(), 3, 0ms)) == "json_syntax \n");
-  CHECK(problems_of(parse_events(R"({"events":[],"more":1})", {}, declared(), 3, 0ms)) == "unknown_field /more\n");
-  CHECK(problems_of(read("1")) == "wrong_type /events/0\n");
-  CHECK(problems_of(read("{}")) == "missing_field /events/0\nmissing_field /events/0\n");
-  CHECK(problems_of(read(R"({"event_id":"a","type":"click"},{"event_id":"","type":"clik","at":1})")) ==
+  CHECK(find_problems(parse_events("[]", {}, declared(), 3, 0ms)) == "wrong_type \n");
+  CHECK(find_problems(parse_events("{}", {}, declared(), 3, 0ms)) == "missing_field \n");
+  CHECK(find_problems(parse_events("", {}, declared(), 3, 0ms)) == "json_syntax \n");
+  CHECK(find_problems(parse_events(R"({"events":[],"more":1})", {}, declared(), 3, 0ms)) == "unknown_field /more\n");
+  CHECK(find_problems(read("1")) == "wrong_type /events/0\n");
+  CHECK(find_problems(read("{}")) == "missing_field /events/0\nmissing_field /events/0\n");
+  CHECK(find_problems(read(R"({"event_id":"a","type":"click"},{"event_id":"","type":"clik","at":1})")) ==
         "bad_event_id /events/1/event_id\nunknown_event /events/1/type\nunknown_field /events/1/at\n");
-  CHECK(problems_of(read(R"({"event_id":"ä","type":"click","user_id":0.5,"item_id":"x","time_ms":-1})")) ==
+  CHECK(find_problems(read(R"({"event_id":"ä","type":"click","user_id":0.5,"item_id":"x","time_ms":-1})")) ==
         "bad_event_id /events/0/event_id\nout_of_range /events/0/time_ms\nbad_user_id /events/0/user_id\n"
         "bad_id /events/0/item_id\n");
-  CHECK(problems_of(read(R"({"event_id":"a","type":"click","fields":{"a":[],"b":{}}})")) ==
+  CHECK(find_problems(read(R"({"event_id":"a","type":"click","fields":{"a":[],"b":{}}})")) ==
         "wrong_type /events/0/fields/a\nwrong_type /events/0/fields/b\n");
-  CHECK(problems_of(read("1,2,3,4")) == "events_too_large /events\n");
+  CHECK(find_problems(read("1,2,3,4")) == "events_too_large /events\n");
   const std::string text(max_event_text + 1, 'x');
-  CHECK(problems_of(read(R"({"event_id":"a","type":"click","fields":{"a":")" + text + R"("}})")) ==
+  CHECK(find_problems(read(R"({"event_id":"a","type":"click","fields":{"a":")" + text + R"("}})")) ==
         "text_too_long /events/0/fields/a\n");
   std::string fields;
   for (std::size_t i = 0; i <= max_event_fields; ++i) fields += (i == 0 ? "\"f" : ",\"f") + std::to_string(i) + "\":1";
-  CHECK(problems_of(read(R"({"event_id":"a","type":"click","fields":{)" + fields + "}}")) ==
+  CHECK(find_problems(read(R"({"event_id":"a","type":"click","fields":{)" + fields + "}}")) ==
         "too_many_fields /events/0/fields\n");
 }
 
 TEST_CASE("a project says which events there are, and of which types their fields") {
   const auto rules = rules_of(with_price);
   REQUIRE(rules);
-  CHECK(problems_of(read(R"({"event_id":"a","type":"purchase","fields":{"price":2,"count":3,"coupon":null}})", *rules))
-            .empty());
-  CHECK(problems_of(read(R"({"event_id":"a","type":"click"})", *rules)) == "unknown_event /events/0/type\n");
   CHECK(
-      problems_of(read(R"({"event_id":"a","type":"purchase","fields":{"price":"2","count":0.5,"cost":1}})", *rules)) ==
-      "unknown_field /events/0/fields/cost\nwrong_type /events/0/fields/count\nwrong_type /events/0/fields/price\n");
+      find_problems(read(R"({"event_id":"a","type":"purchase","fields":{"price":2,"count":3,"coupon":null}})", *rules))
+          .empty());
+  CHECK(find_problems(read(R"({"event_id":"a","type":"click"})", *rules)) == "unknown_event /events/0/type\n");
+  CHECK(find_problems(
+            read(R"({"event_id":"a","type":"purchase","fields":{"price":"2","count":0.5,"cost":1}})", *rules)) ==
+        "unknown_field /events/0/fields/cost\nwrong_type /events/0/fields/count\nwrong_type /events/0/fields/price\n");
   const scratch_folder none;
   CHECK(event_rules::load(none.path(), declared())->types().size() == 3);
 }
@@ -140,7 +141,7 @@ window_s = 60
   CHECK(rules->counters()[1].window_s == 60);
   const auto steps = [&](std::string_view text) {
     std::string out;
-    for (const counter_step& each : steps_of(read(text, *rules)->front(), *rules, std::chrono::milliseconds(1000)))
+    for (const counter_step& each : list_steps(read(text, *rules)->front(), *rules, std::chrono::milliseconds(1000)))
       out += rules->counters()[each.counter].name + " " + each.key + " " +
              (std::holds_alternative<double>(each.by) ? "float" : "int") + "\n";
     return out;
@@ -152,7 +153,7 @@ window_s = 60
 
   const auto time_of = [&](std::string_view time) {
     const std::string text = R"({"event_id":"a","type":"purchase","item_id":7,"time_ms":)" + std::string(time) + "}";
-    return steps_of(read(text, *rules)->front(), *rules, std::chrono::milliseconds(1000)).front().at.count();
+    return list_steps(read(text, *rules)->front(), *rules, std::chrono::milliseconds(1000)).front().at.count();
   };
   CHECK(time_of("900") == 900);
   CHECK(time_of("1001") == 1000);  // a clock of a client may be wrong

@@ -76,7 +76,7 @@ class event_world {
     return ask("POST", "/v1/events", who, body);
   }
   /// The lines of a series. Nothing is written after it.
-  auto lines_of(const std::string& name) -> std::vector<json> {
+  auto list_lines(const std::string& name) -> std::vector<json> {
     close();
     std::vector<json> out;
     for (const auto& each : fs::directory_iterator(files_.path()))
@@ -163,7 +163,7 @@ TEST_CASE("what plans capture and what answers show are lines of their files") {
   CHECK(world.ask("POST", "/v1/rank", feed, R"({"request_id":"r","user_id":4,"plan":"taps"})").status == 200);
   CHECK(world.ask("POST", "/v1/rank", feed, R"({"request_id":"s","plan":"ten"})").status == 200);
   CHECK(world.ask("POST", "/v1/rank", feed, R"({"request_id":"t","plan":"fails"})").status == 422);
-  const std::vector<json> captured = world.lines_of("captures");
+  const std::vector<json> captured = world.list_lines("captures");
   REQUIRE(captured.size() == 1);
   CHECK(captured[0].at("request_id") == "r");
   CHECK(captured[0].at("plan") == "taps");
@@ -173,7 +173,7 @@ TEST_CASE("what plans capture and what answers show are lines of their files") {
   CHECK(captured[0].at("rows").dump() == R"({"id":[1,2]})");
   CHECK(captured[0].at("cut") == 8);
   CHECK(world.lines_of_arrow() == captured);
-  const std::vector<json> shown = world.lines_of("exposures");
+  const std::vector<json> shown = world.list_lines("exposures");
   REQUIRE(shown.size() == 2);
   CHECK(shown[0].at("user_id") == 4);
   CHECK(shown[0].at("rows").at("id").size() == 10);
@@ -195,7 +195,7 @@ TEST_CASE("what the project redacts is in none of these files") {
   event_world world(value_of(redaction::make({"user_id", "request_id"}, reference_project::get().declared)));
   CHECK(world.ask("POST", "/v1/rank", feed, R"({"request_id":"r","user_id":4,"plan":"taps"})").status == 200);
   for (const std::string name : {"captures", "exposures"})
-    for (const json& line : world.lines_of(name)) {
+    for (const json& line : world.list_lines(name)) {
       CHECK_FALSE(line.contains("request_id"));
       CHECK_FALSE(line.contains("user_id"));
       CHECK((!line.contains("request") || !line.at("request").contains("user_id")));

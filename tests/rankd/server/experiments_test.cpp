@@ -42,7 +42,7 @@ auto experiments_text(int size) -> std::string {
 /// A user in the arm `all`.
 auto some_user() -> std::string {
   for (int id = 1;; ++id)
-    if (bucket_of("s", std::to_string(id), 10) < 9) return std::to_string(id);
+    if (hash_to_bucket("s", std::to_string(id), 10) < 9) return std::to_string(id);
 }
 
 auto page_plan(const std::string& name) -> std::string {

@@ -19,7 +19,7 @@ using rankd::testing::value_of;
 
 namespace {
 
-auto address_of(serve_world& world) -> http_load_address {
+auto find_address(serve_world& world) -> http_load_address {
   return {.url = "http://" + world.server().address().to_string()};
 }
 
@@ -38,12 +38,12 @@ auto code_of(const braid::checked<void>& made) -> std::string { return made ? ""
 TEST_CASE("each request over HTTP is counted with its answer, and what fails is") {
   serve_world world;
   const auto good = value_of(requests_for_plan({R"({"user_id":1})", R"({"user_id":2})"}, "ten"));
-  const auto all = value_of(run_closed_load(http_load_target(address_of(world), 3), good, few()));
+  const auto all = value_of(run_closed_load(http_load_target(find_address(world), 3), good, few()));
   CHECK(all.latencies.size() >= 50);
   CHECK(all.failed == 0);
   CHECK(all.answer_bytes == all.latencies.size() * world.rank(good[0]).body.size());
   const std::vector<std::string> bad{R"({"user_id":1,"plan":"none"})"};
-  const auto none = value_of(run_closed_load(http_load_target(address_of(world), 3), bad, few()));
+  const auto none = value_of(run_closed_load(http_load_target(find_address(world), 3), bad, few()));
   CHECK(none.failed == none.latencies.size());
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("a load does not begin without a server that knows the plan") {
     serve_options guarded;
     guarded.tokens = value_of(token_list::parse("0123456789abcdef", "tokens"));
     serve_world world(guarded);
-    http_load_address at = address_of(world);
+    http_load_address at = find_address(world);
     gone = at;
     CHECK(code_of(check_http_load(at, "ten")) == "server_refused");
     at.token = "0123456789abcdef";
@@ -75,20 +75,20 @@ TEST_CASE("of requests at a rate each is answered, refused, failed or not sent")
   narrow.max_in_flight = 1;
   narrow.max_wait = std::chrono::hours(1);
   serve_world world(narrow);
-  const auto good = value_of(run_open_load(address_of(world), quick, how));
+  const auto good = value_of(run_open_load(find_address(world), quick, how));
   CHECK(good.due >= 199);
   CHECK(good.due <= 201);
   CHECK(good.good.size() == good.due);
   CHECK(good.lateness.size() == good.due);
   CHECK(std::ranges::is_sorted(good.good));
-  CHECK(latency_of(good.good, 1) >= latency_of(good.lateness, 0.5));
+  CHECK(find_latency(good.good, 1) >= find_latency(good.lateness, 0.5));
 
-  const auto wrong = value_of(run_open_load(address_of(world), std::vector<std::string>{"{}"}, how));
+  const auto wrong = value_of(run_open_load(find_address(world), std::vector<std::string>{"{}"}, how));
   CHECK(wrong.failed() == wrong.due);
 
   how.connections = 1;
   how.patience = std::chrono::milliseconds(10);
-  const auto stuck = value_of(run_open_load(address_of(world), slow, how));
+  const auto stuck = value_of(run_open_load(find_address(world), slow, how));
   CHECK(stuck.good.empty());
   CHECK(stuck.failed() <= 1);
   CHECK(stuck.unsent >= stuck.due - 1);
@@ -104,7 +104,7 @@ TEST_CASE("refusals at a rate have latencies of their own, and say when to come 
       braid::testing::request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
   CHECK(eventually([&] { return world.rank(R"({"user_id":1,"plan":"ten"})").status == 503; }));
   const std::vector<std::string> requests{R"({"user_id":1,"plan":"ten"})"};
-  const auto seen = value_of(run_open_load(address_of(world), requests,
+  const auto seen = value_of(run_open_load(find_address(world), requests,
                                            {.per_second = 1'000,
                                             .connections = 8,
                                             .warm_up = std::chrono::milliseconds(0),
@@ -112,7 +112,7 @@ TEST_CASE("refusals at a rate have latencies of their own, and say when to come 
                                             .patience = std::chrono::minutes(1)}));
   CHECK(seen.refused.size() == seen.due);
   CHECK(seen.refusals.size() == seen.due);
-  CHECK(latency_of(seen.refusals, 1) <= latency_of(seen.refused, 1));
+  CHECK(find_latency(seen.refusals, 1) <= find_latency(seen.refused, 1));
   CHECK(seen.without_hint == 0);
   CHECK(seen.failed() == 0);
   const auto code = [&](const std::string& url) {

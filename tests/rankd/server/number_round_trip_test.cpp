@@ -121,7 +121,7 @@ auto from_event(const std::string& number, const event_rules& rules) -> std::opt
   return value != nullptr ? std::optional(*value) : std::nullopt;
 }
 
-auto lines_of(const std::filesystem::path& file) -> std::vector<std::string> {
+auto list_lines(const std::filesystem::path& file) -> std::vector<std::string> {
   std::ifstream in(file);
   std::vector<std::string> out;
   for (std::string line; std::getline(in, line);) out.push_back(line);
@@ -137,7 +137,7 @@ auto run_over(const std::string& command, const std::vector<double>& all, const 
   const std::string numbers = folder.write("numbers", text).string();
   const std::string out = (folder.path() / "out").string();
   REQUIRE(std::system((command + " < " + numbers + " > " + out).c_str()) == 0);
-  return lines_of(out);
+  return list_lines(out);
 }
 
 void check_other_language(const std::string& command) {

@@ -171,7 +171,7 @@ class full_world {
 
  private:
   static auto image(const bound_plan& plan) -> braid::checked<recorded_plan> {
-    return image_of(plan, reference_project::get().where, reference_project::get().declared);
+    return make_image(plan, reference_project::get().where, reference_project::get().declared);
   }
   static auto bind(const std::string& artifact, const std::string& name) -> braid::checked<bound_plan> {
     const registries& declared = reference_project::get().declared;
@@ -193,10 +193,10 @@ class full_world {
   std::unique_ptr<arrow_file> arrow_captures_ =
       value_of(arrow_file::open({.series = {.folder = files_.path() / "arrow", .name = "captures"}}));
   std::unique_ptr<line_file> exposures_ = value_of(line_file::series({.folder = files_.path(), .name = "exposures"}));
-  std::unique_ptr<traffic_writer> traffic_ = value_of(
-      traffic_writer::open(files_.path() / "day.rec",
-                           value_of(image_of(reference_project::get().where, reference_project::get().declared, "1.2")),
-                           {.image_of = &image}));
+  std::unique_ptr<traffic_writer> traffic_ = value_of(traffic_writer::open(
+      files_.path() / "day.rec",
+      value_of(make_image(reference_project::get().where, reference_project::get().declared, "1.2")),
+      {.make_image = &image}));
   std::unique_ptr<span_exporter> spans_ = value_of(
       span_exporter::start({.url = "http://127.0.0.1:1/", .interval = std::chrono::hours(1), .last_words = {}}, log_));
   plan_library library_{reference_project::get().declared, {}};

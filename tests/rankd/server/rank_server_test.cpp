@@ -197,7 +197,7 @@ TEST_CASE("the full form of a plan is the graph that the command line prints") {
   CHECK(answer.status == 200);
   CHECK(answer.field("Content-Type") == "application/json");
   const bound_plan& plan = beside.reference_plan("reels_plan_a");
-  CHECK(answer.body == graph_json(graph_of(plan, rankd::testing::reference_project::get().declared)));
+  CHECK(answer.body == graph_json(make_graph(plan, rankd::testing::reference_project::get().declared)));
   CHECK(json::parse(answer.body).at("nodes").at(3).at("params") == json{{"pred", "Key.final_score >= 0.6"}});
   CHECK(error_of(world.ask("GET", "/v1/plans/ten?form=whole")) == "400 bad_form -");
   CHECK(error_of(world.ask("GET", "/v1/plans/nope?form=full")) == "404 unknown_plan -");

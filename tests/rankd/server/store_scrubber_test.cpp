@@ -57,7 +57,7 @@ void change_a_byte(const std::filesystem::path& file) {
   REQUIRE(both.good());
 }
 
-auto lines_of(const std::filesystem::path& file) -> std::string { return read_text_file(file).value_or(""); }
+auto list_lines(const std::filesystem::path& file) -> std::string { return read_text_file(file).value_or(""); }
 
 }  // namespace
 
@@ -100,7 +100,7 @@ TEST_CASE("damage is logged once, and the other stores are read on") {
     CHECK_FALSE(scrubber.counts()[1].is_damaged);
     CHECK(scrubber.counts()[1].rounds == 3);
   }
-  const json line = json::parse(lines_of(folder.path() / "log"));  // one line, or it is no JSON
+  const json line = json::parse(list_lines(folder.path() / "log"));  // one line, or it is no JSON
   CHECK(line.at("level") == "error");
   CHECK(line.at("event") == "store_corrupt");
   CHECK(line.at("endpoint") == "ep_1");

@@ -89,9 +89,10 @@ class recorded_visits {
  private:
   recorded_visits() {
     const auto& project = reference_project::get();
-    const auto image = [&](const bound_plan& plan) { return image_of(plan, project.where, project.declared); };
-    const auto writer = value_of(traffic_writer::open(
-        folder_.path() / "day.rec", value_of(image_of(project.where, project.declared, "1.2")), {.image_of = image}));
+    const auto image = [&](const bound_plan& plan) { return make_image(plan, project.where, project.declared); };
+    const auto writer = value_of(traffic_writer::open(folder_.path() / "day.rec",
+                                                      value_of(make_image(project.where, project.declared, "1.2")),
+                                                      {.make_image = image}));
     serve_world world({}, nullptr, {}, project.stores, nullptr, {}, writer.get());
     for (int user = 1; user < 7; ++user)
       world.rank(R"({"plan":"reels_plan_a","request_id":"visit","user_id":)" + std::to_string(user) + "}");

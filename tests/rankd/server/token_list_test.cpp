@@ -21,34 +21,34 @@ auto code_of(const std::string& text) -> std::string {
 TEST_CASE("a token stands for its client, with a name or a number") {
   const auto tokens =
       token_list::parse("# clients\n\n  feed team \t0123456789abcdef\r\n-._~+/=aB3456789\n", "t").value();
-  CHECK(tokens.client_of("Bearer 0123456789abcdef")->name == "feed team");
-  CHECK(tokens.client_of("bEARER   -._~+/=aB3456789 ")->name == "client 2");
+  CHECK(tokens.find_client("Bearer 0123456789abcdef")->name == "feed team");
+  CHECK(tokens.find_client("bEARER   -._~+/=aB3456789 ")->name == "client 2");
 }
 
 TEST_CASE("a token has the right that stands before it") {
   const auto tokens =
       token_list::parse("qa team [force] 0123456789abcdef\n[ force ] 0123456789abcdeF\nnone 0123456789abcdeg\n", "t")
           .value();
-  CHECK(tokens.client_of("Bearer 0123456789abcdef")->name == "qa team");
-  CHECK(tokens.client_of("Bearer 0123456789abcdef")->may_force);
-  CHECK(tokens.client_of("Bearer 0123456789abcdeF")->name == "client 2");
-  CHECK(tokens.client_of("Bearer 0123456789abcdeF")->may_force);
-  CHECK(!tokens.client_of("Bearer 0123456789abcdeg")->may_force);
+  CHECK(tokens.find_client("Bearer 0123456789abcdef")->name == "qa team");
+  CHECK(tokens.find_client("Bearer 0123456789abcdef")->may_force);
+  CHECK(tokens.find_client("Bearer 0123456789abcdeF")->name == "client 2");
+  CHECK(tokens.find_client("Bearer 0123456789abcdeF")->may_force);
+  CHECK(!tokens.find_client("Bearer 0123456789abcdeg")->may_force);
 }
 
 TEST_CASE("only a token with the right to edit has it") {
   const auto tokens = token_list::parse("[edit] 0123456789abcdef\n[shadow] 0123456789abcdeF\n", "t").value();
-  CHECK(tokens.client_of("Bearer 0123456789abcdef")->may_edit);
-  CHECK(!tokens.client_of("Bearer 0123456789abcdeF")->may_edit);
+  CHECK(tokens.find_client("Bearer 0123456789abcdef")->may_edit);
+  CHECK(!tokens.find_client("Bearer 0123456789abcdeF")->may_edit);
 }
 
 TEST_CASE("nothing else stands for anybody") {
   const auto tokens = token_list::parse("a 0123456789abcdef\nb 0123456789abcdeF", "t").value();
-  CHECK(tokens.client_of("Bearer 0123456789abcdeF")->name == "b");
+  CHECK(tokens.find_client("Bearer 0123456789abcdeF")->name == "b");
   for (const char* text :
        {"", "Bearer", "Bearer ", "Bearer  ", "0123456789abcdef", "Basic 0123456789abcdef", "Bearer 0123456789abcde",
         "Bearer 0123456789abcdef0", "Bearer 0123456789ABCDEF", "Bearer 0123456789abcdef x", "Bearer\t0123456789abcdef"})
-    CHECK_MESSAGE(!tokens.client_of(text), text);
+    CHECK_MESSAGE(!tokens.find_client(text), text);
 }
 
 TEST_CASE("a file of tokens is refused with every fault of it") {

@@ -29,7 +29,7 @@ constexpr std::string_view trace_number = "0af7651916cd43dd8448eb211c80319c";
 constexpr std::string_view parent_field = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n";
 constexpr std::string_view request = R"({"user_id":1,"plan":"ten"})";
 
-auto lines_of(const std::filesystem::path& file) -> std::vector<json> {
+auto list_lines(const std::filesystem::path& file) -> std::vector<json> {
   std::vector<json> out;
   const std::string text = read_text_file(file).value();
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
@@ -52,8 +52,8 @@ auto lines_after(Ask ask) -> lines {
     ask(world);
     world.end();
   }
-  lines out{.audit = lines_of(folder.path() / "audit"), .requests = {}};
-  for (json& each : lines_of(folder.path() / "log"))
+  lines out{.audit = list_lines(folder.path() / "audit"), .requests = {}};
+  for (json& each : list_lines(folder.path() / "log"))
     if (each.at("event") == "request") out.requests.push_back(std::move(each));
   return out;
 }
@@ -127,7 +127,7 @@ struct exporting_world {
   serve_world world;
 };
 
-auto attributes_of(const json& span) -> json {
+auto read_attributes(const json& span) -> json {
   json out = json::object();
   for (const json& each : span.at("attributes")) out[each.at("key").get<std::string>()] = each.at("value").front();
   return out;
@@ -146,7 +146,7 @@ TEST_CASE("a request that is sampled by its client is a span under the client's,
   CHECK(own.at("name") == "POST /v1/rank");
   CHECK(own.at("kind") == 2);
   CHECK(own.at("status") == json::object());
-  CHECK(attributes_of(own) == json::parse(R"({"http.request.method":"POST","http.route":"/v1/rank",
+  CHECK(read_attributes(own) == json::parse(R"({"http.request.method":"POST","http.route":"/v1/rank",
       "http.response.status_code":"200","rankd.plan":"ten","rankd.code":"ok","rankd.request_id":"r",
       "rankd.candidates":"10","rankd.degraded":false})"));
   const json& node = spans[1];
@@ -154,8 +154,8 @@ TEST_CASE("a request that is sampled by its client is a span under the client's,
   CHECK(node.at("parentSpanId") == own.at("spanId"));
   CHECK(node.at("name") == "a");
   CHECK(node.at("kind") == 1);
-  CHECK(attributes_of(node).at("rankd.op") == "test::fixed_source");
-  CHECK(attributes_of(node).at("rankd.rows") == "10");
+  CHECK(read_attributes(node).at("rankd.op") == "test::fixed_source");
+  CHECK(read_attributes(node).at("rankd.rows") == "10");
   const auto time = [](const json& span, const char* end) { return std::stoll(span.at(end).get<std::string>()); };
   CHECK(time(node, "startTimeUnixNano") >= time(own, "startTimeUnixNano"));
   CHECK(time(node, "endTimeUnixNano") <= time(own, "endTimeUnixNano"));
@@ -182,12 +182,12 @@ TEST_CASE("spans say what failed by the server's fault, and have nothing that th
   CHECK(here.world.rank(R"({"user_id":1,"plan":"slow","deadline_ms":1})").status == 504);
   const json late = here.wait_for(1).front();
   CHECK(late.at("status") == json{{"code", 2}, {"message", "deadline_exceeded"}});
-  CHECK_FALSE(attributes_of(late).contains("rankd.request_id"));
+  CHECK_FALSE(read_attributes(late).contains("rankd.request_id"));
   const std::size_t before = here.sink.spans().size();
   CHECK(here.world.rank(R"({"user_id":1,"plan":"none"})").status == 404);
   const json wrong = here.wait_for(before + 1).back();
   CHECK(wrong.at("status") == json::object());
-  CHECK(attributes_of(wrong).at("rankd.code") == "unknown_plan");
+  CHECK(read_attributes(wrong).at("rankd.code") == "unknown_plan");
 }
 
 TEST_CASE("the requests of a batch are spans of the call") {
@@ -219,7 +219,7 @@ TEST_CASE("spans of strangers are not exported, whatever flag they send") {
   CHECK(here.world.rank(request, known).status == 200);
   const std::vector<json> spans = here.wait_for(2);
   REQUIRE(spans.size() == 2);
-  CHECK(attributes_of(spans[0]).at("http.response.status_code") == "200");
+  CHECK(read_attributes(spans[0]).at("http.response.status_code") == "200");
 }
 
 TEST_CASE("a collector that is dead delays no request, and the metrics count what it missed") {

@@ -51,19 +51,19 @@ auto compared(int before, int after) -> std::unique_ptr<traffic_comparison> {
 }
 
 /// What a plan reads for a request.
-auto reads_of(const std::shared_ptr<const bound_plan>& plan, const std::string& text) -> std::string {
+auto count_reads(const std::shared_ptr<const bound_plan>& plan, const std::string& text) -> std::string {
   engine_world world;
   const auto recorder = std::make_shared<read_recorder>(reference_project::get().stores);
   rank_request request = value_of(parse_request(text, reference_project::get().declared));
   const ranking answer =
-      world.on().run(world.ranker().rank(plan, std::move(request), read_recorder::stores_of(recorder)));
+      world.on().run(world.ranker().rank(plan, std::move(request), read_recorder::list_stores(recorder)));
   CHECK_FALSE(answer.error.has_value());
   return recorder->take();
 }
 
 auto project_frame() -> std::string {
   const auto& project = reference_project::get();
-  return frame_of(value_of(image_of(project.where, project.declared, "1.2")));
+  return encode_frame(value_of(make_image(project.where, project.declared, "1.2")));
 }
 
 auto request_frame(std::uint64_t number, const std::string& text, const std::string& redacted = "",
@@ -77,14 +77,14 @@ auto request_frame(std::uint64_t number, const std::string& text, const std::str
                        .reads = reads,
                        .answer = {}};
   if (!redacted.empty()) out.redacted.push_back(redacted);
-  return frame_of(out);
+  return encode_frame(out);
 }
 
 auto plan_frame() -> std::string {
   recorded_plan out;
   out.number = 1;
   out.name = "t";
-  return frame_of(out);
+  return encode_frame(out);
 }
 
 auto take(traffic_comparison& into, const std::string& frame) -> std::string {
@@ -158,7 +158,7 @@ TEST_CASE("a request that asked for some keys is explained from what it read for
   const auto one = compared(before, reels_plan(1));
   CHECK(take(*one, project_frame()).empty());
   CHECK(take(*one, plan_frame()).empty());
-  CHECK(take(*one, request_frame(0, text, "", reads_of(before, text))).empty());
+  CHECK(take(*one, request_frame(0, text, "", count_reads(before, text))).empty());
   const traffic_differences found = one->finish();
   CHECK(found.not_recorded == 0);
   REQUIRE(found.changed.size() == 1);

@@ -51,9 +51,9 @@ struct small_file {
   std::vector<std::size_t> ends{traffic_head.size()};
 
   small_file() {
-    add(frame_of(some_project()));
-    add(frame_of(some_plan()));
-    for (std::uint64_t number = 0; number < 3; ++number) add(frame_of(some_request(number)));
+    add(encode_frame(some_project()));
+    add(encode_frame(some_plan()));
+    for (std::uint64_t number = 0; number < 3; ++number) add(encode_frame(some_request(number)));
   }
   void add(std::string frame) {
     bytes += sealed(std::move(frame));
@@ -68,7 +68,7 @@ auto frames_in(const seen_traffic& file) -> std::size_t {
 }  // namespace
 
 TEST_CASE("a project, a plan and a request come back as they were") {
-  const std::string project_frame = frame_of(some_project());
+  const std::string project_frame = encode_frame(some_project());
   const auto project = read_project(std::string_view(project_frame).substr(frame_head)).value();
   CHECK(project.version == "1.2");
   CHECK(project.environment == "dev");
@@ -77,7 +77,7 @@ TEST_CASE("a project, a plan and a request come back as they were") {
   CHECK(project.digests.at(0).text == "0a");
   CHECK(project.cursor_age == 0s);
 
-  const std::string plan_frame = frame_of(some_plan());
+  const std::string plan_frame = encode_frame(some_plan());
   const auto plan = read_plan(std::string_view(plan_frame).substr(frame_head)).value();
   CHECK(plan.number == 1);
   CHECK(plan.name == "home");
@@ -90,7 +90,7 @@ TEST_CASE("a project, a plan and a request come back as they were") {
   CHECK(plan.experiments_at == 77s);
   CHECK(plan.substitute == 3);
 
-  std::string request_frame = frame_of(some_request(7));
+  std::string request_frame = encode_frame(some_request(7));
   number_request(request_frame, std::uint64_t{1} << 40U, 2);
   const auto request = read_request(std::string_view(request_frame).substr(frame_head)).value();
   CHECK(request.number == std::uint64_t{1} << 40U);
@@ -111,7 +111,7 @@ TEST_CASE("a file that is cut at any byte gives all whole frames before, and say
   for (std::size_t size = traffic_head.size(); size <= file.bytes.size(); ++size) {
     CAPTURE(size);
     const std::string bytes = file.bytes.substr(0, size);
-    const seen_traffic found = seen(reader_of(bytes).value());
+    const seen_traffic found = seen(make_reader(bytes).value());
     const auto whole = std::ranges::upper_bound(file.ends, size) - file.ends.begin() - 1;
     CHECK(frames_in(found) == static_cast<std::size_t>(whole));
     const std::size_t last = file.ends.at(static_cast<std::size_t>(whole));
@@ -127,7 +127,7 @@ TEST_CASE("a flipped bit anywhere is noticed, and the frames before are read") {
       CAPTURE(at);
       std::string bytes = file.bytes;
       bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ (1U << bit));
-      const seen_traffic found = seen(reader_of(bytes).value());
+      const seen_traffic found = seen(make_reader(bytes).value());
       const auto before = std::ranges::upper_bound(file.ends, at) - file.ends.begin() - 1;
       CHECK(frames_in(found) == static_cast<std::size_t>(before));
       CHECK(found.end != end::whole);
@@ -135,10 +135,10 @@ TEST_CASE("a flipped bit anywhere is noticed, and the frames before are read") {
 }
 
 TEST_CASE("frames of kinds that are not known yet are read as such, and content of another kind is refused") {
-  std::string later = frame_of(some_project());
+  std::string later = encode_frame(some_project());
   later[frame_head - 1] = 99;
   const std::string bytes = std::string(traffic_head) + sealed(later);
-  auto from = reader_of(bytes).value();
+  auto from = make_reader(bytes).value();
   const auto frame = from.next();
   REQUIRE(frame.has_value());
   CHECK(static_cast<int>(frame->kind) == 99);
@@ -153,10 +153,10 @@ TEST_CASE("frames of kinds that are not known yet are read as such, and content 
 TEST_CASE("a frame that says to be huge is damage, and one that is not there takes no memory") {
   std::string huge(traffic_head);
   huge += std::string("\xff\xff\xff\xff", 4) + std::string(5, '\1');
-  CHECK(seen(reader_of(huge).value()).end == end::damaged);
+  CHECK(seen(make_reader(huge).value()).end == end::damaged);
   std::string large(traffic_head);
   large += std::string("\0\0\0\4", 4) + std::string(5, '\1');  // 64 MiB, of which nothing is there
-  CHECK(seen(reader_of(large).value()).end == end::torn);
+  CHECK(seen(make_reader(large).value()).end == end::torn);
 }
 
 TEST_CASE("another file is refused, and one of a later version") {

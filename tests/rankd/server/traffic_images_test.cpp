@@ -43,10 +43,10 @@ struct loaded_example {
   }
 
   auto image(std::string_view plan) const -> braid::checked<recorded_plan> {
-    return image_of(*value_of(library.find(plan)), where, declared);
+    return make_image(*value_of(library.find(plan)), where, declared);
   }
   auto world() const -> std::unique_ptr<recorded_world> {
-    return value_of(recorded_world::make(value_of(image_of(where, declared, "1.2"))));
+    return value_of(recorded_world::make(value_of(make_image(where, declared, "1.2"))));
   }
 
  private:
@@ -114,7 +114,7 @@ TEST_CASE("a model is recorded in the format that its trainer wrote, whatever th
 
 TEST_CASE("nodes that had limits of time have none when they are brought back") {
   const auto& project = reference_project::get();
-  const auto world = value_of(recorded_world::make(value_of(image_of(project.where, project.declared, "1.2"))));
+  const auto world = value_of(recorded_world::make(value_of(make_image(project.where, project.declared, "1.2"))));
   std::string limited = source("a", 1);
   limited.replace(limited.size() - 1, 1, R"(,"timeout_ms":1})");
   recorded_plan image;
@@ -165,7 +165,7 @@ TEST_CASE("experiments that are others by now leave a plan without an image") {
 
 TEST_CASE("records that lie are refused") {
   const loaded_example example("examples/shop");
-  auto project = value_of(image_of(example.where, example.declared, "1.2"));
+  auto project = value_of(make_image(example.where, example.declared, "1.2"));
   CHECK(project.cursor_age.count() == 0);
   const auto code = [](const recorded_project& image) { return code_of(recorded_world::make(image).error()); };
   auto other = project;

@@ -39,7 +39,8 @@ namespace {
 /// Those of files; one that a test has written has a made-up one, which is not run.
 auto image_for_test(const bound_plan& plan) -> braid::checked<recorded_plan> {
   const auto& project = reference_project::get();
-  if (plan.name == "reels_plan_a" || plan.name == "concat_plan") return image_of(plan, project.where, project.declared);
+  if (plan.name == "reels_plan_a" || plan.name == "concat_plan")
+    return make_image(plan, project.where, project.declared);
   recorded_plan out;
   out.name = "t";
   out.artifact = artifact_of(source("a", 1), R"("a")");
@@ -49,7 +50,7 @@ auto image_for_test(const bound_plan& plan) -> braid::checked<recorded_plan> {
 
 auto reference_image() -> recorded_project {
   const auto& project = reference_project::get();
-  return value_of(image_of(project.where, project.declared, "1.2"));
+  return value_of(make_image(project.where, project.declared, "1.2"));
 }
 
 /// A server that records, and what it has recorded once it is gone.
@@ -57,7 +58,7 @@ class recording_world {
  public:
   explicit recording_world(std::vector<std::string> redacted = {},
                            std::vector<store*> stores = reference_project::get().stores)
-      : writer_(value_of(traffic_writer::open(file(), reference_image(), {.image_of = &image_for_test}))),
+      : writer_(value_of(traffic_writer::open(file(), reference_image(), {.make_image = &image_for_test}))),
         served_(std::make_unique<serve_world>(
             serve_options{}, nullptr, serve_log{}, std::move(stores), nullptr,
             value_of(redaction::make(std::move(redacted), reference_project::get().declared)), writer_.get())) {}
@@ -179,7 +180,7 @@ TEST_CASE("what Redis has answered is answered again without it") {
       std::vector<std::filesystem::path> files;
       for (const auto& file : std::filesystem::directory_iterator(project.where.data.value()))
         if (file.path().extension() == ".ndjson") files.push_back(file.path());
-      value_of(load_redis(value_of(redis_options_of(endpoint)), files, {}));
+      value_of(load_redis(value_of(parse_redis_options(endpoint)), files, {}));
     }
     world = std::make_unique<recording_world>(std::vector<std::string>(), stores);
     for (int user = 1; user < 4; ++user) CHECK(world->served().rank(asked(user, "reels_plan_a")).status == 200);
@@ -223,7 +224,7 @@ TEST_CASE("a request whose plan failed, and whose substitute ran out of time, is
   const scratch_folder folder;
   const auto file = folder.path() / "t.rec";
   {
-    const auto writer = value_of(traffic_writer::open(file, reference_image(), {.image_of = &image_for_test}));
+    const auto writer = value_of(traffic_writer::open(file, reference_image(), {.make_image = &image_for_test}));
     serve_options options;
     options.listen = braid::socket_address::loopback(0);
     const auto server = value_of(rank_server::start(
@@ -289,8 +290,8 @@ TEST_CASE("another plan gives other answers, and reads that were not recorded ar
 }
 
 TEST_CASE("frames that come in no order, or cannot be read, are refused") {
-  const std::string request = frame_of(recorded_request{});
-  const std::string project = frame_of(reference_image());
+  const std::string request = encode_frame(recorded_request{});
+  const std::string project = encode_frame(reference_image());
   const auto content = [](const std::string& frame) { return std::string_view(frame).substr(frame_head); };
   traffic_replay again({.plans = {}, .request_id = {}, .workers = 1});
   const auto code = [&](frame_kind kind, std::string_view bytes) {
@@ -318,7 +319,7 @@ TEST_CASE("frames that come in no order, or cannot be read, are refused") {
 TEST_CASE("a server whose record cannot be written goes on, and its metrics tell what is lost") {
   const int file = ::memfd_create("t.rec", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   const auto writer =
-      value_of(traffic_writer::on(braid::descriptor(file), reference_image(), {.image_of = &image_for_test}));
+      value_of(traffic_writer::on(braid::descriptor(file), reference_image(), {.make_image = &image_for_test}));
   serve_world world({}, nullptr, {}, reference_project::get().stores, nullptr, {}, writer.get());
   CHECK(world.rank(asked(1, "concat_plan")).status == 200);
   CHECK(eventually([&] { return writer->counts().recorded == 1; }));

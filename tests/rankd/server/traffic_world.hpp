@@ -23,7 +23,7 @@ inline auto sealed(std::string frame) -> std::string {
 }
 
 /// Reads a file that lies in memory; gives at most `at_once` bytes at a time.
-inline auto reader_of(const std::string& bytes, std::size_t at_once = 7) -> braid::checked<traffic_reader> {
+inline auto make_reader(const std::string& bytes, std::size_t at_once = 7) -> braid::checked<traffic_reader> {
   const auto place = std::make_shared<std::size_t>(0);
   return traffic_reader::read([&bytes, place, at_once](std::span<char> into) {
     const std::size_t size = std::min({into.size(), at_once, bytes.size() - *place});

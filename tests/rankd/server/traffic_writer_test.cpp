@@ -43,14 +43,14 @@ auto image_of_name(const bound_plan& plan) -> braid::checked<recorded_plan> {
 }
 
 auto options(traffic_options out = {}) -> traffic_options {
-  if (!out.image_of) out.image_of = &image_of_name;
+  if (!out.make_image) out.make_image = &image_of_name;
   return out;
 }
 
 auto request_called(std::string_view name) -> std::string {
   recorded_request out;
   out.request_id = name;
-  return frame_of(out);
+  return encode_frame(out);
 }
 
 auto lost_by(const traffic_writer& writer, traffic_loss why) -> std::uint64_t {
@@ -160,7 +160,7 @@ TEST_CASE("a plan without an image is looked for again a minute later, and not f
   {
     const auto writer =
         value_of(traffic_writer::open(folder.path() / "t.rec", some_project(),
-                                      {.image_of = [&](const bound_plan& plan) -> braid::checked<recorded_plan> {
+                                      {.make_image = [&](const bound_plan& plan) -> braid::checked<recorded_plan> {
                                          ++looked;
                                          if (!is_there) return refused("plan_changed", "it changed");
                                          return image_of_name(plan);
@@ -196,7 +196,7 @@ TEST_CASE("a plan that is too large for a frame is named") {
   {
     const auto writer = value_of(traffic_writer::open(
         folder.path() / "t.rec", some_project(),
-        {.image_of =
+        {.make_image =
              [](const bound_plan&) {
                recorded_plan out;
                out.artifact.resize(max_frame);
@@ -218,7 +218,7 @@ TEST_CASE("requests of a plan that has no image are lost, and said once") {
   {
     const auto writer =
         value_of(traffic_writer::open(folder.path() / "t.rec", some_project(),
-                                      {.image_of = [](const bound_plan& plan) -> braid::checked<recorded_plan> {
+                                      {.make_image = [](const bound_plan& plan) -> braid::checked<recorded_plan> {
                                          if (plan.name == "gone") return refused("plan_changed", "it changed");
                                          return image_of_name(plan);
                                        },

@@ -44,7 +44,7 @@ struct attempt_plan {
 class two_attempt_store final : public memory_store {
  public:
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
-    attempt_plan& mine = attempt(*hedge_of(question));
+    attempt_plan& mine = attempt(*find_hedge(question));
     co_await begin(mine);
     if (mine.answer.empty())
       co_return std::unexpected(store_error(std::make_error_code(std::errc::io_error), mine.failure));

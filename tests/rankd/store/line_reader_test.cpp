@@ -23,7 +23,7 @@ struct seen_line {
   auto operator==(const seen_line&) const -> bool = default;
 };
 
-auto lines_of(const std::string& text) -> std::vector<seen_line> {
+auto list_lines(const std::string& text) -> std::vector<seen_line> {
   const scratch_folder folder;
   auto reader = line_reader::open(folder.write("lines", text));
   REQUIRE(reader.has_value());
@@ -38,16 +38,16 @@ auto lines_of(const std::string& text) -> std::vector<seen_line> {
 }  // namespace
 
 TEST_CASE("lines are numbered from one and lose their ends") {
-  CHECK(lines_of("").empty());
-  CHECK(lines_of("a\n\nb") == std::vector<seen_line>{{"a", 1, false}, {"", 2, false}, {"b", 3, false}});
-  CHECK(lines_of("a\r\n") == std::vector<seen_line>{{"a\r", 1, false}});
+  CHECK(list_lines("").empty());
+  CHECK(list_lines("a\n\nb") == std::vector<seen_line>{{"a", 1, false}, {"", 2, false}, {"b", 3, false}});
+  CHECK(list_lines("a\r\n") == std::vector<seen_line>{{"a\r", 1, false}});
 }
 
 TEST_CASE("a byte order mark at the beginning of the file is counted and not shown") {
   const std::string mark = "\xEF\xBB\xBF";
-  CHECK(lines_of(mark + "a\n" + mark + "b") == std::vector<seen_line>{{"a", 1, false}, {mark + "b", 2, false}});
-  CHECK(lines_of("\n" + mark) == std::vector<seen_line>{{"", 1, false}, {mark, 2, false}});
-  CHECK(lines_of(mark) == std::vector<seen_line>{{"", 1, false}});
+  CHECK(list_lines(mark + "a\n" + mark + "b") == std::vector<seen_line>{{"a", 1, false}, {mark + "b", 2, false}});
+  CHECK(list_lines("\n" + mark) == std::vector<seen_line>{{"", 1, false}, {mark, 2, false}});
+  CHECK(list_lines(mark) == std::vector<seen_line>{{"", 1, false}});
   const scratch_folder folder;
   const auto file = folder.write("lines", mark + "a\n" + mark + "b");
   CHECK(rankd::find_line(file, 1).value() == rankd::line_position{5, 1});
@@ -64,7 +64,7 @@ TEST_CASE("lines of every length come out whole, wherever the pieces of the file
     text += line + "\n";
     expected.push_back({line, number, false});
   }
-  CHECK((lines_of(text) == expected));
+  CHECK((list_lines(text) == expected));
 }
 
 TEST_CASE("a line of the greatest length is read, one byte more is reported and passed over") {
@@ -72,7 +72,7 @@ TEST_CASE("a line of the greatest length is read, one byte more is reported and 
   const std::string over(line_reader::max_bytes + 1, 'y');
   const std::string far_over(3 * line_reader::max_bytes, 'z');
   const std::vector<seen_line> expected = {{fits, 1, false}, {"", 2, true}, {"b", 3, false}, {"", 4, true}};
-  CHECK((lines_of(fits + "\n" + over + "\nb\n" + far_over) == expected));
+  CHECK((list_lines(fits + "\n" + over + "\nb\n" + far_over) == expected));
 }
 
 TEST_CASE("a file that cannot be opened or read is an error of the system") {

@@ -32,7 +32,7 @@ auto number_from(const char* variable, std::uint64_t otherwise) -> std::uint64_t
 }
 
 /// Every list of a round holds nothing but the number of the round.
-auto data_of(int round) -> std::string {
+auto find_data(int round) -> std::string {
   std::string text;
   for (std::int64_t i = 0; i < keys; ++i)
     text += R"({"list":"list:)" + std::to_string(i) + R"(","values":[)" + std::to_string(round) + "]}\n";
@@ -64,7 +64,7 @@ TEST_CASE("a load that is killed again and again comes to its end, and nothing i
   for (int round = 0; round < rounds; ++round) {
     const braid::testing::scratch_folder folder;
     const fs::path store = folder.path() / "store";
-    const std::vector<fs::path> files = {folder.write("data", data_of(round))};
+    const std::vector<fs::path> files = {folder.write("data", find_data(round))};
     long tries = 0;
     for (bool killed = true; killed; ++kills) {
       // It grows, so that a load comes to its end on a busy machine, too.
@@ -96,12 +96,12 @@ TEST_CASE("loads killed at random moments leave whole stores") {
   braid::random_source random(seed);
   const braid::testing::scratch_folder folder;
   const fs::path store = folder.path() / "store";
-  REQUIRE(load_store(store, std::vector<fs::path>{folder.write("data", data_of(0))}, {}).has_value());
+  REQUIRE(load_store(store, std::vector<fs::path>{folder.write("data", find_data(0))}, {}).has_value());
 
   std::int64_t shown = 0;
   int killed = 0;
   for (int round = 1; round <= rounds; ++round) {
-    const std::vector<fs::path> files = {folder.write("data", data_of(round))};
+    const std::vector<fs::path> files = {folder.write("data", find_data(round))};
     const auto patience = static_cast<long>(random.below(30'000'000));
     const pid_t child = ::fork();
     REQUIRE(child >= 0);

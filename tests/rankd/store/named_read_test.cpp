@@ -237,7 +237,7 @@ TEST_CASE("the keys of a command for strings are of one slot in a cluster") {
   const names keys{"a{1}", "b{2}", "c{1}", "d{2}", "e{1}"};
   const named_read what{.kind = read_kind::strings, .keys = keys};
   const auto count = [&](detail::key_spread spread) {
-    const std::string bytes(detail::commands_of(what, spread).bytes());
+    const std::string bytes(detail::make_commands(what, spread).bytes());
     std::size_t found = 0;
     for (auto at = bytes.find("MGET"); at != std::string::npos; at = bytes.find("MGET", at + 1)) ++found;
     return found;

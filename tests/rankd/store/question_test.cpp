@@ -27,13 +27,13 @@ TEST_CASE("an answer has the kind of its question, and an error is passed on wit
 TEST_CASE("every read has a hedge that can be set, and a model call has none") {
   for (store_question question : {store_question(field_read{}), store_question(hash_read{}),
                                   store_question(list_read{}), store_question(named_read{})}) {
-    read_hedge* const hedge = hedge_of(question);
+    read_hedge* const hedge = find_hedge(question);
     REQUIRE(hedge != nullptr);
     hedge->after = 5ms;
     const store_question copy = question;
     question = copy;
-    CHECK(hedge_of(question)->after == 5ms);
+    CHECK(find_hedge(question)->after == 5ms);
   }
   store_question call = model_call{.model = {}, .inputs = {}};
-  CHECK(hedge_of(call) == nullptr);
+  CHECK(find_hedge(call) == nullptr);
 }

@@ -30,7 +30,7 @@ TEST_CASE("a batch reaches the store of its endpoint, and its answer comes back"
   memory_store behind;
   behind.hashes["user:-2"]["country"] = "CA";
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind, nullptr});
-  const store_list stores = read_recorder::stores_of(by);
+  const store_list stores = read_recorder::list_stores(by);
   REQUIRE(stores->size() == 2);
   CHECK((*stores)[1] == nullptr);
   braid::arena memory;
@@ -46,7 +46,7 @@ TEST_CASE("the same batch is kept once, with other answers each time, and nothin
   memory_store behind;
   behind.lists["follow:1"] = {"5", "x"};
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind});
-  const store_list stores = read_recorder::stores_of(by);
+  const store_list stores = read_recorder::list_stores(by);
   braid::arena memory;
   const auto ask = [&] {
     static_cast<void>(braid::sync_wait(ask_store(*stores->front(), list_read{{"follow:", users}, 10}, memory)));
@@ -60,8 +60,8 @@ TEST_CASE("the same batch is kept once, with other answers each time, and nothin
   {
     const auto steady = std::make_shared<read_recorder>(std::vector<store*>{stores->front()});
     for (int n = 0; n < 3; ++n)
-      static_cast<void>(
-          braid::sync_wait(ask_store(*read_recorder::stores_of(steady)->front(), hash_read{{"user:", users}}, memory)));
+      static_cast<void>(braid::sync_wait(
+          ask_store(*read_recorder::list_stores(steady)->front(), hash_read{{"user:", users}}, memory)));
     CHECK(batches_in(steady->take()) == 1);
   }
   behind.lists["follow:1"] = {"6"};
@@ -78,8 +78,8 @@ TEST_CASE("more than is kept of one request is cut, and says so") {
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind});
   braid::arena memory;
   const std::vector<std::string_view> keys{"big"};
-  const auto got = braid::sync_wait(
-      ask_store(*read_recorder::stores_of(by)->front(), named_read{.kind = read_kind::strings, .keys = keys}, memory));
+  const auto got = braid::sync_wait(ask_store(*read_recorder::list_stores(by)->front(),
+                                              named_read{.kind = read_kind::strings, .keys = keys}, memory));
   CHECK(got.value().of_key[0][0].text.size() == read_recorder::max_kept);
   CHECK(by->is_cut());
   CHECK(by->take().empty());

@@ -214,7 +214,7 @@ TEST_CASE("slots that move while the store is asked change no answer") {
   REQUIRE(load_redis(place_at(world), data, {}).has_value());
   redis_store from = store_at(place_at(world));
   REQUIRE(answers(from) == expected_answers());
-  const std::uint16_t slot = braid::detail::redis_slot_of("user:7");
+  const std::uint16_t slot = braid::detail::find_redis_slot("user:7");
   const std::size_t owner = slot <= 5460 ? 0 : slot <= 10922 ? 1 : 2;
   const std::size_t heir = owner == 2 ? 1 : 2;
   const std::string number = std::to_string(slot);

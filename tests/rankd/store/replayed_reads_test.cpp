@@ -98,13 +98,15 @@ class nesting_store final : public memory_store {
 template <typename Ask>
 auto recorded(Ask ask) -> std::shared_ptr<replayed_reads> {
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&filled(), nullptr, &filled()});
-  ask(*read_recorder::stores_of(by)->at(2));
+  ask(*read_recorder::list_stores(by)->at(2));
   auto made = replayed_reads::parse(by->take(), op_world());
   REQUIRE(made != nullptr);
   return made;
 }
 
-auto store_of(const std::shared_ptr<replayed_reads>& from) -> store& { return *replayed_reads::stores_of(from)->at(2); }
+auto store_of(const std::shared_ptr<replayed_reads>& from) -> store& {
+  return *replayed_reads::list_stores(from)->at(2);
+}
 
 }  // namespace
 
@@ -117,7 +119,7 @@ TEST_CASE("every call is answered as it was") {
   ask_all(store_of(from), other, now);
   CHECK(now == then);
   CHECK(from->missing().empty());
-  CHECK(replayed_reads::stores_of(from)->at(3) == nullptr);  // an endpoint that is a file
+  CHECK(replayed_reads::list_stores(from)->at(3) == nullptr);  // an endpoint that is a file
 }
 
 TEST_CASE(
@@ -132,7 +134,7 @@ TEST_CASE(
   behind.lists["follow:1"] = {"5", "6", "7"};
   const auto after = [&](std::uint32_t first) {
     const auto by = std::make_shared<read_recorder>(std::vector<store*>{nullptr, nullptr, &behind});
-    static_cast<void>(ids(*read_recorder::stores_of(by)->at(2), first));
+    static_cast<void>(ids(*read_recorder::list_stores(by)->at(2), first));
     return replayed_reads::parse(by->take(), op_world());
   };
   const auto part = after(2);
@@ -153,8 +155,8 @@ TEST_CASE("a live store is asked for what was not recorded, and for nothing else
   const std::array<std::int64_t, 1> one{1};
   const std::array<std::int64_t, 2> both{1, 3};
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&filled(), nullptr, &filled()});
-  static_cast<void>(
-      braid::sync_wait(ask_store(*read_recorder::stores_of(by)->at(2), field_read{{"user:", one}, "country"}, memory)));
+  static_cast<void>(braid::sync_wait(
+      ask_store(*read_recorder::list_stores(by)->at(2), field_read{{"user:", one}, "country"}, memory)));
   memory_store later;
   later.hashes["user:1"]["country"] = "later";
   later.hashes["user:3"]["country"] = "live";
@@ -197,7 +199,7 @@ TEST_CASE("another batch of the same kind is put together key by key, and a key 
         "the record does not hold `user:4` of endpoint `ep_0003` of this request");
   CHECK_FALSE(braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "title"}, memory)).has_value());
   CHECK_FALSE(braid::sync_wait(ask_store(asked, list_read{{"follow:", fewer}, 2}, memory)).has_value());
-  store& first = *replayed_reads::stores_of(from)->at(0);  // where the same keys may hold something else
+  store& first = *replayed_reads::list_stores(from)->at(0);  // where the same keys may hold something else
   CHECK_FALSE(braid::sync_wait(ask_store(first, field_read{{"user:", users}, "country"}, memory)).has_value());
   CHECK(from->missing() == "`user:4` of endpoint `ep_0003`");
 }
@@ -229,7 +231,7 @@ TEST_CASE("a question with several answers is answered in the order in which it 
   braid::arena memory;
   nesting_store behind;
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind});
-  store& asked = *read_recorder::stores_of(by)->front();
+  store& asked = *read_recorder::list_stores(by)->front();
   behind.other = &asked;
   const auto country = [&](store& from) {
     return std::string(
@@ -241,7 +243,7 @@ TEST_CASE("a question with several answers is answered in the order in which it 
   CHECK(country(asked) == "second");
   const auto from = replayed_reads::parse(by->take(), op_world());
   REQUIRE(from != nullptr);
-  store& again = *replayed_reads::stores_of(from)->front();
+  store& again = *replayed_reads::list_stores(from)->front();
   for (const char* each : {"first", "second", "first", "second"}) CHECK(country(again) == each);
 }
 
@@ -249,7 +251,7 @@ TEST_CASE("bytes that are no reads are refused, wherever they are cut") {
   braid::arena memory;
   std::vector<std::string> then;
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&filled()});
-  ask_all(*read_recorder::stores_of(by)->front(), memory, then);
+  ask_all(*read_recorder::list_stores(by)->front(), memory, then);
   const std::string bytes = by->take();
   const std::size_t all = replayed_reads::parse(bytes, op_world())->batches();
   CHECK(all == 10);

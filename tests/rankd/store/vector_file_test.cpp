@@ -234,5 +234,5 @@ TEST_CASE("the cosine of a vector with itself is at most 1, in a file as in a fo
 TEST_CASE("a file that is not there, or a folder, is said to be so") {
   CHECK(vector_file::open("/nowhere/at/all.rvec").error().front().code == "vectors_missing");
   CHECK(vector_file::open("/tmp").error().front().code == "vectors_missing");
-  CHECK(vector_file::digest_of("/nowhere/at/all.rvec").error().front().code == "vectors_missing");
+  CHECK(vector_file::make_digest("/nowhere/at/all.rvec").error().front().code == "vectors_missing");
 }

@@ -15,7 +15,7 @@ using namespace rankd;
 TEST_CASE("loads into both stores refuse vectors of other lengths than the keys of their fields have") {
   const auto declared = registries::load("tests/rankd/tables/registry", "dev");
   REQUIRE(declared.has_value());
-  const vector_lengths lengths = lengths_of(*declared);
+  const vector_lengths lengths = list_lengths(*declared);
   CHECK(lengths.at("features") == 4);
   CHECK(lengths.at("shorter") == 3);
   CHECK_FALSE(lengths.contains("id"));

@@ -211,7 +211,7 @@ void threads() {
 }
 
 /// The state that the system shows for a thread.
-auto state_of(int id) -> char {
+auto find_state(int id) -> char {
   std::ifstream file("/proc/self/task/" + std::to_string(id) + "/stat");
   std::string text;
   std::getline(file, text);
@@ -244,8 +244,8 @@ void clocks() {
     id = gettid();
     std::this_thread::sleep_for(1s);
   });
-  while (id == 0 || state_of(id) == 'R') std::this_thread::yield();
-  check(state_of(id) == 'S' && state_of(gettid()) == 'R', "a thread sleeps in the simulation");
+  while (id == 0 || find_state(id) == 'R') std::this_thread::yield();
+  check(find_state(id) == 'S' && find_state(gettid()) == 'R', "a thread sleeps in the simulation");
   sleeper.join();
 }
 

@@ -33,7 +33,7 @@ struct needed_task {
 };
 
 /// The number of the spawned task that a scope belongs to, or 0. Threads: any that a task of the scope runs on.
-[[nodiscard]] BRAID_API auto task_number(const scope* in) noexcept -> std::uint64_t;
+[[nodiscard]] BRAID_API auto task_number(const scope* scope) noexcept -> std::uint64_t;
 
 /// The wait of one coroutine. `suspend` starts the operation at home; the derived awaiter calls one of the `complete`
 /// functions when it is over. Where a stop comes first, the operation is withdrawn and the coroutine ends as stopped.
@@ -59,7 +59,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   auto operator=(const awaiter_base&) -> awaiter_base& = delete;
 
  protected:
-  explicit awaiter_base(const operation& how) noexcept : job(&resumed), stop_callback(&stopped), how_(&how) {}
+  explicit awaiter_base(const operation& how) noexcept : job(&resumed), stop_callback(&stopped), operation_(&how) {}
   ~awaiter_base() {
     if (is_linked()) unlink();
   }
@@ -67,7 +67,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   /// Connects the wait to the suspending coroutine, and starts the operation; a coroutine that is away comes home
   /// first. In a scope that is stopped it ends as stopped instead. Returns the coroutine to run next; the leaf may be
   /// destroyed by then.
-  [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept
+  [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
       -> std::coroutine_handle<>;
 
   /// Ends a wait whose operation need not, or could not, start, and returns the coroutine, which continues at once.
@@ -79,7 +79,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   [[nodiscard]] auto task() const noexcept -> std::uint64_t { return task_number(promise_->where()); }
 
   /// For traces: a timer ends the wait at that time.
-  void trace_due(time_point when) const noexcept;
+  void trace_due(time_point time) const noexcept;
 
   /// Resumes the coroutine now, unless the thread puts that off.
   void complete() noexcept;
@@ -100,15 +100,15 @@ class BRAID_API awaiter_base : public job, private stop_callback {
  private:
   friend class task_walk;
   friend struct debug_layout;
-  static void resumed(job& self, action what);
+  static void resumed(job& self, action action);
   static void stopped(stop_callback& self) noexcept;
   void resume_traced() noexcept;
-  void trace_begin(const scope& in) const noexcept;
+  void trace_begin(const scope& scope) const noexcept;
   void trace_ready() const noexcept;
   void trace_end() const noexcept;
   auto begin() noexcept -> std::coroutine_handle<>;
 
-  const operation* how_;
+  const operation* operation_;
   promise_base* promise_ = nullptr;
   std::coroutine_handle<> handle_;
   enum class state : std::uint8_t { waiting, done, stopped, comes_home } state_ = state::waiting;
@@ -134,7 +134,7 @@ class BRAID_API later_completions {
 BRAID_API void describe_task(std::string& text, const char* how, std::uint64_t number);
 
 /// Appends "3.2 s left" to a description. Errors: std::bad_alloc.
-BRAID_API void describe_time_left(std::string& text, time_point when, time_point now);
+BRAID_API void describe_time_left(std::string& text, time_point time, time_point now);
 
 /// The number of awaits of available results that may follow each other in a step of a home.
 inline constexpr int ready_awaits_in_succession = 128;

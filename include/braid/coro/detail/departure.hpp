@@ -19,7 +19,7 @@ class departure final : public sent_job, public stop_callback {
   }
 
  private:
-  BRAID_API static void arrived(job& self, action what);
+  BRAID_API static void arrived(job& self, action action);
   BRAID_API static void stopped(stop_callback& self) noexcept;
 
   schedule_awaiter* hop_;

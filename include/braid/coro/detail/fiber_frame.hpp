@@ -27,7 +27,7 @@ using fiber_handle = std::coroutine_handle<task_promise<void>>;
 /// How a fiber begins to wait for something on its stack; called on the stack of its home. Returns the coroutine to run
 /// next: null if there is none, or if it was already left with the thread, as g++ does.
 struct fiber_wait {
-  auto (*suspend)(void* awaiter, fiber_handle self, await_place at) -> std::coroutine_handle<>;
+  auto (*suspend)(void* awaiter, fiber_handle self, await_place place) -> std::coroutine_handle<>;
   void* awaiter;
   await_place at;
 };
@@ -40,7 +40,7 @@ class BRAID_API fiber_frame {
  public:
   /// Errors: std::bad_alloc; std::system_error with std::errc::function_not_supported in a build without fibers, and
   /// std::errc::operation_not_supported for a home that changes its thread.
-  fiber_frame(home& where, std::size_t stack_bytes, void (*body)(void*), void* context);
+  fiber_frame(home& home, std::size_t stack_bytes, void (*body)(void*), void* context);
   fiber_frame(const fiber_frame&) = delete;
   auto operator=(const fiber_frame&) -> fiber_frame& = delete;
   /// Requires that it has ended, or never began.
@@ -95,17 +95,17 @@ BRAID_API auto drive_fiber(fiber_frame& of) -> task<void>;
 /// Awaits the driver. A stop goes through the fiber first, then on to the task that awaits this.
 class [[nodiscard, gnu::warn_unused]] fiber_awaiter {
  public:
-  explicit fiber_awaiter(fiber_frame& of) : of_(&of), driver_(drive_fiber(of).release()) {}
+  explicit fiber_awaiter(fiber_frame& of) : frame_(&of), driver_(drive_fiber(of).release()) {}
   fiber_awaiter(const fiber_awaiter&) = delete;
   auto operator=(const fiber_awaiter&) -> fiber_awaiter& = delete;
   ~fiber_awaiter() { driver_.destroy(); }
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> parent, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> parent, await_place place = await_place::current()) noexcept
       -> transfer {
     parent_ = &parent.promise();
-    parent_->suspends_at(at);
+    parent_->suspends_at(place);
     driver_.promise().attach(*parent_, parent, &ended, this);
     return transfer_to(driver_);
   }
@@ -114,11 +114,11 @@ class [[nodiscard, gnu::warn_unused]] fiber_awaiter {
  private:
   static auto ended(promise_base& driver, ending how) noexcept -> std::coroutine_handle<> {
     const auto& self = *static_cast<fiber_awaiter*>(driver.context());
-    if (how == ending::stopped && self.of_->unwind()) return self.parent_->stop();
+    if (how == ending::stopped && self.frame_->unwind()) return self.parent_->stop();
     return driver.continuation();
   }
 
-  fiber_frame* of_;
+  fiber_frame* frame_;
   fiber_handle driver_;
   promise_base* parent_ = nullptr;
 };
@@ -148,26 +148,26 @@ struct fiber_body {
 
 /// Inlined, because its symbol does not contain its return type: a `transfer` differs between compilers.
 template <typename Awaiter>
-[[gnu::always_inline]] inline auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place at) {
-  if constexpr (requires { what.await_suspend(self, at); })
-    return what.await_suspend(self, at);
+[[gnu::always_inline]] inline auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place place) {
+  if constexpr (requires { what.await_suspend(self, place); })
+    return what.await_suspend(self, place);
   else
     return what.await_suspend(self);
 }
 
-/// Suspends the driver in place of the fiber, which waits at `at`. `await_suspend` may return a handle, false if there
-/// is nothing to wait for, or void.
+/// Suspends the driver in place of the fiber, which waits at `place`. `await_suspend` may return a handle, false if
+/// there is nothing to wait for, or void.
 template <typename Awaiter>
-auto suspend_for_fiber(void* awaiter, fiber_handle self, await_place at) -> std::coroutine_handle<> {
+auto suspend_for_fiber(void* awaiter, fiber_handle self, await_place place) -> std::coroutine_handle<> {
   auto& what = *static_cast<Awaiter*>(awaiter);
-  using given = decltype(suspend_at(what, self, at));
+  using given = decltype(suspend_at(what, self, place));
   if constexpr (std::is_void_v<given>) {
-    suspend_at(what, self, at);
+    suspend_at(what, self, place);
     return {};
   } else if constexpr (std::is_same_v<given, bool>) {
-    return suspend_at(what, self, at) ? std::coroutine_handle<>{} : self;
+    return suspend_at(what, self, place) ? std::coroutine_handle<>{} : self;
   } else {
-    return suspend_at(what, self, at);
+    return suspend_at(what, self, place);
   }
 }
 

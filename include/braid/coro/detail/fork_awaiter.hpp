@@ -27,17 +27,17 @@ namespace braid::detail {
 template <typename Fork>
 class fork_awaiter {
  public:
-  explicit fork_awaiter(Fork& of) noexcept : of_(&of) {}
+  explicit fork_awaiter(Fork& of) noexcept : fork_(&of) {}
 
-  [[nodiscard]] auto await_ready() const noexcept -> bool { return of_->is_empty(); }
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return fork_->is_empty(); }
   template <std::derived_from<fork_promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
-    return transfer_to(of_->begin(parent));
+    return transfer_to(fork_->begin(parent));
   }
-  auto await_resume() -> decltype(auto) { return of_->take(); }
+  auto await_resume() -> decltype(auto) { return fork_->take(); }
 
  private:
-  Fork* of_;
+  Fork* fork_;
 };
 
 /// The result of awaiting several tasks with these results: void if all of them return void.
@@ -145,11 +145,11 @@ struct fork_range {
 template <typename Range>
 class fork_loop final : public fork_point {
  public:
-  fork_loop(Range& all, std::size_t from, std::size_t to) noexcept : all_(all), at_(from), end_(to) {}
+  fork_loop(Range& all, std::size_t from, std::size_t to) noexcept : range_(all), next_(from), end_(to) {}
 
   auto operator co_await() noexcept { return fork_awaiter<fork_loop>(*this); }
 
-  [[nodiscard]] auto is_empty() const noexcept -> bool { return at_ == end_; }
+  [[nodiscard]] auto is_empty() const noexcept -> bool { return next_ == end_; }
   [[nodiscard]] auto begin(std::coroutine_handle<> parent) noexcept -> std::coroutine_handle<> {
     this->come_from(parent);
     return next(*this);
@@ -161,10 +161,10 @@ class fork_loop final : public fork_point {
 
   static auto next(fork_point& self) noexcept -> std::coroutine_handle<> {
     auto& mine = static_cast<fork_loop&>(self);
-    if (mine.at_ == mine.end_ || !mine.all_.goes_on()) return mine.join();
-    const auto child = mine.make_child(mine.at_++);
+    if (mine.next_ == mine.end_ || !mine.range_.goes_on()) return mine.join();
+    const auto child = mine.make_child(mine.next_++);
     if (!child) return mine.join();
-    if (mine.at_ == mine.end_)
+    if (mine.next_ == mine.end_)
       mine.template run_last<fork_loop>(child.promise());
     else
       mine.template run_eager_child<fork_loop, &next>(child.promise());
@@ -182,7 +182,7 @@ class fork_loop final : public fork_point {
   /// Returns null if that failed.
   auto make_child(std::size_t index) noexcept -> std::coroutine_handle<fork_promise<void>> {
     try {
-      auto made = std::invoke(all_.fn, at(all_.first, index));
+      auto made = std::invoke(range_.fn, at(range_.first, index));
       return made.release();
     } catch (...) {
       give_up(std::current_exception());
@@ -192,11 +192,11 @@ class fork_loop final : public fork_point {
 
   void give_up(const std::exception_ptr& thrown) noexcept {
     this->fail(thrown);
-    all_.failed.store(true, relaxed);
+    range_.failed.store(true, relaxed);
   }
 
-  Range& all_;
-  std::size_t at_;  // the next element; written by the thread that runs the continuation
+  Range& range_;
+  std::size_t next_;  // the next element; written by the thread that runs the continuation
   const std::size_t end_;
 };
 

@@ -36,7 +36,7 @@ class BRAID_API fork_root : public job, public fork_record {
   ~fork_root() { frame_.destroy(); }
 
  private:
-  static void act(job& self, action what);
+  static void act(job& self, action action);
   static auto has_ended(fork_promise_base& promise) noexcept -> std::coroutine_handle<>;
 
   const std::coroutine_handle<> frame_;
@@ -67,12 +67,12 @@ class future_root final : public fork_root {
   static void operator delete(void* root, std::size_t size) noexcept { free_job(root, size); }
 
   future_root(std::coroutine_handle<fork_promise<T>> frame, promise<T> to) noexcept
-      : fork_root(frame, &settle), promise_(frame.promise()), to_(std::move(to)) {}
+      : fork_root(frame, &settle), promise_(frame.promise()), result_(std::move(to)) {}
 
  private:
   static void settle(fork_root& self) noexcept {
     std::unique_ptr<future_root> mine(static_cast<future_root*>(&self));
-    promise<T> to = std::move(mine->to_);
+    promise<T> to = std::move(mine->result_);
     std::exception_ptr thrown = mine->promise_.thrown();
     if (thrown == nullptr) thrown = give(std::move(mine), to);
     mine.reset();
@@ -98,7 +98,7 @@ class future_root final : public fork_root {
   }
 
   fork_promise<T>& promise_;
-  promise<T> to_;
+  promise<T> result_;
 };
 
 }  // namespace braid::detail

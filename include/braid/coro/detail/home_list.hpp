@@ -30,9 +30,9 @@ struct home_part;
 /// takes its last job, so that every question that has reached it is answered.
 /// Threads: any. Blocks: for a lock of the part that the home is in. Protocol: docs/design/dump.md
 struct BRAID_API home_list {
-  static void add(home& one) noexcept;
+  static void add(home& home) noexcept;
   /// Removes a home; does nothing if it is not in the list.
-  static void remove(home& one) noexcept;
+  static void remove(home& home) noexcept;
 
   /// Calls `ask(home)` for each, under the lock of its part; that neither enters nor leaves the list.
   template <typename Fn>

@@ -26,35 +26,35 @@ class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<
   static constexpr const char* waits_for = "lock";
   static constexpr const wait_layout* layout = &lock_wait_layout;
 
-  explicit lock_awaiter(Semaphore& of) noexcept : base(of.lock_), of_(&of) {}
+  explicit lock_awaiter(Semaphore& of) noexcept : base(of.lock_), awaited_(&of) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> waiting, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> waiting, await_place place = await_place::current()) noexcept
       -> transfer {
     if (may_go_on() && take_at_once(task_number(waiting.promise().where()))) return transfer_to(waiting);
-    return base::await_suspend(waiting, at);
+    return base::await_suspend(waiting, place);
   }
-  [[nodiscard]] auto await_resume() const noexcept { return typename Semaphore::permit(*of_); }
+  [[nodiscard]] auto await_resume() const noexcept { return typename Semaphore::permit(*awaited_); }
 
-  [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return of_->take(this->task()); }
-  [[nodiscard]] auto queue() const noexcept -> wait_queue& { return of_->waiting_; }
+  [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return awaited_->take(this->task()); }
+  [[nodiscard]] auto queue() const noexcept -> wait_queue& { return awaited_->waiting_; }
   void describe(std::string& text) const { describe_task(text, "taken by", needs().task); }
   /// Returns nothing if it was handed the lock and has not resumed yet: then its own task holds the lock.
   [[nodiscard]] auto needs() const noexcept -> needed_task {
-    const std::lock_guard guard(of_->lock_);
+    const std::lock_guard guard(awaited_->lock_);
     if (!this->is_queued()) return {};
-    return {.task = of_->taken_by_, .lock = of_, .grant = of_->grants_};
+    return {.task = awaited_->taken_by_, .lock = awaited_, .grant = awaited_->grants_};
   }
 
  private:
   friend struct debug_layout;
   auto take_at_once(std::uint64_t task) const noexcept -> bool {
-    const std::lock_guard guard(of_->lock_);
-    return of_->take(task);
+    const std::lock_guard guard(awaited_->lock_);
+    return awaited_->take(task);
   }
 
-  Semaphore* of_;
+  Semaphore* awaited_;
 };
 
 }  // namespace braid::detail

@@ -18,8 +18,8 @@ template <typename Fn, typename... Args>
 using offload_result = task_value<std::invoke_result_t<Fn, Args...>>;
 
 template <typename Fn, typename... Args>
-auto call_there(executor& where, Fn& fn, Args&... args) -> task<typename offload_result<Fn, Args...>::type> {
-  co_await schedule_on(where);
+auto call_there(executor& executor, Fn& fn, Args&... args) -> task<typename offload_result<Fn, Args...>::type> {
+  co_await schedule_on(executor);
   if constexpr (offload_result<Fn, Args...>::is_task) {
     auto inner = std::invoke(std::move(fn), std::move(args)...);
     co_return co_await std::move(inner);
@@ -30,9 +30,9 @@ auto call_there(executor& where, Fn& fn, Args&... args) -> task<typename offload
 
 /// The task that `offload` returns if the function has arguments or returns a task.
 template <typename Fn, typename... Args>
-auto offload_task(executor& where, Fn fn, Args... args) -> task<typename offload_result<Fn, Args...>::type> {
+auto offload_task(executor& executor, Fn fn, Args... args) -> task<typename offload_result<Fn, Args...>::type> {
   using T = typename offload_result<Fn, Args...>::type;
-  task<T> there = call_there(where, fn, args...);
+  task<T> there = call_there(executor, fn, args...);
   outcome<T> ended = co_await as_outcome(std::move(there));
   co_await resume_home();
   if (ended.is_stopped()) co_await stop_here();

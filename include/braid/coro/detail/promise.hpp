@@ -39,7 +39,7 @@ using await_place = std::source_location;
 /// home and must go there to end, or whose first step is left to the home.
 class BRAID_API promise_base : private job {
  public:
-  using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending how) noexcept;
+  using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending ending) noexcept;
 
   struct final_awaiter {
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
@@ -76,16 +76,16 @@ class BRAID_API promise_base : private job {
   }
 
   /// The tie of a root: no task awaits it, `end` is called.
-  void attach_root(scope* in, end_fn end, void* context) noexcept {
-    scope_ = in;
+  void attach_root(scope* scope, end_fn end, void* context) noexcept {
+    scope_ = scope;
     end_ = end;
     context_ = context;
   }
 
   /// For dumps: this coroutine is about to wait there. A suspended coroutine stands at its latest await.
-  void suspends_at(await_place at) noexcept { at_ = at; }
+  void suspends_at(await_place place) noexcept { place_ = place; }
 
-  void set_scope(scope* in) noexcept { scope_ = in; }
+  void set_scope(scope* scope) noexcept { scope_ = scope; }
 
   /// Marks this suspended coroutine as ended: its frame is destroyed next.
   void goes_on_no_more() noexcept { ended_ = ending::stopped; }
@@ -110,14 +110,14 @@ class BRAID_API promise_base : private job {
   [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<>;
 
   /// Calls the `end` function of this root once more, at home. Requires a scope.
-  void end_at_home(ending how) noexcept;
+  void end_at_home(ending ending) noexcept;
 
  private:
   friend class task_walk;
   friend struct debug_layout;
   static constexpr unsigned max_nested = 64;
 
-  static void came_home(job& self, action what);
+  static void came_home(job& self, action action);
 
   [[nodiscard]] auto finish() noexcept -> std::coroutine_handle<> {
     return end_ == nullptr ? continuation_ : end_(*this, ending::done);
@@ -128,7 +128,7 @@ class BRAID_API promise_base : private job {
   end_fn end_ = nullptr;
   void* context_ = nullptr;  // of `end_`; without it the handle that owns this frame, or null
   scope* scope_ = nullptr;
-  await_place at_;               // of the latest await
+  await_place place_;            // of the latest await
   ending ended_ = ending::done;  // for `came_home`; stopped means that it does not continue
 };
 

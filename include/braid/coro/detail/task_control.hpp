@@ -32,11 +32,11 @@ class BRAID_API task_control {
   // --- the task, at home ---
 
   /// From now on a stop goes to this scope; a stop that was requested before is passed on at once.
-  void begin(scope& in) noexcept;
+  void begin(scope& scope) noexcept;
 
-  /// From now on a stop has no effect. Returns true if no thread is about to stop the scope; otherwise `at` runs `last`
-  /// as soon as that is the case.
-  [[nodiscard]] auto try_leave(home& at, job& last) noexcept -> bool;
+  /// From now on a stop has no effect. Returns true if no thread is about to stop the scope; otherwise `home` runs
+  /// `last` as soon as that is the case.
+  [[nodiscard]] auto try_leave(home& home, job& last) noexcept -> bool;
 
   /// The task has ended; for traces.
   void note_end() const noexcept;

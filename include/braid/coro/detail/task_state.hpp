@@ -39,41 +39,41 @@ struct posted_task {
 template <typename T>
 class task_state final : public future_state<T> {
  public:
-  task_state(job::act_fn act, executor_id where, spawn_options&& how, task<T>&& work)
-      : future_state<T>(act, where), work_(std::move(work)), control_(std::move(how.name)) {}
+  task_state(job::act_fn act, executor_id executor, spawn_options&& options, task<T>&& work)
+      : future_state<T>(act, executor), work_(std::move(work)), control_(std::move(options.name)) {}
 
-  /// Begins the task in `in`, on whose home the caller is.
-  [[nodiscard]] static auto spawn(scope& in, spawn_options&& how, task<T>&& work) -> future<T> {
-    auto& made = make_state<task_state>(nullptr, in.where().id(), std::move(how), std::move(work));
+  /// Begins the task in `scope`, on whose home the caller is.
+  [[nodiscard]] static auto spawn(scope& scope, spawn_options&& options, task<T>&& work) -> future<T> {
+    auto& made = make_state<task_state>(nullptr, scope.where().id(), std::move(options), std::move(work));
     auto made_future = future_access::make<T>(made);
-    made.begin(in);
+    made.begin(scope);
     return made_future;
   }
 
-  /// Starts it on `where` by `act`, one of the two functions below. If `is_detached`, the caller will not use the
+  /// Starts it on `executor` by `act`, one of the two functions below. If `is_detached`, the caller will not use the
   /// future.
-  [[nodiscard]] static auto post(executor& where, job::act_fn act, spawn_options&& how, task<T>&& work,
+  [[nodiscard]] static auto post(executor& executor, job::act_fn act, spawn_options&& options, task<T>&& work,
                                  bool is_detached = false) -> posted_task<T> {
-    auto& made = make_state<task_state>(act, where.id(), std::move(how), std::move(work));
+    auto& made = make_state<task_state>(act, executor.id(), std::move(options), std::move(work));
     made.is_detached_ = is_detached;
     posted_task<T> posted{.ahead = future_access::make<T>(made)};
-    posted.accepted = where.try_post(made);
-    if (!posted.accepted) made.give_up(where.why_refused());
+    posted.accepted = executor.try_post(made);
+    if (!posted.accepted) made.give_up(executor.why_refused());
     return posted;
   }
 
   /// Starts it in the root of the home to which it was posted.
-  static void begin_at_home(job& self, job::action what) {
+  static void begin_at_home(job& self, job::action action) {
     auto& made = static_cast<task_state&>(self);
-    if (what == job::action::drop) return made.give_up(errc::stopped);
+    if (action == job::action::drop) return made.give_up(errc::stopped);
     const executor_use here(made.where());  // the home whose thread this is
     made.begin(static_cast<home&>(*here.get()).root());
   }
 
   /// Starts it in a home of its own, which is created on the executor's thread.
-  static void begin_alone(job& self, job::action what) {
+  static void begin_alone(job& self, job::action action) {
     auto& made = static_cast<task_state&>(self);
-    if (what == job::action::drop) return made.give_up(errc::stopped);
+    if (action == job::action::drop) return made.give_up(errc::stopped);
     std::exception_ptr failure;
     const executor_use here(made.where());  // the executor that runs this job
     try {
@@ -89,12 +89,12 @@ class task_state final : public future_state<T> {
     made.settle_without_value();
   }
 
-  /// Starts it on the home of `in`.
-  void begin(scope& in) noexcept {
-    if (in.stop().requested()) return give_up(errc::stopped);
-    around_ = &in;
-    in.enter();
-    own_.emplace(in);
+  /// Starts it on the home of `scope`.
+  void begin(scope& scope) noexcept {
+    if (scope.stop().requested()) return give_up(errc::stopped);
+    around_ = &scope;
+    scope.enter();
+    own_.emplace(scope);
     own_->bind(&task_info_key, &control_.info());
     control_.begin(*own_);
     if (!own_->stop().requested()) return own_->begin(std::move(work_), *this);
@@ -104,9 +104,9 @@ class task_state final : public future_state<T> {
   }
 
   /// Settles without having begun.
-  void give_up(errc why) noexcept {
+  void give_up(errc error) noexcept {
     work_ = {};
-    failure_ = failure_of(why);
+    failure_ = failure_of(error);
     settle_without_value();
   }
 
@@ -178,10 +178,10 @@ class task_state final : public future_state<T> {
 
   [[nodiscard]] auto is_unheard() const noexcept -> bool { return is_detached_ || this->is_abandoned(); }
 
-  void settle_task(executor& where) noexcept {
+  void settle_task(executor& executor) noexcept {
     control_.note_end();
     if (failure_ != nullptr) {
-      if (!is_stopped_ && is_unheard()) where.report(failure_);
+      if (!is_stopped_ && is_unheard()) executor.report(failure_);
       return settle_without_value();
     }
     cascade more;

@@ -72,12 +72,12 @@ struct seen_home {
 /// the program is called. Threads: the home's own, between two steps of its tasks or within one.
 class task_walk {
  public:
-  [[nodiscard]] static auto through(home& where) noexcept -> seen_home;
+  [[nodiscard]] static auto through(home& home) noexcept -> seen_home;
 
  private:
-  explicit task_walk(home& where);
+  explicit task_walk(home& home);
 
-  void visit(scope& at, std::size_t place);
+  void visit(scope& scope, std::size_t place);
   void enter(scope& found, std::size_t around);
   void add(const awaiter_base& waiting);
   void add(const deaf_wait& waiting);
@@ -85,7 +85,7 @@ class task_walk {
 
   time_point now_;
   std::vector<scope*> found_;
-  seen_home all_;
+  seen_home home_;
 };
 
 }  // namespace detail

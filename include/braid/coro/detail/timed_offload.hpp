@@ -28,7 +28,7 @@ class timed_call final : public job {
  public:
   using value = std::invoke_result_t<Fn&>;
 
-  timed_call(executor& where, Fn fn) : job(&act), where_(&where), fn_(std::move(fn)) {}
+  timed_call(executor& executor, Fn fn) : job(&act), executor_(&executor), fn_(std::move(fn)) {}
 
   static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
   static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
@@ -37,7 +37,7 @@ class timed_call final : public job {
   auto try_begin(awaiter_base& waiting, void (*wake)(awaiter_base&) noexcept) noexcept -> bool {
     waiting_ = &waiting;
     wake_ = wake;
-    return where_->try_post(*this);
+    return executor_->try_post(*this);
   }
 
   /// The task waits no longer. False when it has been notified already.
@@ -53,20 +53,20 @@ class timed_call final : public job {
  private:
   enum class state : std::uint8_t { awaited, over, abandoned };
 
-  static void act(job& self, action what) noexcept {
+  static void act(job& self, action action) noexcept {
     auto& call = static_cast<timed_call&>(self);
     // edge timed_call.left: observe the last use by the task
     if (call.state_.load(acquire) == state::abandoned) {
       delete &call;  // its result is not needed any more, and it has not begun
       return;
     }
-    call.run(what);
+    call.run(action);
     auto seen = state::awaited;
     awaiter_base* const waiting = call.waiting_;
     const auto wake = call.wake_;
     // edge timed_call.left: both, the task reads the outcome; if this fails, the call is freed after its last use
     if (call.state_.compare_exchange_strong(seen, state::over, acq_rel, acquire)) return wake(*waiting);
-    call.where_->ran_late();
+    call.executor_->ran_late();
     delete &call;
   }
 
@@ -83,7 +83,7 @@ class timed_call final : public job {
     }
   }
 
-  executor* where_;
+  executor* executor_;
   Fn fn_;
   awaiter_base* waiting_ = nullptr;
   void (*wake_)(awaiter_base&) noexcept = nullptr;
@@ -96,8 +96,8 @@ class [[nodiscard, gnu::warn_unused]] timed_offload_awaiter final : awaiter_base
   using value = typename call_type::value;
 
  public:
-  timed_offload_awaiter(executor& where, duration span, Fn fn)
-      : awaiter_base(how), span_(span), call_(new call_type(where, std::move(fn))) {}
+  timed_offload_awaiter(executor& executor, duration span, Fn fn)
+      : awaiter_base(how), span_(span), call_(new call_type(executor, std::move(fn))) {}
   /// Requires that it is not awaited yet.
   timed_offload_awaiter(timed_offload_awaiter&& other) noexcept
       : awaiter_base(how), span_(other.span_), call_(std::exchange(other.call_, nullptr)) {}
@@ -105,9 +105,9 @@ class [[nodiscard, gnu::warn_unused]] timed_offload_awaiter final : awaiter_base
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, at));
+    return transfer_to(suspend(self.promise(), self, place));
   }
 
   auto await_resume() -> result<value> {

@@ -100,9 +100,9 @@ class queue_awaiter : public waiter {
     return self().try_take(woken);
   }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> waiting, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> waiting, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(waiting.promise(), waiting, at));
+    return transfer_to(suspend(waiting.promise(), waiting, place));
   }
 
  protected:

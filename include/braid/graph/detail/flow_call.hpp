@@ -158,7 +158,7 @@ class flow_caller {
 
  private:
   static auto arguments(flow_state& state, node_index node) noexcept -> flow_arguments<Values...> {
-    const auto sources = state.plan().sources_of(node);
+    const auto sources = state.plan().find_sources(node);
     return [&]<std::size_t... Index>(std::index_sequence<Index...> /*each*/) {
       return std::tuple_cat(flow_argument<Values>::of(state, sources[Index])...);
     }(std::index_sequence_for<Values...>());

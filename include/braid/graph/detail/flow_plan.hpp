@@ -73,7 +73,7 @@ struct flow_plan {
   std::size_t values_end = 0;  // offset after all values
   std::size_t alignment = 1;   // of the block
 
-  [[nodiscard]] auto sources_of(node_index node) const noexcept -> std::span<const flow_value_index> {
+  [[nodiscard]] auto find_sources(node_index node) const noexcept -> std::span<const flow_value_index> {
     return std::span(sources).subspan(nodes[node].first_source, nodes[node].sources);
   }
   [[nodiscard]] auto value_of(node_index node) const noexcept -> flow_value_index {

@@ -93,13 +93,13 @@ class BRAID_API flow_state {
 /// Notes when a node begins, and when it ends, however it does.
 class flow_stamp {
  public:
-  flow_stamp(flow_state& of, node_index node) noexcept : of_(&of), node_(node) { of.note_start(node); }
+  flow_stamp(flow_state& of, node_index node) noexcept : state_(&of), node_(node) { of.note_start(node); }
   flow_stamp(const flow_stamp&) = delete;
   auto operator=(const flow_stamp&) -> flow_stamp& = delete;
-  ~flow_stamp() { of_->note_end(node_); }
+  ~flow_stamp() { state_->note_end(node_); }
 
  private:
-  flow_state* of_;
+  flow_state* state_;
   node_index node_;
 };
 

@@ -24,8 +24,8 @@ concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop)
 /// Nodes with fallbacks. When a node has failed, or its time is over, `replaces` is called at the home of the run: it
 /// returns whether the run continues as if the node were done. A node whose time is over may still be running.
 template <typename N>
-concept replaceable_nodes = requires(N& nodes, const graph_failure& why) {
-  { nodes.replaces(why) } noexcept -> std::same_as<bool>;
+concept replaceable_nodes = requires(N& nodes, const graph_failure& failure) {
+  { nodes.replaces(failure) } noexcept -> std::same_as<bool>;
 };
 
 /// Nodes some of which cannot fail. A failed node is reported without waiting for those before it in the order if

@@ -37,7 +37,7 @@ template <typename Fn>
 }
 
 template <typename Fn>
-[[nodiscard]] auto box_of(Fn&& fn) -> boxed_call {
+[[nodiscard]] auto make_box(Fn&& fn) -> boxed_call {
   using callable = std::decay_t<Fn>;
   return {new callable(std::forward<Fn>(fn)), [](void* at) { delete static_cast<callable*>(at); }};
 }

@@ -31,7 +31,7 @@ class BRAID_API run_record {
   [[nodiscard]] auto is_blocked(node_index node) const noexcept -> bool { return blocked_[node]; }
   /// Inserts the failure in the order of the shape, and blocks all nodes that depend on the node. Requires
   /// `keeps_going`.
-  void fail(const graph_failure& why) noexcept;
+  void fail(const graph_failure& failure) noexcept;
 
   void note_begin() noexcept {
     if (clock_ != nullptr) begin_ = clock_->now();

@@ -19,7 +19,7 @@ namespace braid::detail {
 /// An open descriptor of a loop. Forgotten by the backend and then closed.
 class BRAID_API open_descriptor {
  public:
-  open_descriptor(loop& on, descriptor owned, io_registration::kind what) noexcept;
+  open_descriptor(loop& loop, descriptor owned, io_registration::kind kind) noexcept;
   open_descriptor(const open_descriptor&) = delete;
   auto operator=(const open_descriptor&) -> open_descriptor& = delete;
   /// Requires that nothing is pending, and the loop.
@@ -29,12 +29,12 @@ class BRAID_API open_descriptor {
   /// waited on it.
   void move_to(loop& other) noexcept;
 
-  [[nodiscard]] auto on() const noexcept -> loop& { return *on_; }
+  [[nodiscard]] auto on() const noexcept -> loop& { return *loop_; }
   [[nodiscard]] auto registration() noexcept -> io_registration& { return registration_; }
   [[nodiscard]] auto number() const noexcept -> int { return owned_.number(); }
 
  private:
-  loop* on_;
+  loop* loop_;
   descriptor owned_;
   io_registration registration_;
 };
@@ -47,9 +47,9 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, at));
+    return transfer_to(suspend(self.promise(), self, place));
   }
 
   /// Ends the waiting read of the registration, and later reads that would wait: with the bytes that have arrived, or
@@ -58,7 +58,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
 
  protected:
   /// Requires an open registration, and that it has no operation of the same side when this one is awaited.
-  io_operation(open_descriptor* on, io_interest side, aim what) noexcept;
+  io_operation(open_descriptor* on, io_interest side, aim aim) noexcept;
   /// Constructs the same operation again. Requires that the other one was not awaited.
   io_operation(io_operation&& other) noexcept;
   ~io_operation() = default;
@@ -69,7 +69,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   /// to do.
   [[nodiscard]] virtual auto absorb(int outcome) noexcept -> bool = 0;
 
-  [[nodiscard]] auto on() const noexcept -> loop& { return *on_; }
+  [[nodiscard]] auto on() const noexcept -> loop& { return *loop_; }
 
  private:
   static auto begin(awaiter_base& self) noexcept -> std::coroutine_handle<>;
@@ -87,7 +87,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   static constexpr answers answered_normally{&moved, &ready};
   static constexpr answers answered_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
 
-  loop* on_;
+  loop* loop_;
   bool is_to_end_ = false;   // the kernel has it, and was asked once to return it
   bool is_stopped_ = false;  // and the kernel still has it
 };

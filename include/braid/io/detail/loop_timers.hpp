@@ -19,12 +19,12 @@ class BRAID_API loop_timers final : public shared_timers {
  public:
   /// Uses the clock of the loop.
   /// Errors: std::bad_alloc.
-  explicit loop_timers(loop& on);
+  explicit loop_timers(loop& loop);
   ~loop_timers() override;
 
  private:
   class server;
-  static auto serve_on(loop& on) -> std::unique_ptr<server>;
+  static auto serve_on(loop& loop) -> std::unique_ptr<server>;
   explicit loop_timers(std::unique_ptr<server> by);
 
   server* server_;

@@ -69,7 +69,7 @@ class BRAID_API http_head_reader {
 [[nodiscard]] BRAID_API auto is_host(std::string_view text) noexcept -> bool;
 
 /// The body that the fields announce. Errors: body_too_large.
-[[nodiscard]] BRAID_API auto framing_of(const http_known_fields& known, const http_limits& limits)
+[[nodiscard]] BRAID_API auto find_framing(const http_known_fields& known, const http_limits& limits)
     -> std::expected<http_framing, http_errc>;
 
 }  // namespace braid::detail

@@ -53,7 +53,7 @@ class BRAID_API http_request_parser {
     std::size_t size = 0;
   };
 
-  auto refuse(http_errc why) -> http_progress;
+  auto refuse(http_errc error) -> http_progress;
   auto read_start_line(std::string_view input) -> http_progress;
   auto parse_start_line(std::string_view line) -> std::optional<http_errc>;
   auto parse_target(std::string_view target) -> std::optional<http_errc>;
@@ -94,7 +94,7 @@ class BRAID_API http_response_parser {
  private:
   enum class state : std::uint8_t { start_line, fields, complete, refused };
 
-  auto refuse(http_errc why) -> http_progress;
+  auto refuse(http_errc error) -> http_progress;
   auto parse_start_line(std::string_view line) -> std::optional<http_errc>;
   auto finish(std::string_view input, http_method asked) -> http_progress;
   void place_views(std::string_view input);

@@ -23,48 +23,48 @@ class redis_wait : public awaiter_base, protected redis_request {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
       -> transfer {
-    return transfer_to(suspend(self.promise(), self, at));
+    return transfer_to(suspend(self.promise(), self, place));
   }
 
  protected:
-  redis_wait(redis_shared_connection& to, const kind& what, arena* replies_in, std::uint32_t count,
+  redis_wait(redis_shared_connection& connection, const kind& kind, arena* replies_in, std::uint32_t count,
              duration limit) noexcept
-      : awaiter_base(operations), redis_request(what, replies_in, count, limit), to_(&to) {}
+      : awaiter_base(operations), redis_request(kind, replies_in, count, limit), connection_(&connection) {}
   ~redis_wait() { BRAID_ASSERT(link == nullptr, "a request ends before it is destroyed"); }
 
-  static void end(redis_request& self, redis_end how) noexcept {
+  static void end(redis_request& self, redis_end end) noexcept {
     auto& waiting = static_cast<redis_wait&>(self);
-    how == redis_end::now ? waiting.complete() : waiting.complete_later();
+    end == redis_end::now ? waiting.complete() : waiting.complete_later();
   }
 
  private:
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<redis_wait&>(self);
-    BRAID_EXPECTS(waiting.to_->is_at_home(), "a connection may only be used by tasks of its own loop");
+    BRAID_EXPECTS(waiting.connection_->is_at_home(), "a connection may only be used by tasks of its own loop");
     if (!waiting.error && waiting.missing > 0) {
-      waiting.error = waiting.to_->submit(waiting);
+      waiting.error = waiting.connection_->submit(waiting);
       if (!waiting.error) return {};
     }
     return waiting.not_started();
   }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
     auto& waiting = static_cast<redis_wait&>(self);
-    waiting.to_->withdraw(waiting);
+    waiting.connection_->withdraw(waiting);
     return withdrawal::done;
   }
   static constexpr operation operations{&start, &withdraw, "Redis reply"};
 
-  redis_shared_connection* to_;
+  redis_shared_connection* connection_;
 };
 
 /// One command, which `Command` encodes, and whose reply it reads.
 template <typename Command>
 class [[nodiscard, gnu::warn_unused]] redis_call final : public redis_wait {
  public:
-  redis_call(redis_shared_connection& to, Command command, arena* replies_in, duration limit) noexcept
-      : redis_wait(to, how_, replies_in, 1, limit), command_(command) {
+  redis_call(redis_shared_connection& connection, Command command, arena* replies_in, duration limit) noexcept
+      : redis_wait(connection, options_, replies_in, 1, limit), command_(command) {
     replies = &reply_;
     error = command_.fault();
   }
@@ -79,13 +79,13 @@ class [[nodiscard, gnu::warn_unused]] redis_call final : public redis_wait {
     static_cast<redis_call&>(self).command_.encode(out);
     return 1;
   }
-  static constexpr kind how_{.encode = &encode,
-                             .over = &redis_wait::end,
-                             .types = Command::types,
-                             .is_read = Command::is_read,
-                             .is_write = !Command::is_read,
-                             .is_simple = Command::is_simple,
-                             .is_whole = false};
+  static constexpr kind options_{.encode = &encode,
+                                 .over = &redis_wait::end,
+                                 .types = Command::types,
+                                 .is_read = Command::is_read,
+                                 .is_write = !Command::is_read,
+                                 .is_simple = Command::is_simple,
+                                 .is_whole = false};
 
   Command command_;
   resp_value reply_;

@@ -27,11 +27,11 @@ enum class redis_role : std::uint8_t {
   ends,      ///< EXEC, DISCARD
   unshared,  ///< replies no longer follow commands one by one, or other callers' commands mean something else
 };
-[[nodiscard]] BRAID_API auto redis_role_of(std::span<const std::string_view> words) noexcept -> redis_role;
+[[nodiscard]] BRAID_API auto find_redis_role(std::span<const std::string_view> words) noexcept -> redis_role;
 
 /// Returns whether a command may be sent by itself over a connection that many callers share.
 [[nodiscard]] inline auto may_share_connection(std::span<const std::string_view> words) noexcept -> bool {
-  return redis_role_of(words) == redis_role::common;
+  return find_redis_role(words) == redis_role::common;
 }
 
 inline constexpr std::uint32_t error_bit = redis_type_bit(resp_type::error);

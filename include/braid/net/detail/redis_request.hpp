@@ -34,7 +34,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   struct kind {
     /// Appends at most `max_count` of the commands that are not sent yet; returns how many. Errors: std::bad_alloc.
     std::uint32_t (*encode)(redis_request& self, byte_buffer& out, std::uint32_t max_count);
-    void (*over)(redis_request& self, redis_end how) noexcept;
+    void (*over)(redis_request& self, redis_end end) noexcept;
     std::uint32_t types;  ///< a bit for each type that its replies may have
     bool is_read;         ///< may share the reply of an identical request
     bool is_write;        ///< a read that is sent after it sees what it has changed
@@ -42,8 +42,8 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
     bool is_whole;        ///< if only a part of it was sent, the connection ends
   };
 
-  redis_request(const kind& what, arena* replies_in, std::uint32_t count, duration limit) noexcept
-      : how(&what), memory(replies_in), unsent(count), missing(count), timeout(limit) {}
+  redis_request(const kind& kind, arena* replies_in, std::uint32_t count, duration limit) noexcept
+      : how(&kind), memory(replies_in), unsent(count), missing(count), timeout(limit) {}
 
   struct own_timer : timer {
     explicit own_timer(redis_request& of) noexcept;

@@ -50,7 +50,7 @@ class BRAID_API redis_shared_connection {
  public:
   enum class state : std::uint8_t { connecting, greeting, ready, backing_off, closed };
 
-  redis_shared_connection(loop& on, redis_options options);
+  redis_shared_connection(loop& loop, redis_options options);
   redis_shared_connection(const redis_shared_connection&) = delete;
   auto operator=(const redis_shared_connection&) -> redis_shared_connection& = delete;
   ~redis_shared_connection();
@@ -65,21 +65,21 @@ class BRAID_API redis_shared_connection {
   /// breaks or its owner destroys it. Requests that were not sent fail with errc::closed then.
   void retire() noexcept;
 
-  [[nodiscard]] auto is_at_home() const noexcept -> bool { return on_->is_current(); }
+  [[nodiscard]] auto is_at_home() const noexcept -> bool { return loop_->is_current(); }
   [[nodiscard]] auto status() const noexcept -> state { return state_; }
   [[nodiscard]] auto load() const noexcept -> std::size_t { return window_.due() + waiting_count_; }
   [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return counts_; }
   /// Returns how long it has been waiting for due replies without receiving a byte; zero if no replies are due.
   [[nodiscard]] auto silence() const noexcept -> duration {
-    return window_.empty() ? duration::zero() : on_->now() - last_heard_;
+    return window_.empty() ? duration::zero() : loop_->now() - last_heard_;
   }
   [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return parser_.fault(); }
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return last_error_; }
   /// Returns what the server said when it refused the connection with that error, without the password that it may
   /// repeat. Returns an empty string for every other error.
   /// Lifetime: until the next attempt has ended.
-  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
-    return why == last_error_ ? std::string_view(refusal_) : std::string_view();
+  [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
+    return error == last_error_ ? std::string_view(refusal_) : std::string_view();
   }
 
  private:
@@ -95,13 +95,13 @@ class BRAID_API redis_shared_connection {
   /// A job in the queue of the loop, which may outlive the link.
   struct flush_job : job {
     explicit flush_job(redis_shared_connection& of) noexcept : job(&act), owner(&of) {}
-    static void act(job& self, action what);
+    static void act(job& self, action action);
     redis_shared_connection* owner;  // null if the link was destroyed; then the job frees itself
     bool is_posted = false;
   };
   enum class next : std::uint8_t { go_on, stop };
 
-  static void add_metrics(const void* self, metric_list& to);
+  static void add_metrics(const void* self, metric_list& metrics);
 
   // Connecting: src/net/redis_shared_connection_state.cpp
   void connect() noexcept;
@@ -109,31 +109,31 @@ class BRAID_API redis_shared_connection {
   void greet();
   void become_ready() noexcept;
   auto take_greeting(const resp_value& reply) noexcept -> next;
-  void attempt_failed(std::error_code why, std::string_view text = {}) noexcept;
-  void broke(std::error_code why) noexcept;
-  void lose(std::error_code why, std::error_code first = redis_errc::connection_lost,
+  void attempt_failed(std::error_code error, std::string_view text = {}) noexcept;
+  void broke(std::error_code error) noexcept;
+  void lose(std::error_code error, std::error_code first = redis_errc::connection_lost,
             std::string_view text = {}) noexcept;
   void turned_away(std::string_view text) noexcept;
-  void keep_reason(std::error_code why, std::string_view text) noexcept;
+  void keep_reason(std::error_code error, std::string_view text) noexcept;
   void hang_up() noexcept;
   void back_off() noexcept;
   void connect_timed_out() noexcept;
-  void fail_waiting(std::error_code why) noexcept;
-  void fail_due(std::error_code first_why, std::error_code why) noexcept;
-  void fail(redis_request& request, std::error_code why) noexcept;
+  void fail_waiting(std::error_code error) noexcept;
+  void fail_due(std::error_code first_why, std::error_code error) noexcept;
+  void fail(redis_request& request, std::error_code error) noexcept;
 
   // Bytes: src/net/redis_shared_connection.cpp
   void read_ready() noexcept;
-  void read_replies(byte_buffer& in);
+  void read_replies(byte_buffer& buffer);
   void begin_reply(char sign) noexcept;
   auto end_reply() -> next;
-  auto read_short_texts(byte_buffer& in) -> next;
+  auto read_short_texts(byte_buffer& buffer) -> next;
   auto deliver(const resp_value& reply) -> next;
-  auto deliver(redis_request& who, resp_value reply) -> next;
+  auto deliver(redis_request& request, resp_value reply) -> next;
   auto refuse_remaining() noexcept -> next;
   void answer(redis_request& request, resp_value reply) noexcept;
   void answer_all(redis_request* first, const resp_value& reply) noexcept;
-  void finish(redis_request& request, redis_end how) noexcept;
+  void finish(redis_request& request, redis_end end) noexcept;
   void encode_waiting() noexcept;
   void encode(redis_request& request) noexcept;
   void wait_to_be_sent(redis_request& request) noexcept;
@@ -153,7 +153,7 @@ class BRAID_API redis_shared_connection {
   [[nodiscard]] auto iteration_time() noexcept -> time_point;
   void release(redis_request& request) noexcept;
 
-  loop* on_;
+  loop* loop_;
   redis_options options_;
   std::shared_ptr<redis_transport> transport_;  // null if there is no connection
   resp_parser parser_;
@@ -197,7 +197,8 @@ class BRAID_API redis_shared_connection {
     push,    // nowhere: it is no reply
   } reply_ = reply_slot::none;
   bool* gone_ = nullptr;  // set to true if the link is destroyed while it is reading
-  metric_source counted_{on_, &redis_shared_connection::add_metrics, this};  // the last member: what it reads is there
+  metric_source counted_{loop_, &redis_shared_connection::add_metrics,
+                         this};  // the last member: what it reads is there
 };
 
 }  // namespace detail

@@ -23,8 +23,8 @@ class redis_shared_connection;
 /// Protocol: docs/design/redis.md Threads: those of the loop.
 class redis_transport {
  public:
-  redis_transport(redis_shared_connection& owner, loop& on, const redis_options& options)
-      : owner_(&owner), on_(&on), options_(options) {}
+  redis_transport(redis_shared_connection& owner, loop& loop, const redis_options& options)
+      : owner_(&owner), loop_(&loop), options_(options) {}
   redis_transport(const redis_transport&) = delete;
   auto operator=(const redis_transport&) -> redis_transport& = delete;
 
@@ -35,31 +35,31 @@ class redis_transport {
   /// Sends the bytes that the link has encoded, at once if no write is in progress.
   void send() noexcept;
   /// Returns the bytes that were received and not consumed.
-  [[nodiscard]] auto received() noexcept -> byte_buffer& { return in_; }
+  [[nodiscard]] auto received() noexcept -> byte_buffer& { return received_; }
   /// The connection is not notified of anything any more, and the server learns of the end now.
   void give_up() noexcept;
 
  private:
   class wake_event;
 
-  auto work(scope& in) -> task<void>;
+  auto work(scope& scope) -> task<void>;
   auto dial() -> task<result<void>>;
   auto connect() -> task<result<stream_socket>>;
   template <transport Stream>
-  auto talk(const Stream& stream, scope& in) -> task<void>;
+  auto talk(const Stream& stream, scope& scope) -> task<void>;
   template <transport Stream>
   auto read_all(const Stream& stream) -> task<void>;
   template <transport Stream>
   auto write_all(const Stream& stream) -> task<void>;
 
   redis_shared_connection* owner_;  // null: given up
-  loop* on_;
+  loop* loop_;
   const redis_options options_;
   std::variant<stream_socket, tls_stream> stream_;
   bool is_open_ = false;               // `stream_`
   scope* around_ = nullptr;            // the tasks, while they run
   wake_event* idle_writer_ = nullptr;  // waits for something to send
-  byte_buffer in_;                     // the kernel may be writing into it
+  byte_buffer received_;               // the kernel may be writing into it
   byte_buffer sending_;                // does not change while it is being sent
 };
 

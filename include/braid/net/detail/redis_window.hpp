@@ -32,10 +32,10 @@ class redis_window {
   [[nodiscard]] auto empty() const noexcept -> bool { return due_ == 0; }
 
   /// Requires 0 < replies ≤ room(). Each entry owes a reply at least, so there are never more entries than places.
-  auto push(redis_request& who, std::uint32_t replies) noexcept -> entry& {
+  auto push(redis_request& request, std::uint32_t replies) noexcept -> entry& {
     BRAID_ASSERT(replies > 0 && replies <= room(), "a window takes what it has room for");
     entry& added = entries_[end_++ & mask_];
-    added = {&who, replies};
+    added = {&request, replies};
     due_ += replies;
     return added;
   }
@@ -56,8 +56,8 @@ class redis_window {
     return who;
   }
 
-  /// Removes `who` as the waiting task of its entries; an entry that it shares passes to the next one.
-  void leave(const redis_request& who) noexcept;
+  /// Removes `request` as the waiting task of its entries; an entry that it shares passes to the next one.
+  void leave(const redis_request& request) noexcept;
 
   /// Calls `look(who)` for each entry that a task waits for, in the order of sending, until it returns false. `look`
   /// may let requests leave.

@@ -67,28 +67,28 @@ class BRAID_API resp_parser {
     const char* begin;
   };
 
-  auto read_value(cursor& in) -> step;
-  auto read_short_bulk(cursor& in) -> bool;
-  auto read_bulk(cursor& in, resp_type type) -> step;
-  auto read_payload(cursor& in) -> step;
-  auto read_aggregate(cursor& in) -> step;
-  auto read_length(cursor& in, std::int64_t& length) -> step;
-  auto read_line(cursor& in, std::string_view& text) -> step;
-  auto read_integer(cursor& in) -> step;
-  auto read_text(cursor& in, resp_type type) -> step;
-  auto read_word(cursor& in) -> step;
-  auto parse_big_number(const cursor& in, std::string_view text) -> step;
-  auto parse_real(const cursor& in, std::string_view text) -> step;
+  auto read_value(cursor& cursor) -> step;
+  auto read_short_bulk(cursor& cursor) -> bool;
+  auto read_bulk(cursor& cursor, resp_type type) -> step;
+  auto read_payload(cursor& cursor) -> step;
+  auto read_aggregate(cursor& cursor) -> step;
+  auto read_length(cursor& cursor, std::int64_t& length) -> step;
+  auto read_line(cursor& cursor, std::string_view& text) -> step;
+  auto read_integer(cursor& cursor) -> step;
+  auto read_text(cursor& cursor, resp_type type) -> step;
+  auto read_word(cursor& cursor) -> step;
+  auto parse_big_number(const cursor& cursor, std::string_view text) -> step;
+  auto parse_real(const cursor& cursor, std::string_view text) -> step;
 
   auto put(const resp_value& value) noexcept -> step;
-  auto put_text(const cursor& in, resp_type type, std::string_view text) -> step;
-  auto open(const cursor& in, resp_type type, std::uint64_t count) -> step;
+  auto put_text(const cursor& cursor, resp_type type, std::string_view text) -> step;
+  auto open(const cursor& cursor, resp_type type, std::uint64_t count) -> step;
   auto close_frames() noexcept -> bool;
   [[nodiscard]] auto is_dropped() const noexcept -> bool {
     return memory_ == nullptr || (depth_ > 0 && frames_[depth_ - 1].next == nullptr);
   }
   [[nodiscard]] auto take_budget(std::uint64_t bytes) noexcept -> bool;
-  auto refuse(const cursor& in, resp_errc code) noexcept -> step;
+  auto refuse(const cursor& cursor, resp_errc code) noexcept -> step;
 
   resp_limits limits_;
   arena* memory_ = nullptr;

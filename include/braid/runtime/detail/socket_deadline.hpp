@@ -36,9 +36,9 @@ class socket_deadline {
 
   /// Waits for bytes until the end at most. Returns their number, 0 at the end of the stream, and less than 0 for an
   /// error or if the time is over.
-  [[nodiscard]] auto receive(int socket, std::span<char> into) const noexcept -> ::ssize_t {
+  [[nodiscard]] auto receive(int socket, std::span<char> buffer) const noexcept -> ::ssize_t {
     while (wait_for(socket, POLLIN)) {
-      const ::ssize_t got = ::recv(socket, into.data(), into.size(), MSG_DONTWAIT);
+      const ::ssize_t got = ::recv(socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
       if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
     }
     return -1;

@@ -71,7 +71,7 @@ class BRAID_API stall_watch {
 
  private:
   void work();
-  void report(const stall_target& of);
+  void report(const stall_target& target);
 
   std::vector<stall_target> targets_;
   const duration limit_;
@@ -87,10 +87,10 @@ class BRAID_API stall_watch {
 };
 
 /// The loops and the workers of a runtime, as long as that lives.
-[[nodiscard]] BRAID_API auto stall_targets_of(const runtime& of) -> std::vector<stall_target>;
+[[nodiscard]] BRAID_API auto stall_targets_of(const runtime& runtime) -> std::vector<stall_target>;
 /// Returns whether it is running a job.
 /// Threads: any.
-[[nodiscard]] BRAID_API auto is_busy(const stall_target& of) noexcept -> bool;
+[[nodiscard]] BRAID_API auto is_busy(const stall_target& target) noexcept -> bool;
 
 /// Parses the limit in BRAID_STALL, such as `500ms` or `2s`. Returns nothing if the text is not a positive time.
 [[nodiscard]] BRAID_API auto parse_stall_limit(std::string_view text) -> std::optional<duration>;

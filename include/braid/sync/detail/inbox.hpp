@@ -126,13 +126,13 @@ class inbox {
   /// Moves half of what one producer has posted to `other` to this inbox, rounded up, but at most 128: how many. They
   /// are here before they are gone from there, although this inbox may be closed. Wakes no worker; a thief that gets
   /// several, or leaves some, wakes another thief. Cost: a heavy barrier.
-  auto steal_half_of(inbox& other) -> std::size_t {
+  auto steal_half_from(inbox& other) -> std::size_t {
     producer* const mine = my_producer();
-    return mine == nullptr ? 0 : steal_half_of(other, *mine);
+    return mine == nullptr ? 0 : steal_half_from(other, *mine);
   }
 
   /// Does the same for an owner that stores its own producer into this inbox.
-  auto steal_half_of(inbox& other, producer& mine) -> std::size_t;
+  auto steal_half_from(inbox& other, producer& mine) -> std::size_t;
 
   // --- any thread ---
 
@@ -184,7 +184,7 @@ class inbox {
   Lock shared_lock_;
   detail::biased_section<Lock> consumers_;  // around every claim
   producer* current_ = nullptr;             // the producer whose callables are taken next; inside consumers_
-  std::size_t at_ = 0;                      // its number
+  std::size_t index_ = 0;                   // its number
 };
 
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
@@ -349,16 +349,16 @@ template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 [[gnu::noinline]] auto inbox<Lock, Producers, SegmentSize>::begin_slice() noexcept -> claimed {
   const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table
   for (std::size_t looked = 0; looked < count; ++looked) {
-    at_ = at_ + 1 < count ? at_ + 1 : 0;
-    if (!producers_[at_]->begin_slice(count > 1 ? max_consecutive : unbounded)) continue;
-    current_ = producers_[at_].get();
+    index_ = index_ + 1 < count ? index_ + 1 : 0;
+    if (!producers_[index_]->begin_slice(count > 1 ? max_consecutive : unbounded)) continue;
+    current_ = producers_[index_].get();
     return current_->claim();
   }
   return {};
 }
 
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
-auto inbox<Lock, Producers, SegmentSize>::steal_half_of(inbox& other, producer& mine) -> std::size_t {
+auto inbox<Lock, Producers, SegmentSize>::steal_half_from(inbox& other, producer& mine) -> std::size_t {
   std::size_t moved = 0;
   {
     typename producer::posting here(mine);

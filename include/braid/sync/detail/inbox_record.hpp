@@ -71,35 +71,35 @@ class inbox_record {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return (word_ & units_mask) * unit; }
 
   /// Does that with the callable, whose life ends. Errors: what it throws when it is run.
-  void act(inbox_action what, std::byte* to = nullptr) {
-    reinterpret_cast<const kind*>(word_ & ~units_mask)->act(*this, what, to);
+  void act(inbox_action action, std::byte* to = nullptr) {
+    reinterpret_cast<const kind*>(word_ & ~units_mask)->act(*this, action, to);
   }
 
  private:
   static constexpr std::uintptr_t units_mask = 7;
 
   struct alignas(units_mask + 1) kind {
-    void (*act)(inbox_record& self, inbox_action what, std::byte* to);
+    void (*act)(inbox_record& self, inbox_action action, std::byte* to);
   };
 
   template <typename Fn>
-  static void act_on(inbox_record& self, inbox_action what, std::byte* to) {
+  static void act_on(inbox_record& self, inbox_action action, std::byte* to) {
     struct guard {
       Fn& fn;
       ~guard() { std::destroy_at(&fn); }
     } const owner{*std::launder(reinterpret_cast<Fn*>(captures_behind(self)))};
-    if (what == inbox_action::run) std::invoke(std::move(owner.fn));
-    if (what == inbox_action::move) make(to, std::move(owner.fn));
+    if (action == inbox_action::run) std::invoke(std::move(owner.fn));
+    if (action == inbox_action::move) make(to, std::move(owner.fn));
     if constexpr (wants_drop<Fn>)
-      if (what == inbox_action::drop) owner.fn.drop();
+      if (action == inbox_action::drop) owner.fn.drop();
   }
 
   template <typename Fn>
   static constexpr kind kind_of{.act = &act_on<Fn>};
 
   inbox_record() = default;
-  inbox_record(const kind& what, std::size_t size) noexcept
-      : word_(reinterpret_cast<std::uintptr_t>(&what) | size / unit) {}
+  inbox_record(const kind& kind, std::size_t size) noexcept
+      : word_(reinterpret_cast<std::uintptr_t>(&kind) | size / unit) {}
 
   static auto captures_behind(inbox_record& self) noexcept -> std::byte* {
     return reinterpret_cast<std::byte*>(&self) + sizeof(inbox_record);

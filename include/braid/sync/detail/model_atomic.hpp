@@ -57,8 +57,8 @@ void model_replace(const model_access& access, std::uint64_t value) noexcept;
 void model_yield() noexcept;
 
 /// The two sides of an asymmetric barrier, for the explorer's memory.
-void model_light_barrier(std::source_location where) noexcept;
-void model_heavy_barrier(std::source_location where) noexcept;
+void model_light_barrier(std::source_location location) noexcept;
+void model_heavy_barrier(std::source_location location) noexcept;
 
 /// std::atomic of up to eight bytes, whose accesses by a thread of a run the explorer decides. An atomic from before a
 /// run begins every run with the value that it had, and runs leave that value alone.

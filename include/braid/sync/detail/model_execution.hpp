@@ -107,8 +107,8 @@ class model_execution {
                   model_strength strength) -> model_compared;
   auto on_wait(const model_access& word, std::uint32_t expected, const std::optional<time_point>& deadline) -> bool;
   void on_wake(const model_access& word, int count);
-  void on_light_barrier(std::source_location where);
-  void on_heavy_barrier(std::source_location where);
+  void on_light_barrier(std::source_location location);
+  void on_heavy_barrier(std::source_location location);
 
  private:
   struct event {
@@ -129,12 +129,12 @@ class model_execution {
   void step();
   auto step(const model_access& access) -> std::size_t;
   void count_step();
-  auto weakened(const std::source_location& where) -> bool;
-  auto order_of(const model_access& access) -> std::memory_order;
+  auto weakened(const std::source_location& location) -> bool;
+  auto find_order(const model_access& access) -> std::memory_order;
   auto decide(model_question question, std::size_t count) -> std::size_t;
   auto decide_surprise(std::size_t count) -> std::size_t;
   void note(const char* what, const model_access& access, std::uint64_t value, std::size_t age = 0);
-  auto line_of(const event& done) const -> std::string;
+  auto format_line(const event& done) const -> std::string;
   void leave_to_another();
   void switch_to(std::size_t thread);
   auto deadlock() const -> std::string;

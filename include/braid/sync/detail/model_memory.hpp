@@ -100,8 +100,8 @@ class model_memory {
     std::size_t total_order = 0;  // the newest write that a seq_cst operation wrote or read
   };
 
-  void append(history& of, write made, model_view& view, std::memory_order order);
-  static void see(history& of, std::size_t write, const model_view& view, std::memory_order order);
+  void append(history& history, write made, model_view& view, std::memory_order order);
+  static void see(history& history, std::size_t write, const model_view& view, std::memory_order order);
   void begin(model_plain& plain) const noexcept;
 
   std::uint64_t run_;

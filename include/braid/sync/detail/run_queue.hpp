@@ -57,7 +57,7 @@ class run_queue {
 
   /// Steals the older half of one end of `other`, on behalf of the owner of this queue. Returns the oldest of these
   /// elements and appends the others to this queue. Returns null if `other` was empty, except perhaps for its slot.
-  [[nodiscard]] auto steal_half_of(run_queue& other) noexcept -> T*;
+  [[nodiscard]] auto steal_half_from(run_queue& other) noexcept -> T*;
 
   // --- any thread ---
 
@@ -143,7 +143,7 @@ auto run_queue<T, Capacity, Lock>::pop() noexcept -> T* {
 }
 
 template <typename T, std::size_t Capacity, typename Lock>
-auto run_queue<T, Capacity, Lock>::steal_half_of(run_queue& other) noexcept -> T* {
+auto run_queue<T, Capacity, Lock>::steal_half_from(run_queue& other) noexcept -> T* {
   half_ring taken;
   const std::span<T*> out(taken.data(), std::min(taken.size(), back_.room() + 1));
   std::size_t count = other.front_.take_half(out);

@@ -27,24 +27,24 @@ class blocking_wait {
 
 /// Blocks until `wait` is over, or until `deadline`, and then returns false. On a worker the other work of its pool
 /// continues meanwhile: in its context, which it leaves, or on its stack if no other thread can take over the context.
-/// `awaited` is the job that is waited for, if it is one; the worker runs it itself if it is in its context. `where` is
-/// the executor that will end the wait, if it is known. If that executor has no threads, its jobs run here; on a thread
-/// that is not a worker, so do the jobs of pools without threads that this thread has created.
-/// Protocol: docs/design/future.md
+/// `awaited` is the job that is waited for, if it is one; the worker runs it itself if it is in its context. `executor`
+/// is the executor that will end the wait, if it is known. If that executor has no threads, its jobs run here; on a
+/// thread that is not a worker, so do the jobs of pools without threads that this thread has created. Protocol:
+/// docs/design/future.md
 BRAID_API auto block(blocking_wait& wait, job* awaited = nullptr, std::optional<time_point> deadline = std::nullopt,
-                     executor_id where = {}) noexcept -> bool;
+                     executor_id executor = {}) noexcept -> bool;
 
 /// Blocks as `block` does, until `ended` is set.
-BRAID_API void block_until_set(end_signal& ended, executor_id where = {}) noexcept;
+BRAID_API void block_until_set(end_signal& ended, executor_id executor = {}) noexcept;
 
 /// Has the calling thread run the jobs of this executor, which has no threads, wherever it waits, until
 /// `end_run_while_waiting`, from any thread. Errors: std::bad_alloc.
-BRAID_API void run_while_waiting(executor_id where);
-BRAID_API void end_run_while_waiting(executor_id where) noexcept;
+BRAID_API void run_while_waiting(executor_id executor);
+BRAID_API void end_run_while_waiting(executor_id executor) noexcept;
 
-/// Returns whether the calling thread has jobs to run while it waits for the work of `where`, or for something else:
+/// Returns whether the calling thread has jobs to run while it waits for the work of `executor`, or for something else:
 /// see `block`.
-[[nodiscard]] BRAID_API auto runs_while_waiting(executor_id where) noexcept -> bool;
+[[nodiscard]] BRAID_API auto runs_while_waiting(executor_id executor) noexcept -> bool;
 
 /// Errors: std::system_error with errc::would_deadlock and `sentence` on a thread that waits for I/O as well.
 BRAID_API void expect_to_block(const char* sentence);
@@ -52,7 +52,7 @@ BRAID_API void expect_to_block(const char* sentence);
 /// Blocks as `block` does, until `holds()` returns true: a condition that no thread signals. It is polled, with pauses
 /// that grow to a millisecond.
 template <typename Fn>
-void block_until(Fn holds, executor_id where = {}) noexcept {
+void block_until(Fn holds, executor_id executor = {}) noexcept {
   class polled final : public blocking_wait {
    public:
     explicit polled(Fn& fn) noexcept : fn_(fn) {}
@@ -66,7 +66,7 @@ void block_until(Fn holds, executor_id where = {}) noexcept {
     Fn& fn_;
     duration pause_ = 1us;
   } wait(holds);
-  block(wait, nullptr, std::nullopt, where);
+  block(wait, nullptr, std::nullopt, executor);
 }
 
 }  // namespace braid::detail

@@ -119,10 +119,9 @@ class BRAID_API executor_use {
   executor_use* outer_ = nullptr;  // of the same thread
 };
 
-/// Posts to the executor that `where` names. Returns false if it is closed or gone: then the job still belongs to the
-/// caller.
-/// Threads: any. Cost: the post, and that of an executor_use.
-BRAID_API auto try_post_to(executor_id where, job& work) noexcept -> bool;
+/// Posts to the executor that `executor` names. Returns false if it is closed or gone: then the job still belongs to
+/// the caller. Threads: any. Cost: the post, and that of an executor_use.
+BRAID_API auto try_post_to(executor_id executor, job& work) noexcept -> bool;
 
 }  // namespace detail
 }  // namespace braid

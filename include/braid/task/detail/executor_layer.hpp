@@ -19,23 +19,23 @@ namespace braid::detail {
 /// Lifetime: within that of the other.
 class executor_layer : public executor {
  public:
-  [[nodiscard]] auto is_current() const noexcept -> bool override { return over_.is_current(); }
-  [[nodiscard]] auto needs_polls() const noexcept -> bool override { return over_.needs_polls(); }
-  [[nodiscard]] auto poll() noexcept -> bool override { return over_.poll(); }
-  [[nodiscard]] auto run_one() noexcept -> bool override { return over_.run_one(); }
-  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return over_.stop_token(); }
-  [[nodiscard]] auto why_refused() const noexcept -> errc override { return over_.why_refused(); }
-  void ran_late() noexcept override { over_.ran_late(); }
-  void report(std::exception_ptr error) noexcept override { over_.report(std::move(error)); }
+  [[nodiscard]] auto is_current() const noexcept -> bool override { return below_.is_current(); }
+  [[nodiscard]] auto needs_polls() const noexcept -> bool override { return below_.needs_polls(); }
+  [[nodiscard]] auto poll() noexcept -> bool override { return below_.poll(); }
+  [[nodiscard]] auto run_one() noexcept -> bool override { return below_.run_one(); }
+  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return below_.stop_token(); }
+  [[nodiscard]] auto why_refused() const noexcept -> errc override { return below_.why_refused(); }
+  void ran_late() noexcept override { below_.ran_late(); }
+  void report(std::exception_ptr error) noexcept override { below_.report(std::move(error)); }
 
  protected:
-  explicit executor_layer(executor& over) : over_(over) { share_id(over); }
+  explicit executor_layer(executor& over) : below_(over) { share_id(over); }
   ~executor_layer() override { give_up_id(); }
 
-  [[nodiscard]] auto over() const noexcept -> executor& { return over_; }
+  [[nodiscard]] auto over() const noexcept -> executor& { return below_; }
 
  private:
-  executor& over_;
+  executor& below_;
 };
 
 /// Creates a job of a layer that represents another job in the queue; `free_block<Job>` ends it. Returns null if there

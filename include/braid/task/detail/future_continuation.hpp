@@ -170,15 +170,15 @@ class future_continuation final : public produced_state<continuation_result<Fn, 
 
  public:
   template <typename F>
-  future_continuation(future_state<T>& before, executor_id where, F&& fn)
-      : produced_state<result>(&act, where, &before), fn_(std::forward<F>(fn)) {}
+  future_continuation(future_state<T>& before, executor_id executor, F&& fn)
+      : produced_state<result>(&act, executor, &before), fn_(std::forward<F>(fn)) {}
   ~future_continuation() {}  // `fn_` was already destroyed
 
  private:
-  static void act(job& self, job::action what) {
+  static void act(job& self, job::action action) {
     auto& link = static_cast<future_continuation&>(self);
     cascade more;
-    if (what == job::action::run)
+    if (action == job::action::run)
       link.run(more);
     else
       link.give_up(errc::dropped, more);
@@ -196,9 +196,9 @@ class future_continuation final : public produced_state<continuation_result<Fn, 
   }
 
   void run(cascade& more) noexcept;
-  auto call(future_state<T>& from) -> result;
+  auto call(future_state<T>& state) -> result;
   void pass_on(cascade& more) noexcept;
-  void give_up(errc why, cascade& more) noexcept;
+  void give_up(errc error, cascade& more) noexcept;
 
   [[no_unique_address]] std::conditional_t<is_future<result>, stage, no_stage> stage_{};
   union {
@@ -232,15 +232,15 @@ void future_continuation<T, Fn, Place, Gets>::run(cascade& more) noexcept {
 }
 
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
-auto future_continuation<T, Fn, Place, Gets>::call(future_state<T>& from) -> result {
+auto future_continuation<T, Fn, Place, Gets>::call(future_state<T>& state) -> result {
   if constexpr (Gets == continuation_takes::failure)
-    return std::invoke(std::move(fn_), from.take_failure());
+    return std::invoke(std::move(fn_), state.take_failure());
   else if constexpr (std::is_void_v<T>)
     return std::invoke(std::move(fn_));
   else if constexpr (Gets == continuation_takes::view)
-    return std::invoke(std::move(fn_), from.read());
+    return std::invoke(std::move(fn_), state.read());
   else
-    return std::invoke(std::move(fn_), from.take());
+    return std::invoke(std::move(fn_), state.take());
 }
 
 /// The callable is not for how the future settled: the result is passed on to the next.
@@ -259,11 +259,11 @@ void future_continuation<T, Fn, Place, Gets>::pass_on(cascade& more) noexcept {
 
 /// The executor does not run the callable. Where that was to handle a failure, the failure stays what it is.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
-void future_continuation<T, Fn, Place, Gets>::give_up(errc why, cascade& more) noexcept {
+void future_continuation<T, Fn, Place, Gets>::give_up(errc error, cascade& more) noexcept {
   if constexpr (Gets == continuation_takes::failure) return pass_on(more);
   std::destroy_at(std::addressof(fn_));
   source().drop_reference(more);
-  this->fail(failure_of(why), more);
+  this->fail(failure_of(error), more);
 }
 
 /// Refuses a callable that returns a coroutine which begins when it is awaited: nothing would await it.
@@ -280,24 +280,24 @@ using continued = future<future_value<continuation_result<Fn, T, Gets>>>;
 
 /// Attaches a reader. The future stays as it is.
 template <continuation_mode Place, typename Fn, typename T>
-auto add_reader(future_state<T>& from, executor_id where, Fn&& fn) -> continued<T, Fn, continuation_takes::view> {
+auto add_reader(future_state<T>& state, executor_id executor, Fn&& fn) -> continued<T, Fn, continuation_takes::view> {
   check_continuation<continuation_result<Fn, T, continuation_takes::view>>();
   using link = future_continuation<T, std::decay_t<Fn>, Place, continuation_takes::view>;
-  auto& made = make_state<link>(from, where, std::forward<Fn>(fn));
+  auto& made = make_state<link>(state, executor, std::forward<Fn>(fn));
   auto after = future_access::make<future_value<continuation_result<Fn, T, continuation_takes::view>>>(made);
-  from.add_reference();
+  state.add_reference();
   cascade more;
-  from.read_by(made, more);
+  state.read_by(made, more);
   more.run();
   return after;
 }
 
 /// Attaches the consumer. The future is left without a state, unless making the continuation throws.
 template <continuation_mode Place, continuation_takes Gets, typename Fn, typename T>
-auto add_consumer(future<T>& from, executor_id where, Fn&& fn) -> continued<T, Fn, Gets> {
+auto add_consumer(future<T>& from, executor_id executor, Fn&& fn) -> continued<T, Fn, Gets> {
   check_continuation<continuation_result<Fn, T, Gets>>();
   using link = future_continuation<T, std::decay_t<Fn>, Place, Gets>;
-  auto& made = make_state<link>(*future_access::state_of(from), where, std::forward<Fn>(fn));
+  auto& made = make_state<link>(*future_access::find_state(from), executor, std::forward<Fn>(fn));
   auto after = future_access::make<future_value<continuation_result<Fn, T, Gets>>>(made);
   const auto own = future_access::consume(from);
   cascade more;

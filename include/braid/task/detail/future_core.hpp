@@ -37,7 +37,7 @@ class BRAID_API future_core : public continuation {
  public:
   /// Returns the executor of the producer and of continuations that name no executor; it may be gone. Returns an empty
   /// id if there is none.
-  [[nodiscard]] auto where() const noexcept -> executor_id { return where_; }
+  [[nodiscard]] auto where() const noexcept -> executor_id { return executor_; }
 
   [[nodiscard]] auto is_settled() const noexcept -> bool {
     return (head_.load(acquire) & settled) != 0;  // edge future.result: observe the value or failure
@@ -89,7 +89,7 @@ class BRAID_API future_core : public continuation {
   [[nodiscard]] virtual auto info() const noexcept -> const task_info* { return nullptr; }
 
  protected:
-  explicit future_core(act_fn act, executor_id where) noexcept : continuation(act), where_(where) {}
+  explicit future_core(act_fn act, executor_id executor) noexcept : continuation(act), executor_(executor) {}
   ~future_core() = default;
 
   /// Returns whether no reader will use the result any more. For the producer, before it settles.
@@ -114,7 +114,7 @@ class BRAID_API future_core : public continuation {
   static constexpr std::uintptr_t mask = state_mask | watched;
   static constexpr std::uint32_t deferred = std::uint32_t{1} << 31U;  // in refs_: a consumer waits for the others
 
-  static auto node_of(std::uintptr_t head) noexcept -> continuation* {
+  static auto find_node(std::uintptr_t head) noexcept -> continuation* {
     return reinterpret_cast<continuation*>(head & ~mask);
   }
 
@@ -126,7 +126,7 @@ class BRAID_API future_core : public continuation {
   auto wait_slowly(std::optional<time_point> deadline) -> bool;
 
   atomic<std::uintptr_t> head_{pending};
-  executor_id where_;
+  executor_id executor_;
   atomic<std::uint32_t> refs_{2};    // references, and `deferred`; written by all holders of one
   atomic<std::uint32_t> signal_{0};  // 1 if settled; written by the producer if the head is watched
 };
@@ -136,7 +136,7 @@ static_assert(alignof(continuation) >= 8, "the low bits of its address are free"
 inline void future_core::settle(verdict as, cascade& more) noexcept {
   // edge future.result: publish the value or failure; edge future.continuation: observe the nodes that wait
   const std::uintptr_t before = head_.exchange(static_cast<std::uintptr_t>(as), acq_rel);
-  continuation* const newest = node_of(before);
+  continuation* const newest = find_node(before);
   if ((before & mask) == claimed && newest->next == nullptr) [[likely]] {
     refs_.store(1, relaxed);  // no other thread knows the object: only the consumer has it
     more.add(*newest);
@@ -154,7 +154,7 @@ inline void future_core::drop_reference(cascade& more) noexcept {
   if (before == 1) return destroy();
   if (before != (deferred | 2)) return;
   refs_.store(1, relaxed);  // only the consumer is left
-  more.add(*node_of(head_.load(relaxed)));
+  more.add(*find_node(head_.load(relaxed)));
 }
 
 /// Returns false if it has settled: then the caller continues by itself.
@@ -162,7 +162,7 @@ inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexc
   std::uintptr_t seen = head_.load(acquire);  // edge future.result: observe, the caller reads it if this fails
   do {
     if ((seen & settled) != 0) return false;
-    node.next = node_of(seen);
+    node.next = find_node(seen);
     // edge future.continuation: publish the node; edge future.result: observe, the caller reads it if this fails
   } while (!head_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&node) | as | (seen & watched), release,
                                         acquire));

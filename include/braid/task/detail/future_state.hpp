@@ -42,8 +42,8 @@ class future_state : public future_core {
   [[nodiscard]] auto take_failure() noexcept -> std::exception_ptr { return std::move(failure_); }
 
  protected:
-  future_state(act_fn act, executor_id where, future_core* before = nullptr) noexcept
-      : future_core(act, where), before_(before) {}
+  future_state(act_fn act, executor_id executor, future_core* before = nullptr) noexcept
+      : future_core(act, executor), before_(before) {}
   ~future_state() {}  // after `destroy_result`
 
   [[nodiscard]] auto before() const noexcept -> future_core* { return before_; }
@@ -91,7 +91,7 @@ class future_state : public future_core {
 template <typename T>
 class promise_state final : public future_state<T> {
  public:
-  explicit promise_state(executor_id where) noexcept : future_state<T>(nullptr, where) {}
+  explicit promise_state(executor_id executor) noexcept : future_state<T>(nullptr, executor) {}
 
   using future_state<T>::emplace;
   using future_state<T>::fail;

@@ -83,7 +83,7 @@ auto first_executor(const future<T>&... all) noexcept -> executor_id {
   const auto look = [&found](const future_core* state) {
     if (!found && state != nullptr) found = state->where();
   };
-  (look(future_access::state_of(all)), ...);
+  (look(future_access::find_state(all)), ...);
   return found;
 }
 

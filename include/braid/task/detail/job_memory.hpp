@@ -67,7 +67,7 @@ inline constexpr bool uses_free_lists = true;
 #endif
 
 /// Returns the index of the list for blocks of that size. For size 0, returns a number beyond all lists.
-constexpr auto free_list_of(std::size_t size) noexcept -> std::size_t { return (size - 1) / free_list_bytes; }
+constexpr auto find_free_list(std::size_t size) noexcept -> std::size_t { return (size - 1) / free_list_bytes; }
 
 /// Allocates bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come in classes of 64 bytes from a free
 /// list of the thread, which is refilled in batches from a process-wide central free list; larger ones come from
@@ -75,7 +75,7 @@ constexpr auto free_list_of(std::size_t size) noexcept -> std::size_t { return (
 /// Threads: any; a block may be freed by another thread than the one that allocated it. Errors: std::bad_alloc. Cost: a
 /// few ns while the thread's list has a block.
 [[nodiscard, gnu::always_inline]] inline auto allocate_job(std::size_t size) -> void* {
-  const std::size_t index = free_list_of(size);
+  const std::size_t index = find_free_list(size);
   if (uses_free_lists && index < free_list_count) {
     free_list& list = free_lists[index];
     if (list.first != nullptr) [[likely]]
@@ -86,7 +86,7 @@ constexpr auto free_list_of(std::size_t size) noexcept -> std::size_t { return (
 
 /// Gives a block back. `size` is what it was asked for with. Threads: any. Cost: as `allocate_job`.
 [[gnu::always_inline]] inline void free_job(void* block, std::size_t size) noexcept {
-  const std::size_t index = free_list_of(size);
+  const std::size_t index = find_free_list(size);
   if (uses_free_lists && index < free_list_count) {
     free_list& list = free_lists[index];
     if (list.room != 0) [[likely]]

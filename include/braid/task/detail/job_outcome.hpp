@@ -30,7 +30,7 @@ class BRAID_API job_outcome {
  private:
   static auto find(const job& work) noexcept -> job_outcome*;
 
-  const job* of_;
+  const job* job_;
   job_outcome* outer_;
 };
 

@@ -61,7 +61,7 @@ class BRAID_API job_times {
 
  private:
   [[nodiscard]] static auto is_timed(const job& work) noexcept -> bool { return work.act_ == &act; }
-  static void act(job& work, job::action what);
+  static void act(job& work, job::action action);
   static void forget(job& work) noexcept;
   void begin(job& work) noexcept;
 

@@ -38,7 +38,7 @@ class BRAID_API local_queues {
   [[nodiscard]] auto place_own(worker& self, job& work) noexcept -> placement;
 
   /// Places a job that another thread posts for a worker.
-  [[nodiscard]] auto place_for(worker& at, job& work) noexcept -> placement;
+  [[nodiscard]] auto place_for(worker& worker, job& work) noexcept -> placement;
 
   /// Returns one of the worker's own jobs: the next to run, a few times in a row at most; its queue; its inbox.
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job {
@@ -112,9 +112,9 @@ class BRAID_API local_queues {
 
 /// Returns what to do after a job was placed in this context. The length of the jobs is enough to decide; only the
 /// worker itself counts them, because another thread would take its cache lines away.
-[[nodiscard]] inline auto placed_at(const worker& at) noexcept -> placement {
+[[nodiscard]] inline auto placed_at(const worker& worker) noexcept -> placement {
   using enum placement::verdict;
-  return {.how = is_worth_a_wake(at, 1) ? urgent : can_wait, .worker = at.index};
+  return {.how = is_worth_a_wake(worker, 1) ? urgent : can_wait, .worker = worker.index};
 }
 
 inline auto local_queues::place_own(worker& self, job& work) noexcept -> placement {

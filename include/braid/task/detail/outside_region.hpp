@@ -59,7 +59,7 @@ enum class region_part : std::uint8_t {
 
 /// The work that is done for the numbers below `count`.
 struct region_work {
-  using run_fn = auto (*)(void* loop, std::size_t first, std::size_t last, region_part how) -> bool;
+  using run_fn = auto (*)(void* loop, std::size_t first, std::size_t last, region_part part) -> bool;
 
   run_fn run;  ///< false if the rest must be left out
   void* loop;
@@ -76,8 +76,8 @@ struct region_work {
 class BRAID_API outside_region {
  public:
   /// Errors: std::bad_alloc, at the first use of the pool.
-  outside_region(pool& where, const region_work& work, region_pace& pace, const clock_source& clock = steady_time())
-      : where_(where), id_(where.id()), work_(work), pace_(pace), clock_(clock) {}
+  outside_region(pool& pool, const region_work& work, region_pace& pace, const clock_source& clock = steady_time())
+      : pool_(pool), id_(pool.id()), work_(work), pace_(pace), clock_(clock) {}
 
   /// Errors: what a part threw, one of them, when all parts that had begun have ended.
   void run();
@@ -109,7 +109,7 @@ class BRAID_API outside_region {
   [[nodiscard]] auto left() const noexcept -> std::size_t { return work_.count - next_.load(relaxed); }
   [[nodiscard]] auto take(std::size_t max_count) noexcept -> std::optional<part>;
 
-  pool& where_;           // may be destroyed while this thread works on its own part: see `id_`
+  pool& pool_;            // may be destroyed while this thread works on its own part: see `id_`
   const executor_id id_;  // of the pool
   const region_work work_;
   region_pace& pace_;

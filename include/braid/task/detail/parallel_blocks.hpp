@@ -44,7 +44,8 @@ auto unless_left_out(const Stop& stop, bool is_whole, T&& value) -> unless_stopp
 
 /// Elements in blocks of the same size, but for the last, which has the rest. The size is a multiple of 64.
 struct blocks {
-  blocks(std::size_t elements, parallel_options how) noexcept : count(elements), size(size_for(elements, how)) {}
+  blocks(std::size_t elements, parallel_options options) noexcept
+      : count(elements), size(size_for(elements, options)) {}
 
   [[nodiscard]] auto number() const noexcept -> std::size_t { return count / size + (count % size != 0 ? 1 : 0); }
   [[nodiscard]] auto begin(std::size_t block) const noexcept -> std::size_t { return block * size; }
@@ -56,11 +57,11 @@ struct blocks {
   const std::size_t size;
 
  private:
-  static auto size_for(std::size_t elements, parallel_options how) noexcept -> std::size_t {
+  static auto size_for(std::size_t elements, parallel_options options) noexcept -> std::size_t {
     constexpr std::size_t unit = 64;
     constexpr std::size_t usual_size = 2048;
     constexpr std::size_t max_blocks = 1024;  // so that the data of each block is small
-    const std::size_t wanted = how.grain != 0 ? how.grain : std::max(usual_size, elements / max_blocks);
+    const std::size_t wanted = options.grain != 0 ? options.grain : std::max(usual_size, elements / max_blocks);
     return (std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(elements, 1)) + unit - 1) / unit * unit;
   }
 };

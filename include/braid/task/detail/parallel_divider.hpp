@@ -67,8 +67,8 @@ auto divide_block(Iterator first, Iterator last, Belongs belongs) -> Iterator {
 /// order.
 template <typename Stop, typename Iterator, typename Belongs>
 auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, const Belongs& belongs,
-                parallel_options how) -> unless_stopped<Stop, std::size_t> {
-  const blocks all(count, how);
+                parallel_options options) -> unless_stopped<Stop, std::size_t> {
+  const blocks all(count, options);
   std::vector<std::size_t> ends(all.number());  // of those that belong, in each block
   const auto divide = [&](std::size_t block, std::size_t last) {
     for (; block != last; ++block)
@@ -125,7 +125,7 @@ struct pivot {
 /// and no smaller one after it. Returns false if a stop was requested.
 template <typename Stop, typename Iterator, typename Compare, typename Proj>
 auto select_nth(const Stop& stop, Iterator first, Iterator last, const Iterator place, Compare& compare, Proj& proj,
-                parallel_options how) -> bool {
+                parallel_options options) -> bool {
   constexpr std::ptrdiff_t few = 1 << 14;  // are left to one worker
   sorting<Stop, Compare, Proj> all{stop, compare, proj, few};
   const auto less = [&](auto&& a, auto&& b) {
@@ -133,7 +133,7 @@ auto select_nth(const Stop& stop, Iterator first, Iterator last, const Iterator 
   };
   const auto divided_from = [&](const Iterator& from, const auto& belongs) -> std::optional<Iterator> {
     const unless_stopped<Stop, std::size_t> front =
-        divide_all(stop, from, static_cast<std::size_t>(last - from), belongs, how);
+        divide_all(stop, from, static_cast<std::size_t>(last - from), belongs, options);
     if constexpr (std::is_same_v<Stop, never_stopped>)
       return after(from, front);
     else

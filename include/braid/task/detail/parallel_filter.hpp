@@ -23,14 +23,14 @@ namespace braid::detail {
 class kept_elements {
  public:
   explicit kept_elements(const blocks& all)
-      : all_(all), marks_((all.count + word_bits - 1) / word_bits), starts_(all.number() + 1) {}
+      : blocks_(all), marks_((all.count + word_bits - 1) / word_bits), starts_(all.number() + 1) {}
 
   /// Asks `is_kept(index)` once for each element of a block, in order. Blocks may be marked at the same time.
   template <typename IsKept>
   void mark(std::size_t block, const IsKept& is_kept) {
     std::size_t total = 0;
-    for (std::size_t first = all_.begin(block); first != all_.end(block);) {
-      const std::size_t last = std::min(first + word_bits, all_.end(block));
+    for (std::size_t first = blocks_.begin(block); first != blocks_.end(block);) {
+      const std::size_t last = std::min(first + word_bits, blocks_.end(block));
       std::uint64_t word = 0;
       for (std::size_t i = first; i != last; ++i)
         word |= static_cast<std::uint64_t>(static_cast<bool>(is_kept(i))) << (i - first);
@@ -53,9 +53,9 @@ class kept_elements {
   /// Calls `visit(index, is_kept)` for each element of a block, in order.
   template <typename Visit>
   void visit_all(std::size_t block, const Visit& visit) const {
-    for (std::size_t first = all_.begin(block); first < all_.end(block); first += word_bits) {
+    for (std::size_t first = blocks_.begin(block); first < blocks_.end(block); first += word_bits) {
       std::uint64_t word = marks_[first / word_bits];
-      const std::size_t last = std::min(first + word_bits, all_.end(block));
+      const std::size_t last = std::min(first + word_bits, blocks_.end(block));
       for (std::size_t i = first; i != last; ++i, word >>= 1U) visit(i, (word & 1U) != 0);
     }
   }
@@ -63,7 +63,7 @@ class kept_elements {
   /// Calls `take(index)` for each kept element of a block, in order.
   template <typename Take>
   void for_each(std::size_t block, const Take& take) const {
-    for (std::size_t first = all_.begin(block); first < all_.end(block); first += word_bits)
+    for (std::size_t first = blocks_.begin(block); first < blocks_.end(block); first += word_bits)
       for (std::uint64_t left = marks_[first / word_bits]; left != 0; left &= left - 1)
         take(first + static_cast<std::size_t>(std::countr_zero(left)));
   }
@@ -71,7 +71,7 @@ class kept_elements {
  private:
   static constexpr std::size_t word_bits = 64;  // divides the size of a block
 
-  const blocks& all_;
+  const blocks& blocks_;
   std::vector<std::uint64_t> marks_;
   std::vector<std::size_t> starts_;  // before `add_up`, after each block: how many elements it keeps
 };
@@ -89,9 +89,9 @@ auto mark_all(kept_elements& kept, const blocks& all, const Stop& stop, const Is
 /// Copies the elements with `is_wanted(proj(element))`, in order, and returns the end of the copies.
 template <typename Stop, typename Iterator, typename Out, typename Pred, typename Proj>
 auto copy_wanted(const Stop& stop, const Iterator& first, std::size_t count, Out out, Pred& is_wanted, Proj& proj,
-                 parallel_options how) -> unless_stopped<Stop, Out> {
+                 parallel_options options) -> unless_stopped<Stop, Out> {
   return on_worker([&]() -> unless_stopped<Stop, Out> {
-    const blocks all(count, how);
+    const blocks all(count, options);
     kept_elements kept(all);
     const auto is_kept = [&](std::size_t i) { return std::invoke(is_wanted, std::invoke(proj, at(first, i))); };
     const auto copy = [&](std::size_t block, std::size_t last) {
@@ -130,11 +130,11 @@ void gather_kept(const kept_elements& kept, std::size_t block, const Iterator& f
 /// requested while elements are moved is too late.
 template <typename Stop, typename Iterator, typename Equal, typename Proj>
 auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equal& equal, Proj& proj,
-                 parallel_options how) -> unless_stopped<Stop, Iterator> {
+                 parallel_options options) -> unless_stopped<Stop, Iterator> {
   if (count == 0) return first;
   return on_worker([&]() -> unless_stopped<Stop, Iterator> {
     const Iterator others = first + 1;  // the first one does not move
-    const blocks all(count - 1, how);
+    const blocks all(count - 1, options);
     kept_elements kept(all);
     const auto is_kept = [&](std::size_t i) {
       return !std::invoke(equal, std::invoke(proj, at(first, i)), std::invoke(proj, at(others, i)));

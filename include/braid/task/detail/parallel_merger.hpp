@@ -33,7 +33,7 @@ auto merge_split(std::size_t count, std::size_t first_size, std::size_t second_s
 template <typename Stop, typename First, typename Second, typename Out, typename Compare, typename Proj1,
           typename Proj2>
 auto merge_all(const Stop& stop, const First& first, std::size_t first_size, const Second& second,
-               std::size_t second_size, Out out, Compare& compare, Proj1& proj1, Proj2& proj2, parallel_options how)
+               std::size_t second_size, Out out, Compare& compare, Proj1& proj1, Proj2& proj2, parallel_options options)
     -> unless_stopped<Stop, Out> {
   constexpr std::size_t usual_grain = 4096;  // for two searches
   const std::size_t count = first_size + second_size;
@@ -48,7 +48,7 @@ auto merge_all(const Stop& stop, const First& first, std::size_t first_size, con
     std::ranges::merge(after(first, begin), after(first, end), after(second, from - begin), after(second, to - end),
                        after(out, from), std::ref(compare), std::ref(proj1), std::ref(proj2));
   };
-  const bool is_whole = pass(count, how.grain != 0 ? how.grain : usual_grain, stop, chunk);
+  const bool is_whole = pass(count, options.grain != 0 ? options.grain : usual_grain, stop, chunk);
   return unless_left_out(stop, is_whole, after(out, count));
 }
 

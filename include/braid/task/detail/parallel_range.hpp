@@ -19,10 +19,10 @@
 namespace braid::detail {
 
 /// Depends on nothing but the number of elements, so that results do not depend on the machine.
-constexpr auto grain_of(std::size_t count, parallel_options how) noexcept -> std::size_t {
+constexpr auto choose_grain(std::size_t count, parallel_options options) noexcept -> std::size_t {
   constexpr std::size_t chunks = 128;
   constexpr std::size_t max_count = 512;
-  return how.grain != 0 ? how.grain : std::clamp<std::size_t>(count / chunks, 1, max_count);
+  return options.grain != 0 ? options.grain : std::clamp<std::size_t>(count / chunks, 1, max_count);
 }
 
 /// Calls `chunk(first, last)` for parts of a range, until one throws or a stop comes.
@@ -42,7 +42,7 @@ class range_work {
   }
 
   /// Why there may be elements that were left out.
-  [[nodiscard]] auto reason() const noexcept -> std::optional<errc> { return reason_of(left_out_.load(relaxed)); }
+  [[nodiscard]] auto reason() const noexcept -> std::optional<errc> { return find_reason(left_out_.load(relaxed)); }
 
  private:
   /// Lets the others end early when a chunk throws.
@@ -54,12 +54,12 @@ class range_work {
     }
   };
 
-  static auto reason_of(int code) noexcept -> std::optional<errc> {
+  static auto find_reason(int code) noexcept -> std::optional<errc> {
     return code == 0 ? std::nullopt : std::optional(static_cast<errc>(code));
   }
 
   void run_outside(std::size_t count);
-  static auto run_part_of(void* loop, std::size_t first, std::size_t last, region_part how) -> bool;
+  static auto run_loop_part(void* loop, std::size_t first, std::size_t last, region_part part) -> bool;
   void run_part(std::size_t first, std::size_t last);
   void run_chunk(std::size_t first, std::size_t last);
   auto run_whole(std::size_t first, std::size_t last) -> bool;
@@ -84,13 +84,13 @@ void range_work<Stop, Chunk>::run_outside(std::size_t count) {
   if (count <= grain_)
     static_cast<void>(run_whole(0, count));
   else
-    outside_region(default_pool(), {&run_part_of, this, count, grain_, elements_of_each_}, pace_of_last).run();
+    outside_region(default_pool(), {&run_loop_part, this, count, grain_, elements_of_each_}, pace_of_last).run();
 }
 
 template <typename Stop, typename Chunk>
-auto range_work<Stop, Chunk>::run_part_of(void* loop, std::size_t first, std::size_t last, region_part how) -> bool {
+auto range_work<Stop, Chunk>::run_loop_part(void* loop, std::size_t first, std::size_t last, region_part part) -> bool {
   auto& mine = *static_cast<range_work*>(loop);
-  if (how == region_part::whole) return mine.run_whole(first, last);
+  if (part == region_part::whole) return mine.run_whole(first, last);
   mine.run_part(first, last);
   return !mine.failed_.load(relaxed);
 }

@@ -153,19 +153,19 @@ class scan_blocks {
       : each_(groups < min_groups ? std::max<std::size_t>(groups, 1) : ceiling_of_root(groups)),
         groups_(groups),
         combine_(&combine),
-        all_((groups + each_ - 1) / each_) {
-    if (!all_.empty()) all_[0] = init;
+        totals_((groups + each_ - 1) / each_) {
+    if (!totals_.empty()) totals_[0] = init;
   }
 
-  [[nodiscard]] auto size() const noexcept -> std::size_t { return all_.size(); }
-  [[nodiscard]] auto end_of(std::size_t block) const noexcept -> std::size_t {
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return totals_.size(); }
+  [[nodiscard]] auto find_end(std::size_t block) const noexcept -> std::size_t {
     return std::min(groups_, (block + 1) * each_);
   }
-  [[nodiscard]] auto block_of(std::size_t group) const noexcept -> std::size_t { return group / each_; }
+  [[nodiscard]] auto find_block(std::size_t group) const noexcept -> std::size_t { return group / each_; }
 
   /// The parts' totals become what is before them in their block. Groups of one block one after the other.
   void add_group(std::size_t group, std::span<std::optional<T>> parts) {
-    std::optional<T>& sum = all_[block_of(group)];
+    std::optional<T>& sum = totals_[find_block(group)];
     for (std::optional<T>& part : parts) {
       std::optional<T> before = sum;
       if (part) join_to(sum, *combine_, *std::move(part));
@@ -183,18 +183,18 @@ class scan_blocks {
   /// The total of that block becomes what is before the next one. One after the other, from the first.
   void add_block(std::size_t block) {
     if (block == 0) return;
-    std::optional<T> sum = all_[block - 1];
+    std::optional<T> sum = totals_[block - 1];
     if (!sum) return;
-    if (all_[block]) join_to(sum, *combine_, *std::move(all_[block]));
-    all_[block] = std::move(sum);
+    if (totals_[block]) join_to(sum, *combine_, *std::move(totals_[block]));
+    totals_[block] = std::move(sum);
   }
 
   /// The parts of a group, with what is before their block: once that has been added.
   void begin_group(std::size_t group, std::span<std::optional<T>> parts) {
-    const std::size_t block = block_of(group);
-    if (block == 0 || !all_[block - 1]) return;
+    const std::size_t block = find_block(group);
+    if (block == 0 || !totals_[block - 1]) return;
     for (std::optional<T>& part : parts) {
-      std::optional<T> sum = all_[block - 1];
+      std::optional<T> sum = totals_[block - 1];
       if (part) join_to(sum, *combine_, *std::move(part));
       part = std::move(sum);
     }
@@ -210,25 +210,26 @@ class scan_blocks {
   std::size_t each_;
   std::size_t groups_;
   Combine* combine_;
-  std::vector<std::optional<T>> all_;  // for each block: its total, and later the total up to its end
+  std::vector<std::optional<T>> totals_;  // for each block: its total, and later the total up to its end
 };
 
 /// Returns the number of elements of a group.
-inline auto scan_grain(std::size_t count, const parallel_options& how) noexcept -> std::size_t {
+inline auto scan_grain(std::size_t count, const parallel_options& options) noexcept -> std::size_t {
   constexpr std::size_t usual_grain = 4096;
   constexpr std::size_t max_groups = 256;
-  const std::size_t wanted = how.grain != 0 ? how.grain : std::max(usual_grain, (count + max_groups - 1) / max_groups);
+  const std::size_t wanted =
+      options.grain != 0 ? options.grain : std::max(usual_grain, (count + max_groups - 1) / max_groups);
   return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(count, 1));
 }
 
 /// Returns the total, including `init` if it is given.
 template <scan_kind Kind, typename T, typename Stop, typename Range, typename Out, typename Combine>
-auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options how)
+auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options options)
     -> unless_stopped<Stop, std::optional<T>> {
   constexpr std::size_t lanes = scan_lanes<T>;
   const auto first = std::ranges::begin(range);
   const std::size_t count = std::ranges::size(range);
-  const std::size_t grain = scan_grain(count, how);
+  const std::size_t grain = scan_grain(count, options);
   const std::size_t groups = (count + grain - 1) / grain;
   const auto at_group = [&](auto from, std::size_t group) {
     return from + static_cast<std::iter_difference_t<decltype(from)>>(group * grain);
@@ -242,10 +243,10 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
       total_parts<T, lanes>(&totals[group * lanes], at_group(first, group), size_of(group), combine);
   };
   scan_blocks<T, Combine> blocks(init, groups, combine);
-  const auto parts_of = [&](std::size_t group) { return std::span(totals).subspan(group * lanes, lanes); };
+  const auto find_parts = [&](std::size_t group) { return std::span(totals).subspan(group * lanes, lanes); };
   const auto write = [&](std::size_t from, std::size_t to) {
     for (std::size_t group = from; group != to; ++group) {
-      blocks.begin_group(group, parts_of(group).first(scan_parts<lanes>(size_of(group)).used));
+      blocks.begin_group(group, find_parts(group).first(scan_parts<lanes>(size_of(group)).used));
       scan_group<Kind, T, lanes>(&totals[group * lanes], at_group(first, group), size_of(group), at_group(out, group),
                                  combine);
     }
@@ -272,9 +273,9 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
       if constexpr (!std::is_same_v<Stop, never_stopped>) stopped = stop.reason();
       if (stopped) break;
       if (group < summed) sum_up(group, group + 1);
-      blocks.add_group(group, parts_of(group));
+      blocks.add_group(group, find_parts(group));
       write(group, group + 1);
-      if (group + 1 == blocks.end_of(blocks.block_of(group))) blocks.add_block(blocks.block_of(group));
+      if (group + 1 == blocks.find_end(blocks.find_block(group))) blocks.add_block(blocks.find_block(group));
     }
   } else {
     stopped = run(sum_up, summed);
@@ -293,10 +294,10 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
 }
 
 template <typename T, typename Stop, typename Range, typename Out, typename Combine>
-auto scan_all(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options how)
-    -> unless_stopped<Stop, std::optional<T>> {
-  if (init) return scan_as<scan_kind::exclusive, T>(stop, std::move(init), range, out, combine, how);
-  return scan_as<scan_kind::inclusive, T>(stop, std::nullopt, range, out, combine, how);
+auto scan_all(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine,
+              parallel_options options) -> unless_stopped<Stop, std::optional<T>> {
+  if (init) return scan_as<scan_kind::exclusive, T>(stop, std::move(init), range, out, combine, options);
+  return scan_as<scan_kind::inclusive, T>(stop, std::nullopt, range, out, combine, options);
 }
 
 }  // namespace braid::detail

@@ -42,7 +42,7 @@ class found_place {
 /// match will do, returns 0 for a match, and a stop after a match has no effect.
 template <search_for What, typename Stop, typename Iterator, typename Pred, typename Proj>
 auto find_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
-              parallel_options how) -> unless_stopped<Stop, std::size_t> {
+              parallel_options options) -> unless_stopped<Stop, std::size_t> {
   found_place found(count);
   const auto chunk = [&](std::size_t from, std::size_t to) {
     if (found.is_before(from)) return;
@@ -52,21 +52,21 @@ auto find_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& 
         return;
       }
   };
-  const bool is_whole = pass(count, grain_of(count, how), stop, chunk);
+  const bool is_whole = pass(count, choose_grain(count, options), stop, chunk);
   return unless_left_out(stop, is_whole || (What == search_for::any && found.get() != count), found.get());
 }
 
 /// Returns the number of elements with `is_wanted(proj(element))`.
 template <typename Stop, typename Iterator, typename Pred, typename Proj>
 auto count_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
-               parallel_options how) -> unless_stopped<Stop, std::iter_difference_t<Iterator>> {
+               parallel_options options) -> unless_stopped<Stop, std::iter_difference_t<Iterator>> {
   using distance = std::iter_difference_t<Iterator>;
   atomic<std::size_t> total{0};  // of the chunks that have ended, each of which adds its own
   const auto chunk = [&](std::size_t from, std::size_t to) {
     const auto found = std::ranges::count_if(after(first, from), after(first, to), std::ref(is_wanted), std::ref(proj));
     total.fetch_add(static_cast<std::size_t>(found), relaxed);
   };
-  const bool is_whole = pass(count, grain_of(count, how), stop, chunk);
+  const bool is_whole = pass(count, choose_grain(count, options), stop, chunk);
   return unless_left_out(stop, is_whole, static_cast<distance>(total.load(relaxed)));
 }
 
@@ -74,9 +74,9 @@ auto count_all(const Stop& stop, const Iterator& first, std::size_t count, Pred&
 /// whether a later element replaces an earlier one.
 template <typename Stop, typename Iterator, typename Best, typename Better>
 auto best_of_all(const Stop& stop, const Iterator& first, std::size_t count, const Best& best, const Better& is_better,
-                 parallel_options how) -> unless_stopped<Stop, Iterator> {
+                 parallel_options options) -> unless_stopped<Stop, Iterator> {
   if (count == 0) return first;
-  const std::size_t grain = grain_of(count, how);
+  const std::size_t grain = choose_grain(count, options);
   const std::size_t parts = (count - 1) / grain + 1;
   auto best_of_part = [&](std::size_t part) {
     return best(after(first, part * grain), after(first, std::min(count - part * grain, grain) + part * grain));

@@ -278,12 +278,12 @@ struct merge_sorter {
 };
 
 template <typename Stop, typename Sorter, typename Range, typename Compare, typename Proj>
-auto sort_all(const Stop& stop, Sorter sorter, Range& range, Compare& compare, Proj& proj, parallel_options how)
+auto sort_all(const Stop& stop, Sorter sorter, Range& range, Compare& compare, Proj& proj, parallel_options options)
     -> unless_stopped<Stop, void> {
   constexpr std::size_t usual_grain = 2048;
   constexpr std::size_t min_grain = 16;  // a division looks at nine
   const std::size_t count = std::ranges::size(range);
-  const std::size_t grain = std::max(std::min(how.grain != 0 ? how.grain : usual_grain, count), min_grain);
+  const std::size_t grain = std::max(std::min(options.grain != 0 ? options.grain : usual_grain, count), min_grain);
   sorting<Stop, Compare, Proj> all{stop, compare, proj, static_cast<std::ptrdiff_t>(grain)};
   const auto first = std::ranges::begin(range);
   const auto last = first + static_cast<std::ranges::range_difference_t<Range>>(count);

@@ -38,7 +38,7 @@ struct future_access {
 
   /// Null for a future without a state.
   template <typename T>
-  static auto state_of(const future<T>& of) noexcept -> future_state<T>* {
+  static auto find_state(const future<T>& of) noexcept -> future_state<T>* {
     return of.state_;
   }
 };

@@ -29,7 +29,7 @@ class reduction {
 
   /// Reduces at least one element.
   [[gnu::always_inline]] auto node(worker* self, std::size_t from, std::size_t to) const -> part {
-    const std::size_t step = step_of(to - from);
+    const std::size_t step = choose_step(to - from);
     if (self != nullptr && !self->has_fork_at_hand() && to - from > step) [[unlikely]]
       return spread(std::nullopt, from, to, step);
     part total = child(from, std::min(from + step, to));
@@ -45,7 +45,7 @@ class reduction {
   [[gnu::noinline]] auto outside(std::size_t from, std::size_t to) const -> part {
     if (!begins_here()) return run_elsewhere([&] { return node(worker_of_thread, from, to); });
     if (to - from <= grain_) return reduce_part(from, to);
-    return spread(std::nullopt, from, to, step_of(to - from));
+    return spread(std::nullopt, from, to, choose_step(to - from));
   }
 
   /// Combines from the left.
@@ -59,7 +59,7 @@ class reduction {
  private:
   static constexpr std::size_t max_children = 16;
 
-  [[nodiscard]] auto step_of(std::size_t count) const noexcept -> std::size_t {
+  [[nodiscard]] auto choose_step(std::size_t count) const noexcept -> std::size_t {
     return std::max(grain_, (count + max_children - 1) / max_children);
   }
 

@@ -94,7 +94,7 @@ consteval auto find_call_fault() -> call_fault {
   return sizeof...(Args) == 0 ? call_fault::needs_arguments : call_fault::wrong_arguments;
 }
 template <typename... All>
-consteval auto call_fault_of() -> call_fault {
+consteval auto first_call_fault() -> call_fault {
   if constexpr (sizeof...(All) == 0)
     return call_fault::no_callable;
   else
@@ -104,7 +104,7 @@ consteval auto call_fault_of() -> call_fault {
 /// Ends the compilation with one sentence. `All` are a callable and its arguments, which cannot be called.
 template <typename... All>
 struct refused_call {
-  static constexpr call_fault found = call_fault_of<All...>();
+  static constexpr call_fault found = first_call_fault<All...>();
   static constexpr bool has_callable = found != call_fault::no_callable;
   static constexpr bool has_no_fork_task = found != call_fault::fork_task;
   static constexpr bool has_no_task = found != call_fault::task_for_callable;

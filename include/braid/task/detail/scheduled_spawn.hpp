@@ -25,11 +25,11 @@ template <typename R, typename Call>
 class scheduled_spawn final : public produced_state<R>, private scheduled_state {
  public:
   template <typename... Parts>
-  static auto start(executor& where, const shared_timers& timers, time_point when, Parts&&... parts)
+  static auto start(executor& executor, const shared_timers& timers, time_point time, Parts&&... parts)
       -> future<future_value<R>> {
-    auto& made = make_state<scheduled_spawn>(where.id(), timers.keeper(), std::forward<Parts>(parts)...);
+    auto& made = make_state<scheduled_spawn>(executor.id(), timers.keeper(), std::forward<Parts>(parts)...);
     auto work = future_access::make<future_value<R>>(made);
-    if (!made.scheduled_state::start(when, timers.now())) {
+    if (!made.scheduled_state::start(time, timers.now())) {
       made.call_.reset();
       made.never_ran(errc::closed);
     }
@@ -37,9 +37,9 @@ class scheduled_spawn final : public produced_state<R>, private scheduled_state 
   }
 
   template <typename... Parts>
-  scheduled_spawn(executor_id where, std::shared_ptr<timer_keeper> keeper, Parts&&... parts)
-      : produced_state<R>(nullptr, where),
-        scheduled_state(where, std::move(keeper), tick_rule{}),
+  scheduled_spawn(executor_id executor, std::shared_ptr<timer_keeper> keeper, Parts&&... parts)
+      : produced_state<R>(nullptr, executor),
+        scheduled_state(executor, std::move(keeper), tick_rule{}),
         call_(std::in_place, std::forward<Parts>(parts)...) {}
 
   void request_stop(errc /*reason*/) noexcept override {

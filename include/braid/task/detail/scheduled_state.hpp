@@ -39,7 +39,7 @@ namespace detail {
 /// Protocol: docs/design/scheduled.md
 class BRAID_API scheduled_state : public timer, public job {
  public:
-  scheduled_state(executor_id where, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept;
+  scheduled_state(executor_id executor, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept;
   scheduled_state(const scheduled_state&) = delete;
   auto operator=(const scheduled_state&) -> scheduled_state& = delete;
 
@@ -69,7 +69,7 @@ class BRAID_API scheduled_state : public timer, public job {
 
   static void fired(timer& self) noexcept;
   static void timers_closed(timer& self) noexcept;
-  static void act(job& self, action what);
+  static void act(job& self, action action);
 
   [[nodiscard]] auto try_arm(time_point now) noexcept -> bool;
   auto try_leave(phase from) noexcept -> bool;
@@ -78,7 +78,7 @@ class BRAID_API scheduled_state : public timer, public job {
   void run();
   void after_run() noexcept;
 
-  executor_id where_;
+  executor_id executor_;
   std::shared_ptr<timer_keeper> keeper_;
   tick_rule rule_;
   time_point tick_{};  // of the next or current run; used only by the part that has the work: timers, queue or worker

@@ -46,9 +46,9 @@ class BRAID_API scheduler_base {
   /// The loop of a worker, until the pool stops.
   virtual void work(worker& self) noexcept = 0;
 
-  /// Runs one job on the calling worker; returns false if it finds none. `why` decides from which workers it may take
-  /// jobs.
-  virtual auto run_one(worker& self, search why) noexcept -> bool = 0;
+  /// Runs one job on the calling worker; returns false if it finds none. `reason` decides from which workers it may
+  /// take jobs.
+  virtual auto run_one(worker& self, search reason) noexcept -> bool = 0;
 
   /// Runs this job on the calling worker if it is in its context, or in a queue of all, and is soon found there.
   virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }

@@ -72,7 +72,7 @@ class scheduler_for final : public scheduler_base {
   }
 
   void work(worker& self) noexcept override;
-  auto run_one(worker& self, search why) noexcept -> bool override;
+  auto run_one(worker& self, search reason) noexcept -> bool override;
   auto run_awaited(worker& self, job& awaited) noexcept -> bool override;
 
   void falls_asleep() noexcept override { forks_.ask_all(); }
@@ -119,7 +119,7 @@ class scheduler_for final : public scheduler_base {
     }
   }
 
-  auto next(worker& self, search why) noexcept -> found_job;
+  auto next(worker& self, search reason) noexcept -> found_job;
   auto next_in_fairness(worker& self) noexcept -> found_job;
   void run_posted(worker& self) noexcept;
   auto is_slice_over(worker& self, std::uint32_t ran) noexcept -> bool;
@@ -278,7 +278,7 @@ auto scheduler_for<Policy>::run_if_any(worker& self, Item item) noexcept -> bool
 }
 
 template <scheduling_policy Policy>
-auto scheduler_for<Policy>::next(worker& self, search why) noexcept -> found_job {
+auto scheduler_for<Policy>::next(worker& self, search reason) noexcept -> found_job {
   if (!high_.empty() && self.consecutive_high < max_consecutive_high) {
     ++self.consecutive_high;
     if (job* const urgent = high_.pop(); urgent != nullptr) return urgent;
@@ -286,7 +286,7 @@ auto scheduler_for<Policy>::next(worker& self, search why) noexcept -> found_job
   self.consecutive_high = 0;
   if (--self.until_fair == 0)
     if (found_job fair = next_in_fairness(self)) return fair;
-  if (found_job usual = policy_.refill(self, why)) return usual;
+  if (found_job usual = policy_.refill(self, reason)) return usual;
   if (job* const urgent = high_.pop(); urgent != nullptr) return urgent;
   return low_.pop();
 }
@@ -302,8 +302,8 @@ auto scheduler_for<Policy>::next_in_fairness(worker& self) noexcept -> found_job
 }
 
 template <scheduling_policy Policy>
-auto scheduler_for<Policy>::run_one(worker& self, search why) noexcept -> bool {
-  found_job item = next(self, why);
+auto scheduler_for<Policy>::run_one(worker& self, search reason) noexcept -> bool {
+  found_job item = next(self, reason);
   if (!item) return help_with_forks(self);
   if (std::exchange(self.should_wake_peer, false)) owner_.sleepers_->pass_on(self, *this);
   if (self.pace.job_begins()) look_up(self);

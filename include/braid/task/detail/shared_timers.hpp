@@ -27,9 +27,9 @@ class BRAID_API shared_timers : public timer_service {
   /// Closes. Not from a function of a timer.
   ~shared_timers() override;
 
-  /// Fires `item` at `when`, on the serving thread; a pending timer is moved. After `close` it is dropped at once, by
+  /// Fires `item` at `time`, on the serving thread; a pending timer is moved. After `close` it is dropped at once, by
   /// the caller.
-  void arm(timer& item, time_point when) noexcept override;
+  void arm(timer& item, time_point time) noexcept override;
 
   /// Disarms `item`: after this it neither fires nor is dropped.
   /// Blocks: while it fires or is dropped on another thread, so the caller must not hold a lock that its function

@@ -29,7 +29,7 @@ struct slab_frame {
 class slab_watch {
  public:
   /// Returns the index at which a sweep over `others` contexts begins.
-  [[nodiscard]] auto first_of(std::size_t others) const noexcept -> std::size_t {
+  [[nodiscard]] auto find_first(std::size_t others) const noexcept -> std::size_t {
     return (other_ + (is_known_ ? 1 : 0)) % others;
   }
 

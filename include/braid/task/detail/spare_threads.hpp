@@ -96,7 +96,7 @@ class BRAID_API spare_threads {
   spare_thread* idle_ = nullptr;
   std::size_t idle_count_ = 0;
   std::vector<bool> numbers_;  // which are in use
-  spare_list all_;
+  spare_list threads_;
   spare_list ended_;  // threads that were too many, and are still to be joined
 };
 

@@ -48,8 +48,8 @@ template <typename R, typename Stop, typename Call>
 class spawned final : public produced_state<R> {
  public:
   template <typename... Parts>
-  spawned(executor& where, Stop stop, Parts&&... parts)
-      : produced_state<R>(&act, where.id()), stop_(std::move(stop)), call_(std::forward<Parts>(parts)...) {}
+  spawned(executor& executor, Stop stop, Parts&&... parts)
+      : produced_state<R>(&act, executor.id()), stop_(std::move(stop)), call_(std::forward<Parts>(parts)...) {}
   ~spawned() {}  // `call_` was already destroyed
 
   void request_stop(errc reason) noexcept override {
@@ -60,16 +60,16 @@ class spawned final : public produced_state<R> {
   }
 
   /// Settles without a call.
-  void give_up(errc why, cascade& more) noexcept {
+  void give_up(errc error, cascade& more) noexcept {
     std::destroy_at(std::addressof(call_));
-    this->fail(failure_of(why), more);
+    this->fail(failure_of(error), more);
   }
 
  private:
-  static void act(job& self, job::action what) {
+  static void act(job& self, job::action action) {
     auto& work = static_cast<spawned&>(self);
     cascade more;
-    if (what == job::action::run)
+    if (action == job::action::run)
       work.run(more);
     else
       work.give_up(errc::dropped, more);
@@ -117,25 +117,25 @@ struct spawn_attempt {
   bool accepted;
 };
 
-/// Posts by `try_post(job)`, which posts to `where`.
+/// Posts by `try_post(job)`, which posts to `executor`.
 template <typename Post, typename Stop, typename Fn, typename... Args>
-auto attempt_spawn_by(Post try_post, executor& where, Stop stop, Fn&& fn, Args&&... args)
+auto attempt_spawn_by(Post try_post, executor& executor, Stop stop, Fn&& fn, Args&&... args)
     -> spawn_attempt<call_result<Stop, Fn, Args...>> {
   using result = call_result<Stop, Fn, Args...>;
   using state = spawned<result, Stop, bound_call<std::decay_t<Fn>, std::decay_t<Args>...>>;
-  auto& made = make_state<state>(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
+  auto& made = make_state<state>(executor, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
   auto work = future_access::make<future_value<result>>(made);
   if (try_post(made)) return {std::move(work), true};
   cascade more;
-  made.give_up(where.why_refused(), more);
+  made.give_up(executor.why_refused(), more);
   more.run();
   return {std::move(work), false};
 }
 
 template <typename Stop, typename Fn, typename... Args>
-auto attempt_spawn(executor& where, Stop stop, Fn&& fn, Args&&... args) {
-  return attempt_spawn_by([&where](job& made) noexcept { return where.try_post(made); }, where, std::move(stop),
-                          std::forward<Fn>(fn), std::forward<Args>(args)...);
+auto attempt_spawn(executor& executor, Stop stop, Fn&& fn, Args&&... args) {
+  return attempt_spawn_by([&executor](job& made) noexcept { return executor.try_post(made); }, executor,
+                          std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 }  // namespace braid::detail

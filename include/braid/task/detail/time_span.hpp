@@ -35,9 +35,9 @@ class time_span {
 };
 
 /// Returns `when + span`, or nothing if no time_point can hold it.
-constexpr auto later(time_point when, duration span) noexcept -> std::optional<time_point> {
+constexpr auto later(time_point time, duration span) noexcept -> std::optional<time_point> {
   duration::rep sum = 0;
-  if (__builtin_add_overflow(when.time_since_epoch().count(), span.count(), &sum)) return std::nullopt;
+  if (__builtin_add_overflow(time.time_since_epoch().count(), span.count(), &sum)) return std::nullopt;
   return time_point(duration(sum));
 }
 

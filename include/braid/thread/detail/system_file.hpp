@@ -19,7 +19,7 @@ auto read_system_file(const std::filesystem::path& file, std::size_t limit = std
     -> std::optional<std::string>;
 
 /// Returns the first line without trailing blanks, or an empty string if there is no line.
-auto first_line_of(const std::filesystem::path& file) -> std::string;
+auto read_first_line(const std::filesystem::path& file) -> std::string;
 
 /// Parses the list of CPUs in a file. Returns nothing if the list is empty or malformed.
 auto cpus_in(const std::filesystem::path& file) -> std::optional<cpu_set>;

@@ -37,14 +37,14 @@ class BRAID_API metric_list {
            std::vector<metric::bucket> buckets = {});
 
   std::vector<metric::label> labels_;
-  std::vector<metric> all_;
+  std::vector<metric> metrics_;
 };
 
 /// A part that has counters, listed for as long as it lives: the last member of its owner, so that what `add` reads is
 /// there. Threads: any; `add` is called on the thread that asks. Blocks: for the lock of the list.
 class BRAID_API metric_source : public list_hook {
  public:
-  using add_fn = void (*)(const void* of, metric_list& to);
+  using add_fn = void (*)(const void* of, metric_list& metrics);
 
   /// `at` is the loop that the part is on; `add` reads `of`, and neither enters nor leaves the list.
   metric_source(const void* at, add_fn add, const void* of) noexcept;
@@ -53,12 +53,12 @@ class BRAID_API metric_source : public list_hook {
   ~metric_source();
 
   /// Adds the samples of all parts on `at`.
-  static void add_those_on(const void* at, metric_list& to);
+  static void add_those_on(const void* at, metric_list& metrics);
 
  private:
-  const void* at_;
+  const void* loop_;
   add_fn add_;
-  const void* of_;
+  const void* part_;
 };
 
 }  // namespace braid::detail

@@ -64,7 +64,7 @@ class BRAID_API perfetto_writer {
   /// Returns the number of a name. The name itself is written when a sequence uses it for the first time.
   [[nodiscard]] auto name(std::string text) -> std::uint32_t;
 
-  void event(sequence& on, std::uint64_t when_ns, const trace_event& what);
+  void event(sequence& on, std::uint64_t when_ns, const trace_event& event);
 
   [[nodiscard]] auto bytes() const noexcept -> const std::string& { return trace_.encoded(); }
   void clear() noexcept { trace_.clear(); }

@@ -45,13 +45,14 @@ constexpr std::array aggregate_shape{
     param_shape{.name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = float_types},
 };
 
-auto bind_aggregate(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_aggregate(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   const auto find = [&](std::string_view name) -> const key_entry* {
     const plan_param* given = node.find_param(name);
-    return given == nullptr ? nullptr : find_typed_key(*given, shape_of(aggregate_shape, name), with, problems);
+    return given == nullptr ? nullptr
+                            : find_typed_key(*given, find_param_shape(aggregate_shape, name), context, problems);
   };
-  const std::size_t kind = choice_of(node, shape_of(aggregate_shape, "of"));
+  const std::size_t kind = find_choice(node, find_param_shape(aggregate_shape, "of"));
   const key_entry* key = find("key");
   const key_entry* group = find("per");
   const key_entry* out = find("out_key");

@@ -102,15 +102,15 @@ void check_outputs(const plan_param& out_keys, std::span<const called_model> cal
                 .source = {}});
 }
 
-auto bind_call_models(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_call_models(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   call_models_params params;
   const plan_param& models = *node.find_param("models");
   const plan_param& out_keys = *node.find_param("out_keys");
-  const auto keys = find_typed_keys(out_keys, out_keys_shape, with, problems);
+  const auto keys = find_typed_keys(out_keys, out_keys_shape, context, problems);
   std::size_t wanted = 0;
   for (std::size_t at = 0; at < models.names.size(); ++at) {
-    called_model made{.name = models.names[at], .scores_by = find_model(models, at, with, problems), .keys = {}};
+    called_model made{.name = models.names[at], .scores_by = find_model(models, at, context, problems), .keys = {}};
     const std::size_t outputs = made.scores_by == nullptr ? 1 : made.scores_by->outputs();
     for (std::size_t end = wanted + outputs; wanted < end; ++wanted) {
       if (wanted >= keys.size() || keys[wanted] == nullptr) continue;

@@ -59,7 +59,7 @@ struct remote_params {
     if (!context.may_make(0, bytes)) co_return over_budget();
     const auto sent = context.memory.filled(inputs.size(), model_input());
     for (std::size_t at = 0; at < inputs.size(); ++at) {
-      auto values = values_of(inputs[at], rows, context.memory);
+      auto values = list_values(inputs[at], rows, context.memory);
       if (!values) co_return std::unexpected(std::move(values.error()));
       sent[at] = {.name = inputs[at].name, .values = *values};
     }
@@ -85,7 +85,7 @@ struct remote_params {
   using input_values = decltype(model_input::values);
 
   /// The values of the active rows, in their order.
-  [[nodiscard]] auto values_of(const sent_column& of, const row_set& rows, braid::arena& memory) const
+  [[nodiscard]] auto list_values(const sent_column& of, const row_set& rows, braid::arena& memory) const
       -> op_result<input_values> {
     const std::optional<column> from = rows.table().find(of.key_id);
     const auto gather = [&](auto none, const auto& value) -> op_result<input_values> {
@@ -196,12 +196,12 @@ auto path_part(const plan_node& node, std::string_view name, braid::diagnostics&
   return text;
 }
 
-auto find_inputs(const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+auto find_inputs(const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> std::vector<sent_column> {
   std::vector<sent_column> out;
   const plan_param& param = *node.find_param("inputs");
   const plan_param* const tensor = node.find_param("tensor");
-  for (const key_entry* key : find_typed_keys(param, inputs_shape, with, problems)) {
+  for (const key_entry* key : find_typed_keys(param, inputs_shape, context, problems)) {
     if (key == nullptr) continue;
     if (tensor != nullptr && key->type == value_type::string)
       report(param, "wrong_key_type",
@@ -234,17 +234,17 @@ auto text_of(const plan_node& node, std::string_view name, braid::diagnostics& p
   return text;
 }
 
-auto bind_remote(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_remote(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   remote_params params;
-  params.endpoint = find_http_endpoint(*node.find_param("endpoint"), with, problems);
+  params.endpoint = find_http_endpoint(*node.find_param("endpoint"), context, problems);
   params.model = path_part(node, "model", problems);
   params.version = path_part(node, "version", problems);
-  params.inputs = find_inputs(node, with, problems);
+  params.inputs = find_inputs(node, context, problems);
   params.tensor = text_of(node, "tensor", problems);
-  params.floats = static_cast<float_width>(choice_of(node, floats_shape));
+  params.floats = static_cast<float_width>(find_choice(node, floats_shape));
   const plan_param& out_keys = *node.find_param("out_keys");
-  for (const key_entry* key : find_typed_keys(out_keys, out_keys_shape, with, problems))
+  for (const key_entry* key : find_typed_keys(out_keys, out_keys_shape, context, problems))
     if (key != nullptr)
       params.scores.push_back({.key_id = key->key_id, .name = key->name, .is_nullable = key->nullable});
   if (const plan_param* const outputs = node.find_param("outputs")) {

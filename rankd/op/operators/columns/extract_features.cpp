@@ -137,16 +137,16 @@ struct bucket_rule {
 
   [[nodiscard]] auto row_ns() const noexcept -> double { return 1 + 1.5 * floats.bits(); }
 
-  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
-    if (const auto* whole = from.integers()) return counted(*whole, from.validity, integers, on);
-    return counted(*from.floats(), from.validity, floats, on);
+  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& canvas) const -> column {
+    if (const auto* whole = from.integers()) return counted(*whole, from.validity, integers, canvas);
+    return counted(*from.floats(), from.validity, floats, canvas);
   }
 
  private:
   template <typename T>
-  static auto counted(std::span<const T> values, bitmap known, const ladder<T>& boundaries, const canvas& on)
+  static auto counted(std::span<const T> values, bitmap known, const ladder<T>& boundaries, const canvas& canvas)
       -> column {
-    return on.draw(known, [values, &boundaries](std::size_t row) {
+    return canvas.draw(known, [values, &boundaries](std::size_t row) {
       return static_cast<double>(boundaries.count_up_to(values[row]));
     });
   }
@@ -158,15 +158,15 @@ struct clip_rule {
 
   [[nodiscard]] auto row_ns() const noexcept -> double { return 2; }
 
-  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
-    if (const auto* whole = from.integers()) return clipped(*whole, from.validity, on);
-    return clipped(*from.floats(), from.validity, on);
+  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& canvas) const -> column {
+    if (const auto* whole = from.integers()) return clipped(*whole, from.validity, canvas);
+    return clipped(*from.floats(), from.validity, canvas);
   }
 
  private:
   template <typename T>
-  auto clipped(std::span<const T> values, bitmap known, const canvas& on) const -> column {
-    return on.draw(known, [values, low = min.in(on.params), high = max.in(on.params)](std::size_t row) {
+  auto clipped(std::span<const T> values, bitmap known, const canvas& canvas) const -> column {
+    return canvas.draw(known, [values, low = min.in(canvas.params), high = max.in(canvas.params)](std::size_t row) {
       const auto value = static_cast<double>(values[row]);
       const double raised = value < low ? low : value;
       return raised > high ? high : raised;
@@ -177,23 +177,23 @@ struct clip_rule {
 struct is_null_rule {
   [[nodiscard]] auto row_ns() const noexcept -> double { return 1; }
 
-  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
-    return on.draw({}, [known = from.validity](std::size_t row) { return as_float(!known[row]); });
+  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& canvas) const -> column {
+    return canvas.draw({}, [known = from.validity](std::size_t row) { return as_float(!known[row]); });
   }
 };
 
 struct log1p_rule {
   [[nodiscard]] auto row_ns() const noexcept -> double { return 10; }
 
-  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
-    if (const auto* whole = from.integers()) return logarithms(*whole, from.validity, on);
-    return logarithms(*from.floats(), from.validity, on);
+  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& canvas) const -> column {
+    if (const auto* whole = from.integers()) return logarithms(*whole, from.validity, canvas);
+    return logarithms(*from.floats(), from.validity, canvas);
   }
 
  private:
   template <typename T>
-  static auto logarithms(std::span<const T> values, bitmap known, const canvas& on) -> column {
-    return on.draw(known, [values, known](std::size_t row) {
+  static auto logarithms(std::span<const T> values, bitmap known, const canvas& canvas) -> column {
+    return canvas.draw(known, [values, known](std::size_t row) {
       return known[row] ? std::log1p(static_cast<double>(values[row])) : 0.0;
     });
   }
@@ -204,33 +204,33 @@ struct one_hot_rule {
 
   [[nodiscard]] auto row_ns() const noexcept -> double { return 1; }
 
-  [[nodiscard]] auto draw(const column& from, std::size_t place, const canvas& on) const -> column {
-    if (const auto* text = std::get_if<std::string>(&values[place])) return marked(*text, from, on);
-    return marked(std::get<std::int64_t>(values[place]), from, on);
+  [[nodiscard]] auto draw(const column& from, std::size_t place, const canvas& canvas) const -> column {
+    if (const auto* text = std::get_if<std::string>(&values[place])) return marked(*text, from, canvas);
+    return marked(std::get<std::int64_t>(values[place]), from, canvas);
   }
 
  private:
-  static auto marked(std::string_view text, const column& from, const canvas& on) -> column {
+  static auto marked(std::string_view text, const column& from, const canvas& canvas) -> column {
     const string_values* strings = from.strings();
     const auto entries = strings == nullptr ? std::span<const std::string_view>() : strings->words->entries();
     const auto at = std::ranges::find(entries, text);
-    if (at == entries.end()) return none(on);
-    return equal(strings->codes, static_cast<std::uint32_t>(at - entries.begin()), from.validity, on);
+    if (at == entries.end()) return none(canvas);
+    return equal(strings->codes, static_cast<std::uint32_t>(at - entries.begin()), from.validity, canvas);
   }
 
-  static auto marked(std::int64_t number, const column& from, const canvas& on) -> column {
-    if (const auto* whole = from.integers()) return equal(*whole, number, from.validity, on);
+  static auto marked(std::int64_t number, const column& from, const canvas& canvas) -> column {
+    if (const auto* whole = from.integers()) return equal(*whole, number, from.validity, canvas);
     const auto same = as_exact_double(number);  // no double equals some large integers
-    return same ? equal(*from.floats(), *same, from.validity, on) : none(on);
+    return same ? equal(*from.floats(), *same, from.validity, canvas) : none(canvas);
   }
 
   template <typename T>
-  static auto equal(std::span<const T> all, T wanted, bitmap known, const canvas& on) -> column {
-    return on.draw({}, [=](std::size_t row) { return as_float(all[row] == wanted && known[row]); });
+  static auto equal(std::span<const T> all, T wanted, bitmap known, const canvas& canvas) -> column {
+    return canvas.draw({}, [=](std::size_t row) { return as_float(all[row] == wanted && known[row]); });
   }
 
-  static auto none(const canvas& on) -> column {
-    return on.draw({}, [](std::size_t /*row*/) { return 0.0; });
+  static auto none(const canvas& canvas) -> column {
+    return canvas.draw({}, [](std::size_t /*row*/) { return 0.0; });
   }
 };
 
@@ -258,7 +258,7 @@ struct extract_params {
     for (std::size_t at = 0; at < made.size(); ++at) {
       if (context.stop != nullptr && context.stop->requested())
         return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
-      const column values = rule.draw(source_of(made[at], on), at, on);
+      const column values = rule.draw(find_source(made[at], on), at, on);
       if (const auto wrong = find_defect(rows, values, made[at].out.nulls)) return refused(made[at], rows, *wrong);
       out = out.with_column(made[at].out.key_id, values, context.memory);
     }
@@ -267,11 +267,11 @@ struct extract_params {
 
  private:
   /// The column; null on every row if it is absent.
-  static auto source_of(const made_feature& feature, const canvas& on) -> column {
-    if (const auto found = on.rows.table().find(feature.from_key)) return *found;
-    const std::size_t size = on.rows.table().size();
-    const std::span<const double> zeros = on.memory.filled(size, 0.0);
-    return {.values = zeros, .validity = no_bits(size, on.memory)};
+  static auto find_source(const made_feature& feature, const canvas& canvas) -> column {
+    if (const auto found = canvas.rows.table().find(feature.from_key)) return *found;
+    const std::size_t size = canvas.rows.table().size();
+    const std::span<const double> zeros = canvas.memory.filled(size, 0.0);
+    return {.values = zeros, .validity = no_bits(size, canvas.memory)};
   }
 
   [[nodiscard]] auto refused(const made_feature& feature, const row_set& rows, const defect& wrong) const
@@ -317,7 +317,7 @@ constexpr std::array extract_shape{
 };
 
 /// Returns the types of keys that a transform accepts.
-auto types_of(transform how) noexcept -> std::span<const std::string_view> {
+auto list_types(transform how) noexcept -> std::span<const std::string_view> {
   if (how == transform::is_null) return scalar_types;
   if (how == transform::one_hot) return listed_types;
   return number_types;
@@ -345,7 +345,7 @@ struct extract_checks {
   }
 
   void types() const {
-    const auto wanted = types_of(how);
+    const auto wanted = list_types(how);
     std::string all;
     for (const std::string_view type : wanted) all.append(all.empty() ? "" : ", ").append(type);
     for (std::size_t at = 0; at < from.size(); ++at) {
@@ -401,16 +401,16 @@ struct extract_checks {
   }
 };
 
-auto bind_extract_features(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_extract_features(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   const auto& chosen = std::get<std::string>(node.find_param("transform")->value);
   const auto place = static_cast<std::size_t>(std::ranges::find(transform_names, chosen) - transform_names.begin());
-  const auto from = find_typed_keys(*node.find_param("keys"), keys_shape, with, problems);
-  const auto to = find_typed_keys(*node.find_param("out_keys"), out_keys_shape, with, problems);
+  const auto from = find_typed_keys(*node.find_param("keys"), keys_shape, context, problems);
+  const auto to = find_typed_keys(*node.find_param("out_keys"), out_keys_shape, context, problems);
   const extract_checks checks{.node = node,
                               .how = static_cast<transform>(place),
                               .from = from,
-                              .declared = with.declared,
+                              .declared = context.declared,
                               .problems = problems};
   checks.types();
   checks.lengths();

@@ -40,18 +40,18 @@ constexpr std::array fetch_shape{
 
 constexpr std::array<std::string_view, 1> forms{"features:{id}"};
 
-auto bind_fetch_features(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_fetch_features(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   fetch_params params;
-  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), context, problems);
   const plan_param* hash = node.find_param("hash");
   hash_columns& columns = params.columns;
   columns.prefix = (hash == nullptr ? "features" : std::get<std::string>(hash->value)) + ":";
-  columns.wanted = find_wanted(node, nullptr, with, problems);
+  columns.wanted = find_wanted(node, nullptr, context, problems);
   const plan_param* by = node.find_param("by");
   if (by == nullptr)
-    need_integer_ids(node, with, "core::hash reads the same by `key`: " + columns.prefix + "{id}", problems);
-  else if (const key_entry* key = find_typed_key(*by, by_shape, with, problems))
+    need_integer_ids(node, context, "core::hash reads the same by `key`: " + columns.prefix + "{id}", problems);
+  else if (const key_entry* key = find_typed_key(*by, by_shape, context, problems))
     columns.by_key = key->key_id;
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));

@@ -15,7 +15,7 @@ struct flag_params {
   std::uint32_t key_id = 0;
   pred_program program;
 
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return estimate_cost(program, rows); }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
@@ -45,11 +45,12 @@ constexpr std::array flag_shape{
     param_shape{.name = "pred_id", .kind = param_kind::pred_id},
 };
 
-auto bind_flag(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_flag(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  const key_entry* key = find_typed_key(*node.find_param("out_key"), shape_of(flag_shape, "out_key"), with, problems);
+  const key_entry* key =
+      find_typed_key(*node.find_param("out_key"), find_param_shape(flag_shape, "out_key"), context, problems);
   if (key == nullptr) return std::unexpected(std::move(problems));
-  return make_bound(flag_params{.key_id = key->key_id, .program = with.preds[node.find_param("pred_id")->index()]});
+  return make_bound(flag_params{.key_id = key->key_id, .program = context.preds[node.find_param("pred_id")->index()]});
 }
 
 }  // namespace

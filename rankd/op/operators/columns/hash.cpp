@@ -15,12 +15,12 @@ constexpr std::array hash_shape{
     param_shape{.name = "fields", .kind = param_kind::texts, .need = presence::nullable},
 };
 
-auto bind_hash(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_hash(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   stored_fields params;
-  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
-  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
-  params.wanted = find_wanted(node, node.find_param("fields"), with, problems);
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), context, problems);
+  params.keys = bound_template::bind(*node.find_param("key"), context, problems);
+  params.wanted = find_wanted(node, node.find_param("fields"), context, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }

@@ -52,9 +52,9 @@ struct jitter_params {
     return static_cast<double>(draw & 0xffff'ffffU) * 0x1p-31 - 1;
   }
 
-  static auto value_of(const column& from, std::uint32_t row) noexcept -> double {
-    const auto* const floats = from.floats();
-    return floats != nullptr ? (*floats)[row] : static_cast<double>((*from.integers())[row]);
+  static auto value_of(const column& column, std::uint32_t row) noexcept -> double {
+    const auto* const floats = column.floats();
+    return floats != nullptr ? (*floats)[row] : static_cast<double>((*column.integers())[row]);
   }
 };
 
@@ -65,18 +65,18 @@ constexpr std::array jitter_shape{
     param_shape{.name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = float_types},
 };
 
-auto bind_jitter(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_jitter(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   const auto find = [&](std::string_view name) {
-    return find_typed_key(*node.find_param(name), shape_of(jitter_shape, name), with, problems);
+    return find_typed_key(*node.find_param(name), find_param_shape(jitter_shape, name), context, problems);
   };
   const key_entry* const key = find("key");
-  bound_template seed = bound_template::bind(*node.find_param("seed"), with, problems);
+  bound_template seed = bound_template::bind(*node.find_param("seed"), context, problems);
   const key_entry* const out = find("out_key");
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(jitter_params{.key_id = key->key_id,
                                   .out = written_key(*out),
-                                  .amount = {*node.find_param("amount"), with.declared},
+                                  .amount = {*node.find_param("amount"), context.declared},
                                   .seed = std::move(seed)});
 }
 

@@ -36,7 +36,7 @@ struct members_params {
     const row_set& rows = context.inputs[0];
     const std::uint64_t row_bytes = 2 * sizeof(std::uint32_t) + 2 * sizeof(std::string_view) + sizeof(stored_item);
     if (!context.may_make(0, rows.size() * row_bytes + rows.table().size() * sizeof(double))) co_return over_budget();
-    const row_keys named = keys.keys_of(context);
+    const row_keys named = keys.list_keys(context);
     const asked_members asked = members_of(rows, named, context.memory);
     item_batch found;
     if (!named.asked.empty()) {
@@ -70,9 +70,9 @@ struct members_params {
     return {.of_key = of_key, .places = places};
   }
 
-  static auto text_of(const column& from, std::uint32_t row, braid::arena& memory) -> std::string_view {
-    if (const string_values* texts = from.strings()) return (*texts)[row];
-    return memory.copied(std::string_view(std::to_string((*from.integers())[row])));
+  static auto text_of(const column& column, std::uint32_t row, braid::arena& memory) -> std::string_view {
+    if (const string_values* texts = column.strings()) return (*texts)[row];
+    return memory.copied(std::string_view(std::to_string((*column.integers())[row])));
   }
 
   [[nodiscard]] auto column_from(const row_keys& named, const asked_members& asked, const item_batch& found,
@@ -127,18 +127,19 @@ void check_out_key(const plan_param& param, const key_entry& key, bool is_sorted
                 .source = {}});
 }
 
-auto bind_members_of(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_members(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   members_params params;
-  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
-  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), context, problems);
+  params.keys = bound_template::bind(*node.find_param("key"), context, problems);
   const plan_param* of = node.find_param("of");
   const bool is_sorted = of != nullptr && std::get<std::string>(of->value) == "sorted_set";
   if (is_sorted) params.kind = read_kind::scores;
   if (const plan_param* member = node.find_param("member"))
-    if (const key_entry* key = find_typed_key(*member, member_shape, with, problems)) params.member_key = key->key_id;
+    if (const key_entry* key = find_typed_key(*member, member_shape, context, problems))
+      params.member_key = key->key_id;
   const plan_param& out = *node.find_param("out_key");
-  if (const key_entry* key = find_typed_key(out, known_shape, with, problems)) {
+  if (const key_entry* key = find_typed_key(out, known_shape, context, problems)) {
     check_out_key(out, *key, is_sorted, problems);
     params.out_key = key->key_id;
     params.gives_scores = key->type == value_type::floating;
@@ -154,7 +155,7 @@ auto entry() -> op_entry {
   return {.shape = {.name = "core::members_of", .inputs = 1, .params = members_shape},
           .change = row_change::preserves_view,
           .doc = "Adds a column: whether the set under `key` has a member, or the score of the member.",
-          .bind = &bind_members_of};
+          .bind = &bind_members};
 }
 
 }  // namespace rankd::detail::members_of_op

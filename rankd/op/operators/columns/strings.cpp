@@ -12,14 +12,14 @@ constexpr param_shape string_shape{
     .name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = feature_types};
 constexpr std::array strings_shape{store_endpoint, key_shape, string_shape};
 
-auto bind_strings(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_strings(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   stored_fields params;
   params.kind = read_kind::strings;
-  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
-  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
-  if (const key_entry* key = find_typed_key(*node.find_param("out_key"), string_shape, with, problems))
-    params.wanted.push_back(wanted_of(*key, key->name));
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), context, problems);
+  params.keys = bound_template::bind(*node.find_param("key"), context, problems);
+  if (const key_entry* key = find_typed_key(*node.find_param("out_key"), string_shape, context, problems))
+    params.wanted.push_back(make_wanted(*key, key->name));
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }

@@ -24,7 +24,7 @@ struct read_param {
   std::string name;
 };
 
-auto params_of(const expr_program& program, const registries& declared) -> std::vector<read_param> {
+auto list_params(const expr_program& program, const registries& declared) -> std::vector<read_param> {
   std::vector<read_param> out;
   if (program.is_refused()) return out;
   for (const auto& each : program.code().params)
@@ -52,12 +52,12 @@ struct vm_params {
   expr_program program;
   std::vector<read_param> params = {};
 
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return estimate_cost(program, rows); }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
     if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
-    const evaluated<column> values = values_of(rows, context);
+    const evaluated<column> values = list_values(rows, context);
     if (!values) return cannot_evaluate(values.error());
     if (auto wrong = refused_value(rows, *values, key)) {
       if (wrong->code == "null_value") wrong->message += null_params(params, context.params);
@@ -67,7 +67,7 @@ struct vm_params {
   }
 
  private:
-  [[nodiscard]] auto values_of(const row_set& rows, node_context& context) const -> evaluated<column> {
+  [[nodiscard]] auto list_values(const row_set& rows, node_context& context) const -> evaluated<column> {
     const evaluate_options how{.rows_of_part = context.rows_of_part};
     if (key.type == value_type::string) return evaluate_strings(program, rows, context.params, context.memory);
     if (key.type == value_type::integer) return evaluate_integers(program, rows, context.params, context.memory, how);
@@ -108,16 +108,16 @@ void check_result(const key_entry& key, const plan_param& out_key, const plan_pa
            "strings are string keys and params, string literals, concat, and choices among these");
 }
 
-auto bind_vm(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_vm(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   const plan_param& out_key = *node.find_param("out_key");
-  const key_entry* key = find_key(out_key, key_use::write, with, problems);
+  const key_entry* key = find_key(out_key, key_use::write, context, problems);
   const plan_param& expr = *node.find_param("expr_id");
-  if (key != nullptr) check_result(*key, out_key, expr, with.exprs[expr.index()], problems);
+  if (key != nullptr) check_result(*key, out_key, expr, context.exprs[expr.index()], problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(vm_params{.key = written_key(*key),
-                              .program = with.exprs[expr.index()],
-                              .params = params_of(with.exprs[expr.index()], with.declared)});
+                              .program = context.exprs[expr.index()],
+                              .params = list_params(context.exprs[expr.index()], context.declared)});
 }
 
 }  // namespace

@@ -81,12 +81,13 @@ auto wrong_sources(std::string code, std::string pointer, std::string message) -
           .source = {}};
 }
 
-auto bind_concat(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_concat(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   const plan_param* out_key = node.find_param("out_key");
   const plan_param* sources = node.find_param("sources");
-  const key_entry* key =
-      out_key == nullptr ? nullptr : find_typed_key(*out_key, shape_of(concat_shape, "out_key"), with, problems);
+  const key_entry* key = out_key == nullptr
+                             ? nullptr
+                             : find_typed_key(*out_key, find_param_shape(concat_shape, "out_key"), context, problems);
   if (sources != nullptr && out_key == nullptr)
     problems.add(wrong_sources("unused_param", sources->pointer, "`sources` means something only beside `out_key`"));
   else if (out_key != nullptr && sources == nullptr)

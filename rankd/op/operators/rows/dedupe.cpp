@@ -31,16 +31,16 @@ constexpr std::array dedupe_shape{
                 .when = {.param = "strategy", .values = of_max_by}},
 };
 
-auto bind_dedupe(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_dedupe(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   constexpr std::array rules{survivor::first, survivor::last, survivor::highest};
-  const key_entry* by = find_by(node, shape_of(dedupe_shape, "by"), with, problems);
+  const key_entry* by = find_by(node, find_param_shape(dedupe_shape, "by"), context, problems);
   const key_entry* score = nullptr;
   if (const plan_param* given = node.find_param("score_key"))
-    score = find_typed_key(*given, shape_of(dedupe_shape, "score_key"), with, problems);
+    score = find_typed_key(*given, find_param_shape(dedupe_shape, "score_key"), context, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(dedupe_params{.how = {.key_id = by->key_id,
-                                          .stays = rules[choice_of(node, shape_of(dedupe_shape, "strategy"))],
+                                          .stays = rules[find_choice(node, find_param_shape(dedupe_shape, "strategy"))],
                                           .score_key = score == nullptr ? 0 : score->key_id}});
 }
 

@@ -177,10 +177,10 @@ constexpr std::array diversify_shape{
                 .bindable = true},
 };
 
-auto bind_window(const plan_node& node, const key_entry* by, overflow_rule overflow, braid::diagnostics& problems)
+auto bind_window(const plan_node& node, const key_entry* key, overflow_rule overflow, braid::diagnostics& problems)
     -> braid::checked<bound_ptr> {
   const plan_param& at_most = *node.find_param("at_most");
-  const window_options how{.key_id = by == nullptr ? 0 : by->key_id,
+  const window_options how{.key_id = key == nullptr ? 0 : key->key_id,
                            .at_most = count_of(&at_most, 1),
                            .window = count_of(node.find_param("window"), 0),
                            .overflow = overflow};
@@ -191,25 +191,25 @@ auto bind_window(const plan_node& node, const key_entry* by, overflow_rule overf
 }
 
 /// Whether a quota can find the rows with these values by a key.
-void check_quota(const plan_node& node, const key_entry& by, braid::diagnostics& problems) {
-  if (by.type != value_type::integer && by.type != value_type::string)
-    return problems.add(wrong_key_type(by, *node.find_param("by"), "`quota` takes one of: int, string"));
+void check_quota(const plan_node& node, const key_entry& key, braid::diagnostics& problems) {
+  if (key.type != value_type::integer && key.type != value_type::string)
+    return problems.add(wrong_key_type(key, *node.find_param("by"), "`quota` takes one of: int, string"));
   const std::string named =
-      "key " + std::to_string(by.key_id) + " (" + by.name + ") is of type " + std::string(to_string(by.type));
+      "key " + std::to_string(key.key_id) + " (" + key.name + ") is of type " + std::string(to_string(key.type));
   const plan_param& values = *node.find_param("values");
   const bool strings = std::holds_alternative<std::string>(values.items.front());
-  if (strings != (by.type == value_type::string))
+  if (strings != (key.type == value_type::string))
     problems.add(problem("wrong_type", values.pointer,
                          "`values` must be " + std::string(strings ? "integers" : "strings") + ", as " + named));
 }
 
-auto bind_quota(const plan_node& node, const key_entry* by, overflow_rule overflow, braid::diagnostics& problems)
+auto bind_quota(const plan_node& node, const key_entry* key, overflow_rule overflow, braid::diagnostics& problems)
     -> braid::checked<bound_ptr> {
-  if (by != nullptr) check_quota(node, *by, problems);
+  if (key != nullptr) check_quota(node, *key, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   const std::size_t every = count_of(node.find_param("every_nth"), 1);
   quota_params quota{
-      .key_id = by->key_id,
+      .key_id = key->key_id,
       .integers = {},
       .strings = {},
       .slots = {.first = count_of(node.find_param("first"), every), .every = every, .overflow = overflow}};
@@ -223,10 +223,10 @@ auto bind_quota(const plan_node& node, const key_entry* by, overflow_rule overfl
   return make_bound(std::move(quota));
 }
 
-auto bind_mmr(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_mmr(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   const auto find = [&](std::string_view name) {
-    return find_typed_key(*node.find_param(name), shape_of(diversify_shape, name), with, problems);
+    return find_typed_key(*node.find_param(name), find_param_shape(diversify_shape, name), context, problems);
   };
   const key_entry* relevance = find("relevance");
   const key_entry* vectors = find("similarity");
@@ -234,19 +234,20 @@ auto bind_mmr(const plan_node& node, const bind_context& with) -> braid::checked
   mmr_params made{.relevance = relevance->key_id,
                   .vectors = vectors->key_id,
                   .dimensions = vectors->dimensions,
-                  .lambda = {*node.find_param("lambda"), with.declared},
+                  .lambda = {*node.find_param("lambda"), context.declared},
                   .count = {}};
   if (const plan_param* count = node.find_param("count"))
-    made.count = option_value<std::int64_t>(*count, with.declared);
+    made.count = option_value<std::int64_t>(*count, context.declared);
   return make_bound(std::move(made));
 }
 
-auto bind_diversify(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  if (choice_of(node, shape_of(diversify_shape, "strategy")) == 2) return bind_mmr(node, with);
+auto bind_diversify(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  if (find_choice(node, find_param_shape(diversify_shape, "strategy")) == 2) return bind_mmr(node, context);
   braid::diagnostics problems;
-  const key_entry* by = find_typed_key(*node.find_param("by"), shape_of(diversify_shape, "by"), with, problems);
-  const auto overflow = static_cast<overflow_rule>(choice_of(node, shape_of(diversify_shape, "overflow")));
-  const bool is_window = choice_of(node, shape_of(diversify_shape, "strategy")) == 0;
+  const key_entry* by =
+      find_typed_key(*node.find_param("by"), find_param_shape(diversify_shape, "by"), context, problems);
+  const auto overflow = static_cast<overflow_rule>(find_choice(node, find_param_shape(diversify_shape, "overflow")));
+  const bool is_window = find_choice(node, find_param_shape(diversify_shape, "strategy")) == 0;
   return is_window ? bind_window(node, by, overflow, problems) : bind_quota(node, by, overflow, problems);
 }
 

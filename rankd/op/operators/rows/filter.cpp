@@ -11,7 +11,7 @@ namespace {
 struct filter_params {
   pred_program program;
 
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return estimate_cost(program, rows); }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
@@ -24,8 +24,8 @@ struct filter_params {
 
 constexpr std::array filter_shape{param_shape{.name = "pred_id", .kind = param_kind::pred_id}};
 
-auto bind_filter(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  return make_bound(filter_params{with.preds[node.find_param("pred_id")->index()]});
+auto bind_filter(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  return make_bound(filter_params{context.preds[node.find_param("pred_id")->index()]});
 }
 
 }  // namespace

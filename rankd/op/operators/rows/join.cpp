@@ -109,7 +109,7 @@ auto text_column(const matched_rows& rows, const added_column& what, const std::
   return {.values = string_values{codes, words, dimensions}, .validity = validity};
 }
 
-auto column_of(const matched_rows& rows, const added_column& what, missing_rule missing, braid::arena& memory)
+auto find_column(const matched_rows& rows, const added_column& what, missing_rule missing, braid::arena& memory)
     -> column {
   const std::optional<column> given = rows.right.table().find(what.from_key);
   switch (what.type) {
@@ -169,7 +169,7 @@ struct join_params {
     row_set out = rows.left;
     for (const added_column& each : added) {
       BRAID_ASSERT(!out.table().find(each.to_key), "a plan whose join writes over a column is refused");
-      out = out.with_column(each.to_key, column_of(rows, each, missing, memory), memory);
+      out = out.with_column(each.to_key, find_column(rows, each, missing, memory), memory);
     }
     return out;
   }
@@ -254,9 +254,9 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
 /// Complains if a join keeps rows without a partner, and these would have nulls under keys that do not allow nulls.
 void check_missing(const plan_node& node, const plan_param& targets, std::span<const key_entry* const> to,
                    braid::diagnostics& problems) {
-  const std::string_view how = join_kinds[choice_of(node, shape_of(join_shape, "how"))];
+  const std::string_view how = join_kinds[find_choice(node, find_param_shape(join_shape, "how"))];
   const bool keeps = std::ranges::find(of_keeping, how) != of_keeping.end();
-  if (!keeps || missing_rules[choice_of(node, shape_of(join_shape, "on_missing"))] != "null") return;
+  if (!keeps || missing_rules[find_choice(node, find_param_shape(join_shape, "on_missing"))] != "null") return;
   for (std::size_t at = 0; at < to.size(); ++at)
     if (!to[at]->nullable)
       problems.add({.code = "null_in_key",
@@ -268,14 +268,14 @@ void check_missing(const plan_node& node, const plan_param& targets, std::span<c
                     .source = {}});
 }
 
-auto find_added(const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+auto find_added(const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> std::vector<added_column> {
   const plan_param* select = node.find_param("select");
   if (select == nullptr) return {};
   const plan_param* map = node.find_param("map");
-  const auto from = find_typed_keys(*select, shape_of(join_shape, "select"), with, problems);
+  const auto from = find_typed_keys(*select, find_param_shape(join_shape, "select"), context, problems);
   auto to = from;
-  if (map != nullptr) to = find_typed_keys(*map, shape_of(join_shape, "map"), with, problems);
+  if (map != nullptr) to = find_typed_keys(*map, find_param_shape(join_shape, "map"), context, problems);
   if (problems.empty() && map != nullptr) check_map(*map, from, to, problems);
   if (problems.empty()) check_missing(node, map != nullptr ? *map : *select, to, problems);
   if (!problems.empty()) return {};
@@ -288,14 +288,14 @@ auto find_added(const plan_node& node, const bind_context& with, braid::diagnost
   return added;
 }
 
-auto bind_join(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_join(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  const key_entry* by = find_by(node, shape_of(join_shape, "by"), with, problems);
-  std::vector<added_column> added = find_added(node, with, problems);
+  const key_entry* by = find_by(node, find_param_shape(join_shape, "by"), context, problems);
+  std::vector<added_column> added = find_added(node, context, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(
-      join_params{.how = static_cast<join_kind>(choice_of(node, shape_of(join_shape, "how"))),
-                  .missing = static_cast<missing_rule>(choice_of(node, shape_of(join_shape, "on_missing"))),
+      join_params{.how = static_cast<join_kind>(find_choice(node, find_param_shape(join_shape, "how"))),
+                  .missing = static_cast<missing_rule>(find_choice(node, find_param_shape(join_shape, "on_missing"))),
                   .key_id = by->key_id,
                   .key_name = by->name,
                   .added = std::move(added)});

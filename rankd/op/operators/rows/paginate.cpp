@@ -34,8 +34,8 @@ struct paginate_params {
 constexpr std::array paginate_shape{
     param_shape{.name = "size", .kind = param_kind::int64, .range = {.min = 1, .max = 10'000}, .bindable = true}};
 
-auto bind_paginate(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  return make_bound(paginate_params{option_value<std::int64_t>(*node.find_param("size"), with.declared)});
+auto bind_paginate(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  return make_bound(paginate_params{option_value<std::int64_t>(*node.find_param("size"), context.declared)});
 }
 
 }  // namespace

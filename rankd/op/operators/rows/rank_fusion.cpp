@@ -34,10 +34,10 @@ constexpr std::array fusion_shape{
     out_key_shape,
 };
 
-auto bind_fusion(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_fusion(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  const key_entry* by = find_typed_key(*node.find_param("by"), shape_of(fusion_shape, "by"), with, problems);
-  const key_entry* out = find_typed_key(*node.find_param("out_key"), out_key_shape, with, problems);
+  const key_entry* by = find_typed_key(*node.find_param("by"), find_param_shape(fusion_shape, "by"), context, problems);
+  const key_entry* out = find_typed_key(*node.find_param("out_key"), out_key_shape, context, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   fusion_params fusion{.list_key = by->key_id, .out_key = out->key_id};
   if (const plan_param* k = node.find_param("k")) fusion.k = std::get<double>(k->value);

@@ -24,7 +24,7 @@ struct sample_params {
     const row_set& rows = context.inputs[0];
     if (rows.size() <= count) return rows;
     braid::arena& memory = context.memory;
-    const std::span<draw> draws = draws_of(context);
+    const std::span<draw> draws = make_draws(context);
     std::ranges::nth_element(draws, draws.begin() + static_cast<std::ptrdiff_t>(count));
     const std::span<std::uint64_t> stays = memory.filled(words_for(rows.size()) + 1, std::uint64_t{0});
     for (const draw& each : draws.first(count)) set_bit(stays.data(), each.position);
@@ -39,7 +39,7 @@ struct sample_params {
     auto operator<=>(const draw&) const = default;
   };
 
-  [[nodiscard]] auto draws_of(const node_context& context) const -> std::span<draw> {
+  [[nodiscard]] auto make_draws(const node_context& context) const -> std::span<draw> {
     const std::span<draw> draws = context.memory.filled(context.inputs[0].size(), draw{});
     for_each_draw(seed, context, [draws](std::uint32_t position, std::uint64_t number) {
       draws[position] = {.number = number, .position = position};
@@ -55,9 +55,9 @@ constexpr std::array sample_shape{
     param_shape{.name = "seed", .kind = param_kind::key_template},
 };
 
-auto bind_sample(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_sample(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  bound_template seed = bound_template::bind(*node.find_param("seed"), with, problems);
+  bound_template seed = bound_template::bind(*node.find_param("seed"), context, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(
       sample_params{.count = static_cast<std::size_t>(std::get<std::int64_t>(node.find_param("count")->value)),

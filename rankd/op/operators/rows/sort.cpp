@@ -54,10 +54,10 @@ constexpr std::array sort_shape{
     param_shape{.name = "order", .kind = param_kind::enumeration, .need = presence::nullable, .choices = directions},
 };
 
-auto find_sort_params(const plan_node& node, const bind_context& with) -> braid::checked<sort_params> {
+auto find_sort_params(const plan_node& node, const bind_context& context) -> braid::checked<sort_params> {
   braid::diagnostics problems;
   const plan_param& by = *node.find_param("by");
-  const key_entry* key = find_key(by, key_use::read, with, problems);
+  const key_entry* key = find_key(by, key_use::read, context, problems);
   if (key != nullptr && key->type == value_type::vector)
     problems.add(wrong_key_type(*key, by, "such values have no order"));
   if (!problems.empty()) return std::unexpected(std::move(problems));
@@ -67,17 +67,17 @@ auto find_sort_params(const plan_node& node, const bind_context& with) -> braid:
                      .direction = descending ? sort_direction::descending : sort_direction::ascending};
 }
 
-auto bind_sort(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  auto by = find_sort_params(node, with);
+auto bind_sort(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  auto by = find_sort_params(node, context);
   if (!by) return std::unexpected(std::move(by.error()));
   return make_bound(*by);
 }
 
-auto bind_with_take(const plan_node& sort, const plan_node& take, const bind_context& with)
+auto bind_with_take(const plan_node& sort, const plan_node& take, const bind_context& context)
     -> braid::checked<bound_ptr> {
-  auto by = find_sort_params(sort, with);
+  auto by = find_sort_params(sort, context);
   if (!by) return std::unexpected(std::move(by.error()));
-  return make_bound(first_of_sort_params{.by = *by, .count = {*take.find_param("count"), with.declared}});
+  return make_bound(first_of_sort_params{.by = *by, .count = {*take.find_param("count"), context.declared}});
 }
 
 }  // namespace

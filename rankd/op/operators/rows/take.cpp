@@ -22,8 +22,8 @@ struct take_params {
 constexpr std::array take_shape{
     param_shape{.name = "count", .kind = param_kind::int64, .range = {.min = 1}, .bindable = true}};
 
-auto bind_take(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  return make_bound(take_params{{*node.find_param("count"), with.declared}});
+auto bind_take(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  return make_bound(take_params{{*node.find_param("count"), context.declared}});
 }
 
 }  // namespace

@@ -40,11 +40,11 @@ constexpr std::array candidates_shape{param_shape{.name = "keys",
                                                   .use = key_use::write,
                                                   .choices = column_types}};
 
-auto bind_candidates(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_candidates(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   candidates_params params;
   if (const plan_param* keys = node.find_param("keys")) {
     braid::diagnostics problems;
-    find_typed_keys(*keys, candidates_shape[0], with, problems);
+    find_typed_keys(*keys, candidates_shape[0], context, problems);
     if (!problems.empty()) return std::unexpected(std::move(problems));
     params.keys = keys->key_ids;
     std::ranges::sort(params.keys);

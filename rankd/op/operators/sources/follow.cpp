@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::array<std::string_view, 2> forms{"user:{id}", "follow:{id}"};
 
-auto bind_follow(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  return bind_id_list("follow:", list_columns::country, node, with);
+auto bind_follow(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  return bind_id_list("follow:", list_columns::country, node, context);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::array list_shape{store_endpoint, key_shape, count_shape, offset_shape};
 
-auto bind_list(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  return bind_stored_ids(read_kind::list, node, with);
+auto bind_list(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  return bind_stored_ids(read_kind::list, node, context);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ constexpr std::array media_shape{
 
 constexpr std::array<std::string_view, 1> forms{"media:{id}"};
 
-auto bind_media(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  return bind_id_list("media:", list_columns::none, node, with);
+auto bind_media(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  return bind_id_list("media:", list_columns::none, node, context);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ struct nearest_params {
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
-    const std::vector<std::string_view> queries = queries_of(rows);
+    const std::vector<std::string_view> queries = list_queries(rows);
     const auto wanted = static_cast<std::size_t>(count.in(context.params));
     const std::uint64_t most = queries.size() * std::min<std::uint64_t>(wanted, from->size());
     if (most > batch::max_rows)
@@ -71,7 +71,7 @@ struct nearest_params {
   }
 
   /// The vectors of the rows that have one.
-  [[nodiscard]] auto queries_of(const row_set& rows) const -> std::vector<std::string_view> {
+  [[nodiscard]] auto list_queries(const row_set& rows) const -> std::vector<std::string_view> {
     std::vector<std::string_view> out;
     const auto by = rows.table().find(query_key);
     if (!by || by->strings() == nullptr) return out;
@@ -101,12 +101,12 @@ constexpr std::array nearest_shape{
 };
 
 /// Complains with unknown_endpoint and wrong_endpoint_kind; null then.
-auto find_vectors(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+auto find_vectors(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> const endpoint_entry* {
   const auto& id = std::get<std::string>(param.value);
-  const endpoint_entry* found = with.declared.find_endpoint(id);
+  const endpoint_entry* found = context.declared.find_endpoint(id);
   std::vector<std::string_view> known;
-  for (const endpoint_entry& each : with.declared.endpoints()) known.push_back(each.endpoint_id);
+  for (const endpoint_entry& each : context.declared.endpoints()) known.push_back(each.endpoint_id);
   if (found != nullptr && found->kind == endpoint_entry::kind_type::vectors) return found;
   const bool is_unknown = found == nullptr;
   problems.add({.code = is_unknown ? "unknown_endpoint" : "wrong_endpoint_kind",
@@ -122,9 +122,9 @@ auto find_vectors(const plan_param& param, const bind_context& with, braid::diag
 }
 
 /// A fault of the file is reported at the param that names it.
-auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const bind_context& with,
+auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const bind_context& context,
                   braid::diagnostics& problems) -> std::shared_ptr<const vector_file> {
-  if (with.vectors == nullptr) {
+  if (context.vectors == nullptr) {
     problems.add({.code = "no_vectors",
                   .pointer = param.pointer,
                   .message = "files of vectors cannot be read here",
@@ -133,7 +133,7 @@ auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const
                   .source = {}});
     return nullptr;
   }
-  auto opened = with.vectors->find(endpoint);
+  auto opened = context.vectors->find(endpoint);
   if (opened) return std::move(*opened);
   for (braid::diagnostic each : opened.error()) {
     each.message += " (" + each.source + ")";
@@ -144,18 +144,18 @@ auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const
   return nullptr;
 }
 
-auto bind_nearest(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  need_integer_ids(node, with, "vectors of a file have integers as their ids", problems);
+  need_integer_ids(node, context, "vectors of a file have integers as their ids", problems);
   const plan_param& named = *node.find_param("endpoint");
-  const endpoint_entry* endpoint = find_vectors(named, with, problems);
+  const endpoint_entry* endpoint = find_vectors(named, context, problems);
   const plan_param& query = *node.find_param("query");
-  const key_entry* key = find_typed_key(query, shape_of(nearest_shape, "query"), with, problems);
+  const key_entry* key = find_typed_key(query, find_param_shape(nearest_shape, "query"), context, problems);
   nearest_params params;
   if (const plan_param* out = node.find_param("out_key"))
-    if (const key_entry* found = find_typed_key(*out, shape_of(nearest_shape, "out_key"), with, problems))
+    if (const key_entry* found = find_typed_key(*out, find_param_shape(nearest_shape, "out_key"), context, problems))
       params.out_key = found->key_id;
-  if (endpoint != nullptr) params.from = open_vectors(named, *endpoint, with, problems);
+  if (endpoint != nullptr) params.from = open_vectors(named, *endpoint, context, problems);
   if (key != nullptr && params.from != nullptr && key->dimensions != params.from->dimensions())
     problems.add({.code = "dimensions_differ",
                   .pointer = query.pointer,
@@ -168,9 +168,9 @@ auto bind_nearest(const plan_node& node, const bind_context& with) -> braid::che
   if (!problems.empty()) return std::unexpected(std::move(problems));
   params.metric = endpoint->policy.metric;
   params.query_key = key->key_id;
-  params.count = {*node.find_param("count"), with.declared};
+  params.count = {*node.find_param("count"), context.declared};
   if (const plan_param* probe = node.find_param("probe"))
-    params.probe = option_value<std::int64_t>(*probe, with.declared);
+    params.probe = option_value<std::int64_t>(*probe, context.declared);
   return make_bound(std::move(params));
 }
 

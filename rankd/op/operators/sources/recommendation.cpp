@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::array<std::string_view, 2> forms{"user:{id}", "recommendation:{id}"};
 
-auto bind_recommendation(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  return bind_id_list("recommendation:", list_columns::country, node, with);
+auto bind_recommendation(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  return bind_id_list("recommendation:", list_columns::country, node, context);
 }
 
 }  // namespace

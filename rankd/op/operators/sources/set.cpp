@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::array set_shape{store_endpoint, key_shape, count_shape};
 
-auto bind_set(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  return bind_stored_ids(read_kind::set, node, with);
+auto bind_set(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
+  return bind_stored_ids(read_kind::set, node, context);
 }
 
 }  // namespace

@@ -34,29 +34,29 @@ constexpr std::array sorted_set_shape{
 };
 
 /// The range of scores that a node wants; nothing if it wants all.
-auto range_of(const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+auto read_range(const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> std::optional<score_ends> {
   const plan_param* min = node.find_param("min");
   const plan_param* max = node.find_param("max");
   if (min == nullptr && max == nullptr) return std::nullopt;
   score_ends range;
-  if (min != nullptr) range.min = option_value<double>(*min, with.declared);
-  if (max != nullptr) range.max = option_value<double>(*max, with.declared);
+  if (min != nullptr) range.min = option_value<double>(*min, context.declared);
+  if (max != nullptr) range.max = option_value<double>(*max, context.declared);
   check_ends(min, max, problems);
   return range;
 }
 
-auto bind_sorted_set(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_sorted_set(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  stored_ids params = find_stored_ids(read_kind::sorted_set, node, with, problems);
+  stored_ids params = find_stored_ids(read_kind::sorted_set, node, context, problems);
   const plan_param* order = node.find_param("order");
   if (order != nullptr && std::get<std::string>(order->value) == "desc") params.what.order = score_order::descending;
   if (const plan_param* out = node.find_param("out_key"))
-    if (const key_entry* key = find_typed_key(*out, score_shape, with, problems)) {
+    if (const key_entry* key = find_typed_key(*out, score_shape, context, problems)) {
       params.scores = score_column{.key_id = key->key_id, .otherwise = std::nullopt};
       if (!key->nullable) params.scores->otherwise = std::get<double>(key->default_value);
     }
-  params.range = range_of(node, with, problems);
+  params.range = read_range(node, context, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }

@@ -14,15 +14,15 @@ namespace rankd::detail::viewer_op {
 namespace {
 
 /// Returns the row of a user whose id is a text, with the country. The id is escaped in the key as in a key_template.
-auto viewer_by_text(const std::string& id, batch row, store& from, std::uint32_t key, braid::arena& memory)
+auto viewer_by_text(const std::string& id, batch row, store& store, std::uint32_t key, braid::arena& memory)
     -> braid::task<op_result<row_set>> {
   std::string name(user_prefix);
   append_escaped(name, id);
   const std::array keys{std::string_view(name)};
   const std::array fields{country_field};
   const named_read what{.kind = read_kind::fields, .keys = keys, .fields = fields};
-  const auto found = answer_to<named_read>(co_await from.ask(what, memory));
-  if (!found) co_return store_failed(from, found.error());
+  const auto found = answer_to<named_read>(co_await store.ask(what, memory));
+  if (!found) co_return store_failed(store, found.error());
   column_builder<std::string_view> countries(memory, 1);
   if (const stored_item& country = found->of_key[0][0]; country.is_there)
     countries.push(country.text);
@@ -39,20 +39,20 @@ struct viewer_params {
     store* from = context.stores[endpoint];
     if (from == nullptr) return ended(no_store());
     const auto* text = std::get_if<std::string>(context.user);
-    const batch row = text != nullptr ? row_of(*text, context.memory) : row_of(context);
+    const batch row = text != nullptr ? find_row(*text, context.memory) : find_row(context);
     if (!context.wants_extras) return ended(row_set(row));
     if (text != nullptr) return viewer_by_text(*text, row, *from, country.wanted.front().key_id, context.memory);
     return country.add_to(row_set(row), *from, context);
   }
 
  private:
-  static auto row_of(const std::string& id, braid::arena& memory) -> batch {
+  static auto find_row(const std::string& id, braid::arena& memory) -> batch {
     column_builder<std::string_view> ids(memory, 1);
     ids.push(id);
     return batch(*ids.finish().strings());
   }
 
-  static auto row_of(node_context& context) -> batch {
+  static auto find_row(node_context& context) -> batch {
     const std::int64_t id = context.user == nullptr ? 0 : std::get<std::int64_t>(*context.user);
     return batch(context.memory.filled(1, id));
   }
@@ -61,10 +61,10 @@ struct viewer_params {
 constexpr std::array viewer_shape{store_endpoint};
 constexpr std::array<std::string_view, 1> forms{"user:{id}"};
 
-auto bind_viewer(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_viewer(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  const std::uint32_t endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
-  const key_entry* country = find_string_key(country_field, node, with, problems);
+  const std::uint32_t endpoint = find_redis_endpoint(*node.find_param("endpoint"), context, problems);
+  const key_entry* country = find_string_key(country_field, node, context, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(viewer_params{.endpoint = endpoint, .country = countries(country->key_id)});
 }

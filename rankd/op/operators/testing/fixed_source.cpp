@@ -28,9 +28,9 @@ constexpr std::array fixed_source_shape{param_shape{.name = "row_count",
                                                     .need = presence::nullable,
                                                     .range = {.min = 0, .max = 10'000'000}}};
 
-auto bind_fixed_source(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto bind_fixed_source(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  need_integer_ids(node, with, "", problems);
+  need_integer_ids(node, context, "", problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   const plan_param* rows = node.find_param("row_count");
   return make_bound(
