@@ -2,12 +2,14 @@
 #include <braid/base/config.hpp>
 #include <braid/base/detail/symbols.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
 
-#include <execinfo.h>
+#include <unwind.h>
 
 namespace braid::detail {
 namespace {
@@ -20,8 +22,20 @@ void print_stack(std::span<void* const> frames) noexcept {
     for (void* const frame : frames)  // a return address: the call is before it
       std::fprintf(stderr, "    %s\n", symbols.name(reinterpret_cast<std::uintptr_t>(frame) - 1).c_str());
   } catch (...) {
-    ::backtrace_symbols_fd(frames.data(), static_cast<int>(frames.size()), 2);
+    for (void* const frame : frames) std::fprintf(stderr, "    %p\n", frame);
   }
+}
+
+struct call_stack {
+  std::array<void*, 64> frames{};
+  std::size_t count = 0;
+};
+
+auto add_return_address(_Unwind_Context* at, void* to) -> _Unwind_Reason_Code {
+  auto& stack = *static_cast<call_stack*>(to);
+  if (stack.count == stack.frames.size()) return _URC_END_OF_STACK;
+  stack.frames[stack.count++] = reinterpret_cast<void*>(_Unwind_GetIP(at));
+  return _URC_NO_REASON;
 }
 
 }  // namespace
@@ -30,10 +44,10 @@ void contract_failed(std::string_view sentence, std::string_view condition, std:
   std::fprintf(stderr, "braid: %.*s\n  condition: %.*s\n  place: %s:%u, %s\n", static_cast<int>(sentence.size()),
                sentence.data(), static_cast<int>(condition.size()), condition.data(), location.file_name(),
                static_cast<unsigned>(location.line()), location.function_name());
-  void* frames[64];
-  const auto count = static_cast<std::size_t>(::backtrace(frames, 64));
+  call_stack stack;
+  static_cast<void>(::_Unwind_Backtrace(&add_return_address, &stack));
   std::fputs("  called from:\n", stderr);
-  print_stack(std::span(frames).first(count).subspan(count == 0 ? 0 : 1));  // without this function
+  print_stack(std::span(stack.frames).first(stack.count).subspan(stack.count == 0 ? 0 : 1));  // without this function
   std::fflush(stderr);
   std::abort();
 }

@@ -24,7 +24,7 @@ namespace {
 
 /// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
 /// child.
-[[maybe_unused]] const clock_source& made_early = steady_time();
+[[maybe_unused]] const clock_source& clock_made_early = steady_time();
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 namespace braid {
 namespace {
 
-class category final : public std::error_category {
+class braid_errors final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "braid"; }
 
@@ -56,7 +56,7 @@ class category final : public std::error_category {
 }  // namespace
 
 auto detail::braid_category() noexcept -> const std::error_category& {
-  static const category instance;
+  static const braid_errors instance;
   return instance;
 }
 
@@ -64,7 +64,7 @@ namespace {
 
 /// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
 /// child.
-[[maybe_unused]] const std::error_category& made_early = detail::braid_category();
+[[maybe_unused]] const std::error_category& braid_errors_made_early = detail::braid_category();
 
 }  // namespace
 

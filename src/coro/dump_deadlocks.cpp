@@ -12,28 +12,26 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t none = seen_scope::none;
-
 /// A scope of any home.
 struct scope_node {
-  std::size_t around = none;
-  std::size_t owner = none;            // the nearest scope, itself included, that was created for a spawned task
-  const task_info* info = nullptr;     // of an owner
-  std::size_t known = 0;               // tasks that were seen, of those that it counts
-  std::size_t all = 0;                 // tasks that it counts
-  std::vector<std::size_t> tasks;      // of an owner: those nearest to it
-  std::size_t first = none;            // a wait in it, at any depth
-  bool may_go_on = false;              // something in it, at any depth
-  bool may_release = false;            // of an owner: something directly in it may continue, and release a lock
-  std::vector<std::size_t> joined_by;  // waits for all that is in it
-  std::vector<std::size_t> wanted_by;  // of an owner: waits for its lock
+  std::size_t around = seen_scope::none;
+  std::size_t owner = seen_scope::none;  // the nearest scope, itself included, that was created for a spawned task
+  const task_info* info = nullptr;       // of an owner
+  std::size_t known = 0;                 // tasks that were seen, of those that it counts
+  std::size_t all = 0;                   // tasks that it counts
+  std::vector<std::size_t> tasks;        // of an owner: those nearest to it
+  std::size_t first = seen_scope::none;  // a wait in it, at any depth
+  bool may_go_on = false;                // something in it, at any depth
+  bool may_release = false;              // of an owner: something directly in it may continue, and release a lock
+  std::vector<std::size_t> joined_by;    // waits for all that is in it
+  std::vector<std::size_t> wanted_by;    // of an owner: waits for its lock
 };
 
 struct wait_node {
   const seen_task* seen = nullptr;
   std::size_t home = 0;
-  std::size_t in = none;
-  std::size_t needs = none;  // the scope that it needs; `none` if something else ends it
+  std::size_t in = seen_scope::none;
+  std::size_t needs = seen_scope::none;  // the scope that it needs; `seen_scope::none` if something else ends it
   bool is_lock = false;
   bool may_end = false;
 };
@@ -49,16 +47,16 @@ class wait_graph {
       if (each.all == 0) free_all(each.joined_by);  // the wait is over, or has not begun
       if (each.known < each.all || (is_owner && each.all == 0)) free_scope(i);
       if (is_owner && each.tasks.empty()) free_owner(i);
-      if (each.known < each.all && each.owner != none) free_owner(each.owner);
+      if (each.known < each.all && each.owner != seen_scope::none) free_owner(each.owner);
     }
     for (std::size_t i = 0; i < waits_.size(); ++i)
-      if (waits_[i].needs == none) free_wait(i);
+      if (waits_[i].needs == seen_scope::none) free_wait(i);
     while (!freed_.empty()) {
       const std::size_t next = freed_.back();
       freed_.pop_back();
-      if (const std::size_t in = waits_[next].in; in != none) {
+      if (const std::size_t in = waits_[next].in; in != seen_scope::none) {
         free_scope(in);
-        if (scopes_[in].owner != none) free_owner(scopes_[in].owner);
+        if (scopes_[in].owner != seen_scope::none) free_owner(scopes_[in].owner);
       }
     }
   }
@@ -84,13 +82,13 @@ class wait_graph {
       places.emplace(each.self, place);
       scope_node& made = scopes_.emplace_back();
       made.all = each.tasks;
-      if (each.around != none) made.around = first + each.around;
+      if (each.around != seen_scope::none) made.around = first + each.around;
       if (each.counts_around()) ++scopes_[made.around].known;
       if (each.is_of_a_task()) {
         made.owner = place;
         made.info = &each.owner;
         owners_.emplace(each.owner.id.number, place);
-      } else if (made.around != none) {
+      } else if (made.around != seen_scope::none) {
         made.owner = scopes_[made.around].owner;
       }
       // A home that was not seen as a whole has tasks that nothing is known of.
@@ -101,11 +99,12 @@ class wait_graph {
       if (const auto found = places.find(each.in); found != places.end()) made.in = found->second;
       if (const auto found = places.find(each.joins); each.joins != nullptr && found != places.end())
         made.needs = found->second;
-      if (made.in == none) continue;
+      if (made.in == seen_scope::none) continue;
       scope_node& in = scopes_[made.in];
       ++in.known;
-      if (in.owner != none) scopes_[in.owner].tasks.push_back(waits_.size() - 1);
-      for (std::size_t at = made.in; at != none && scopes_[at].first == none; at = scopes_[at].around)
+      if (in.owner != seen_scope::none) scopes_[in.owner].tasks.push_back(waits_.size() - 1);
+      for (std::size_t at = made.in; at != seen_scope::none && scopes_[at].first == seen_scope::none;
+           at = scopes_[at].around)
         scopes_[at].first = waits_.size() - 1;
     }
   }
@@ -116,7 +115,7 @@ class wait_graph {
       wait.needs = found->second;
       wait.is_lock = wait.seen->needs.lock != nullptr;
     }
-    if (wait.needs == none) return;
+    if (wait.needs == seen_scope::none) return;
     scope_node& needed = scopes_[wait.needs];
     (wait.is_lock ? needed.wanted_by : needed.joined_by).push_back(number);
   }
@@ -128,7 +127,7 @@ class wait_graph {
     for (const std::size_t each : waits) free_wait(each);
   }
   void free_scope(std::size_t at) {
-    for (; at != none && !scopes_[at].may_go_on; at = scopes_[at].around) {
+    for (; at != seen_scope::none && !scopes_[at].may_go_on; at = scopes_[at].around) {
       scopes_[at].may_go_on = true;
       free_all(scopes_[at].joined_by);
     }
@@ -168,7 +167,8 @@ class wait_graph {
 
   [[nodiscard]] auto number_of(std::size_t wait) const -> std::uint64_t {
     const std::size_t in = waits_[wait].in;
-    return in == none || scopes_[in].owner == none ? 0 : scopes_[scopes_[in].owner].info->id.number;
+    return in == seen_scope::none || scopes_[in].owner == seen_scope::none ? 0
+                                                                           : scopes_[scopes_[in].owner].info->id.number;
   }
   [[nodiscard]] auto subject(std::size_t number) const -> std::string {
     if (number_of(number) == 0) return "a task without a number";

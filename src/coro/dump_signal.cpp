@@ -49,7 +49,7 @@ auto write_dumps(void* /*nothing*/) -> void* {
 }
 
 /// The thread handles SIGQUIT and nothing else, so that one thread is always able to handle it.
-auto start_thread() noexcept -> bool {
+auto start_dump_thread() noexcept -> bool {
   ::sigset_t all;
   ::sigset_t before;
   ::sigfillset(&all);
@@ -63,7 +63,7 @@ auto start_thread() noexcept -> bool {
 }
 
 /// The child of a fork has no such thread.
-void forget_in_child() noexcept { std::signal(SIGQUIT, SIG_DFL); }
+void forget_signal_in_child() noexcept { std::signal(SIGQUIT, SIG_DFL); }
 
 }  // namespace
 
@@ -75,7 +75,7 @@ void begin_dumps_by_signal() noexcept {
     return;
   }
   ::sem_init(&signals, 0, 0);
-  if (!start_thread()) {
+  if (!start_dump_thread()) {
     std::fprintf(stderr, "braid: BRAID_DUMP is ignored: no thread can be started\n");
     return;
   }
@@ -83,7 +83,7 @@ void begin_dumps_by_signal() noexcept {
   action.sa_handler = &signalled;
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGQUIT, &action, nullptr);
-  ::pthread_atfork(nullptr, nullptr, &forget_in_child);
+  ::pthread_atfork(nullptr, nullptr, &forget_signal_in_child);
 }
 
 }  // namespace braid::detail

@@ -9,8 +9,6 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t none = seen_scope::none;
-
 /// Returns whether the library inserts this coroutine between coroutines of the program.
 auto is_of_the_library(std::string_view name) -> bool {
   const std::size_t arguments = name.find('(');
@@ -21,9 +19,9 @@ auto is_of_the_library(std::string_view name) -> bool {
 /// The contents of a scope, as indexes in `seen_home`.
 struct contents {
   std::vector<std::size_t> tasks;
-  std::vector<std::size_t> scopes;  // inside of it, that no task is known to hold
-  std::size_t owner = none;         // the task for which the scope was created
-  std::size_t known = 0;            // of those that the scope counts
+  std::vector<std::size_t> scopes;       // inside of it, that no task is known to hold
+  std::size_t owner = seen_scope::none;  // the task for which the scope was created
+  std::size_t known = 0;                 // of those that the scope counts
 };
 
 /// The relations between scopes and tasks.
@@ -35,7 +33,7 @@ class relations {
     for (std::size_t i = 0; i < seen.tasks.size(); ++i) place(i, is_held);
     for (std::size_t i = 0; i < seen.scopes.size(); ++i) {
       const seen_scope& each = seen.scopes[i];
-      if (each.around == none) continue;
+      if (each.around == seen_scope::none) continue;
       if (each.counts_around()) ++in[each.around].known;
       if (!is_held[i]) in[each.around].scopes.push_back(i);
     }
@@ -57,7 +55,7 @@ class relations {
     if (found == places_.end()) return;
     contents& around = in[found->second];
     ++around.known;
-    if (task.is_owner && seen_->scopes[found->second].is_of_a_task() && around.owner == none)
+    if (task.is_owner && seen_->scopes[found->second].is_of_a_task() && around.owner == seen_scope::none)
       around.owner = number;
     else
       around.tasks.push_back(number);
@@ -113,8 +111,8 @@ auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned dep
 /// Uses its own stack, because tasks may be nested to any depth.
 auto dump_tree::of(const seen_home& seen) -> std::vector<task_dump::entry> {
   struct branch {
-    std::size_t task = none;
-    std::size_t scope = none;
+    std::size_t task = seen_scope::none;
+    std::size_t scope = seen_scope::none;
     std::size_t others = 0;
     unsigned depth = 0;
   };
@@ -138,7 +136,7 @@ auto dump_tree::of(const seen_home& seen) -> std::vector<task_dump::entry> {
     left.pop_back();
     if (at.others != 0) {
       listed.push_back({.depth = at.depth, .others = at.others});
-    } else if (at.task != none) {
+    } else if (at.task != seen_scope::none) {
       listed.push_back(shown(seen, seen.tasks[at.task], at.depth));
       leave_held(at.task, at.depth + 1);
     } else if (!seen.scopes[at.scope].is_of_a_task()) {
@@ -146,11 +144,12 @@ auto dump_tree::of(const seen_home& seen) -> std::vector<task_dump::entry> {
     } else {
       const task_info& owner = seen.scopes[at.scope].owner;
       const std::size_t main = all.in[at.scope].owner;
-      listed.push_back(main == none ? task_dump::entry{.depth = at.depth} : shown(seen, seen.tasks[main], at.depth));
+      listed.push_back(main == seen_scope::none ? task_dump::entry{.depth = at.depth}
+                                                : shown(seen, seen.tasks[main], at.depth));
       listed.back().id = owner.id;
       listed.back().name = owner.name;
       leave_contents(at.scope, at.depth + 1);
-      if (main != none) leave_held(main, at.depth + 1);
+      if (main != seen_scope::none) leave_held(main, at.depth + 1);
     }
   }
   return listed;

@@ -1,6 +1,8 @@
 // src/coro/fiber_stack.cpp: stacks from mmap, and free lists of used ones.
 #include "fiber_stack.hpp"
 
+#include <braid/base/detail/never_destroyed.hpp>
+
 #include "stack_notes.hpp"
 
 #include <braid/sync/detail/fork_safe_mutex.hpp>
@@ -68,16 +70,10 @@ struct stack_lists {
   }
 };
 
-/// Never destroyed: fibers may end at the end of the process.
-union without_destructor {
-  constexpr without_destructor() noexcept : all() {}
-  ~without_destructor() {}
-  stack_lists all;
-};
+/// Fibers may end at the end of the process.
+constinit never_destroyed<stack_lists> stacks_of_process;
 
-constinit without_destructor stacks_of_process;
-
-auto kept_stacks() noexcept -> stack_lists& { return stacks_of_process.all; }
+auto kept_stacks() noexcept -> stack_lists& { return stacks_of_process.value; }
 
 auto new_stack(std::size_t bytes) -> fiber_stack {
   void* const all = ::mmap(nullptr, guard_bytes + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,6 +1,8 @@
 // src/coro/home_list.cpp: the parts of the list of homes, each with a lock of its own.
 #include <braid/coro/detail/home_list.hpp>
 
+#include <braid/base/detail/never_destroyed.hpp>
+
 #include "dump_signal.hpp"
 #include "home_part.hpp"
 
@@ -18,27 +20,27 @@
 namespace braid::detail {
 namespace {
 
-/// Never destroyed: homes may live until the end of the process.
-union all_parts {
-  all_parts() noexcept : each() {
+struct all_parts {
+  all_parts() noexcept {
     first_home_part = each.data();
     begin_dumps_by_signal();
   }
-  ~all_parts() {}
 
-  std::array<home_part, home_part_count> each;
+  std::array<home_part, home_part_count> each{};
 };
 
+/// Homes may live until the end of the process.
 auto parts() noexcept -> std::array<home_part, home_part_count>& {
-  static all_parts made;
-  return made.each;
+  static never_destroyed<all_parts> made;
+  return made.value.each;
 }
 
-constinit atomic<std::uint64_t> forks{0};  // between this process and the first one; written in the child of a fork
+constinit atomic<std::uint64_t> forks_seen_by_homes{
+    0};  // between this process and the first one; written in the child of a fork
 
-void count_fork() noexcept { forks.store(forks.load(relaxed) + 1, relaxed); }
+void count_fork_of_homes() noexcept { forks_seen_by_homes.store(forks_seen_by_homes.load(relaxed) + 1, relaxed); }
 
-[[maybe_unused]] const int home_fork_handler = ::pthread_atfork(nullptr, nullptr, &count_fork);
+[[maybe_unused]] const int home_fork_handler = ::pthread_atfork(nullptr, nullptr, &count_fork_of_homes);
 
 auto find_part(const home& home) -> home_part& {
   constexpr unsigned bits_of_a_line = 6;
@@ -51,7 +53,7 @@ auto find_part(const home& home) -> home_part& {
 /// In the child of a fork nothing runs the homes of the parent, and a question to one would be written to descriptors
 /// that may be other files by now.
 void home_list::forget_parent(home_part& in) noexcept {
-  const std::uint64_t now = forks.load(relaxed);
+  const std::uint64_t now = forks_seen_by_homes.load(relaxed);
   if (std::exchange(in.forks, now) == now) return;
   while (home* const gone = in.homes.pop_front()) gone->is_listed_.store(false, relaxed);
 }

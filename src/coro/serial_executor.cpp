@@ -15,7 +15,7 @@
 namespace braid {
 namespace {
 
-/// The homes whose steps this thread runs, innermost first: steps nest if a worker helps while it waits, or if an
+/// The homes whose steps this thread runs, innermost_run first: steps nest if a worker helps while it waits, or if an
 /// executor has refused a job.
 struct home_run {
   explicit home_run(const serial_executor& of) noexcept;
@@ -27,10 +27,10 @@ struct home_run {
   home_run* outer;
 };
 
-constinit thread_local home_run* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local home_run* innermost_run __attribute__((tls_model("initial-exec"))) = nullptr;
 
-home_run::home_run(const serial_executor& of) noexcept : where(&of), outer(std::exchange(innermost, this)) {}
-home_run::~home_run() { innermost = outer; }
+home_run::home_run(const serial_executor& of) noexcept : where(&of), outer(std::exchange(innermost_run, this)) {}
+home_run::~home_run() { innermost_run = outer; }
 
 constexpr std::size_t steps_between_looks = 16;  // into the queue, while there are steps of the home's own
 
@@ -94,7 +94,7 @@ void serial_executor::run_here(executor& executor, begin_fn begin, void* context
 }
 
 auto serial_executor::is_current() const noexcept -> bool {
-  const home_run* found = innermost;
+  const home_run* found = innermost_run;
   while (found != nullptr && found->where != this) found = found->outer;
   return found != nullptr;
 }

@@ -7,7 +7,7 @@
 namespace braid::detail {
 namespace {
 
-constexpr node_index none = std::numeric_limits<node_index>::max();
+constexpr node_index no_node = std::numeric_limits<node_index>::max();
 
 /// The start of each node's successors in one list; it has one more entry than there are nodes.
 auto find_begins(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<std::uint32_t> {
@@ -31,7 +31,7 @@ auto find_targets(std::span<const graph_shape::edge> edges, const std::vector<st
 auto repeated_edges(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<graph_shape::edge> {
   const std::vector<std::uint32_t> begins = find_begins(nodes, edges);
   const std::vector<node_index> targets = find_targets(edges, begins);
-  std::vector<node_index> seen_from(nodes, none);
+  std::vector<node_index> seen_from(nodes, no_node);
   std::vector<graph_shape::edge> repeated;
   for (node_index from = 0; from < nodes; ++from) {
     for (std::uint32_t at = begins[from]; at != begins[from + 1]; ++at) {
@@ -50,7 +50,7 @@ static_layout::static_layout(std::size_t nodes, std::span<const graph_shape::edg
     lists_[node] = narrow;
   }
   const node_index entry = find_entry();
-  if (entry != none) put_in_order(entry);
+  if (entry != no_node) put_in_order(entry);
 }
 
 void static_layout::collect(std::span<const graph_shape::edge> edges) {
@@ -81,14 +81,14 @@ auto static_layout::narrowed(list wide) -> list {
   return wide;
 }
 
-/// Returns the only node without predecessors, or a hidden node that precedes all of them. Returns `none` if every node
-/// has a predecessor.
+/// Returns the only node without predecessors, or a hidden node that precedes all of them. Returns `no_node` if every
+/// node has a predecessor.
 auto static_layout::find_entry() -> node_index {
   const auto first = static_cast<std::uint32_t>(targets_.size());
   for (node_index node = 0; node < given_; ++node)
     if (predecessors_[node] == 0) targets_.push_back(node);
   const list sources{first, static_cast<std::uint32_t>(targets_.size() - first)};
-  if (sources.count == 0) return none;
+  if (sources.count == 0) return no_node;
   if (sources.count == 1) return targets_[first];
   for (std::uint32_t at = 0; at < sources.count; ++at) predecessors_[targets_[first + at]] = 1;
   const node_index entry = add_hidden(narrowed(sources));
@@ -104,12 +104,12 @@ void static_layout::put_in_order(node_index entry) {
   while (!ready.empty()) {
     node_index next = ready.back();
     ready.pop_back();
-    while (next != none) {
+    while (next != no_node) {
       order_.push_back(next);
-      node_index first = none;
+      node_index first = no_node;
       for (const node_index target : successors(next)) {
         if (--waiting_for[target] != 0) continue;
-        if (first == none)
+        if (first == no_node)
           first = target;
         else
           ready.push_back(target);
@@ -123,8 +123,8 @@ void static_layout::put_in_order(node_index entry) {
 auto static_layout::cycle() const -> std::vector<node_index> {
   std::vector<bool> reached(lists_.size(), false);
   for (const node_index node : order_) reached[node] = true;
-  std::vector<node_index> before(lists_.size(), none);
-  node_index at = none;
+  std::vector<node_index> before(lists_.size(), no_node);
+  node_index at = no_node;
   for (node_index node = 0; node < lists_.size(); ++node) {
     if (reached[node]) continue;
     for (const node_index target : successors(node)) before[target] = at = node;

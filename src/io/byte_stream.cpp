@@ -10,7 +10,7 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t max_at_once = std::size_t{1} << 30U;  // a count fits into an int
+constexpr std::size_t max_system_read = std::size_t{1} << 30U;  // a count fits into an int
 
 auto system_failure(int negative) -> std::unexpected<std::error_code> {
   return fail(std::error_code(-negative, std::system_category()));
@@ -23,7 +23,7 @@ read_operation<Value>::read_operation(open_descriptor* from, std::span<std::byte
     : io_operation(from, io_interest::read, aim::bytes), rest_{.iov_base = buffer.data(), .iov_len = buffer.size()} {
   if constexpr (!std::is_void_v<Value>) {
     BRAID_EXPECTS(!buffer.empty(), "a read needs room for at least one byte, because 0 means the end of the stream");
-    rest_.iov_len = std::min(rest_.iov_len, max_at_once);
+    rest_.iov_len = std::min(rest_.iov_len, max_system_read);
   }
   message().msg_iov = &rest_;
   message().msg_iovlen = 1;
@@ -100,8 +100,8 @@ void write_operation<Value>::gather() noexcept {
   std::size_t bytes = 0;
   std::size_t skipped = written_;
   for (const std::span<const std::byte> part : parts_) {
-    if (count == max_parts || bytes == max_at_once) break;
-    const auto rest = part.subspan(skipped).first(std::min(part.size() - skipped, max_at_once - bytes));
+    if (count == max_parts || bytes == max_system_read) break;
+    const auto rest = part.subspan(skipped).first(std::min(part.size() - skipped, max_system_read - bytes));
     skipped = 0;
     if (rest.empty()) continue;
     gathered_[count++] = {.iov_base = const_cast<std::byte*>(rest.data()), .iov_len = rest.size()};  // only read

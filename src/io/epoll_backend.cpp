@@ -16,6 +16,10 @@
 
 #include <sys/epoll.h>
 
+// Weak, because musl and glibc before 2.35 do not have it.
+extern "C" [[gnu::weak]] auto epoll_pwait2(int epoll, epoll_event* events, int room, const timespec* timeout,
+                                           const sigset_t* mask) -> int;
+
 namespace braid::detail {
 namespace {
 
@@ -302,7 +306,7 @@ class epoll_backend final : public io_backend {
   descriptor_table<entry> table_;
   std::vector<ready_file> files_;  // watched files, ready at the next wait
   std::size_t watches_ = 0;
-  wait_call wait_call_ = wait_call::pwait2;
+  wait_call wait_call_ = &::epoll_pwait2 != nullptr ? wait_call::pwait2 : wait_call::pwait;
 };
 
 }  // namespace

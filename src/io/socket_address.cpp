@@ -1,8 +1,9 @@
 // src/io/socket_address.cpp: addresses from text and as text.
 #include <braid/io/sockets.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -18,15 +19,7 @@ constexpr std::string_view digits = "0123456789abcdef";
 
 auto no_address() -> std::unexpected<std::error_code> { return fail(errc::bad_address); }
 
-template <typename Number>
-auto number_of(std::string_view text) -> std::optional<Number> {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-auto unescaped(std::string_view text) -> std::optional<std::string> {
+auto unescaped_name(std::string_view text) -> std::optional<std::string> {
   std::string plain;
   while (!text.empty()) {
     if (text[0] != '\\') {
@@ -81,7 +74,7 @@ auto ipv4(in_addr_t address, std::uint16_t port) noexcept -> socket_address {
 auto taken_zone(std::string& host) -> std::optional<std::uint32_t> {
   const std::size_t at = host.find('%');
   if (at == host.npos) return 0;
-  const auto zone = number_of<std::uint32_t>(std::string_view(host).substr(at + 1));
+  const auto zone = detail::number_in<std::uint32_t>(std::string_view(host).substr(at + 1));
   host.resize(at);
   return zone;
 }
@@ -100,13 +93,13 @@ auto unix_address(std::string_view name, bool is_abstract) -> result<socket_addr
 
 auto socket_address::parse(std::string_view text) -> result<socket_address> {
   if (text.starts_with(unix_prefix)) {
-    const auto name = unescaped(text.substr(unix_prefix.size()));
+    const auto name = unescaped_name(text.substr(unix_prefix.size()));
     if (!name) return no_address();
     return name->starts_with('@') ? unix_abstract(std::string_view(*name).substr(1)) : unix_file(*name);
   }
   const std::size_t colon = text.rfind(':');
   if (colon == text.npos) return no_address();
-  const auto port = number_of<std::uint16_t>(text.substr(colon + 1));
+  const auto port = detail::number_in<std::uint16_t>(text.substr(colon + 1));
   std::string_view host = text.substr(0, colon);
   const bool is_bracketed = host.starts_with('[') && host.ends_with(']');
   if (!port || is_bracketed != (host.find(':') != host.npos)) return no_address();

@@ -3,7 +3,7 @@
 
 #include "tls_engine.hpp"
 
-#if !defined(BRAID_STATIC)
+#if !defined(BRAID_STATIC) && !defined(BRAID_WITHOUT_TLS)
 
 #include <braid/sync/atomic.hpp>
 
@@ -21,7 +21,11 @@ namespace braid::detail {
 tls_setup::~tls_setup() = default;
 tls_engine::~tls_engine() = default;
 
-#if defined(BRAID_STATIC)
+#if defined(BRAID_WITHOUT_TLS)
+
+auto find_tls_backend() -> const tls_backend* { return nullptr; }
+
+#elif defined(BRAID_STATIC)
 
 auto find_tls_backend() -> const tls_backend* { return &::braid_tls_backend; }
 

@@ -15,9 +15,9 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t record = 16384;                        // the most bytes that are encrypted at once
-constexpr std::size_t batch = std::size_t{64} * 1024;        // encrypted before it is sent
-constexpr std::size_t max_replies = std::size_t{16} * 1024;  // that reading may leave unsent
+constexpr std::size_t record = 16384;                          // the most bytes that are encrypted at once
+constexpr std::size_t bytes_at_once = std::size_t{64} * 1024;  // encrypted before it is sent
+constexpr std::size_t max_replies = std::size_t{16} * 1024;    // that reading may leave unsent
 
 /// Splits buffers into pieces that fill records. Buffers that are shorter than a record are copied together.
 class pieces {
@@ -133,7 +133,7 @@ auto tls_connection::write_one(std::span<const std::byte> bytes) -> task<result<
 auto tls_connection::write_parts(std::span<const std::span<const std::byte>> parts) -> task<result<void>> {
   pieces all(parts);
   for (auto piece = all.next(); !piece.empty();) {
-    while (!piece.empty() && engine_->unsent() < batch) {
+    while (!piece.empty() && engine_->unsent() < bytes_at_once) {
       const result<std::size_t> written = engine_->write(piece);
       if (!written) co_return fail(written.error());
       piece = piece.subspan(*written);

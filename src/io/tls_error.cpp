@@ -8,7 +8,7 @@
 namespace braid {
 namespace {
 
-class category final : public std::error_category {
+class tls_errors final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "tls"; }
 
@@ -29,7 +29,7 @@ class category final : public std::error_category {
 }  // namespace
 
 auto detail::tls_category() noexcept -> const std::error_category& {
-  static const category instance;
+  static const tls_errors instance;
   return instance;
 }
 
@@ -37,7 +37,7 @@ namespace {
 
 /// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
 /// child.
-[[maybe_unused]] const std::error_category& made_early = detail::tls_category();
+[[maybe_unused]] const std::error_category& tls_errors_made_early = detail::tls_category();
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t max_number = 20;
+constexpr std::size_t max_number_digits = 20;
 /// The maximum size of the fixed parts of a head: names, the version, numbers, line ends.
 constexpr std::size_t max_around = 128;
 
@@ -28,7 +28,7 @@ class head_writer {
     position_ += piece.size();
   }
   void number(std::uint64_t value, int base = 10) noexcept {
-    position_ = std::to_chars(position_, position_ + max_number, value, base).ptr;
+    position_ = std::to_chars(position_, position_ + max_number_digits, value, base).ptr;
   }
   void field(http_fields::field one) noexcept {
     text(one.name);

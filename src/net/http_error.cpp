@@ -6,7 +6,7 @@
 namespace braid {
 namespace {
 
-class category final : public std::error_category {
+class http_errors final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "braid.http"; }
 
@@ -58,7 +58,7 @@ class category final : public std::error_category {
 }  // namespace
 
 auto detail::http_category() noexcept -> const std::error_category& {
-  static const category instance;
+  static const http_errors instance;
   return instance;
 }
 
@@ -66,7 +66,7 @@ namespace {
 
 /// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
 /// child.
-[[maybe_unused]] const std::error_category& made_early = detail::http_category();
+[[maybe_unused]] const std::error_category& http_errors_made_early = detail::http_category();
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace braid::detail {
 namespace {
 
 /// Decimal digits only. A number that does not fit is the greatest one, which exceeds every limit.
-auto number_of(std::string_view text) -> std::optional<std::uint64_t> {
+auto parse_length(std::string_view text) -> std::optional<std::uint64_t> {
   constexpr std::uint64_t max_value = std::numeric_limits<std::uint64_t>::max();
   if (!all_http(text, is_digit)) return std::nullopt;
   std::uint64_t out = 0;
@@ -144,7 +144,7 @@ auto http_head_reader::note_host(std::string_view value) -> std::optional<http_e
 auto http_head_reader::note_length(std::string_view value) -> std::optional<http_errc> {
   if (known_.transfer != http_known_fields::encoding::none) return http_errc::length_and_encoding;
   if (known_.length) return http_errc::bad_length;  // even the same again: others may look at the other one
-  known_.length = number_of(value);
+  known_.length = parse_length(value);
   return known_.length ? std::nullopt : std::optional(http_errc::bad_length);
 }
 

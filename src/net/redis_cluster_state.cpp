@@ -36,7 +36,7 @@ auto is_out_of_order(std::span<const std::uint16_t> slots, std::span<const std::
 }
 
 /// Sent before a command that follows an ASK redirection, in the same batch.
-constexpr std::string_view asking = "*1\r\n$6\r\nASKING\r\n";
+constexpr std::string_view asking_command = "*1\r\n$6\r\nASKING\r\n";
 
 }  // namespace
 
@@ -254,7 +254,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
       is_stale_ = true;
     } else {
       redis_batch sent;
-      if (of.asking) sent.add_encoded(asking);
+      if (of.asking) sent.add_encoded(asking_command);
       sent.add_encoded(command);
       watch looking(*this, asked);
       redis_batch_call call(*asked.connection, sent, memory, time_for(asked, deadline, limit));
@@ -347,7 +347,7 @@ auto redis_cluster_state::run_asking(part& of, node_ptr target, std::vector<std:
   const place there{.connection = &find_connection(*target), .node = target};
   redis_batch sent;
   for (const std::uint32_t i : commands) {
-    sent.add_encoded(asking);
+    sent.add_encoded(asking_command);
     sent.add_encoded(of.batch->bytes_of(i, 1));
   }
   watch looking(*this, there);

@@ -1,14 +1,15 @@
 // src/net/redis_error.cpp: the errors of Redis by their first words, and their sentences.
 #include <braid/net/redis_options.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <array>
-#include <charconv>
 #include <string>
 
 namespace braid {
 namespace {
 
-class category final : public std::error_category {
+class redis_errors final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "redis"; }
 
@@ -81,19 +82,10 @@ auto begins_with_words(std::string_view text, std::string_view words) noexcept -
   return text.starts_with(words) && (text.size() == words.size() || text[words.size()] == ' ');
 }
 
-template <typename T>
-auto number_of(std::string_view text) noexcept -> std::optional<T> {
-  T value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 auto detail::redis_category() noexcept -> const std::error_category& {
-  static const category instance;
+  static const redis_errors instance;
   return instance;
 }
 
@@ -101,7 +93,7 @@ namespace {
 
 /// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
 /// child.
-[[maybe_unused]] const std::error_category& made_early = detail::redis_category();
+[[maybe_unused]] const std::error_category& redis_errors_made_early = detail::redis_category();
 
 }  // namespace
 
@@ -123,8 +115,8 @@ auto detail::parse_redis_redirection(std::string_view text) noexcept -> std::opt
   const std::size_t second = text.find(' ');
   const std::size_t colon = text.rfind(':');
   if (second == std::string_view::npos || colon == std::string_view::npos || colon < second) return std::nullopt;
-  const auto slot = number_of<std::uint16_t>(text.substr(0, second));
-  const auto port = number_of<std::uint16_t>(text.substr(colon + 1));
+  const auto slot = detail::number_in<std::uint16_t>(text.substr(0, second));
+  const auto port = detail::number_in<std::uint16_t>(text.substr(colon + 1));
   constexpr std::uint16_t slots = 16'384;
   if (!slot || *slot >= slots || !port || *port == 0) return std::nullopt;
   std::string_view host = text.substr(second + 1, colon - second - 1);

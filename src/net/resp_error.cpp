@@ -7,7 +7,7 @@
 namespace braid {
 namespace {
 
-class category final : public std::error_category {
+class resp_errors final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "resp"; }
 
@@ -39,7 +39,7 @@ auto printable(unsigned char byte) -> std::string {
 }  // namespace
 
 auto detail::resp_category() noexcept -> const std::error_category& {
-  static const category instance;
+  static const resp_errors instance;
   return instance;
 }
 
@@ -47,7 +47,7 @@ namespace {
 
 /// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
 /// child.
-[[maybe_unused]] const std::error_category& made_early = detail::resp_category();
+[[maybe_unused]] const std::error_category& resp_errors_made_early = detail::resp_category();
 
 }  // namespace
 

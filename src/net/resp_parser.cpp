@@ -2,10 +2,10 @@
 // the bytes of a counted text as they come, so no byte is looked at twice.
 #include <braid/net/detail/resp_parser.hpp>
 
+#include <braid/base/detail/number_in.hpp>
 #include <braid/net/detail/short_text.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -279,11 +279,9 @@ auto resp_parser::parse_real(const cursor& cursor, std::string_view text) -> ste
   const std::string_view magnitude = text.substr(negative || text.starts_with('+') ? 1 : 0);
   const bool numeric = !magnitude.empty() && (is_decimal(magnitude.front()) || magnitude.front() == '.');
   if (!numeric && !is_named_real(magnitude)) return refuse(cursor, resp_errc::bad_real);
-  double value = 0;
-  const char* const end = magnitude.data() + magnitude.size();
-  const auto [rest, error] = std::from_chars(magnitude.data(), end, value);
-  if (error != std::errc() || rest != end) return refuse(cursor, resp_errc::bad_real);
-  return put(resp_value::of_real(negative ? -value : value));
+  const auto value = number_in<double>(magnitude);
+  if (!value) return refuse(cursor, resp_errc::bad_real);
+  return put(resp_value::of_real(negative ? -*value : *value));
 }
 
 auto resp_parser::put(const resp_value& value) noexcept -> step {

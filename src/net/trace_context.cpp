@@ -46,7 +46,7 @@ void forget_numbers_in_child() noexcept { numbers.reset(); }
 constexpr auto is_lower_hex(char c) noexcept -> bool { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 /// Parses up to 16 digits; returns nothing if one of them is not a digit.
-auto number_of(std::string_view digits) -> std::optional<std::uint64_t> {
+auto parse_hex(std::string_view digits) -> std::optional<std::uint64_t> {
   std::uint64_t out = 0;
   for (const char c : digits) {
     if (!is_lower_hex(c)) return std::nullopt;
@@ -136,15 +136,15 @@ auto trace_context::begin() -> trace_context {
 auto trace_context::parse(std::string_view traceparent) -> std::optional<trace_context> {
   constexpr std::size_t size = 55;
   if (traceparent.size() < size) return std::nullopt;
-  const auto version = number_of(traceparent.substr(0, 2));
+  const auto version = parse_hex(traceparent.substr(0, 2));
   if (!version || *version == 0xff) return std::nullopt;
   const bool ends = traceparent.size() == size;
   if (!ends && (*version == 0 || traceparent[size] != '-')) return std::nullopt;
   if (traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-') return std::nullopt;
-  const auto high = number_of(traceparent.substr(3, 16));
-  const auto low = number_of(traceparent.substr(19, 16));
-  const auto span = number_of(traceparent.substr(36, 16));
-  const auto flags = number_of(traceparent.substr(53, 2));
+  const auto high = parse_hex(traceparent.substr(3, 16));
+  const auto low = parse_hex(traceparent.substr(19, 16));
+  const auto span = parse_hex(traceparent.substr(36, 16));
+  const auto flags = parse_hex(traceparent.substr(53, 2));
   if (!high || !low || !span || !flags || (*high == 0 && *low == 0) || *span == 0) return std::nullopt;
   return trace_context{.trace_id = {*high, *low}, .span_id = *span, .is_sampled = (*flags & 1U) != 0};
 }

@@ -1,6 +1,8 @@
 // src/runtime/default_runtime.cpp: one object in the shared library, its begin, its end, and what forks do to it.
 #include <braid/runtime/default_runtime.hpp>
 
+#include <braid/base/detail/never_destroyed.hpp>
+
 #include "top_socket.hpp"
 
 #include <braid/sync/atomic.hpp>
@@ -42,19 +44,13 @@ struct process_runtime {
   atomic<std::uint64_t> workers_of_first{0};  // the id of its pool, as a word; written before `first`, under the lock
 };
 
-union without_destructor {
-  constexpr without_destructor() noexcept : state() {}
-  ~without_destructor() {}
-  process_runtime state;
-};
-
-constinit without_destructor only;
+constinit detail::never_destroyed<process_runtime> default_one;
 
 /// In the child of a fork: the threads have stayed in the parent, whatever they held. Each layer makes sure that this
 /// thread is not a worker and runs no loop.
 void forget_parent() noexcept {
-  const bool ends_with_process = only.state.ends_with_process;
-  process_runtime& state = *::new (static_cast<void*>(&only.state)) process_runtime;
+  const bool ends_with_process = default_one.value.ends_with_process;
+  process_runtime& state = *::new (static_cast<void*>(&default_one.value)) process_runtime;
   state.ends_with_process = ends_with_process;
 }
 
@@ -62,13 +58,13 @@ void forget_parent() noexcept {
 /// by `std::exit` cannot wait for itself, and leaves the threads running. Called once: the child of a fork in the
 /// middle of `make` may have registered it again.
 void end_with_process() noexcept {
-  if (std::exchange(only.state.has_ended, true)) return;
+  if (std::exchange(default_one.value.has_ended, true)) return;
   if (!finalize(shutdown_mode::drain)) return;
   {
-    const std::lock_guard lock(only.state.mutex);
-    only.state.at = process_runtime::phase::over;
+    const std::lock_guard lock(default_one.value.mutex);
+    default_one.value.at = process_runtime::phase::over;
   }
-  if (runtime* const ended = only.state.made.load(relaxed); ended != nullptr) detail::runtime_end::close(*ended);
+  if (runtime* const ended = default_one.value.made.load(relaxed); ended != nullptr) detail::runtime_end::close(*ended);
 }
 
 /// Under the lock.
@@ -88,7 +84,7 @@ auto make(process_runtime& state, runtime::options options) -> result<runtime*> 
 
 /// Errors: closed if the default runtime has ended, or if `finalize` was called before it existed.
 auto find_or_make() -> result<runtime*> {
-  process_runtime& state = only.state;
+  process_runtime& state = default_one.value;
   runtime* const known = state.made.load(acquire);  // edge default_runtime.made: observe the runtime
   if (known != nullptr) return known;
   const std::lock_guard lock(state.mutex);
@@ -102,21 +98,21 @@ auto find_or_make() -> result<runtime*> {
 auto workers_of_default() -> pool& {
   runtime* const found = detail::nearest_runtime();
   if (found == nullptr) return default_runtime().workers();  // throws the reason why there is no runtime
-  if (only.state.has_finalized.load(relaxed) && found == only.state.made.load(relaxed))
+  if (default_one.value.has_finalized.load(relaxed) && found == default_one.value.made.load(relaxed))
     throw std::system_error(make_error_code(errc::closed), "the runtime of the process was finalized");
   return found->workers();
 }
 
 /// When the library is loaded; the runtime itself is made by the first thread that needs it, perhaps while another
 /// thread forks.
-[[maybe_unused]] const detail::default_pool_source before = detail::set_default_pool(&workers_of_default);
-[[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &forget_parent);
+[[maybe_unused]] const detail::default_pool_source earlier_source = detail::set_default_pool(&workers_of_default);
+[[maybe_unused]] const int runtime_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_parent);
 
 /// If `shut_down(runtime)` fails, the runtime still has to be ended.
 template <typename Fn>
 auto finalize_by(Fn shut_down) -> result<void> {
   using phase = process_runtime::phase;
-  process_runtime& state = only.state;
+  process_runtime& state = default_one.value;
   runtime* ending = nullptr;
   {
     const std::lock_guard lock(state.mutex);
@@ -139,7 +135,7 @@ auto finalize_by(Fn shut_down) -> result<void> {
 /// The ended runtime stays until the new one replaces it, and is destroyed outside of the lock, because its destructor
 /// waits for threads that are posting to it.
 auto initialize(runtime::options options) -> result<void> {
-  process_runtime& state = only.state;
+  process_runtime& state = default_one.value;
   std::unique_ptr<runtime> ended;
   std::unique_lock lock(state.mutex);
   for (; state.at == process_runtime::phase::ended && state.finalizing != 0; lock.lock()) {
@@ -173,7 +169,7 @@ namespace detail {
 
 void runtime_list::add(runtime& made) {
   begin_top_socket();
-  process_runtime& state = only.state;
+  process_runtime& state = default_one.value;
   const std::lock_guard lock(state.list_mutex);
   if (made.queue() != nullptr) state.bounded.fetch_add(1, relaxed);
   runtime* at = state.first.load(relaxed);
@@ -185,13 +181,13 @@ void runtime_list::add(runtime& made) {
 namespace {
 /// Under the lock of the list.
 void forget_queue(runtime& gone) noexcept {
-  if (gone.queue() != nullptr) only.state.bounded.fetch_sub(1, relaxed);
+  if (gone.queue() != nullptr) default_one.value.bounded.fetch_sub(1, relaxed);
 }
 }  // namespace
 
 /// After a fork the list of the child does not contain the parent's runtimes.
 void runtime_list::remove(runtime& gone) noexcept {
-  process_runtime& state = only.state;
+  process_runtime& state = default_one.value;
   const std::lock_guard lock(state.list_mutex);
   runtime* at = state.first.load(relaxed);
   if (at == &gone) {
@@ -205,21 +201,21 @@ void runtime_list::remove(runtime& gone) noexcept {
 }
 
 void runtime_list::for_each(const std::function<void(runtime&)>& fn) {
-  process_runtime& state = only.state;
+  process_runtime& state = default_one.value;
   const std::lock_guard lock(state.list_mutex);
   for (runtime* at = state.first.load(relaxed); at != nullptr; at = at->next_) fn(*at);
 }
 
 /// Under the lock of the list.
 void runtime_list::set_first(runtime* first) noexcept {
-  process_runtime& state = only.state;
+  process_runtime& state = default_one.value;
   // edge default_runtime.workers_of_first: publish the pool, and what its id names
   state.workers_of_first.store(first == nullptr ? 0 : first->workers().id().to_word(), release);
   state.first.store(first, release);  // edge default_runtime.first: publish the runtime
 }
 
 auto nearest_runtime() -> runtime* {
-  process_runtime& state = only.state;
+  process_runtime& state = default_one.value;
   runtime* const made = state.made.load(acquire);  // edge default_runtime.made: observe the runtime
   if (made != nullptr) return made;
   runtime* const own = state.first.load(acquire);  // edge default_runtime.first: observe the runtime
@@ -231,18 +227,19 @@ auto nearest_runtime() -> runtime* {
 }
 
 auto nearest_queue() -> executor* {
-  if (only.state.bounded.load(relaxed) == 0 || current_worker() != nullptr) return nullptr;
+  if (default_one.value.bounded.load(relaxed) == 0 || current_worker() != nullptr) return nullptr;
   runtime* const nearest = nearest_runtime();
   return nearest == nullptr ? nullptr : nearest->queue();
 }
 
 auto nearest_executor() -> executor_id {
   if (const worker* self = current_worker(); self != nullptr) return self->pool->id();
-  const atomic<std::uint64_t>& workers = only.state.workers;
+  const atomic<std::uint64_t>& workers = default_one.value.workers;
   // edge default_runtime.workers: observe the pool
   if (const std::uint64_t known = workers.load(acquire); known != 0) return executor_id::from_word(known);
   // edge default_runtime.workers_of_first: observe the pool, and what its id names
-  if (const std::uint64_t own = only.state.workers_of_first.load(acquire); own != 0) return executor_id::from_word(own);
+  if (const std::uint64_t own = default_one.value.workers_of_first.load(acquire); own != 0)
+    return executor_id::from_word(own);
   const auto found = find_or_make();
   if (found) return executor_id::from_word(workers.load(relaxed));
   if (found.error() == errc::closed) return {};

@@ -1,6 +1,8 @@
 // src/runtime/pool_watch.cpp: the list of those pools, each with its stall watchdog if the environment asks for one.
 #include "pool_watch.hpp"
 
+#include <braid/base/detail/never_destroyed.hpp>
+
 #include "metrics_reader.hpp"
 #include "top_socket.hpp"
 
@@ -28,17 +30,13 @@ struct watched_pool {
   std::unique_ptr<stall_watch> stalls;  // null without BRAID_STALL
 };
 
-/// Never destroyed: pools may live until the end of the process.
-union pool_list {
-  constexpr pool_list() noexcept : all() {}
-  ~pool_list() {}
-  struct {
-    fork_safe_mutex lock;
-    std::vector<watched_pool> pools;  // under the lock
-  } all;
+/// Pools may live until the end of the process.
+struct pool_list {
+  fork_safe_mutex lock;
+  std::vector<watched_pool> pools;  // under the lock
 };
 
-constinit pool_list list;
+constinit never_destroyed<pool_list> list;
 constinit thread_local unsigned runtimes_in_the_making = 0;  // by this thread
 
 auto watch_for_stalls(pool& made) -> std::unique_ptr<stall_watch> {
@@ -55,8 +53,8 @@ void add(pool& made) noexcept {
   begin_top_socket();
   try {
     watched_pool entry{.at = &made, .stalls = watch_for_stalls(made)};
-    const std::lock_guard guard(list.all.lock);
-    list.all.pools.push_back(std::move(entry));
+    const std::lock_guard guard(list.value.lock);
+    list.value.pools.push_back(std::move(entry));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "braid: a pool is not watched: %s\n", error.what());
   }
@@ -65,16 +63,16 @@ void add(pool& made) noexcept {
 /// The watchdog ends outside of the lock, which holds up forks.
 void remove(pool& gone) noexcept {
   std::unique_ptr<stall_watch> ended;
-  const std::lock_guard guard(list.all.lock);
-  const auto found = std::ranges::find(list.all.pools, &gone, &watched_pool::at);
-  if (found == list.all.pools.end()) return;
+  const std::lock_guard guard(list.value.lock);
+  const auto found = std::ranges::find(list.value.pools, &gone, &watched_pool::at);
+  if (found == list.value.pools.end()) return;
   ended = std::move(found->stalls);
-  list.all.pools.erase(found);
+  list.value.pools.erase(found);
 }
 
 /// The child of a fork has neither the threads of these pools nor the threads of their watchdogs.
 void forget_pools_in_child() noexcept {
-  ::new (static_cast<void*>(&list.all.pools)) std::vector<watched_pool>;
+  ::new (static_cast<void*>(&list.value.pools)) std::vector<watched_pool>;
   runtimes_in_the_making = 0;
 }
 
@@ -89,8 +87,8 @@ pools_of_runtime::pools_of_runtime() noexcept { ++runtimes_in_the_making; }
 pools_of_runtime::~pools_of_runtime() { --runtimes_in_the_making; }
 
 void add_metrics_of_pools(metric_list& metrics) {
-  const std::lock_guard guard(list.all.lock);
-  for (const watched_pool& each : list.all.pools) metrics_reader::add_pool(*each.at, each.stalls.get(), metrics);
+  const std::lock_guard guard(list.value.lock);
+  for (const watched_pool& each : list.value.pools) metrics_reader::add_pool(*each.at, each.stalls.get(), metrics);
 }
 
 }  // namespace braid::detail

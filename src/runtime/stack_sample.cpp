@@ -25,7 +25,7 @@ constexpr std::uint32_t asked_for = 1;
 constexpr std::uint32_t answering = 2;
 constexpr std::uint32_t answered = 3;
 
-/// In the state `asked_for`, the named thread may change it to `answering`, and the asking thread back to `unused`.
+/// In the state `asked_for`, the named thread may change it to `answering`, and the sampling thread back to `unused`.
 struct {
   atomic<std::uint32_t> at{unused};         // written by the asker, and by the thread that answers
   atomic<::pid_t> thread{0};                // written by the asker
@@ -34,11 +34,11 @@ struct {
   bool is_in_program = false;               // the same: past the frames of the handler
 } slot;
 
-std::mutex asking;
+std::mutex sampling;
 
 /// The child of a fork has neither the thread that asked nor the thread that was asked.
 void forget_sample_in_child() noexcept {
-  ::new (static_cast<void*>(&asking)) std::mutex;
+  ::new (static_cast<void*>(&sampling)) std::mutex;
   slot.at.store(unused, relaxed);
   slot.thread.store(0, relaxed);
 }
@@ -85,7 +85,7 @@ auto install() noexcept -> bool {
 auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t> {
   std::vector<std::uintptr_t> frames;
   frames.reserve(slot.frames.size());
-  const std::lock_guard lock(asking);
+  const std::lock_guard lock(sampling);
   if (thread == 0 || !install()) return frames;
   slot.count = 0;
   slot.is_in_program = false;

@@ -104,7 +104,7 @@ auto serve(void* /*nothing*/) -> void* {
 }
 
 /// The thread handles no signals: they are for the program's own threads.
-auto start_thread() noexcept -> bool {
+auto start_server() noexcept -> bool {
   ::sigset_t all;
   ::sigset_t before;
   ::sigfillset(&all);
@@ -117,7 +117,7 @@ auto start_thread() noexcept -> bool {
 }
 
 /// The child of a fork has no such thread, and must not keep the name of its parent.
-void forget_in_child() noexcept {
+void forget_listener_in_child() noexcept {
   ::close(listener);
   listener = -1;
 }
@@ -127,11 +127,11 @@ void open_as_asked(const char* value) noexcept {
   if (std::string_view(value) != "1") return refuse("it is not 1");
   listener = bound_socket();
   if (listener < 0) return refuse(std::strerror(errno));
-  if (start_thread()) {
-    ::pthread_atfork(nullptr, nullptr, &forget_in_child);
+  if (start_server()) {
+    ::pthread_atfork(nullptr, nullptr, &forget_listener_in_child);
     return;
   }
-  forget_in_child();
+  forget_listener_in_child();
   refuse("no thread can be started");
 }
 

@@ -40,7 +40,7 @@ void register_again() noexcept {
 }
 
 /// When the library is loaded: the first barrier may be made while another thread forks.
-[[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &register_again);
+[[maybe_unused]] const int barrier_fork_handler = ::pthread_atfork(nullptr, nullptr, &register_again);
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 // src/sync/fork_safe_mutex.cpp: the list of locks that pthread_atfork locks before a fork and releases on both sides.
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 
+#include <braid/base/detail/never_destroyed.hpp>
+
 #include <functional>
 #include <mutex>
 
@@ -10,36 +12,32 @@ namespace braid::detail {
 namespace {
 
 /// The lock around the list is held from before the fork until after it, too: so no thread begins to use a lock
-/// meanwhile that the fork has not taken. Never destroyed: static objects may end later.
-union known_locks {
-  constexpr known_locks() noexcept : all() {}
-  ~known_locks() {}
-  struct {
-    std::mutex mutex;
-    fork_safe_mutex* first = nullptr;  // under it
-  } all;
+/// meanwhile that the fork has not taken.
+struct known_locks {
+  std::mutex mutex;
+  fork_safe_mutex* first = nullptr;  // under it
 };
 
-constinit known_locks known;
+constinit never_destroyed<known_locks> locks;
 
 }  // namespace
 
 struct fork_handlers {
   static void before() noexcept {
-    known.all.mutex.lock();
-    for (fork_safe_mutex* each = known.all.first; each != nullptr; each = each->next_) each->mutex_.lock();
+    locks.value.mutex.lock();
+    for (fork_safe_mutex* each = locks.value.first; each != nullptr; each = each->next_) each->mutex_.lock();
   }
   /// Called on both sides; in the child, by the thread that has locked them in the parent.
   static void after() noexcept {
-    for (fork_safe_mutex* each = known.all.first; each != nullptr; each = each->next_) each->mutex_.unlock();
-    known.all.mutex.unlock();
+    for (fork_safe_mutex* each = locks.value.first; each != nullptr; each = each->next_) each->mutex_.unlock();
+    locks.value.mutex.unlock();
   }
 };
 
 namespace {
 
 /// When the library is loaded: a thread may take its first lock while another one forks.
-[[maybe_unused]] const int are_forks_watched =
+[[maybe_unused]] const int lock_fork_handlers =
     ::pthread_atfork(&fork_handlers::before, &fork_handlers::after, &fork_handlers::after);
 
 }  // namespace
@@ -47,8 +45,8 @@ namespace {
 /// May be called again by a thread that has not seen the end of this: the list says whether the lock is there.
 void fork_safe_mutex::enter_list() {
   {
-    const std::lock_guard guard(known.all.mutex);
-    fork_safe_mutex** place = &known.all.first;  // by address: two locks are always taken in the same order
+    const std::lock_guard guard(locks.value.mutex);
+    fork_safe_mutex** place = &locks.value.first;  // by address: two locks are always taken in the same order
     while (*place != nullptr && std::less<>()(*place, this)) place = &(*place)->next_;
     if (*place != this) {
       next_ = *place;
@@ -60,8 +58,8 @@ void fork_safe_mutex::enter_list() {
 }
 
 void fork_safe_mutex::leave_list() noexcept {
-  const std::lock_guard guard(known.all.mutex);
-  fork_safe_mutex** place = &known.all.first;
+  const std::lock_guard guard(locks.value.mutex);
+  fork_safe_mutex** place = &locks.value.first;
   while (*place != this) place = &(*place)->next_;
   *place = next_;
 }

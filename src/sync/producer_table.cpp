@@ -29,12 +29,12 @@ struct entry {
   std::shared_ptr<inbox_producer_base> producer;
 };
 
-class table {
+class thread_table {
  public:
-  table() = default;
-  table(const table&) = delete;
-  auto operator=(const table&) -> table& = delete;
-  ~table() {
+  thread_table() = default;
+  thread_table(const thread_table&) = delete;
+  auto operator=(const thread_table&) -> thread_table& = delete;
+  ~thread_table() {
     for (const entry& one : entries_)
       if (one.producer != nullptr) one.producer->give_back();
   }
@@ -55,10 +55,10 @@ class table {
   std::vector<entry> entries_;
 };
 
-constinit thread_local table* table_of_thread = nullptr;
+constinit thread_local thread_table* table_of_thread = nullptr;
 
 void end_table(void* of_thread) noexcept {
-  delete static_cast<table*>(of_thread);
+  delete static_cast<thread_table*>(of_thread);
   table_of_thread = nullptr;
   recent = {};
   table_is_gone = true;
@@ -68,9 +68,9 @@ const thread_end at_thread_end(&end_table);
 
 /// Returns the table, which the first call creates.
 /// Errors: std::bad_alloc, also if the end of the thread cannot be observed.
-auto producers() -> table& {
+auto producers() -> thread_table& {
   if (table_of_thread != nullptr) return *table_of_thread;
-  auto made = std::make_unique<table>();
+  auto made = std::make_unique<thread_table>();
   if (!at_thread_end.ask(made.get())) throw std::bad_alloc();
   table_of_thread = made.release();
   return *table_of_thread;

@@ -1,6 +1,7 @@
 // src/sync/user_code.cpp: the markers of all threads of the process that have run code of the program.
 #include <braid/sync/detail/user_code.hpp>
 
+#include <braid/base/detail/never_destroyed.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 
@@ -28,22 +29,18 @@ struct marked_thread {
   marked_thread** link = nullptr;  // to itself
 };
 
-/// Never destroyed: threads may end after the static objects.
-union marked_threads {
-  constexpr marked_threads() noexcept : all() {}
-  ~marked_threads() {}
-  struct {
-    fork_safe_mutex mutex;
-    marked_thread* first = nullptr;  // under it
-    std::uint64_t last_id = 0;       // under it
-  } all;
+struct marked_threads {
+  fork_safe_mutex mutex;
+  marked_thread* first = nullptr;  // under it
+  std::uint64_t last_id = 0;       // under it
 };
 
-constinit marked_threads known;
+/// Threads may end after the static objects.
+constinit never_destroyed<marked_threads> known;
 constinit thread_local marked_thread own __attribute__((tls_model("initial-exec")));
 
 void leave_list() noexcept {
-  const std::lock_guard lock(known.all.mutex);
+  const std::lock_guard lock(known.value.mutex);
   *own.link = own.next;
   if (own.next != nullptr) own.next->link = own.link;
   own.is_listed = false;
@@ -64,12 +61,12 @@ struct end_of_thread {
 void enter_list() noexcept {
   if (own.has_ended) return;
   static thread_local const end_of_thread at_end;
-  const std::lock_guard lock(known.all.mutex);
-  own.id = ++known.all.last_id;
-  own.next = known.all.first;
-  own.link = &known.all.first;
+  const std::lock_guard lock(known.value.mutex);
+  own.id = ++known.value.last_id;
+  own.next = known.value.first;
+  own.link = &known.value.first;
   if (own.next != nullptr) own.next->link = &own.next;
-  known.all.first = &own;
+  known.value.first = &own;
   own.is_listed = true;
 }
 
@@ -77,9 +74,9 @@ void enter_list() noexcept {
 void forget_others_in_child() noexcept {
   own.sections = 0;
   own.marker.leave();
-  known.all.first = own.is_listed ? &own : nullptr;
+  known.value.first = own.is_listed ? &own : nullptr;
   own.next = nullptr;
-  own.link = &known.all.first;
+  own.link = &known.value.first;
 }
 
 [[maybe_unused]] const int user_code_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_others_in_child);
@@ -92,17 +89,17 @@ struct awaited_thread {
 
 auto threads_in_user_code() -> std::vector<awaited_thread> {
   std::vector<awaited_thread> found;
-  const std::lock_guard lock(known.all.mutex);
-  for (const marked_thread* each = known.all.first; each != nullptr; each = each->next)
+  const std::lock_guard lock(known.value.mutex);
+  for (const marked_thread* each = known.value.first; each != nullptr; each = each->next)
     if (const std::uint64_t seen = each->marker.look(); !each->marker.has_left(seen)) found.push_back({each->id, seen});
   return found;
 }
 
 /// Drops those that have left or ended. A thread takes the lock to end, so that what it did is seen.
 void drop_those_that_left(std::vector<awaited_thread>& awaited) noexcept {
-  const std::lock_guard lock(known.all.mutex);
+  const std::lock_guard lock(known.value.mutex);
   std::erase_if(awaited, [](const awaited_thread& one) {
-    const marked_thread* at = known.all.first;
+    const marked_thread* at = known.value.first;
     while (at != nullptr && at->id != one.id) at = at->next;
     return at == nullptr || at->marker.has_left(one.seen);
   });

@@ -1,6 +1,7 @@
 // src/task/blocking_wait.cpp: a worker that waits: it runs other jobs (helping) or hands its context to a spare thread.
 #include <braid/task/detail/blocking_wait.hpp>
 
+#include <braid/base/detail/never_destroyed.hpp>
 #include <braid/base/error.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
@@ -24,7 +25,7 @@ namespace {
 
 constexpr unsigned free_helps = 30;     // the number of helps that may always be nested
 constexpr duration first_pause = 10us;  // of a worker that finds no job to help with
-constexpr duration max_pause = 1ms;
+constexpr duration max_help_pause = 1ms;
 
 constinit thread_local unsigned helps = 0;  // nested in each other on this thread
 
@@ -38,18 +39,13 @@ struct driven_list {
   std::vector<driven> all;       // under the lock
   atomic<std::size_t> count{0};  // as `all`; written under the lock
 };
-union without_destructor {
-  constexpr without_destructor() noexcept : list() {}
-  ~without_destructor() {}
-  driven_list list;
-};
-constinit without_destructor made_by;
+constinit never_destroyed<driven_list> made_by;
 
 /// In the child of a fork only the forking thread exists, and a new thread may get the id of another one, for whose
 /// executors it would run the jobs of the parent. A fork waits until the list is consistent.
 void forget_waits_of_threads() noexcept {
   helps = 0;
-  driven_list& list = made_by.list;
+  driven_list& list = made_by.value;
   std::erase_if(list.all, [](const driven& each) { return each.by != std::this_thread::get_id(); });
   list.count.store(list.all.size(), relaxed);
 }
@@ -58,9 +54,9 @@ void forget_waits_of_threads() noexcept {
 
 /// Returns executor `number` of those that the calling thread has created, or an empty id if there are fewer.
 auto driven_here(std::size_t number) noexcept -> executor_id {
-  if (made_by.list.count.load(relaxed) == 0) return {};
-  const std::lock_guard lock(made_by.list.lock);
-  for (const driven& each : made_by.list.all)
+  if (made_by.value.count.load(relaxed) == 0) return {};
+  const std::lock_guard lock(made_by.value.lock);
+  for (const driven& each : made_by.value.all)
     if (each.by == std::this_thread::get_id() && number-- == 0) return each.where;
   return {};
 }
@@ -81,7 +77,9 @@ auto has_stack() noexcept -> bool {
 
 /// Beyond the free nested helps, a worker helps only if nothing has happened for long: the last free worker must, if
 /// the wait needs a job that is also waiting.
-auto may_help(duration pause) noexcept -> bool { return helps < free_helps || (pause >= max_pause && has_stack()); }
+auto may_help(duration pause) noexcept -> bool {
+  return helps < free_helps || (pause >= max_help_pause && has_stack());
+}
 
 auto help(executor& own) noexcept -> bool {
   ++helps;
@@ -109,13 +107,13 @@ auto help_until(executor& own, blocking_wait& wait, std::optional<time_point> de
     }
     const time_point until = steady_time().now() + pause;
     wait.sleep(deadline ? std::min(until, *deadline) : until);
-    pause = std::min(2 * pause, max_pause);
+    pause = std::min(2 * pause, max_help_pause);
   }
   return true;
 }
 
 /// Sleeps until `wait` is over. False at the deadline.
-auto sleep_until(blocking_wait& wait, std::optional<time_point> deadline) noexcept -> bool {
+auto sleep_until_over(blocking_wait& wait, std::optional<time_point> deadline) noexcept -> bool {
   while (!wait.is_over()) {
     if (deadline && steady_time().now() >= *deadline) return false;
     wait.sleep(deadline);
@@ -139,7 +137,7 @@ auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optio
     if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
       const std::uint32_t own_helps = self.helps;  // of this stack
       if (others.try_release(self)) {
-        const bool in_time = sleep_until(wait, deadline);
+        const bool in_time = sleep_until_over(wait, deadline);
         others.reacquire(self, own_helps);
         return in_time || wait.is_over();
       }
@@ -148,14 +146,14 @@ auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optio
     may_leave = true;
     const time_point until = steady_time().now() + pause;
     wait.sleep(deadline ? std::min(until, *deadline) : until);
-    pause = std::min(2 * pause, max_pause);
+    pause = std::min(2 * pause, max_help_pause);
   }
   return true;
 }
 
 auto block_as_thread(blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept -> bool {
   worker* const self = current_worker();
-  if (self == nullptr) return sleep_until(wait, deadline);
+  if (self == nullptr) return sleep_until_over(wait, deadline);
   if (self->spares == nullptr) return help_until(*self->pool, wait, deadline);
   return wait_on_context(*self, wait, awaited, deadline);
 }
@@ -192,7 +190,7 @@ auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> de
     }
     const time_point until = steady_time().now() + pause;
     block_as_thread(wait, awaited, deadline ? std::min(until, *deadline) : until);
-    pause = std::min(2 * pause, max_pause);
+    pause = std::min(2 * pause, max_help_pause);
   }
   return true;
 }
@@ -225,15 +223,15 @@ void block_until_set(end_signal& ended, executor_id executor) noexcept {
 }
 
 void run_while_waiting(executor_id executor) {
-  const std::lock_guard lock(made_by.list.lock);
-  made_by.list.all.push_back({std::this_thread::get_id(), executor});
-  made_by.list.count.store(made_by.list.all.size(), relaxed);
+  const std::lock_guard lock(made_by.value.lock);
+  made_by.value.all.push_back({std::this_thread::get_id(), executor});
+  made_by.value.count.store(made_by.value.all.size(), relaxed);
 }
 
 void end_run_while_waiting(executor_id executor) noexcept {
-  const std::lock_guard lock(made_by.list.lock);
-  std::erase_if(made_by.list.all, [executor](const driven& each) { return each.where == executor; });
-  made_by.list.count.store(made_by.list.all.size(), relaxed);
+  const std::lock_guard lock(made_by.value.lock);
+  std::erase_if(made_by.value.all, [executor](const driven& each) { return each.where == executor; });
+  made_by.value.count.store(made_by.value.all.size(), relaxed);
 }
 
 auto runs_while_waiting(executor_id executor) noexcept -> bool {

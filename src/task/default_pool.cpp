@@ -10,7 +10,8 @@
 namespace braid::detail {
 namespace {
 
-constinit atomic<default_pool_source> slot{nullptr};  // written by `set_default_pool`; code only, so nothing to publish
+constinit atomic<default_pool_source> default_source{
+    nullptr};  // written by `set_default_pool`; code only, so nothing to publish
 constinit atomic<const pool_observer*> current_observer{nullptr};  // written by `observe_pools`: of constants
 constinit atomic<bool> has_warned{false};                          // set by the first thread that warns
 
@@ -29,7 +30,7 @@ void warn_without_observer() noexcept {
 }  // namespace
 
 auto default_pool() -> pool& {
-  const default_pool_source source = slot.load(relaxed);
+  const default_pool_source source = default_source.load(relaxed);
   if (source == nullptr)
     throw std::system_error(std::make_error_code(std::errc::no_such_device_or_address),
                             "this thread is no worker, and there is no default pool: use run_in, or set_default_pool");
@@ -37,7 +38,7 @@ auto default_pool() -> pool& {
 }
 
 auto set_default_pool(default_pool_source source) noexcept -> default_pool_source {
-  return slot.exchange(source, relaxed);
+  return default_source.exchange(source, relaxed);
 }
 
 void observe_pools(const pool_observer& by) noexcept { current_observer.store(&by, relaxed); }

@@ -1,6 +1,7 @@
 // src/task/executor_id.cpp: the table of executors that have a name, and what keeps one alive while it is used by it.
 #include <braid/task/detail/executor_id.hpp>
 
+#include <braid/base/detail/never_destroyed.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/task/executor.hpp>
@@ -31,14 +32,8 @@ struct slot_table {
   std::array<atomic<executor_slot*>, chunk_count> chunks{};  // written under the lock
 };
 
-union without_destructor {
-  constexpr without_destructor() noexcept : table() {}
-  ~without_destructor() {}
-  slot_table table;
-};
-
-constinit without_destructor only;
-constinit thread_local detail::executor_use* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit detail::never_destroyed<slot_table> slots_of_process;
+constinit thread_local detail::executor_use* innermost_use __attribute__((tls_model("initial-exec"))) = nullptr;
 
 /// The id of an executor that is gone: slots are counted from 1.
 constexpr detail::executor_id of_the_gone(0, 1);
@@ -49,7 +44,7 @@ auto find_slot(std::uint32_t number) noexcept -> executor_slot* {
   const std::size_t index = number - 1;
   const std::size_t chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk + 1)) - 1;
   const std::size_t before = first_chunk * ((std::size_t{1} << chunk) - 1);
-  executor_slot* const slots = only.table.chunks[chunk].load(relaxed);
+  executor_slot* const slots = slots_of_process.value.chunks[chunk].load(relaxed);
   return slots == nullptr ? nullptr : slots + (index - before);
 }
 
@@ -68,20 +63,20 @@ void make_chunk(slot_table& table) {
 }
 
 auto take_slot() -> executor_slot& {
-  const std::lock_guard lock(only.table.lock);
-  if (only.table.free == nullptr) make_chunk(only.table);
-  return *std::exchange(only.table.free, only.table.free->next_free);
+  const std::lock_guard lock(slots_of_process.value.lock);
+  if (slots_of_process.value.free == nullptr) make_chunk(slots_of_process.value);
+  return *std::exchange(slots_of_process.value.free, slots_of_process.value.free->next_free);
 }
 
 void give_back(executor_slot& slot) noexcept {
-  const std::lock_guard lock(only.table.lock);
-  slot.next_free = std::exchange(only.table.free, &slot);
+  const std::lock_guard lock(slots_of_process.value.lock);
+  slot.next_free = std::exchange(slots_of_process.value.free, &slot);
 }
 
 /// In the child of a fork a thread of the parent may count as inside of a free slot for ever.
-void forget_free_slots() noexcept { only.table.free = nullptr; }
+void forget_free_slots() noexcept { slots_of_process.value.free = nullptr; }
 
-[[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &forget_free_slots);
+[[maybe_unused]] const int slot_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_free_slots);
 
 }  // namespace
 
@@ -103,7 +98,7 @@ void executor::retire() noexcept {
   if (!id) return;
   executor_slot& slot = *find_slot(id.slot());
   std::uint32_t own = 0;
-  for (const detail::executor_use* use = innermost; use != nullptr; use = use->outer_)
+  for (const detail::executor_use* use = innermost_use; use != nullptr; use = use->outer_)
     if (use->slot_ == &slot) ++own;
   slot.close();
   while (slot.users() > own) detail::let_others_run();
@@ -130,12 +125,12 @@ executor_use::executor_use(executor_id of) noexcept {
   found_ = slot->try_enter(of.generation());
   if (found_ == nullptr) return;
   slot_ = slot;
-  outer_ = std::exchange(innermost, this);
+  outer_ = std::exchange(innermost_use, this);
 }
 
 executor_use::~executor_use() {
   if (slot_ == nullptr) return;
-  innermost = outer_;
+  innermost_use = outer_;
   slot_->leave();
 }
 

@@ -1,6 +1,7 @@
 // src/task/future.cpp: what futures do rarely: several continuations, and waiting.
 #include <braid/task/detail/future_core.hpp>
 
+#include <braid/base/detail/never_destroyed.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 #include <braid/sync/detail/futex.hpp>
@@ -174,23 +175,22 @@ void future_core::settle_many(std::uintptr_t before, verdict as, cascade& more) 
 }
 
 auto failure_of(errc code) noexcept -> const std::exception_ptr& {
-  /// Never destroyed: futures may fail as late as they like.
-  union failures {
-    failures() noexcept : by_code() {
+  /// Futures may fail as late as they like.
+  struct failures {
+    failures() noexcept {
       for (std::size_t i = 1; i < by_code.size(); ++i)
         by_code[i] = std::make_exception_ptr(std::system_error(make_error_code(static_cast<errc>(i))));
     }
-    ~failures() {}
-    std::array<std::exception_ptr, static_cast<std::size_t>(errc::status_lost) + 1> by_code;  // the last code
+    std::array<std::exception_ptr, static_cast<std::size_t>(errc::status_lost) + 1> by_code{};  // the last code
   };
-  static const failures all;
-  return all.by_code[static_cast<std::size_t>(code)];
+  static const never_destroyed<failures> all;
+  return all.value.by_code[static_cast<std::size_t>(code)];
 }
 
 namespace {
 
 /// Made when the library is loaded: a thread that fails a future later may be out of memory.
-[[maybe_unused]] const std::exception_ptr& made_early = failure_of(errc::closed);
+[[maybe_unused]] const std::exception_ptr& errors_made_early = failure_of(errc::closed);
 
 }  // namespace
 

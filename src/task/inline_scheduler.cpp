@@ -11,24 +11,24 @@
 namespace braid::detail {
 namespace {
 
-/// The jobs that a thread runs without being a worker, innermost first.
+/// The jobs that a thread runs without being a worker, innermost_inline_run first.
 struct inline_run {
   const inline_scheduler* where;
   inline_run* outer;
   intrusive_queue<job> waiting{};  // posted by the job that runs
 };
 
-constinit thread_local inline_run* innermost = nullptr;
+constinit thread_local inline_run* innermost_inline_run = nullptr;
 
 auto find_run(const inline_scheduler& where) noexcept -> inline_run* {
-  inline_run* found = innermost;
+  inline_run* found = innermost_inline_run;
   while (found != nullptr && found->where != &where) found = found->outer;
   return found;
 }
 
 }  // namespace
 
-auto runs_inline() noexcept -> bool { return innermost != nullptr; }
+auto runs_inline() noexcept -> bool { return innermost_inline_run != nullptr; }
 
 auto inline_scheduler::place(job& work, worker* /*poster*/, priority /*level*/) noexcept -> placement {
   constexpr placement done{.how = placement::verdict::can_wait};
@@ -40,11 +40,11 @@ auto inline_scheduler::place(job& work, worker* /*poster*/, priority /*level*/) 
   const bool accepted = (state_.fetch_add(1, relaxed) & closed) == 0;
   if (accepted) {
     const user_code_section section;
-    inline_run mine{.where = this, .outer = innermost};
-    innermost = &mine;
+    inline_run mine{.where = this, .outer = innermost_inline_run};
+    innermost_inline_run = &mine;
     run(work);
     while (job* const next = mine.waiting.pop()) drops_.load(relaxed) ? next->drop() : run(*next);
-    innermost = mine.outer;
+    innermost_inline_run = mine.outer;
   }
   // edge inline_scheduler.done: publish, the waiter sees what the jobs did
   const std::uint32_t before = state_.fetch_sub(1, release);

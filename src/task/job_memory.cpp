@@ -2,6 +2,7 @@
 // exchange batches.
 #include <braid/task/detail/job_memory.hpp>
 
+#include <braid/base/detail/never_destroyed.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/sync/detail/thread_end.hpp>
@@ -14,7 +15,7 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t batch = 32;  // blocks that are moved to or from the central free list at once
+constexpr std::size_t blocks_at_once = 32;  // blocks that are moved to or from the central free list at once
 constexpr unsigned char max_passes =
     15;                          // a central free list that is empty costs a lock; so often it is not asked again
 constexpr std::size_t lead = 4;  // a block that another thread has freed is prefetched when this many are before it
@@ -24,7 +25,9 @@ constexpr std::size_t central_bytes = std::size_t{16} << 20U;
 
 /// For a class with chains of this many bytes. Blocks of more than 1 KiB are few: frames that hold requests and
 /// answers.
-constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t { return bytes <= batch << 10U ? 64 : 16; }
+constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t {
+  return bytes <= blocks_at_once << 10U ? 64 : 16;
+}
 
 /// Blocks on their way between threads.
 struct chain {
@@ -40,9 +43,9 @@ struct chain {
 };
 
 /// A list of this size returns half of its blocks when one more is added.
-constexpr std::size_t list_room = 2 * batch - 1;
+constexpr std::size_t list_room = 2 * blocks_at_once - 1;
 
-auto size_of(const free_list& list) noexcept -> std::size_t { return list_room - list.room; }
+auto count_blocks(const free_list& list) noexcept -> std::size_t { return list_room - list.room; }
 
 /// Splits the newest `wanted` blocks off, for a thread whose caches do not have them: each names the one to fetch.
 auto split(free_list& list, std::size_t wanted) noexcept -> chain {
@@ -63,7 +66,9 @@ void release_all(chain blocks) noexcept {
 }
 
 /// The bytes of a chain of a class. Chains of threads that have ended are shorter, and count as whole ones.
-constexpr auto chain_bytes(std::size_t index) noexcept -> std::size_t { return batch * free_list_bytes * (index + 1); }
+constexpr auto chain_bytes(std::size_t index) noexcept -> std::size_t {
+  return blocks_at_once * free_list_bytes * (index + 1);
+}
 
 /// The bytes in all central free lists.
 constinit atomic<std::size_t> central_total{0};
@@ -101,17 +106,10 @@ class central_list {
   std::size_t chains_ = 0;
 };
 
-/// This object is never destroyed, because threads may end and free memory after static objects are destroyed. It is
-/// not allocated by operator new, because the first call here may be a deallocation.
-union without_destructor {
-  constexpr without_destructor() noexcept : all() {}
-  ~without_destructor() {}
-  std::array<central_list, free_list_count> all;
-};
+/// It is not allocated by operator new, because the first call here may be a deallocation.
+constinit never_destroyed<std::array<central_list, free_list_count>> shared_central_lists;
 
-constinit without_destructor shared_central_lists;
-
-auto central_lists() noexcept -> std::array<central_list, free_list_count>& { return shared_central_lists.all; }
+auto central_lists() noexcept -> std::array<central_list, free_list_count>& { return shared_central_lists.value; }
 
 enum class list_state : unsigned char { unused, live, gone };
 
@@ -122,27 +120,27 @@ struct list_notes {
   list_state state;
 };
 
-constinit thread_local list_notes notes __attribute__((tls_model("initial-exec"))){};
+constinit thread_local list_notes lists_of_thread __attribute__((tls_model("initial-exec"))){};
 
 /// Empties the lists of the thread at its end; later calls go to operator new and delete.
 void empty_lists(void* of_thread) noexcept {
   auto& own = *static_cast<std::array<free_list, free_list_count>*>(of_thread);
-  notes.state = list_state::gone;
+  lists_of_thread.state = list_state::gone;
   for (std::size_t i = 0; i < free_list_count; ++i) {
-    const std::size_t count = size_of(own[i]);
+    const std::size_t count = count_blocks(own[i]);
     listed_block* const first = std::exchange(own[i], free_list{}).first;
     if (first != nullptr) central_lists()[i].give({first, count}, chain_bytes(i));
   }
 }
 
-const detail::thread_end at_thread_end(&empty_lists);
+const detail::thread_end lists_at_thread_end(&empty_lists);
 
 /// Returns whether the thread has lists; it has no lists if its end cannot be observed.
 auto has_lists() noexcept -> bool {
-  if (notes.state == list_state::live) [[likely]]
+  if (lists_of_thread.state == list_state::live) [[likely]]
     return true;
-  if (notes.state == list_state::gone || !at_thread_end.ask(&free_lists)) return false;
-  notes.state = list_state::live;
+  if (lists_of_thread.state == list_state::gone || !lists_at_thread_end.ask(&free_lists)) return false;
+  lists_of_thread.state = list_state::live;
   for (free_list& each : free_lists) each.room = list_room;
   return true;
 }
@@ -159,7 +157,7 @@ auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void* {
   if (has_lists()) {
     free_list& list = free_lists[index];
     if (list.first != nullptr) return list.pop();
-    if (unsigned char& passes = notes.passes[index]; passes > 0) {
+    if (unsigned char& passes = lists_of_thread.passes[index]; passes > 0) {
       --passes;
     } else {
       const chain taken = central_lists()[index].take(chain_bytes(index));
@@ -177,7 +175,7 @@ auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void* {
 void free_job_elsewhere(void* memory, std::size_t index) noexcept {
   if (!is_listed(index) || !has_lists()) return ::operator delete(memory);
   free_list& list = free_lists[index];
-  if (list.room == 0) central_lists()[index].give(split(list, batch), chain_bytes(index));
+  if (list.room == 0) central_lists()[index].give(split(list, blocks_at_once), chain_bytes(index));
   list.push(memory);
 }
 

@@ -15,8 +15,8 @@
 namespace braid::detail {
 namespace {
 
-constexpr duration first_pause = 10us;
-constexpr duration max_pause = 1ms;
+constexpr duration first_pause_of_starts = 10us;
+constexpr duration max_pause_of_starts = 1ms;
 
 }  // namespace
 
@@ -126,7 +126,9 @@ void spare_threads::yield_context(worker& self, code_marker* marker) noexcept {
   reacquire(self, helps);
 }
 
-void spare_threads::pause(worker& self) noexcept { futex_wait(self.wanted, 0, steady_time().now() + max_pause); }
+void spare_threads::pause(worker& self) noexcept {
+  futex_wait(self.wanted, 0, steady_time().now() + max_pause_of_starts);
+}
 
 void spare_threads::run_spare(spare_thread& self, std::size_t number) noexcept {
   const user_code_section section;
@@ -173,7 +175,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
   const worker_scope here(context);
   context.thread.store(::gettid(), relaxed);
   context.helps = 0;  // this stack is empty
-  duration pause = first_pause;
+  duration pause = first_pause_of_starts;
   auto why = search::routine;
   code_marker* const marker = outermost_code_marker();
   context.pace.paused();  // the job that waits does not keep others at this context from running any more
@@ -184,7 +186,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
       if (give_to_returning(context)) return stays(self);
     }
     if (jobs_.run_one(context, why)) {
-      pause = first_pause;
+      pause = first_pause_of_starts;
       why = search::routine;
       continue;
     }
@@ -192,7 +194,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
     why = search::monitor;
     const user_code_pause idle(marker);
     futex_wait(context.wanted, 0, steady_time().now() + pause);
-    pause = std::min(2 * pause, max_pause);
+    pause = std::min(2 * pause, max_pause_of_starts);
   }
 }
 

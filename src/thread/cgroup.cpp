@@ -2,6 +2,8 @@
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/system_file.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -197,13 +199,13 @@ auto cpus_of_folder(const fs::path& root, version kind, const fs::path& folder) 
   return effective ? effective : read("cpuset.cpus");
 }
 
-/// A descriptor, closed at the end.
-class descriptor {
+/// A folder_handle, closed at the end.
+class folder_handle {
  public:
-  explicit descriptor(int number) noexcept : number_(number) {}
-  descriptor(const descriptor&) = delete;
-  auto operator=(const descriptor&) -> descriptor& = delete;
-  ~descriptor() {
+  explicit folder_handle(int number) noexcept : number_(number) {}
+  folder_handle(const folder_handle&) = delete;
+  auto operator=(const folder_handle&) -> folder_handle& = delete;
+  ~folder_handle() {
     if (number_ >= 0) ::close(number_);
   }
   [[nodiscard]] auto number() const noexcept -> int { return number_; }
@@ -254,14 +256,14 @@ auto cgroup::allowed_cpus(const fs::path& root) -> std::optional<cpuset> {
 auto cgroup::attach(const fs::path& folder, ::pid_t thread) -> result<void> {
   const std::error_code refused = errc::invalid_argument;
   if (thread < 1) return fail(refused);
-  const descriptor group(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const folder_handle group(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (group.number() < 0) return fail(last_system_error());
   struct ::statfs facts{};
   if (::fstatfs(group.number(), &facts) != 0) return fail(last_system_error());
   const char* name = choose_thread_file(facts);
   if (name == nullptr) return fail(refused);
 
-  const descriptor file(::openat(group.number(), name, O_WRONLY | O_CLOEXEC));
+  const folder_handle file(::openat(group.number(), name, O_WRONLY | O_CLOEXEC));
   if (file.number() < 0) return fail(last_system_error());
   const std::string text = std::to_string(thread);
   if (::write(file.number(), text.data(), text.size()) < 0) return fail(last_system_error());

@@ -2,9 +2,10 @@
 #include <braid/base/config.hpp>
 #include <braid/thread/cpu_set.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <algorithm>
 #include <bit>
-#include <charconv>
 
 namespace braid {
 namespace {
@@ -19,10 +20,8 @@ auto without_blanks(std::string_view text) -> std::string_view {
 
 /// A number below the limit that fills the whole text.
 auto parse_cpu(std::string_view text) -> std::optional<unsigned> {
-  unsigned cpu = 0;
-  const auto [stop, error] = std::from_chars(text.begin(), text.end(), cpu);
-  if (error != std::errc() || stop != text.end() || cpu >= cpu_set::limit) return std::nullopt;
-  return cpu;
+  const auto cpu = detail::number_in<unsigned>(text);
+  return cpu && *cpu < cpu_set::limit ? cpu : std::nullopt;
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ auto defaults() -> default_registries& {
 
 /// Constructed when the library is loaded: a thread that constructed them during a fork would leave their lock held in
 /// the child.
-[[maybe_unused]] const default_registries& made_early = defaults();
+[[maybe_unused]] const default_registries& registries_made_early = defaults();
 
 }  // namespace
 

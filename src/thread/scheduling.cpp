@@ -4,7 +4,7 @@
 namespace braid {
 namespace {
 
-auto nanoseconds(std::chrono::nanoseconds span) -> std::string { return std::to_string(span.count()) + " ns"; }
+auto nanoseconds_text(std::chrono::nanoseconds span) -> std::string { return std::to_string(span.count()) + " ns"; }
 
 struct printer {
   auto operator()(const scheduling::other& policy) const -> std::string { return "other" + nice(policy.nice); }
@@ -15,8 +15,8 @@ struct printer {
     return "round robin" + rank(policy.priority);
   }
   auto operator()(const scheduling::deadline& policy) const -> std::string {
-    return "deadline, " + nanoseconds(policy.runtime) + " of every " + nanoseconds(policy.period) + " within " +
-           nanoseconds(policy.deadline);
+    return "deadline, " + nanoseconds_text(policy.runtime) + " of every " + nanoseconds_text(policy.period) +
+           " within " + nanoseconds_text(policy.deadline);
   }
 
   static auto nice(nice_value value) -> std::string { return ", nice " + std::to_string(value.value()); }

@@ -37,7 +37,7 @@ constexpr std::uint64_t reset_on_fork_bit = 1;  // SCHED_FLAG_RESET_ON_FORK
 auto invalid() { return fail(errc::invalid_argument); }
 
 /// Converts the status of a call that returns no value.
-auto outcome(long status) -> result<void> {
+auto status_result(long status) -> result<void> {
   if (status != 0) return fail(last_system_error());
   return {};
 }
@@ -48,7 +48,7 @@ auto read_attributes(::pid_t id) -> result<attributes> {
   return found;
 }
 
-auto nanoseconds(std::uint64_t count) { return std::chrono::nanoseconds(static_cast<std::int64_t>(count)); }
+auto as_nanoseconds(std::uint64_t count) { return std::chrono::nanoseconds(static_cast<std::int64_t>(count)); }
 auto count(std::chrono::nanoseconds span) { return static_cast<std::uint64_t>(span.count()); }
 
 /// Converts a policy to the numbers of the kernel; `nice` is the current value of the thread.
@@ -107,7 +107,7 @@ auto read_affinity(::pid_t id) -> result<cpu_set> {
 auto write_affinity(::pid_t id, const cpu_set& cpus) -> result<void> {
   cpu_mask mask{};
   for (const unsigned cpu : cpus) mask[cpu / word_bits] |= 1UL << (cpu % word_bits);
-  return outcome(::syscall(SYS_sched_setaffinity, id, sizeof(mask), mask.data()));
+  return status_result(::syscall(SYS_sched_setaffinity, id, sizeof(mask), mask.data()));
 }
 
 auto read_scheduling(::pid_t id) -> result<scheduling> {
@@ -121,9 +121,9 @@ auto read_scheduling(::pid_t id) -> result<scheduling> {
     case SCHED_RR:
       return policy_with<scheduling::round_robin>(realtime_priority::from(static_cast<int>(found->priority)));
     case deadline_policy:
-      return scheduling::deadline{.runtime = nanoseconds(found->runtime_ns),
-                                  .deadline = nanoseconds(found->deadline_ns),
-                                  .period = nanoseconds(found->period_ns)};
+      return scheduling::deadline{.runtime = as_nanoseconds(found->runtime_ns),
+                                  .deadline = as_nanoseconds(found->deadline_ns),
+                                  .period = as_nanoseconds(found->period_ns)};
     default: return fail(std::make_error_code(std::errc::operation_not_supported));
   }
 }
@@ -135,7 +135,7 @@ auto write_scheduling(::pid_t id, const scheduling& wanted) -> result<void> {
   if (!nice) return fail(nice.error());
   attributes after = std::visit(writer{*nice}, wanted.policy());
   after.flags = before->flags & reset_on_fork_bit;  // without privileges it may not be taken away
-  return outcome(::syscall(SYS_sched_setattr, id, &after, 0));
+  return status_result(::syscall(SYS_sched_setattr, id, &after, 0));
 }
 
 /// Not from the attributes, which have no nice value for threads that are not fair.
@@ -147,7 +147,7 @@ auto read_nice(::pid_t id) -> result<nice_value> {
 }
 
 auto write_nice(::pid_t id, nice_value wanted) -> result<void> {
-  return outcome(::setpriority(PRIO_PROCESS, static_cast<::id_t>(id), wanted.value()));
+  return status_result(::setpriority(PRIO_PROCESS, static_cast<::id_t>(id), wanted.value()));
 }
 
 auto read_priority(::pid_t id) -> result<realtime_priority> {
@@ -160,7 +160,7 @@ auto read_priority(::pid_t id) -> result<realtime_priority> {
 /// library's function of that name is missing in some C libraries.
 auto write_priority(::pid_t id, realtime_priority wanted) -> result<void> {
   const ::sched_param number{.sched_priority = wanted.value()};
-  return outcome(::syscall(SYS_sched_setparam, id, &number));
+  return status_result(::syscall(SYS_sched_setparam, id, &number));
 }
 
 }  // namespace braid::detail

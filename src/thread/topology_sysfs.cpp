@@ -2,6 +2,8 @@
 #include <braid/thread/detail/system_file.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <string_view>
 #include <utility>
 

@@ -1,6 +1,7 @@
 // src/trace/metric_source.cpp: the list of those parts of the process that have counters.
 #include <braid/trace/detail/metric_source.hpp>
 
+#include <braid/base/detail/never_destroyed.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <algorithm>
@@ -18,15 +19,9 @@ struct source_list {
   intrusive_list<metric_source> sources;  // under the lock
 };
 
-union without_destructor {
-  without_destructor() noexcept : list() {}
-  ~without_destructor() {}
-  source_list list;
-};
-
 auto listed() noexcept -> source_list& {
-  static without_destructor made;
-  return made.list;
+  static never_destroyed<source_list> made;
+  return made.value;
 }
 
 /// Histograms of one family have the same bounds.

@@ -126,7 +126,7 @@ auto open_rings(const trace_settings& settings, int file) -> std::unique_ptr<rin
 
 struct sigaction before_trace{};  // what SIGUSR2 did; written before a handler is set, which happens once
 
-void forget_in_child() noexcept {
+void forget_session_in_child() noexcept {
   if (!is_traced()) return;
   trace_is_on.store(false, relaxed);
   ring_of_thread = nullptr;
@@ -163,7 +163,7 @@ void start_from_environment() {
     trace_is_on.store(false, relaxed);
     return refuse("no thread can be started");
   }
-  ::pthread_atfork(nullptr, nullptr, &forget_in_child);
+  ::pthread_atfork(nullptr, nullptr, &forget_session_in_child);
   if (session->settings().at_signal) save_at_signal();
 }
 

@@ -1,6 +1,8 @@
 // src/trace/settings.cpp: reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]].
 #include <braid/trace/detail/settings.hpp>
 
+#include <braid/base/detail/number_in.hpp>
+
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -8,7 +10,7 @@
 namespace braid::detail {
 namespace {
 
-using outcome = std::expected<trace_settings, std::string>;
+using parsed_settings = std::expected<trace_settings, std::string>;
 
 /// Removes the text up to the separator from the front of `rest`, and returns it.
 auto take(std::string_view& rest, char separator) -> std::string_view {
@@ -20,10 +22,8 @@ auto take(std::string_view& rest, char separator) -> std::string_view {
 
 auto megabytes(std::string_view digits) -> std::optional<std::uint64_t> {
   constexpr std::uint64_t max_megabytes = 1'000'000;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || number == 0 || number > max_megabytes) return {};
-  return number;
+  const auto number = detail::number_in<std::uint64_t>(digits);
+  return number && *number != 0 && *number <= max_megabytes ? number : std::nullopt;
 }
 
 /// `8s` or `500ms`, up to ten minutes.
@@ -46,7 +46,7 @@ auto group_named(std::string_view name) -> std::optional<trace_group> {
   return {};
 }
 
-auto with_groups(trace_settings found, std::string_view names) -> outcome {
+auto with_groups(trace_settings found, std::string_view names) -> parsed_settings {
   found.groups = static_cast<std::uint8_t>(trace_group::user);
   do {
     const std::string_view name = take(names, '+');
@@ -57,7 +57,7 @@ auto with_groups(trace_settings found, std::string_view names) -> outcome {
   return found;
 }
 
-auto with_option(trace_settings found, std::string_view option) -> outcome {
+auto with_option(trace_settings found, std::string_view option) -> parsed_settings {
   std::string_view value = option;
   const std::string_view key = take(value, '=');
   if (key == "what") return with_groups(std::move(found), value);
@@ -86,8 +86,8 @@ auto with_option(trace_settings found, std::string_view option) -> outcome {
 
 }  // namespace
 
-auto parse_trace_settings(std::string_view text) -> outcome {
-  outcome found = trace_settings{.file = std::string(take(text, ','))};
+auto parse_trace_settings(std::string_view text) -> parsed_settings {
+  parsed_settings found = trace_settings{.file = std::string(take(text, ','))};
   if (found->file.empty()) return std::unexpected(std::string("no file is named"));
   constexpr std::uint64_t memory = std::uint64_t{64} << 20U;  // the default of mb=N
   const std::uint64_t usual = std::exchange(found->max_bytes, 0);

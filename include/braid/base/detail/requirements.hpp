@@ -13,7 +13,7 @@
 #error "braid needs exceptions: compile without -fno-exceptions"
 #define BRAID_STOP_HERE <braid/needs_exceptions>
 #include BRAID_STOP_HERE
-#elif defined(_LIBCPP_VERSION)
+#elif defined(_LIBCPP_VERSION) && !defined(BRAID_LIBCXX)
 #error "braid needs libstdc++, the C++ library of GCC: compile without -stdlib=libc++"
 #define BRAID_STOP_HERE <braid/needs_libstdcpp>
 #include BRAID_STOP_HERE

@@ -3,7 +3,6 @@
 
 #include <braid/thread/cpu_set.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -31,15 +30,6 @@ inline auto under(const std::filesystem::path& root, const std::filesystem::path
 
 /// Returns whether files below `root` describe the machine on which this process runs.
 inline auto is_this_machine(const std::filesystem::path& root) -> bool { return root.lexically_normal() == "/"; }
-
-/// The number that fills the whole text.
-template <typename T>
-auto number_in(std::string_view text) -> std::optional<T> {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// Takes the text up to the next `mark` from the front of `rest`, and the mark with it.
 inline auto take_until(std::string_view& rest, char mark) -> std::string_view {

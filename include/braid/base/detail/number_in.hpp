@@ -1,0 +1,37 @@
+// braid/base/detail/number_in.hpp: numbers as text.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <charconv>
+#include <concepts>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace braid::detail {
+
+#if !defined(__cpp_lib_to_chars)
+
+/// Does what `std::from_chars` does for a double, where the standard library has no such function (libc++ 19).
+BRAID_API auto real_in(std::string_view text) -> std::optional<double>;
+
+#endif
+
+/// Returns the number that the whole text consists of, or nothing if the text is something else or does not fit.
+template <typename T>
+auto number_in(std::string_view text) -> std::optional<T> {
+#if !defined(__cpp_lib_to_chars)
+  if constexpr (std::same_as<T, double>)
+    return real_in(text);
+  else
+#endif
+  {
+    T value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  }
+}
+
+}  // namespace braid::detail
