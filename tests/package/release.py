@@ -20,7 +20,7 @@ def check(scratch):
     run(clone / "tools/make_release", "--sources", "--twice", "--root", clone, "--out", out)
     name = f"braid-{version(clone)}"
     made = sorted(file.name for file in out.iterdir())
-    must(made == ["SHA256SUMS", f"{name}.spdx.json", f"{name}.tar.gz"], f"the release has the files {made}")
+    must(made == ["SHA256SUMS", f"{name}-two-files.tar.gz", f"{name}.spdx.json", f"{name}.tar.gz"], f"the release has the files {made}")
     run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=out)
     with tarfile.open(out / f"{name}.tar.gz") as archive:
         archived = {member.name.removeprefix(f"{name}/") for member in archive if not member.isdir()}

@@ -16,7 +16,10 @@ class MakeRelease(ToolCase):
         super().setUp()
         self.write({"CMakeLists.txt": "project(braid VERSION 1.2.3 LANGUAGES CXX)\n", ".gitignore": "/build/\n",
                     "CHANGELOG.md": "# Changelog\n\n## Unreleased\n",
-                    "packages.txt": "build  cmake  configures\nbuild  libfoo++-dev  does foo\ntest  bar  tests\n"})
+                    "packages.txt": "build  cmake  configures\nbuild  libfoo++-dev  does foo\ntest  bar  tests\n",
+                    "src/CMakeLists.txt": "braid_layer(base\n", "src/base/a.cpp": "#include <braid/braid.hpp>\nint a;\n",
+                    "include/braid/braid.hpp": "#pragma once\nint umbrella;\n", "include/braid/slab.hpp": "",
+                    "include/braid/threads.hpp": ""})
         self.git("init", "--quiet")
         self.commit()
 
@@ -34,7 +37,7 @@ class MakeRelease(ToolCase):
         self.assertEqual(self.run_tool("--sources")[0], 0)
         first = self.files()
         self.assertEqual(self.run_tool("--sources")[0], 0)
-        self.assertEqual(sorted(first), ["SHA256SUMS", "braid-1.2.3.spdx.json", "braid-1.2.3.tar.gz"])
+        self.assertEqual(sorted(first), ["SHA256SUMS", "braid-1.2.3-two-files.tar.gz", "braid-1.2.3.spdx.json", "braid-1.2.3.tar.gz"])
         self.assertEqual(first, self.files())
 
     def test_the_archive_has_the_commit_and_the_sums_are_right(self):
@@ -46,6 +49,17 @@ class MakeRelease(ToolCase):
             digest, name = line.split("  ")
             self.assertEqual(hashlib.sha256(files.pop(name)).hexdigest(), digest)
         self.assertEqual(files, {})
+
+    def test_the_two_files_hold_each_file_once(self):
+        self.run_tool("--sources")
+        with tarfile.open(self.root / "build/dist/braid-1.2.3-two-files.tar.gz") as archive:
+            texts = {one.name: archive.extractfile(one).read().decode() for one in archive}
+        self.assertEqual(sorted(texts), ["braid-1.2.3/braid.cpp", "braid-1.2.3/braid.hpp"])
+        self.assertEqual(texts["braid-1.2.3/braid.hpp"].count("int umbrella;"), 1)
+        source = texts["braid-1.2.3/braid.cpp"]
+        self.assertIn("int a;", source)
+        self.assertNotIn("int umbrella;", source)
+        self.assertNotIn("<braid/", source)
 
     def test_the_bill_of_materials(self):
         self.run_tool("--sources")
@@ -79,6 +93,7 @@ class MakeRelease(ToolCase):
         """No tool runs; where it `grows`, each run of one gives other bytes."""
         self.asked, self.grows = [], grows
         self.replace("run_tool", self.build)
+        self.replace("two_files", lambda root, name: b"two files")
         self.replace("compiler_tools", lambda root: None)
         self.replace("make_compiler", self.pack)
 
@@ -102,6 +117,7 @@ class MakeRelease(ToolCase):
     def test_a_tool_that_fails_ends_the_release(self):
         self.replace("ROOT", self.root)
         self.replace("compiler_tools", lambda root: None)
+        self.replace("two_files", lambda root, name: b"two files")
         self.write({"tools/make_packages": "#!/bin/sh\nexit 1\n"})
         (self.root / "tools/make_packages").chmod(0o755)
         self.commit()
