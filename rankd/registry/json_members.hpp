@@ -5,8 +5,10 @@
 #include <rankd/registry/value.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace rankd {
 
@@ -17,6 +19,18 @@ void append_json_name(std::string& out, std::string_view name);
 void append_json_member(std::string& out, std::string_view name, std::string_view text);
 void append_json_member(std::string& out, std::string_view name, std::int64_t number);
 
+/// Appends a member whose value is a count.
+void append_json_count(std::string& out, std::string_view name, std::uint64_t count);
+
+/// Appends a member whose value is a number with a fraction, or null if there is none.
+void append_json_number_or_null(std::string& out, std::string_view name, std::optional<double> number);
+
+/// Appends a member that is true or false.
+void append_json_flag(std::string& out, std::string_view name, bool value);
+
+/// Appends a member whose value is a string, or null if there is none.
+void append_json_or_null(std::string& out, std::string_view name, const std::optional<std::string>& text);
+
 /// Appends the value of a key or a param.
 void append_json_scalar(std::string& out, const scalar& value);
 
@@ -25,10 +39,10 @@ void append_json_unless_empty(std::string& out, std::string_view name, std::stri
 
 /// Appends a list with what `append(out, item)` appends for each of the items.
 template <typename Items, typename Append>
-void append_json_list(std::string& out, const Items& items, Append append) {
+void append_json_list(std::string& out, Items&& items, Append append) {
   out += '[';
   bool is_first = true;
-  for (const auto& each : items) {
+  for (auto&& each : items) {
     if (!is_first) out += ',';
     is_first = false;
     append(out, each);
@@ -38,8 +52,9 @@ void append_json_list(std::string& out, const Items& items, Append append) {
 
 /// Appends a list of strings.
 template <typename Texts>
-void append_json_strings(std::string& out, const Texts& texts) {
-  append_json_list(out, texts, [](std::string& to, std::string_view text) { append_json_string(to, text); });
+void append_json_strings(std::string& out, Texts&& texts) {
+  append_json_list(out, std::forward<Texts>(texts),
+                   [](std::string& to, std::string_view text) { append_json_string(to, text); });
 }
 
 }  // namespace rankd

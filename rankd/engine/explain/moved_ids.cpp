@@ -2,6 +2,7 @@
 // part.
 #include <rankd/engine/explain/moved_ids.hpp>
 
+#include <rankd/registry/json_members.hpp>
 #include <rankd/engine/explain/answer_comparison.hpp>
 #include <rankd/engine/detail/explain.hpp>
 #include <rankd/engine/detail/json_parts.hpp>
@@ -300,6 +301,25 @@ auto move_explainer::other_values(const moved_id& id, const ranking& before, con
       out.append(out.empty() ? "" : ", ").append(key->name).append(" ").append(now).append(" was ").append(old);
     }
   return out.empty() ? "its own values are the same, and others passed it" : out;
+}
+
+void append_moves(std::string& out, const std::vector<moved_id>& moves, move_parts parts) {
+  append_json_list(out, moves, [parts](std::string& to, const moved_id& each) {
+    const auto append_place = [&to](std::string_view name, std::optional<std::size_t> place) {
+      append_json_name(to, name);
+      to += place ? std::to_string(*place) : "null";
+    };
+    to += '{';
+    append_json_name(to, "id");
+    append_json_id(to, each.id);
+    append_place("was", each.was);
+    append_place("is", each.is);
+    if (parts == move_parts::all) {
+      append_json_or_null(to, "node", each.node.empty() ? std::nullopt : std::optional(each.node));
+      append_json_member(to, "why", each.why);
+    }
+    to += '}';
+  });
 }
 
 }  // namespace rankd

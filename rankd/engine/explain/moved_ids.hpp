@@ -8,6 +8,7 @@
 #include <rankd/registry/row_id.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,5 +65,11 @@ class move_explainer {
   std::vector<stage> stages_;  // in an order in which they can run
   std::vector<plan_change> changes_;
 };
+
+/// How much of a moved id is written.
+enum class move_parts : std::uint8_t { places, all };
+
+/// Appends moved ids as JSON: `{"id": 1, "was": 2, "is": null}`, and with all parts `node` and `why`.
+void append_moves(std::string& out, const std::vector<moved_id>& moves, move_parts parts);
 
 }  // namespace rankd

@@ -1,18 +1,15 @@
 // rankd/engine/explain/plan_comparison.cpp: derives consequences from the nodes of two plans, and writes both as JSON.
 #include <rankd/engine/explain/plan_comparison.hpp>
 
+#include <rankd/registry/json_members.hpp>
 #include <rankd/engine/plans/plan_graph.hpp>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace rankd {
 namespace {
-
-using ordered = nlohmann::ordered_json;
 
 /// The columns that candidates may have.
 auto answer_columns(const plan_graph& graph) -> std::vector<std::string> {
@@ -61,11 +58,34 @@ auto consequences(const plan_graph& before, const plan_graph& after) -> std::vec
   return all;
 }
 
-auto change_json(const plan_change& change) -> ordered {
-  const auto or_null = [](const std::optional<std::string>& text) { return text ? ordered(*text) : ordered(nullptr); };
-  const auto unless_empty = [](const std::string& text) { return text.empty() ? ordered(nullptr) : ordered(text); };
-  return {{"kind", to_string(change.kind)},      {"node", unless_empty(change.node)}, {"was", unless_empty(change.was)},
-          {"field", unless_empty(change.field)}, {"before", or_null(change.before)},  {"after", or_null(change.after)}};
+void append_change(std::string& out, const plan_change& change) {
+  const auto unless_empty = [](const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); };
+  out += '{';
+  append_json_member(out, "kind", to_string(change.kind));
+  append_json_or_null(out, "node", unless_empty(change.node));
+  append_json_or_null(out, "was", unless_empty(change.was));
+  append_json_or_null(out, "field", unless_empty(change.field));
+  append_json_or_null(out, "before", change.before);
+  append_json_or_null(out, "after", change.after);
+  out += '}';
+}
+
+void append_consequence(std::string& out, const plan_consequence& each) {
+  out += '{';
+  append_json_member(out, "what", each.what);
+  append_json_name(out, "before");
+  append_json_strings(out, each.before);
+  append_json_name(out, "after");
+  append_json_strings(out, each.after);
+  out += '}';
+}
+
+void append_side(std::string& out, std::string_view name, const bound_plan& plan) {
+  append_json_name(out, name);
+  out += '{';
+  append_json_member(out, "plan", plan.name);
+  append_json_member(out, "digest", plan.digest);
+  out += '}';
 }
 
 }  // namespace
@@ -76,18 +96,15 @@ auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_co
 }
 
 auto comparison_json(const plan_comparison& found, const bound_plan& before, const bound_plan& after) -> std::string {
-  ordered changes = ordered::array();
-  for (const plan_change& change : found.changes) changes.push_back(change_json(change));
-  ordered follows = ordered::array();
-  for (const plan_consequence& each : found.consequences)
-    follows.push_back({{"what", each.what}, {"before", each.before}, {"after", each.after}});
-  const auto side = [](const bound_plan& plan) { return ordered{{"plan", plan.name}, {"digest", plan.digest}}; };
-  const ordered out = {{"before", side(before)},
-                       {"after", side(after)},
-                       {"equal", found.is_equal()},
-                       {"changes", std::move(changes)},
-                       {"consequences", std::move(follows)}};
-  return out.dump() + "\n";
+  std::string out = "{";
+  append_side(out, "before", before);
+  append_side(out, "after", after);
+  append_json_flag(out, "equal", found.is_equal());
+  append_json_name(out, "changes");
+  append_json_list(out, found.changes, append_change);
+  append_json_name(out, "consequences");
+  append_json_list(out, found.consequences, append_consequence);
+  return out += "}\n";
 }
 
 }  // namespace rankd

@@ -1,22 +1,18 @@
 // rankd/engine/plans/plan_graph.cpp: resolves the numbers of a plan to names, and writes its JSON.
 #include <rankd/engine/plans/plan_graph.hpp>
 
+#include <rankd/registry/json_members.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/columns.hpp>
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <span>
-#include <type_traits>
 #include <utility>
-#include <variant>
-
-#include <nlohmann/json.hpp>
 
 namespace rankd {
 namespace {
-
-using ordered = nlohmann::ordered_json;
 
 auto key_names(std::span<const std::uint32_t> keys, const registries& declared) -> std::vector<std::string> {
   std::vector<std::string> names;
@@ -34,68 +30,97 @@ auto find_sources(const plan_node& node, const plan& plan) -> std::vector<graph_
   return sources;
 }
 
-auto make_json(const graph_node& node) -> ordered {
-  ordered inputs = ordered::array();
-  ordered refs = ordered::object();
-  for (const graph_source& source : node.sources)
-    if (source.param.empty())
-      inputs.push_back(source.node);
-    else
-      refs[source.param] = source.node;
-  ordered params = ordered::object();
-  for (const node_field& field : node.fields) params[field.name] = field.text;
-  ordered out = {
-      {"node", node.id},         {"op", node.op},       {"doc", node.doc},       {"inputs", std::move(inputs)},
-      {"params", params},        {"reads", node.reads}, {"writes", node.writes}, {"columns", node.columns},
-      {"output", node.is_output}};
-  if (!refs.empty()) out["refs"] = std::move(refs);
-  if (!node.fused_with.empty()) out["fused_with"] = node.fused_with;
-  if (!node.trace.empty()) out["trace"] = node.trace;
-  if (!node.place.empty()) out["place"] = node.place;
-  return out;
-}
-
-auto make_json(const scalar& value) -> ordered {
-  return std::visit(
-      [](const auto& each) -> ordered {
-        if constexpr (std::is_same_v<std::decay_t<decltype(each)>, std::monostate>)
-          return nullptr;
-        else
-          return each;
-      },
-      value);
-}
-
-auto make_json(const graph_param& param) -> ordered {
-  const param_entry& entry = *param.declared;
-  ordered out = {{"param", entry.name},
-                 {"type", to_string(entry.type)},
-                 {"source", entry.source == param_source::context ? "context" : "param_overrides"},
-                 {"required", entry.required},
-                 {"default", make_json(entry.default_value)},
-                 {"doc", entry.doc}};
-  if (param.range) {
-    out["min"] = make_json(param.range->min);
-    out["max"] = make_json(param.range->max);
+void append_node(std::string& out, const graph_node& node) {
+  const auto is_input = [](const graph_source& source) { return source.param.empty(); };
+  const auto has_refs = [&] { return !std::ranges::all_of(node.sources, is_input); };
+  out += '{';
+  append_json_member(out, "node", node.id);
+  append_json_member(out, "op", node.op);
+  append_json_member(out, "doc", node.doc);
+  append_json_name(out, "inputs");
+  append_json_strings(out, node.sources | std::views::filter(is_input) | std::views::transform(&graph_source::node));
+  append_json_name(out, "params");
+  out += '{';
+  for (const node_field& field : node.fields) append_json_member(out, field.name, field.text);
+  out += '}';
+  append_json_name(out, "reads");
+  append_json_strings(out, node.reads);
+  append_json_name(out, "writes");
+  append_json_strings(out, node.writes);
+  append_json_name(out, "columns");
+  append_json_strings(out, node.columns);
+  append_json_flag(out, "output", node.is_output);
+  if (has_refs()) {
+    append_json_name(out, "refs");
+    out += '{';
+    for (const graph_source& source : node.sources)
+      if (!is_input(source)) append_json_member(out, source.param, source.node);
+    out += '}';
   }
-  return out;
+  append_json_unless_empty(out, "fused_with", node.fused_with);
+  append_json_unless_empty(out, "trace", node.trace);
+  append_json_unless_empty(out, "place", node.place);
+  out += '}';
 }
 
-auto make_json(const fragment_use& use, const plan_graph& of) -> ordered {
-  ordered nodes = ordered::array();
-  for (const node_index node : use.nodes) nodes.push_back(of.nodes[node].id);
-  return {{"use", use.id},        {"fragment", use.fragment},  {"version", use.version},
-          {"sha256", use.sha256}, {"nodes", std::move(nodes)}, {"result", of.nodes[use.result].id}};
+void append_value(std::string& out, std::string_view name, const scalar& value) {
+  append_json_name(out, name);
+  append_json_scalar(out, value);
 }
 
-auto make_json(const graph_request& request) -> ordered {
-  ordered params = ordered::array();
-  for (const graph_param& each : request.params) params.push_back(make_json(each));
-  ordered out = {{"user_id", request.user}};
-  if (request.id_type == value_type::string) out["id_type"] = to_string(request.id_type);
-  if (request.candidates) out["candidates"] = request.candidate_keys;
-  out["params"] = std::move(params);
-  return out;
+void append_param(std::string& out, const graph_param& param) {
+  const param_entry& entry = *param.declared;
+  out += '{';
+  append_json_member(out, "param", entry.name);
+  append_json_member(out, "type", to_string(entry.type));
+  append_json_member(out, "source", entry.source == param_source::context ? "context" : "param_overrides");
+  append_json_flag(out, "required", entry.required);
+  append_value(out, "default", entry.default_value);
+  append_json_member(out, "doc", entry.doc);
+  if (param.range) {
+    append_value(out, "min", param.range->min);
+    append_value(out, "max", param.range->max);
+  }
+  out += '}';
+}
+
+void append_use(std::string& out, const fragment_use& use, const plan_graph& of) {
+  out += '{';
+  append_json_member(out, "use", use.id);
+  append_json_member(out, "fragment", use.fragment);
+  append_json_member(out, "version", use.version);
+  append_json_member(out, "sha256", use.sha256);
+  append_json_name(out, "nodes");
+  append_json_list(out, use.nodes,
+                   [&of](std::string& to, node_index node) { append_json_string(to, of.nodes[node].id); });
+  append_json_member(out, "result", of.nodes[use.result].id);
+  out += '}';
+}
+
+void append_request(std::string& out, const graph_request& request) {
+  out += '{';
+  append_json_flag(out, "user_id", request.user);
+  if (request.id_type == value_type::string) append_json_member(out, "id_type", to_string(request.id_type));
+  if (request.candidates) {
+    append_json_name(out, "candidates");
+    append_json_strings(out, request.candidate_keys);
+  }
+  append_json_name(out, "params");
+  append_json_list(out, request.params, append_param);
+  out += '}';
+}
+
+/// Appends objects with a name and a digest, as a member.
+template <typename Items, typename Name>
+void append_digests(std::string& out, std::string_view member, const Items& items, std::string_view name_field,
+                    Name name, std::string_view digest_field) {
+  append_json_name(out, member);
+  append_json_list(out, items, [&](std::string& to, const auto& each) {
+    to += '{';
+    append_json_member(to, name_field, each.*name);
+    append_json_member(to, digest_field, each.sha256);
+    to += '}';
+  });
 }
 
 /// Lists the fields that a request can set: a param that requests may not set has its default, whatever the request
@@ -168,26 +193,31 @@ auto make_graph(const bound_plan& of, const registries& declared) -> plan_graph 
 }
 
 auto graph_json(const plan_graph& graph) -> std::string {
-  ordered budget = ordered::object();
-  for (const budget_line& line : list_lines(graph.budget)) budget[line.name] = line.value;
-  ordered models = ordered::array();
-  for (const model_digest& each : graph.models) models.push_back({{"model", each.name}, {"sha256", each.sha256}});
-  ordered nodes = ordered::array();
-  for (const graph_node& node : graph.nodes) nodes.push_back(make_json(node));
-  ordered out = {{"plan", graph.name},
-                 {"digest", graph.digest},
-                 {"budget", std::move(budget)},
-                 {"capabilities", graph.capabilities},
-                 {"models", std::move(models)},
-                 {"outputs", graph.outputs},
-                 {"request", make_json(graph.request)},
-                 {"nodes", std::move(nodes)}};
-  for (const operator_digest& each : graph.operators)
-    out["operators"].push_back({{"library", each.library}, {"sha256", each.sha256}});
-  for (const model_digest& each : graph.vectors)
-    out["vectors"].push_back({{"endpoint", each.name}, {"digest", each.sha256}});
-  for (const fragment_use& use : graph.fragments) out["fragments"].push_back(make_json(use, graph));
-  return out.dump() + "\n";
+  std::string out = "{";
+  append_json_member(out, "plan", graph.name);
+  append_json_member(out, "digest", graph.digest);
+  append_json_name(out, "budget");
+  out += '{';
+  for (const budget_line& line : list_lines(graph.budget)) append_json_count(out, line.name, line.value);
+  out += '}';
+  append_json_name(out, "capabilities");
+  append_json_strings(out, graph.capabilities);
+  append_digests(out, "models", graph.models, "model", &model_digest::name, "sha256");
+  append_json_name(out, "outputs");
+  append_json_strings(out, graph.outputs);
+  append_json_name(out, "request");
+  append_request(out, graph.request);
+  append_json_name(out, "nodes");
+  append_json_list(out, graph.nodes, append_node);
+  if (!graph.operators.empty())
+    append_digests(out, "operators", graph.operators, "library", &operator_digest::library, "sha256");
+  if (!graph.vectors.empty()) append_digests(out, "vectors", graph.vectors, "endpoint", &model_digest::name, "digest");
+  if (!graph.fragments.empty()) {
+    append_json_name(out, "fragments");
+    append_json_list(out, graph.fragments,
+                     [&graph](std::string& to, const fragment_use& use) { append_use(to, use, graph); });
+  }
+  return out += "}\n";
 }
 
 }  // namespace rankd

@@ -1,6 +1,7 @@
 // rankd/server/shadow/shadow_board.cpp: counts verdicts, keeps the worst of them, and writes both.
 #include <rankd/server/shadow/shadow_board.hpp>
 
+#include <rankd/registry/json_members.hpp>
 #include <rankd/server/detail/write_histogram.hpp>
 
 #include <algorithm>
@@ -12,14 +13,10 @@
 #include <utility>
 #include <variant>
 
-#include <nlohmann/json.hpp>
-
 namespace rankd {
 namespace {
 
 using kind = exposition::kind;
-
-using ordered = nlohmann::ordered_json;
 
 /// FNV-1a, with its bits mixed as in SplitMix64: the high bits of plain FNV depend little on the last characters.
 auto hash_of(std::string_view text) noexcept -> std::uint64_t {
@@ -40,22 +37,28 @@ auto is_starved(const shadow_run& run) -> bool {
 
 auto has_two_answers(const shadow_run& run) -> bool { return run.code == "ok" && run.other_code == "ok"; }
 
-auto position(const std::optional<std::size_t>& at) -> ordered { return at ? ordered(*at) : ordered(nullptr); }
+auto unless_empty(const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); }
 
-auto make_json(const shadow_run& run) -> ordered {
-  ordered moves = ordered::array();
-  for (const moved_id& each : run.moves)
-    moves.push_back({{"id", std::visit([](const auto& id) { return ordered(id); }, each.id)},
-                     {"was", position(each.was)},
-                     {"is", position(each.is)}});
-  return {{"request_id", run.request_id.empty() ? ordered(nullptr) : ordered(run.request_id)},
-          {"change", to_string(run.verdict.change)},
-          {"overlap", run.verdict.overlap},
-          {"rbo", run.verdict.rbo},
-          {"served", {{"code", run.code}, {"candidates", run.candidates}}},
-          {"shadow", {{"code", run.other_code}, {"candidates", run.other_candidates}}},
-          {"moved", run.moved},
-          {"moves", std::move(moves)}};
+void append_side(std::string& out, std::string_view name, std::string_view code, std::size_t candidates) {
+  append_json_name(out, name);
+  out += '{';
+  append_json_member(out, "code", code);
+  append_json_count(out, "candidates", candidates);
+  out += '}';
+}
+
+void append_run(std::string& out, const shadow_run& run) {
+  out += '{';
+  append_json_or_null(out, "request_id", unless_empty(run.request_id));
+  append_json_member(out, "change", to_string(run.verdict.change));
+  append_json_number_or_null(out, "overlap", run.verdict.overlap);
+  append_json_number_or_null(out, "rbo", run.verdict.rbo);
+  append_side(out, "served", run.code, run.candidates);
+  append_side(out, "shadow", run.other_code, run.other_candidates);
+  append_json_count(out, "moved", run.moved);
+  append_json_name(out, "moves");
+  append_moves(out, run.moves, move_parts::places);
+  out += '}';
 }
 
 }  // namespace
@@ -129,28 +132,28 @@ void shadow_board::add(shadow_run run, const std::string& digest, const std::str
 
 auto shadow_board::to_json() const -> std::string {
   const std::scoped_lock lock(mutex_);
-  ordered counts = ordered::object();
-  for (std::size_t at = 0; at < counts_.size(); ++at)
-    counts[std::string(to_string(static_cast<shadow_verdict>(at)))] = counts_[at];
-  ordered worst = ordered::array();
-  for (const shadow_run& each : worst_) worst.push_back(make_json(each));
   const auto mean = [this](double sum) {
-    return compared_ == 0 ? ordered(nullptr) : ordered(sum / static_cast<double>(compared_));
+    return compared_ == 0 ? std::nullopt : std::optional(sum / static_cast<double>(compared_));
   };
-  const auto digest = [](const std::string& text) { return text.empty() ? ordered(nullptr) : ordered(text); };
-  const ordered out{{"plan", plan_},
-                    {"candidate", candidate_},
-                    {"share", share_.load(braid::relaxed)},
-                    {"in_flight", max_runs()},
-                    {"counts", std::move(counts)},
-                    {"digest", digest(digest_)},
-                    {"candidate_digest", digest(other_digest_)},
-                    {"runs", runs_},
-                    {"compared", compared_},
-                    {"overlap", mean(overlap_)},
-                    {"rbo", mean(rbo_)},
-                    {"worst", std::move(worst)}};
-  return out.dump(-1, ' ', false, ordered::error_handler_t::replace) + "\n";  // ids may be any bytes
+  std::string out = "{";
+  append_json_member(out, "plan", plan_);
+  append_json_member(out, "candidate", candidate_);
+  append_json_number_or_null(out, "share", share_.load(braid::relaxed));
+  append_json_count(out, "in_flight", max_runs());
+  append_json_name(out, "counts");
+  out += '{';
+  for (std::size_t at = 0; at < counts_.size(); ++at)
+    append_json_count(out, to_string(static_cast<shadow_verdict>(at)), counts_[at]);
+  out += '}';
+  append_json_or_null(out, "digest", unless_empty(digest_));
+  append_json_or_null(out, "candidate_digest", unless_empty(other_digest_));
+  append_json_count(out, "runs", runs_);
+  append_json_count(out, "compared", compared_);
+  append_json_number_or_null(out, "overlap", mean(overlap_));
+  append_json_number_or_null(out, "rbo", mean(rbo_));
+  append_json_name(out, "worst");
+  append_json_list(out, worst_, append_run);
+  return out += "}\n";
 }
 
 void shadow_board::write(exposition& out, std::span<const std::shared_ptr<shadow_board>> all) {

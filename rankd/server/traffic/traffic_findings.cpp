@@ -1,6 +1,7 @@
 // rankd/server/traffic/traffic_findings.cpp: reads records, runs two plans, and writes the differences as JSON.
 #include <rankd/server/traffic/traffic_findings.hpp>
 
+#include <rankd/registry/json_members.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/folder_names.hpp>
 #include <rankd/registry/names.hpp>
@@ -15,13 +16,10 @@
 #include <utility>
 #include <variant>
 
-#include <nlohmann/json.hpp>
-
 namespace rankd {
 namespace {
 
 namespace fs = std::filesystem;
-using ordered = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> end_names{"whole", "torn", "damaged"};
 
@@ -53,40 +51,36 @@ auto names_in(const traffic_comparison& of) -> std::string {
   return out.empty() ? "no request at all is recorded" : "the records have requests to: " + out;
 }
 
-auto make_json(const moved_id& of) -> ordered {
-  const auto position = [](const std::optional<std::size_t>& at) { return at ? ordered(*at) : ordered(nullptr); };
-  ordered id = std::visit([](const auto& value) { return ordered(value); }, of.id);
-  return {{"id", std::move(id)},
-          {"was", position(of.was)},
-          {"is", position(of.is)},
-          {"node", of.node.empty() ? ordered(nullptr) : ordered(of.node)},
-          {"why", of.why}};
+void append_side(std::string& out, std::string_view name, const compared_answer& answer) {
+  append_json_name(out, name);
+  out += '{';
+  append_json_member(out, "code", answer.code);
+  append_json_count(out, "candidates", answer.candidates);
+  out += '}';
 }
 
-auto make_json(const std::vector<moved_id>& all) -> ordered {
-  ordered out = ordered::array();
-  for (const moved_id& each : all) out.push_back(make_json(each));
-  return out;
+void append_changed(std::string& out, const changed_request& request) {
+  out += '{';
+  append_json_count(out, "number", request.number);
+  append_json_member(out, "record", request.record);
+  append_json_member(out, "request_id", request.request_id);
+  append_json_member(out, "change", to_string(request.verdict.change));
+  append_json_number_or_null(out, "overlap", request.verdict.overlap);
+  append_json_number_or_null(out, "rbo", request.verdict.rbo);
+  append_side(out, "before", request.before);
+  append_side(out, "after", request.after);
+  append_json_count(out, "moved", request.moved);
+  append_json_name(out, "moves");
+  append_moves(out, request.moves, move_parts::all);
+  out += '}';
 }
 
-auto make_json(const changed_request& of) -> ordered {
-  const auto side = [](const compared_answer& each) {
-    return ordered{{"code", each.code}, {"candidates", each.candidates}};
-  };
-  return {{"number", of.number},
-          {"record", of.record},
-          {"request_id", of.request_id},
-          {"change", to_string(of.verdict.change)},
-          {"overlap", of.verdict.overlap},
-          {"rbo", of.verdict.rbo},
-          {"before", side(of.before)},
-          {"after", side(of.after)},
-          {"moved", of.moved},
-          {"moves", make_json(of.moves)}};
+void append_file(std::string& out, const read_record& each) {
+  out += '{';
+  append_json_member(out, "file", each.file);
+  append_json_member(out, "end", end_names[static_cast<std::size_t>(each.end)]);
+  out += '}';
 }
-
-/// Ids may be any bytes.
-auto dumped(const ordered& what) -> std::string { return what.dump(-1, ' ', false, ordered::error_handler_t::replace); }
 
 }  // namespace
 
@@ -136,38 +130,44 @@ auto compute_mean(double sum, const traffic_differences& of) -> double {
 
 auto to_json(const traffic_findings& findings) -> std::string {
   const traffic_differences& found = findings.found;
-  ordered files = ordered::array();
-  for (const read_record& each : findings.records)
-    files.push_back({{"file", each.file}, {"end", end_names[static_cast<std::size_t>(each.end)]}});
-  ordered changed = ordered::array();
-  for (const changed_request& each : found.changed) changed.push_back(make_json(each));
   const auto mean = [&](double sum) {
-    return found.answered == 0 ? ordered(nullptr) : ordered(compute_mean(sum, found));
+    return found.answered == 0 ? std::nullopt : std::optional(compute_mean(sum, found));
   };
-  ordered different{{"all", found.different()}};
+  std::string out = "{";
+  append_json_member(out, "plan", findings.plan);
+  append_json_name(out, "records");
+  append_json_list(out, findings.records, append_file);
+  append_json_count(out, "requests", found.requests);
+  append_json_count(out, "other_plans", found.others);
+  append_json_count(out, "lost", findings.lost);
+  append_json_count(out, "redacted", found.redacted);
+  append_json_count(out, "unusable", found.unusable);
+  append_json_count(out, "not_recorded", found.not_recorded);
+  append_json_or_null(out, "first_not_recorded",
+                      found.not_recorded == 0 ? std::nullopt : std::optional(found.first_not_recorded));
+  append_json_count(out, "live_batches", found.live_batches);
+  append_json_count(out, "compared", found.compared());
+  append_json_count(out, "equal", found.count(answer_change::equal));
+  append_json_name(out, "different");
+  out += '{';
+  append_json_count(out, "all", found.different());
   for (const auto change :
        {answer_change::error, answer_change::candidates, answer_change::order, answer_change::values})
-    different[std::string(to_string(change))] = found.count(change);
-  return dumped({{"plan", findings.plan},
-                 {"records", std::move(files)},
-                 {"requests", found.requests},
-                 {"other_plans", found.others},
-                 {"lost", findings.lost},
-                 {"redacted", found.redacted},
-                 {"unusable", found.unusable},
-                 {"not_recorded", found.not_recorded},
-                 {"first_not_recorded", found.not_recorded == 0 ? ordered(nullptr) : ordered(found.first_not_recorded)},
-                 {"live_batches", found.live_batches},
-                 {"compared", found.compared()},
-                 {"equal", found.count(answer_change::equal)},
-                 {"different", std::move(different)},
-                 {"answered", found.answered},
-                 {"depth", findings.depth},
-                 {"overlap", mean(found.overlap)},
-                 {"rbo", mean(found.rbo)},
-                 {"changed", std::move(changed)}});
+    append_json_count(out, to_string(change), found.count(change));
+  out += '}';
+  append_json_count(out, "answered", found.answered);
+  append_json_count(out, "depth", findings.depth);
+  append_json_number_or_null(out, "overlap", mean(found.overlap));
+  append_json_number_or_null(out, "rbo", mean(found.rbo));
+  append_json_name(out, "changed");
+  append_json_list(out, found.changed, append_changed);
+  return out += '}';
 }
 
-auto to_json(const std::vector<moved_id>& moves) -> std::string { return dumped(make_json(moves)); }
+auto to_json(const std::vector<moved_id>& moves) -> std::string {
+  std::string out;
+  append_moves(out, moves, move_parts::all);
+  return out;
+}
 
 }  // namespace rankd
