@@ -8,7 +8,7 @@ target_link_libraries(rankd_first_operators PRIVATE braid_warnings)
 add_library(rankd_rough_library MODULE rankd/op/rough/library.cpp)
 target_link_libraries(rankd_rough_library PRIVATE braid_warnings)
 
-set(rankd_layers registry rows expr plan store op engine server cli)
+set(rankd_layers registry rows expr plan store op engine embed server cli)
 if(BRAID_SANITIZE STREQUAL "thread")
   set(rankd_layers store engine server)  # the others run on one thread, or are programs of these
 endif()

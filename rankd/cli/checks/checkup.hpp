@@ -1,7 +1,7 @@
 // rankd/cli/checks/checkup.hpp: the checks of rankd doctor, each with a finding and advice.
 #pragma once
 
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // rankd/cli/checks/data_check.hpp: compares data with the columns that the plans of a project read.
 #pragma once
 
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/op/column_check.hpp>
 
 #include <filesystem>

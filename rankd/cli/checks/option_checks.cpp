@@ -1,7 +1,7 @@
 // rankd/cli/checks/option_checks.cpp: numbers, addresses and stores on the command line.
 #include <rankd/cli/checks/option_checks.hpp>
 
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/server/endpoints/own_hosts.hpp>
 #include <rankd/server/traces/span_exporter.hpp>
 #include <rankd/store/redis_options.hpp>

@@ -5,9 +5,9 @@
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/progress.hpp>
 #include <rankd/cli/output/report.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/ranker.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/engine/batch/batch_runner.hpp>
-#include <rankd/engine/requests/page_cursors.hpp>
 #include <rankd/op/models.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/plan/catalog.hpp>
@@ -21,8 +21,7 @@
 
 #include <cstdio>
 #include <deque>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,35 +42,6 @@ auto unreadable(const fs::path& in, std::error_code error) -> std::unexpected<br
   return refused("requests_unreadable", "the requests cannot be read from " +
                                             (in.empty() ? "standard input" : in.string()) + ": " + error.message());
 }
-
-/// Each plan is loaded once, when the first request wants it.
-class plan_cache {
- public:
-  plan_cache(const workspace& workspace, time_fallbacks fallbacks) : in_(&workspace), fallbacks_(fallbacks) {}
-
-  auto find(std::string_view name) -> braid::checked<const bound_plan*> {
-    const std::scoped_lock lock(mutex_);
-    auto found = plans_.find(name);
-    if (found == plans_.end()) found = plans_.emplace(name, load(name)).first;
-    if (!found->second) return std::unexpected(found->second.error());
-    return &*found->second;
-  }
-
- private:
-  /// The same requests must have the same answers.
-  [[nodiscard]] auto load(std::string_view name) const -> braid::checked<bound_plan> {
-    auto plan = in_->load_named_plan(name);
-    if (!plan || fallbacks_ == time_fallbacks::allowed || !depends_on_time(*plan)) return plan;
-    return refused("depends_on_time",
-                   "plan `" + plan->name + "` has fallbacks for what is late, so its answers " + "depend on time",
-                   "--allow-degraded runs it all the same");
-  }
-
-  const workspace* in_;
-  time_fallbacks fallbacks_;
-  std::mutex mutex_;
-  std::map<std::string, braid::checked<bound_plan>, std::less<>> plans_;
-};
 
 /// The part of a file of requests that must be answered.
 struct request_range {
@@ -181,86 +151,6 @@ auto made_from(const batch_command_options& options, const workspace& workspace,
           {"stores", std::move(stores)}};
 }
 
-/// A batch whose parts are all open.
-class batch_job {
- public:
-  batch_job(const fs::path& in, request_range range, line_reader requests, batch_runner& runner, batch_output& answers)
-      : in_(&in), range_(range), requests_(std::move(requests)), runner_(&runner), answers_(&answers) {
-    std::error_code error;
-    if (is_regular(in)) end_ = std::min<std::uint64_t>(range.end, fs::file_size(in, error));
-  }
-
-  auto run() -> braid::checked<void> {
-    progress_bar bar("ranking");
-    for (;;) {
-      while (!at_end_ && runner_->wants_more())
-        if (auto done = submit_some(); !done) return done;
-      auto answers = runner_->next();
-      if (!answers) return requests_are_whole() ? answers_->finish() : cut_short();
-      if (auto done = write(*answers); !done) return done;
-      if (end_ != 0) bar.show(answers_->progress().read.bytes - range_.begin.bytes, end_ - range_.begin.bytes);
-    }
-  }
-
- private:
-  auto submit_some() -> braid::checked<void> {
-    std::vector<batch_line> lines;
-    std::size_t bytes = 0;
-    constexpr std::size_t enough_bytes = std::size_t{1} << 20U;
-    while (lines.size() < batch_runner::max_lines && bytes < enough_bytes && !at_end_) {
-      if (requests_.bytes_done() >= range_.end) at_end_ = true;
-      const auto line = at_end_ ? std::optional<text_line>() : requests_.next();
-      if (!line) return unreadable(*in_, line.error());
-      at_end_ = at_end_ || !*line;
-      if (at_end_ || is_blank(**line)) continue;
-      bytes += (*line)->text.size();
-      lines.push_back(taken(**line));
-    }
-    if (lines.empty()) return {};
-    ends_.push_back(requests_.position());
-    runner_->submit(std::move(lines));
-    return {};
-  }
-
-  /// A file that loses lines while it is read has not been answered.
-  [[nodiscard]] auto requests_are_whole() const -> bool { return end_ == 0 || requests_.bytes_done() >= end_; }
-
-  [[nodiscard]] auto cut_short() const -> std::unexpected<braid::diagnostics> {
-    return refused("requests_unreadable", in_->string() + " became shorter while it was read");
-  }
-
-  static auto is_blank(const text_line& line) -> bool {
-    return !line.too_long && line.text.find_first_not_of(" \t\r") == std::string_view::npos;
-  }
-
-  static auto taken(const text_line& line) -> batch_line {
-    batch_line out{.number = line.number, .text = std::string(line.text), .unreadable = {}};
-    if (line.too_long)
-      out.unreadable = make_diagnostic("line_too_long",
-                                       "line " + std::to_string(line.number) + " is longer than 16 MiB", {}, "request")
-                           .front();
-    return out;
-  }
-
-  auto write(const batch_answers& piece) -> braid::checked<void> {
-    batch_progress now = answers_->progress();
-    now.read = ends_.front();
-    now.answered += piece.answered;
-    now.failed += piece.failed;
-    ends_.pop_front();
-    return answers_->write(piece.text, now);
-  }
-
-  const fs::path* in_;
-  request_range range_;
-  line_reader requests_;
-  batch_runner* runner_;
-  batch_output* answers_;
-  std::deque<line_position> ends_;  ///< after each piece that was submitted and not written
-  std::uint64_t end_ = 0;           ///< of the part, if it is known
-  bool at_end_ = false;
-};
-
 void print_summary(const batch_progress& done, const fs::path& out) {
   std::fprintf(stderr, "answered %s, %s of them with an error%s%s\n", counted(done.answered, "request").c_str(),
                done.failed == 0 ? "none" : std::to_string(done.failed).c_str(), out.empty() ? "" : ", into ",
@@ -295,17 +185,103 @@ auto open_output(const batch_command_options& options, const workspace& workspac
   return batch_output::open(options.out, made_from(options, workspace, plan), options.earlier);
 }
 
-auto answer_with(const batch_command_options& options, request_range range, line_reader requests, batch_runner& runner,
-                 batch_output& answers) -> braid::checked<batch_progress> {
-  batch_job job(options.in, range, std::move(requests), runner, answers);
-  if (auto done = job.run(); !done) return std::unexpected(std::move(done.error()));
-  return answers.progress();
-}
+/// Reads requests and writes answers. The output is opened when the first request is read: what its state depends on,
+/// such as a store that is filled at its first use, is there by then.
+class batch_job {
+ public:
+  batch_job(const batch_command_options& options, const workspace& workspace, const bound_plan* plan,
+            request_range range, line_reader requests)
+      : options_(&options), in_(&workspace), plan_(plan), range_(range) {
+    requests_.emplace(std::move(requests));
+    std::error_code error;
+    if (is_regular(options.in)) end_ = std::min<std::uint64_t>(range.end, fs::file_size(options.in, error));
+  }
 
-auto answer_all(const batch_command_options& options, const workspace& workspace) -> braid::checked<batch_progress> {
-  plan_cache plans(workspace, options.fallbacks);
-  const auto plan = options.plan.empty() ? braid::checked<const bound_plan*>(nullptr) : plans.find(options.plan);
-  if (!plan) return std::unexpected(plan.error());
+  /// Returns the next requests; none at the end.
+  auto next_lines() -> braid::checked<std::vector<batch_line>> {
+    if (!answers_)
+      if (auto begun = begin(); !begun) return std::unexpected(std::move(begun.error()));
+    std::vector<batch_line> lines;
+    std::size_t bytes = 0;
+    constexpr std::size_t enough_bytes = std::size_t{1} << 20U;
+    while (lines.size() < batch_runner::max_lines && bytes < enough_bytes) {
+      if (requests_->bytes_done() >= range_.end) break;
+      const auto line = requests_->next();
+      if (!line) return unreadable(options_->in, line.error());
+      if (!*line) break;
+      if (is_blank(**line)) continue;
+      bytes += (*line)->text.size();
+      lines.push_back(taken(**line));
+    }
+    if (!lines.empty()) ends_.push_back(requests_->position());
+    return lines;
+  }
+
+  /// Writes the answers to the oldest requests that have none.
+  auto write(const batch_answers& piece) -> braid::checked<void> {
+    batch_progress now = answers_->progress();
+    now.read = ends_.front();
+    now.answered += piece.answered;
+    now.failed += piece.failed;
+    ends_.pop_front();
+    if (auto done = answers_->write(piece.text, now); !done) return done;
+    if (end_ != 0) bar_.show(answers_->progress().read.bytes - range_.begin.bytes, end_ - range_.begin.bytes);
+    return {};
+  }
+
+  /// Completes the output once all answers are written. A file that loses lines while it is read has not been answered.
+  auto finish() -> braid::checked<batch_progress> {
+    if (end_ != 0 && requests_->bytes_done() < end_)
+      return refused("requests_unreadable", options_->in.string() + " became shorter while it was read");
+    if (auto done = answers_->finish(); !done) return std::unexpected(std::move(done.error()));
+    return answers_->progress();
+  }
+
+ private:
+  auto begin() -> braid::checked<void> {
+    auto answers = open_output(*options_, *in_, plan_);
+    if (!answers) return std::unexpected(std::move(answers.error()));
+    answers_.emplace(std::move(*answers));
+    if (answers_->progress().read.bytes == 0) return {};
+    std::fprintf(stderr, "continuing after request line %llu\n",
+                 static_cast<unsigned long long>(answers_->progress().read.lines));
+    auto rest = open_requests(options_->in, answers_->progress().read);
+    if (!rest) return std::unexpected(std::move(rest.error()));
+    requests_.emplace(std::move(*rest));
+    return {};
+  }
+
+  static auto is_blank(const text_line& line) -> bool {
+    return !line.too_long && line.text.find_first_not_of(" \t\r") == std::string_view::npos;
+  }
+
+  static auto taken(const text_line& line) -> batch_line {
+    batch_line out{.number = line.number, .text = std::string(line.text), .unreadable = {}};
+    if (line.too_long)
+      out.unreadable = make_diagnostic("line_too_long",
+                                       "line " + std::to_string(line.number) + " is longer than 16 MiB", {}, "request")
+                           .front();
+    return out;
+  }
+
+  const batch_command_options* options_;
+  const workspace* in_;
+  const bound_plan* plan_;
+  request_range range_;
+  std::optional<line_reader> requests_;
+  std::optional<batch_output> answers_;
+  progress_bar bar_{"ranking"};
+  std::deque<line_position> ends_;  ///< after each piece that was read and not written
+  std::uint64_t end_ = 0;           ///< of the part, if it is known
+};
+
+auto answer_all(const batch_command_options& options, ranker& with) -> braid::checked<batch_progress> {
+  std::shared_ptr<const bound_plan> plan;
+  if (!options.plan.empty()) {
+    auto found = with.find_plan(options.plan, options.fallbacks);
+    if (!found) return std::unexpected(std::move(found.error()));
+    plan = std::move(*found);
+  }
   if (writes_over_requests(options))
     return refused("output_unwritable", "the answers would be written over the requests",
                    "name another file with --out");
@@ -313,39 +289,25 @@ auto answer_all(const batch_command_options& options, const workspace& workspace
   if (!range) return std::unexpected(std::move(range.error()));
   auto requests = open_requests(options.in, range->begin);  // a pipe is opened once
   if (!requests) return std::unexpected(std::move(requests.error()));
-  const auto stores = *plan != nullptr ? open_plan_stores(workspace, {&*plan, 1}) : open_all_stores(workspace);
-  if (!stores) return std::unexpected(stores.error());
-
-  engine_options how;
-  if (options.node_timeout) how.node_timeout = *options.node_timeout;
-  how.cursors = make_page_cursors(workspace.where.cursors);
-  how.cache = {.bytes = options.cache_mib << 20U, .entries = workspace.where.cache.entries};
-  const auto runner = batch_runner::create(
-      workspace.declared, stores->pointers(),
-      {.workers = options.workers,
-       .given_plan = *plan == nullptr ? std::string() : (*plan)->name,
-       .find_plan = [&](std::string_view name) { return *plan != nullptr ? *plan : plans.find(name); },
-       .engine = how});
-  if (!runner) return std::unexpected(runner.error());
-  auto answers = open_output(options, workspace, *plan);
-  if (!answers) return std::unexpected(std::move(answers.error()));
-  if (answers->progress().read.bytes != 0) {
-    std::fprintf(stderr, "continuing after request line %llu\n",
-                 static_cast<unsigned long long>(answers->progress().read.lines));
-    auto rest = open_requests(options.in, answers->progress().read);
-    if (!rest) return std::unexpected(std::move(rest.error()));
-    return answer_with(options, *range, std::move(*rest), **runner, *answers);
-  }
-  return answer_with(options, *range, std::move(*requests), **runner, *answers);
+  const auto in = with.project();
+  batch_job job(options, *in, plan.get(), *range, std::move(*requests));
+  auto done = with.rank_many([&job] { return job.next_lines(); },
+                             [&job](const batch_answers& piece) { return job.write(piece); },
+                             {.plan = options.plan, .fallbacks = options.fallbacks, .cache_mib = options.cache_mib});
+  if (!done) return std::unexpected(std::move(done.error()));
+  return job.finish();
 }
 
 }  // namespace
 
 auto batch_command(const batch_command_options& options) -> exit_status {
   BRAID_EXPECTS(options.earlier == unfinished::refuse || !options.out.empty(), "only a file can be resumed");
-  const auto in = workspace::open(options.project);
+  const auto in = ranker::open({.project = options.project,
+                                .workers = options.workers,
+                                .node_timeout = options.node_timeout,
+                                .observer = load_bars()});
   if (!in) return report(in.error());
-  const auto done = answer_all(options, *in);
+  const auto done = answer_all(options, **in);
   if (!done) return report(done.error());
   print_summary(*done, options.out);
   return done->failed == 0 ? exit_status::fine : exit_status::failed;

@@ -4,9 +4,10 @@
 #include <rankd/cli/output/load_plot.hpp>
 #include <rankd/cli/atomic_file.hpp>
 #include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/progress.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/table.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/engine/batch/closed_load.hpp>
 #include <rankd/engine/requests/page_cursors.hpp>
 #include <rankd/registry/file.hpp>
@@ -279,7 +280,7 @@ auto measure_here(const bench_options& options, const workspace& workspace) -> b
   const auto plan = workspace.load_named_plan(options.plan);
   if (!plan) return std::unexpected(plan.error());
   const bound_plan* const read_by = &*plan;
-  const auto stores = open_plan_stores(workspace, {&read_by, 1});
+  const auto stores = open_plan_stores(workspace, {&read_by, 1}, {.observer = load_bars()});
   if (!stores) return std::unexpected(stores.error());
   const auto requests = make_requests(options, workspace);
   if (!requests) return std::unexpected(requests.error());

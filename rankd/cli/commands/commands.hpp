@@ -3,6 +3,7 @@
 
 #include <rankd/cli/output/batch_output.hpp>
 #include <rankd/cli/projects/demo.hpp>
+#include <rankd/embed/ranker.hpp>
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/plans/plan_library.hpp>
 #include <rankd/engine/explain/quality.hpp>
@@ -55,9 +56,6 @@ struct batch_shard {
   unsigned index = 1;
   unsigned count = 1;
 };
-
-/// Whether plans may run whose answers depend on time, because a fallback replaces late results.
-enum class time_fallbacks : std::uint8_t { refused, allowed };
 
 struct batch_command_options : project_options {
   std::string plan;           ///< empty: each request names its own

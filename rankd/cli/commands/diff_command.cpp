@@ -7,7 +7,7 @@
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/traffic_diff.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/engine/explain/plan_comparison.hpp>
 
 #include <memory>

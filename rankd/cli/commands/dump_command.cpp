@@ -5,7 +5,7 @@
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/progress.hpp>
 #include <rankd/cli/output/report.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/store/dump.hpp>
 
 #include <string>

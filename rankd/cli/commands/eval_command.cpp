@@ -2,9 +2,10 @@
 #include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/progress.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/table.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/engine/detail/json_parts.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/requests/page_cursors.hpp>
@@ -361,7 +362,7 @@ auto eval_command(const eval_options& options) -> exit_status {
   if (!judged) return report(judged.error(), options.form);
   std::vector<const bound_plan*> read_by;
   for (const bound_plan& each : plans) read_by.push_back(&each);
-  const auto stores = open_plan_stores(*in, read_by);
+  const auto stores = open_plan_stores(*in, read_by, {.observer = load_bars()});
   if (!stores) return report(stores.error(), options.form);
   std::vector<plan_result> results;
   for (const bound_plan& each : plans) {

@@ -3,7 +3,7 @@
 #include <rankd/cli/experiments/experiment_split.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/table.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/engine/plans/plan_experiments.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/plan/catalog.hpp>

@@ -4,13 +4,13 @@
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/table.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/plan_verdicts.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/describe.hpp>
 #include <rankd/op/operator_library.hpp>
-#include <rankd/plan/catalog.hpp>
 #include <rankd/server/events/event_rules.hpp>
 
 #include <algorithm>
@@ -22,28 +22,8 @@
 namespace rankd {
 namespace {
 
-struct verdict {
-  std::string plan;
-  braid::checked<bound_plan> bound;
-};
-
-auto verdicts_json(const std::vector<verdict>& all) -> std::string {
-  std::string out = "{\"plans\":[";
-  for (std::size_t at = 0; at < all.size(); ++at) {
-    if (at != 0) out += ',';
-    out += "{\"plan\":";
-    append_json_string(out, all[at].plan);
-    out += all[at].bound ? ",\"valid\":true"
-                         : ",\"valid\":false,\"diagnostics\":" + diagnostics_json(all[at].bound.error());
-    if (all[at].bound && !all[at].bound->warnings.empty())
-      out += ",\"warnings\":" + diagnostics_json(all[at].bound->warnings);
-    out += '}';
-  }
-  return out + "]}\n";
-}
-
-void print_verdicts(const std::vector<verdict>& all) {
-  for (const verdict& each : all) {
+void print_verdicts(const std::vector<plan_verdict>& all) {
+  for (const plan_verdict& each : all) {
     if (each.bound) {
       const braid::diagnostics& warnings = each.bound->warnings;
       print("ok    " + printable(each.plan) + " (" + counted(each.bound->nodes.size(), "node") +
@@ -54,51 +34,6 @@ void print_verdicts(const std::vector<verdict>& all) {
     print("WRONG " + printable(each.plan) + " (" + counted(each.bound.error().size(), "diagnostic") + ")\n");
     print(printable(each.bound.error()));
   }
-}
-
-auto list_names(const std::vector<artifact>& artifacts) -> std::vector<std::string> {
-  std::vector<std::string> names;
-  for (const artifact& each : artifacts) names.push_back(each.name);
-  return names;
-}
-
-/// The plans of a project that can be run, and the errors of the others and of the index.
-struct plan_list {
-  std::vector<bound_plan> right;
-  braid::diagnostics problems;
-};
-
-/// Adds those diagnostics that are not there yet: one about the index can be one about each plan, too.
-void add_new(braid::diagnostics& problems, const braid::diagnostics& others) {
-  for (const braid::diagnostic& item : others)
-    if (std::ranges::find(problems, item) == problems.end()) problems.add(item);
-}
-
-auto all_plans(const workspace& workspace, const std::vector<artifact>& artifacts) -> plan_list {
-  plan_list found;
-  for (const artifact& each : artifacts) {
-    auto loaded = workspace.load_named_plan(each.name);
-    if (loaded)
-      found.right.push_back(std::move(*loaded));
-    else
-      add_new(found.problems, loaded.error());
-  }
-  add_new(found.problems, verify_index(workspace.where.plans));
-  return found;
-}
-
-auto plans_json(const plan_list& found) -> std::string {
-  std::string out = "{\"plans\":[";
-  for (const bound_plan& each : found.right) {
-    if (!out.ends_with('[')) out += ',';
-    out += "{\"plan\":";
-    append_json_string(out, each.name);
-    out += ",\"nodes\":" + std::to_string(each.nodes.size()) + ",\"digest\":";
-    append_json_string(out, each.digest);
-    out += '}';
-  }
-  const std::string failure = found.problems.empty() ? "{}" : to_json(found.problems, {});
-  return out + (found.problems.empty() ? "]" : "],") + failure.substr(1) + "\n";  // the members of one object
 }
 
 auto plans_table(const std::vector<bound_plan>& plans) -> std::string {
@@ -168,34 +103,18 @@ auto show_plan(const workspace& workspace, const plans_options& options) -> exit
 auto validate_command(const validate_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
   if (!in) return report(in.error(), options.form);
-  std::vector<std::string> wanted = options.plans;
-  braid::diagnostics index_problems;
-  braid::diagnostics budget_problems;
-  braid::diagnostics counter_problems;
-  if (wanted.empty()) {
-    const auto artifacts = list_artifacts(in->where.plans);
-    if (!artifacts) return report(artifacts.error(), options.form);
-    wanted = list_names(*artifacts);
-    index_problems = verify_index(in->where.plans);
-    budget_problems = in->where.budgets.strangers(wanted);
+  auto all = validate_plans(*in, options.plans);
+  if (!all) return report(all.error(), options.form);
+  if (options.plans.empty())
     if (auto rules = event_rules::load(in->where.registry, in->declared); !rules)
-      counter_problems = std::move(rules.error());
-  }
-
-  std::vector<verdict> all;
-  bool fine = index_problems.empty() && budget_problems.empty() && counter_problems.empty();
-  for (const std::string& plan : wanted) {
-    all.push_back({plan, in->load_named_plan(plan)});
-    fine = fine && all.back().bound.has_value() && (!options.strict || all.back().bound->warnings.empty());
-  }
-  if (!index_problems.empty()) all.push_back({std::string(index_file), std::unexpected(std::move(index_problems))});
-  if (!budget_problems.empty()) all.push_back({std::string(project_file), std::unexpected(std::move(budget_problems))});
-  if (!counter_problems.empty())
-    all.push_back({std::string(counters_file), std::unexpected(std::move(counter_problems))});
+      all->push_back({std::string(counters_file), std::unexpected(std::move(rules.error()))});
   if (options.form == output_form::programs)
-    print(verdicts_json(all));
+    print(to_json(*all));
   else
-    print_verdicts(all);
+    print_verdicts(*all);
+  const bool fine = std::ranges::all_of(*all, [&options](const plan_verdict& each) {
+    return each.bound && (!options.strict || each.bound->warnings.empty());
+  });
   return fine ? exit_status::fine : exit_status::failed;
 }
 
@@ -203,16 +122,15 @@ auto plans_command(const plans_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
   if (!in) return report(in.error(), options.form);
   if (!options.plan.empty()) return show_plan(*in, options);
-  const auto artifacts = list_artifacts(in->where.plans);
-  if (!artifacts) return report(artifacts.error(), options.form);
-  const plan_list found = all_plans(*in, *artifacts);
+  const auto found = list_plans(*in);
+  if (!found) return report(found.error(), options.form);
   if (options.form == output_form::programs) {
-    print(plans_json(found));
+    print(to_json(*found));
   } else {
-    print(plans_table(found.right));
-    if (!found.problems.empty()) report(found.problems);
+    print(plans_table(found->right));
+    if (!found->problems.empty()) report(found->problems);
   }
-  return found.problems.empty() ? exit_status::fine : exit_status::failed;
+  return found->problems.empty() ? exit_status::fine : exit_status::failed;
 }
 
 namespace {

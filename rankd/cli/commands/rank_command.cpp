@@ -2,18 +2,15 @@
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/output/explain_tables.hpp>
 #include <rankd/cli/output/printable.hpp>
+#include <rankd/cli/output/progress.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/table.hpp>
-#include <rankd/cli/workspace.hpp>
-#include <rankd/engine/engine.hpp>
-#include <rankd/engine/requests/page_cursors.hpp>
+#include <rankd/embed/ranker.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/engine/requests/request.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
-#include <rankd/store/batch.hpp>
-
-#include <braid/runtime/runtime.hpp>
 
 #include <algorithm>
 #include <array>
@@ -142,34 +139,12 @@ auto ask_for_rows(const rank_options& options, const registries& declared, rank_
   return problems;
 }
 
-/// A request that has been read, on a workspace that is open.
-auto answer(const rank_options& options, const workspace& workspace, rank_request request) -> exit_status {
-  const std::string id = request.request_id;
-  const auto name = plan_to_run(request, options.plan);
-  if (!name) return report(name.error(), options.form, id);
-  const auto plan = workspace.load_named_plan(*name);
-  if (!plan) return report(plan_diagnostics(request, plan.error()), options.form, id);
-  if (const auto problems = ask_for_rows(options, workspace.declared, request); !problems.empty())
-    return report(problems, options.form, id);
-  if (const auto missing = fit_to_plan(request, *plan, workspace.declared); !missing.empty())
-    return report(missing, options.form, id);
-  const bound_plan* const run = &*plan;
-  const auto stores = open_plan_stores(workspace, {&run, 1});
-  if (!stores) return report(stores.error(), options.form, id);
-
-  engine_options how;
-  if (options.node_timeout) how.node_timeout = *options.node_timeout;
-  how.cursors = make_page_cursors(workspace.where.cursors);
-  if (const auto problems = ask_for_explanation(options, workspace.declared.id_type(), request); !problems.empty())
-    return report(problems, options.form, id);
-  std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
-  const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
-  if (!on) return report(no_runtime(on.error()), options.form, id);
-  ranker.emplace(**on, workspace.declared, stores->pointers(), how);
-  const ranking result = (*on)->run(ranker->rank(*plan, std::move(request)));
-
+/// Prints an answer and returns how the command ends.
+auto show(const rank_options& options, const rank_answer& answer) -> exit_status {
+  if (!answer.result) return report(answer.problems, options.form, answer.request_id);
+  const ranking& result = *answer.result;
   if (options.form == output_form::programs) {
-    print(to_json(result) + "\n");
+    print(to_json(answer) + "\n");
   } else if (result.error) {
     std::fprintf(stderr, "rankd: %s [%s]\n", printable(result.error->message).c_str(), result.error->code.c_str());
     print_captures(result);
@@ -192,13 +167,18 @@ auto has_text_ids(const project_options& options) -> bool {
 }
 
 auto rank_command(const rank_options& options) -> exit_status {
-  const auto in = workspace::open(options.project);
+  const auto in = ranker::open({.project = options.project,
+                                .workers = options.workers,
+                                .node_timeout = options.node_timeout,
+                                .observer = load_bars()});
   if (!in) return report(in.error(), options.form);
   const auto text = text_of(options.request);
   if (!text) return report(text.error(), options.form);
-  auto request = parse_request(*text, in->declared);
-  if (!request) return report(request.error(), options.form, find_request_id(*text));
-  return answer(options, *in, std::move(*request));
+  const auto adjust = [&options](rank_request& request, const workspace& on) {
+    auto problems = ask_for_rows(options, on.declared, request);
+    return problems.empty() ? ask_for_explanation(options, on.declared.id_type(), request) : problems;
+  };
+  return show(options, (*in)->rank(*text, {.plan = options.plan, .adjust = adjust}));
 }
 
 }  // namespace rankd

@@ -2,7 +2,7 @@
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/table.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,10 @@
 // rankd/cli/commands/serve_command.cpp: rankd serve: plans behind HTTP, until a signal.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/serve/project_compiler.hpp>
+#include <rankd/cli/output/progress.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/serve/service_manager.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/requests/page_cursors.hpp>
 #include <rankd/engine/plans/plan_library.hpp>
@@ -382,7 +383,7 @@ class service {
   }
 
   auto open_project_stores() -> braid::checked<void> {
-    auto opened = open_all_stores(*workspace_, server_messages::hidden);  // its clients are others
+    auto opened = open_all_stores(*workspace_, {server_messages::hidden, load_bars()});  // its clients are others
     if (!opened) return std::unexpected(std::move(opened.error()));
     stores_.emplace(std::move(*opened));
     return {};

@@ -7,7 +7,7 @@
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/plan_tests/test_run.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/engine/detail/json_parts.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/plan/catalog.hpp>

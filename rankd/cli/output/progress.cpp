@@ -1,8 +1,11 @@
 // rankd/cli/output/progress.cpp: drawing the bar.
 #include <rankd/cli/output/progress.hpp>
 
+#include <rankd/cli/output/printable.hpp>
+
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 #include <unistd.h>
@@ -41,6 +44,13 @@ auto progress_bar::for_load() -> std::function<void(const load_progress&)> {
 
 auto progress_bar::for_demo() -> std::function<void(const demo_progress&)> {
   return [this](const demo_progress& at) { show(at.lines_done, at.lines_total); };
+}
+
+auto load_bars() -> load_observer {
+  return [](const std::filesystem::path& data) {
+    auto bar = std::make_shared<progress_bar>("loading " + printable(data.filename().string()));
+    return [bar = std::move(bar)](const load_progress& at) { bar->for_load()(at); };
+  };
 }
 
 }  // namespace rankd

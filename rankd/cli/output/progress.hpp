@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/cli/projects/demo.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/store/load.hpp>
 
 #include <chrono>
@@ -35,6 +36,9 @@ class progress_bar {
   std::chrono::steady_clock::time_point next_{};
   bool drawn_ = false;
 };
+
+/// Draws a bar for each load of an embedded store.
+auto load_bars() -> load_observer;
 
 /// The text of a bar without the label: `[#####.....]  50 %`.
 auto bar_text(std::uint64_t done, std::uint64_t total) -> std::string;

@@ -104,7 +104,7 @@ auto compare_on_traffic(const diff_options& options, const workspace& workspace,
   store_list live;
   if (options.is_live) {
     const std::array read_by{&before, &after};
-    auto opened = open_plan_stores(workspace, read_by);
+    auto opened = open_plan_stores(workspace, read_by, {.observer = load_bars()});
     if (!opened) return std::unexpected(std::move(opened.error()));
     stores = std::move(*opened);
     live = std::make_shared<const std::vector<store*>>(stores.pointers());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
-#include <rankd/cli/workspace.hpp>
+#include <rankd/embed/workspace.hpp>
 #include <rankd/engine/plans/bound_plan.hpp>
 
 #include <braid/base/error.hpp>

@@ -8,6 +8,7 @@
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/this_thread.hpp>
 
+#include <system_error>
 #include <utility>
 
 namespace rankd {
@@ -56,6 +57,8 @@ batch_runner::~batch_runner() {
     ending_ = true;
   }
   changed_.notify_all();
+  if (!pieces_.empty())  // some may be waiting for a store
+    for (const auto& each : loops_) static_cast<void>(each->on->shutdown(braid::shutdown_mode::stop_now));
   threads_.clear();  // joins them
 }
 
@@ -73,6 +76,11 @@ void batch_runner::submit(std::vector<batch_line> lines) {
     pieces_.push_back(std::move(added));
   }
   changed_.notify_all();
+}
+
+auto batch_runner::wait_for(braid::duration limit) -> bool {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, limit, [this] { return pieces_.empty() || pieces_.front()->done; });
 }
 
 auto batch_runner::next() -> std::optional<batch_answers> {
@@ -94,7 +102,13 @@ auto batch_runner::take() -> piece* {
 
 void batch_runner::serve(worker_loop& on) {
   while (piece* work = take()) {
-    on.on->run(answer_all(*this, on, *work));
+    try {
+      on.on->run(answer_all(*this, on, *work));
+    } catch (const std::system_error&) {  // the destructor has stopped the loop, or the answers are lost
+      const std::scoped_lock lock(mutex_);
+      if (ending_) return;
+      throw;
+    }
     {
       const std::scoped_lock lock(mutex_);
       work->done = true;

@@ -3,6 +3,7 @@
 
 #include <rankd/engine/engine.hpp>
 
+#include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/thread/thread.hpp>
 
@@ -54,7 +55,7 @@ class batch_runner {
   static auto create(const registries& declared, const std::vector<store*>& stores, batch_options options)
       -> braid::checked<std::unique_ptr<batch_runner>>;
 
-  /// Drops lines that no thread has begun.
+  /// Drops lines that no thread has begun, and stops the others at their next wait.
   ~batch_runner();
 
   /// Whether the threads have less queued work than they should.
@@ -62,6 +63,10 @@ class batch_runner {
 
   /// Requires at most `max_lines`.
   void submit(std::vector<batch_line> lines);
+
+  /// Waits until `next` returns without blocking, but at most for `limit`. Returns whether it does.
+  /// Blocks: for `limit`.
+  auto wait_for(braid::duration limit) -> bool;
 
   /// Returns the answers to the oldest submitted lines that were not returned yet; nothing if there are no such lines.
   /// Blocks: until the answers are ready.

@@ -4,8 +4,12 @@
 #include <braid/thread/this_thread.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
+#include <tests/support/eventually.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -160,4 +164,25 @@ TEST_CASE("the threads of a batch can be told by their names") {
   const auto runner = world.runner(2);
   CHECK(braid::thread_info::find_all("batch-0").value().size() == 1);
   CHECK(braid::thread_info::find_all("batch-1").value().size() == 1);
+}
+
+TEST_CASE("a runner that ends stops the requests that wait, and drops the others") {
+  const batch_world world;
+  const bound_plan asleep =
+      value_of(bind_plan(value_of(parse_plan(artifact_of(source("a", 3) + "," + sleep("b", "a", 600'000), R"("b")"),
+                                             "asleep", {all_op_shapes(), world.project.declared})),
+                         world.project.declared));
+  std::atomic<bool> found{false};
+  const auto find = [&](std::string_view) -> braid::checked<const bound_plan*> {
+    found = true;
+    return &asleep;
+  };
+  auto runner = value_of(batch_runner::create(world.project.declared, world.project.stores,
+                                              {.workers = 1, .given_plan = "asleep", .find_plan = find}));
+  CHECK(runner->wait_for(braid::duration::zero()));  // there is nothing to wait for
+  runner->submit({line(1, "{}")});
+  runner->submit({line(2, "{}")});
+  CHECK_FALSE(runner->wait_for(std::chrono::milliseconds(1)));
+  CHECK(braid::testing::eventually([&found] { return found.load(); }));
+  runner.reset();
 }

@@ -1,5 +1,6 @@
-// tests/rankd/cli/workspace_test.cpp: projects are found and opened, plans loaded by name or file, stores filled once.
-#include <rankd/cli/workspace.hpp>
+// tests/rankd/embed/workspace_test.cpp: projects are found and opened, plans loaded by name or file, stores filled
+// once.
+#include <rankd/embed/workspace.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>
 

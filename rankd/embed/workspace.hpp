@@ -1,15 +1,17 @@
-// rankd/cli/workspace.hpp: a project opened by a command: its registries, its plans, its stores.
+// rankd/embed/workspace.hpp: an open project: its registries, its plans, its stores.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
 #include <rankd/registry/experiments.hpp>
 #include <rankd/registry/project.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/store/load.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/error.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,16 +20,24 @@
 
 namespace rankd {
 
+/// What a caller chooses in place of the values of a project.
+struct workspace_choice {
+  std::string environment = {};  ///< empty: that of rankd.toml
+  std::string store = {};        ///< the folder of an embedded store, as PATH or lmdb:PATH; empty: each endpoint's own
+};
+
 /// A project and its declarations.
 struct workspace {
   project where;
   registries declared;
   experiment_set experiments;
+  std::filesystem::path store = {};  ///< replaces the folder of each embedded store, and is never filled; or empty
 
   /// Opens the project in `folder`; with an empty path, the project of the current folder.
-  /// Errors: no_project; every diagnostic about the project, its registries, its libraries of operators, which it
-  /// loads, and its experiments.
-  static auto open(const std::filesystem::path& folder) -> braid::checked<workspace>;
+  /// Errors: no_project; unknown_environment; store_unsupported; every diagnostic about the project, its registries,
+  /// its libraries of operators, which it loads, and its experiments.
+  static auto open(const std::filesystem::path& folder, const workspace_choice& choice = {})
+      -> braid::checked<workspace>;
 
   /// Loads and binds one plan by its name or file. Errors: unknown_plan; every error in it.
   [[nodiscard]] auto load_named_plan(std::string_view name_or_file) const -> braid::checked<bound_plan>;
@@ -53,17 +63,29 @@ struct open_stores {
   [[nodiscard]] auto pointers() const -> std::vector<store*>;
 };
 
-/// Opens all stores; an embedded store that does not exist yet is filled from the project's data first, with progress
-/// on standard error. Redis servers are not asked yet.
-auto open_all_stores(const workspace& workspace, server_messages words = server_messages::shown)
-    -> braid::checked<open_stores>;
+/// Returns the function that receives the progress of a load of this folder of data.
+using load_observer = std::function<std::function<void(const load_progress&)>(const std::filesystem::path& data)>;
+
+/// How stores are opened.
+struct store_choice {
+  server_messages words = server_messages::shown;
+  load_observer observer = {};  ///< of loads; empty: nobody observes them
+};
+
+/// Opens the store of one endpoint; null if the endpoint is not a store. An embedded store that does not exist yet is
+/// filled from the project's data first. Redis servers are not asked yet.
+auto open_store_of(const workspace& workspace, const endpoint_entry& endpoint, const store_choice& choice = {})
+    -> braid::checked<std::unique_ptr<store>>;
+
+/// Does the same for all endpoints.
+auto open_all_stores(const workspace& workspace, const store_choice& choice = {}) -> braid::checked<open_stores>;
 
 /// Returns whether the plan, or a plan that may answer in its place, names the endpoint.
 auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool;
 
 /// Opens the stores that these plans and their fallback plans read; the others are null. So a plan that reads no store
 /// runs in a project whose store is missing.
-auto open_plan_stores(const workspace& workspace, std::span<const bound_plan* const> plans)
-    -> braid::checked<open_stores>;
+auto open_plan_stores(const workspace& workspace, std::span<const bound_plan* const> plans,
+                      const store_choice& choice = {}) -> braid::checked<open_stores>;
 
 }  // namespace rankd

@@ -1,17 +1,17 @@
-// rankd/cli/workspace.cpp: finds and opens the project and stores of a command.
-#include <rankd/cli/workspace.hpp>
+// rankd/embed/workspace.cpp: finds and opens a project and its stores.
+#include <rankd/embed/workspace.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
-#include <rankd/cli/output/printable.hpp>
-#include <rankd/cli/output/progress.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/plan/catalog.hpp>
 #include <rankd/plan/load.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/registry/names.hpp>
 #include <rankd/store/load.hpp>
 #include <rankd/store/redis_options.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -103,38 +103,46 @@ auto names_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> b
 
 /// Opens the stores of the endpoints that are wanted; the others are null.
 template <typename Wanted>
-auto open_some(const workspace& workspace, server_messages words, const Wanted& is_wanted)
+auto open_some(const workspace& workspace, const store_choice& choice, const Wanted& is_wanted)
     -> braid::checked<open_stores> {
   open_stores stores;
   for (const endpoint_entry& endpoint : workspace.declared.endpoints()) {
     stores.owned.emplace_back();
-    if (endpoint.kind == endpoint_entry::kind_type::vectors || !is_wanted(endpoint)) continue;
-    if (is_embedded(endpoint) && workspace.where.data) {
-      progress_bar bar("loading " + printable(workspace.where.data->filename().string()));
-      auto loaded = load_if_missing(find_folder(endpoint, workspace.where.root), *workspace.where.data,
-                                    {.progress = bar.for_load(), .vectors = list_lengths(workspace.declared)});
-      if (!loaded) return std::unexpected(std::move(loaded.error()));
-    }
-    auto opened = open_store(endpoint, workspace.where.root, words);
+    if (!is_wanted(endpoint)) continue;
+    auto opened = open_store_of(workspace, endpoint, choice);
     if (!opened) return std::unexpected(std::move(opened.error()));
     stores.owned.back() = std::move(*opened);
   }
   return stores;
 }
 
+/// Sets the environment of a project. Errors: unknown_environment.
+auto set_environment(project& project, const std::string& name) -> braid::diagnostics {
+  if (name.empty()) return {};
+  if (std::ranges::find(environments, name) == environments.end())
+    return make_diagnostic("unknown_environment", "the environment must be dev, test or prod, got " + quote_name(name));
+  project.environment = name;
+  return {};
+}
+
 }  // namespace
 
-auto workspace::open(const fs::path& folder) -> braid::checked<workspace> {
+auto workspace::open(const fs::path& folder, const workspace_choice& choice) -> braid::checked<workspace> {
   const auto root = project_folder(folder);
   if (!root) return std::unexpected(root.error());
   auto where = project::load(*root);
   if (!where) return std::unexpected(std::move(where.error()));
+  if (auto problems = set_environment(*where, choice.environment); !problems.empty())
+    return std::unexpected(std::move(problems));
+  auto store = choice.store.empty() ? braid::checked<fs::path>() : parse_store_url(choice.store);
+  if (!store) return std::unexpected(std::move(store.error()));
   auto declared = registries::load(where->registry, where->environment);
   if (!declared) return std::unexpected(std::move(declared.error()));
   if (auto loaded = load_operators(where->operators); !loaded) return std::unexpected(std::move(loaded.error()));
   auto experiments = experiment_set::load(where->registry, *declared);
   if (!experiments) return std::unexpected(std::move(experiments.error()));
-  return workspace{std::move(*where), std::move(*declared), std::move(*experiments)};
+  return workspace{std::move(*where), std::move(*declared), std::move(*experiments),
+                   store->empty() ? fs::path() : fs::absolute(*store)};
 }
 
 auto workspace::load_named_plan(std::string_view name_or_file) const -> braid::checked<bound_plan> {
@@ -185,8 +193,25 @@ auto open_stores::pointers() const -> std::vector<store*> {
   return all;
 }
 
-auto open_all_stores(const workspace& workspace, server_messages words) -> braid::checked<open_stores> {
-  return open_some(workspace, words, [](const endpoint_entry& /*each*/) { return true; });
+auto open_store_of(const workspace& workspace, const endpoint_entry& endpoint, const store_choice& choice)
+    -> braid::checked<std::unique_ptr<store>> {
+  if (endpoint.kind == endpoint_entry::kind_type::vectors) return nullptr;
+  if (is_embedded(endpoint) && !workspace.store.empty()) {
+    endpoint_entry moved = endpoint;
+    moved.resolver = embedded_resolver{workspace.store};
+    return open_store(moved, workspace.where.root, choice.words);
+  }
+  if (is_embedded(endpoint) && workspace.where.data) {
+    load_options how{.vectors = list_lengths(workspace.declared)};
+    if (choice.observer) how.progress = choice.observer(*workspace.where.data);
+    auto loaded = load_if_missing(find_folder(endpoint, workspace.where.root), *workspace.where.data, how);
+    if (!loaded) return std::unexpected(std::move(loaded.error()));
+  }
+  return open_store(endpoint, workspace.where.root, choice.words);
+}
+
+auto open_all_stores(const workspace& workspace, const store_choice& choice) -> braid::checked<open_stores> {
+  return open_some(workspace, choice, [](const endpoint_entry& /*each*/) { return true; });
 }
 
 auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool {
@@ -195,9 +220,9 @@ auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> b
   return false;
 }
 
-auto open_plan_stores(const workspace& workspace, std::span<const bound_plan* const> plans)
+auto open_plan_stores(const workspace& workspace, std::span<const bound_plan* const> plans, const store_choice& choice)
     -> braid::checked<open_stores> {
-  return open_some(workspace, server_messages::shown, [plans](const endpoint_entry& each) {
+  return open_some(workspace, choice, [plans](const endpoint_entry& each) {
     return std::ranges::any_of(plans, [&each](const bound_plan* plan) { return reads_endpoint(*plan, each); });
   });
 }
