@@ -25,6 +25,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_questions{20};  // several of them in the 100 ms that a person may wait for Ctrl-C
 
+/// Names that no plan has are remembered until there are so many: requests may name any number of them.
+constexpr std::size_t max_known_plans = 1'000;
+
 /// The process that opened the first ranker; 0: none has.
 braid::atomic<::pid_t> first_process{0};
 
@@ -107,6 +110,7 @@ auto ranker::generation::find_plan(std::string_view name) -> found_plan {
   auto found = plans.find(name);
   if (found == plans.end()) {
     auto loaded = in->load_named_plan(name);
+    if (!loaded && plans.size() >= max_known_plans) return std::unexpected(std::move(loaded.error()));
     found = plans
                 .emplace(name, loaded ? found_plan(std::make_shared<const bound_plan>(std::move(*loaded)))
                                       : found_plan(std::unexpect, std::move(loaded.error())))
