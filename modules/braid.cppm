@@ -297,6 +297,7 @@ using braid::redis_pool;
 using braid::redis_protocol;
 using braid::redis_repeats;
 using braid::redis_replies;
+using braid::redis_tracker;
 using braid::refusal;
 using braid::registered_thread;
 using braid::registration;

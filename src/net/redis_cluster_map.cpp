@@ -6,6 +6,7 @@
 #include <braid/coro/sleep.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <chrono>
 #include <cstddef>
 #include <span>
@@ -125,6 +126,7 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
     ranges.push_back(std::move(made));
   }
   std::vector<node_ptr> in_map;
+  const std::vector<redis_node*> former(owners_.begin(), owners_.end());
   owners_.fill(nullptr);
   for (const auto& known : nodes_) known->replicas.clear();
   for (const range& each : ranges) {
@@ -137,6 +139,11 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
     owner.replicas.assign(found.begin() + 1, found.end());
     std::fill(owners_.begin() + each.first, owners_.begin() + each.last + 1, &owner);
   }
+  const auto has_moved = [](const redis_node* before, const redis_node* now) {
+    return before != nullptr && before != now;
+  };
+  if (options_.connection.tracker != nullptr && !std::ranges::equal(former, owners_, std::not_fn(has_moved)))
+    options_.connection.tracker->all_changed();  // a former owner does not report later changes of its keys
   keep_only(in_map);
   return true;
 }

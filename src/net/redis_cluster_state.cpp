@@ -109,6 +109,13 @@ auto redis_cluster_state::node_at(std::string_view host, std::uint16_t port) -> 
   return nodes_.emplace_back(std::make_shared<redis_node>(std::string(host), port));
 }
 
+/// Stores the owner of a slot. A former owner does not report later changes of its keys.
+void redis_cluster_state::learn(std::uint16_t slot, redis_node& owner) noexcept {
+  const redis_node* const former = std::exchange(owners_[slot], &owner);
+  if (former != nullptr && former != &owner && options_.connection.tracker != nullptr)
+    options_.connection.tracker->all_changed();
+}
+
 /// Drops the nodes that are not in the map. Calls that wait for one of them keep it until they have their replies;
 /// commands that were not sent go to another node.
 void redis_cluster_state::keep_only(const std::vector<node_ptr>& in_map) {

@@ -100,7 +100,7 @@ class redis_cluster_state {
   auto make_connection(const redis_node& node, bool replica) -> std::unique_ptr<redis_shared_connection>;
   auto judge(way& of, const resp_value& reply, const place& from) -> result<verdict>;
   auto judge(way& of, std::error_code error, const place& from) noexcept -> verdict;
-  void learn(std::uint16_t slot, redis_node& owner) noexcept { owners_[slot] = &owner; }
+  void learn(std::uint16_t slot, redis_node& owner) noexcept;
   auto learn(const resp_value& slots, const redis_node& from) -> bool;
   [[nodiscard]] auto may_ask_for_map() const noexcept -> bool;
   void no_map(std::error_code error, bool all_have_answered) noexcept;

@@ -281,7 +281,7 @@ void redis_shared_connection::begin_reply(char sign) noexcept {
   reply_ = reply_slot::shared;
   if (sign == '>') {
     reply_ = reply_slot::push;
-    return parser_.begin(nullptr);
+    return parser_.begin(has_tracker_ ? &pushed_ : nullptr);
   }
   if (state_ == state::ready && !window_.empty()) {
     const redis_request* const who = window_.front().who;
@@ -298,6 +298,7 @@ auto redis_shared_connection::end_reply() -> next {
   const resp_value reply = parser_.value();
   if (reply_ == reply_slot::push) {
     add_to_count(counts_.pushed);
+    if (has_tracker_) note_changes(reply);
     reply_ = reply_slot::none;
     return next::go_on;
   }

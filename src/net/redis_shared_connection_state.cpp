@@ -6,10 +6,18 @@
 #include <braid/net/resp.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <new>
+#include <span>
 #include <utility>
 
 namespace braid::detail {
+namespace {
+
+/// The time without a byte after which a connection with tracking asks whether the server is still there.
+constexpr duration tracking_check = std::chrono::seconds(1);
+
+}  // namespace
 
 /// Threads: any.
 void redis_shared_connection::add_metrics(const void* self, metric_list& metrics) {
@@ -54,11 +62,13 @@ void redis_shared_connection::connected() noexcept {
 void redis_shared_connection::greet() {
   const std::string_view user = options_.user.empty() ? std::string_view("default") : options_.user;
   const bool has_password = !options_.password.empty();
+  const bool is_tracked = options_.tracker != nullptr && !is_untracked_;
+  const bool is_resp3 = is_tracked || options_.protocol == redis_protocol::resp3;
   greetings_ = 0;
-  if (options_.protocol == redis_protocol::resp3 && has_password) {
+  if (is_resp3 && has_password) {
     write_command(out_, "HELLO", 3, "AUTH", user, options_.password);
     ++greetings_;
-  } else if (options_.protocol == redis_protocol::resp3) {
+  } else if (is_resp3) {
     write_command(out_, "HELLO", 3);
     ++greetings_;
   } else if (has_password && options_.user.empty()) {
@@ -76,12 +86,19 @@ void redis_shared_connection::greet() {
     write_command(out_, "READONLY");
     ++greetings_;
   }
+  if (is_tracked) {
+    write_command(out_, "CLIENT", "TRACKING", "ON");
+    ++greetings_;
+  }
   greetings_ == 0 ? become_ready() : flush();
 }
 
 auto redis_shared_connection::take_greeting(const resp_value& reply) noexcept -> next {
   if (reply.is_error()) {
-    attempt_failed(parse_redis_error(reply.text()), reply.text());
+    if (may_go_on_untracked(parse_redis_error(reply.text())))
+      connect_untracked();
+    else
+      attempt_failed(parse_redis_error(reply.text()), reply.text());
     return next::stop;
   }
   has_answered_ = true;
@@ -96,6 +113,7 @@ void redis_shared_connection::become_ready() noexcept {
   loop_->disarm(connect_timer_);
   state_ = state::ready;
   add_to_count(counts_.connected);
+  if (options_.tracker != nullptr) begin_tracking();
   if (in_iteration_) return;  // its end sends
   encode_waiting();
   flush();
@@ -104,6 +122,7 @@ void redis_shared_connection::become_ready() noexcept {
 /// Forgets the connection and all of its bytes. A task in the middle of it sees another generation.
 void redis_shared_connection::hang_up() noexcept {
   ++generation_;
+  if (has_tracker_) end_tracking();
   if (transport_ != nullptr) transport_->give_up();
   transport_.reset();
   out_.clear();
@@ -113,6 +132,71 @@ void redis_shared_connection::hang_up() noexcept {
   loop_->disarm(connect_timer_);
   loop_->disarm(silence_timer_);
   doubted_ = time_point::max();
+}
+
+// Tracking
+
+/// Returns whether an error of the greeting may mean that the server has no HELLO 3 or no CLIENT TRACKING, or does not
+/// allow them. If it means something else, the attempt without them fails for the same reason.
+auto redis_shared_connection::may_go_on_untracked(redis_errc code) const noexcept -> bool {
+  const bool is_refused = code == redis_errc::refused || code == redis_errc::no_permission;
+  return options_.tracker != nullptr && !is_untracked_ && is_refused;
+}
+
+void redis_shared_connection::connect_untracked() noexcept {
+  hang_up();
+  is_untracked_ = true;
+  connect();
+}
+
+void redis_shared_connection::begin_tracking() noexcept {
+  has_tracker_ = true;
+  if (is_untracked_)
+    ++options_.tracker->untracked_;
+  else
+    loop_->arm(tracking_timer_, after(loop_->now(), tracking_check));
+}
+
+/// Reports all keys. That is also right for a connection without tracking: a reply that it has just received must not
+/// be taken for a tracked one because the connection has ended.
+void redis_shared_connection::end_tracking() noexcept {
+  has_tracker_ = false;
+  loop_->disarm(tracking_timer_);
+  pushed_.reset();
+  if (is_untracked_) --options_.tracker->untracked_;
+  options_.tracker->all_changed();
+}
+
+/// Passes on a message such as `invalidate` with an array of keys; null in its place means all keys.
+void redis_shared_connection::note_changes(const resp_value& pushed) noexcept {
+  const std::span<const resp_value> words = pushed.items();
+  if (words.size() == 2 && words[0].has_text() && words[0].text() == "invalidate") {
+    if (words[1].has_items()) {
+      for (const resp_value& key : words[1].items())
+        if (key.has_text()) options_.tracker->key_changed(key.text());
+    } else {
+      options_.tracker->all_changed();
+    }
+  }
+  pushed_.reset();
+}
+
+/// Asks a server that has been silent for a while whether it is still there: reports of a server that cannot be reached
+/// are lost, and a client that keeps what it reads may have no other question. Silence ends the connection, as usual.
+void redis_shared_connection::check_tracking() noexcept {
+  const time_point now = loop_->now();
+  loop_->arm(tracking_timer_, after(now, tracking_check));
+  if (state_ != state::ready || !window_.empty() || !waiting_.empty() || now - last_heard_ < tracking_check) return;
+  try {
+    write_command(out_, "PING");
+  } catch (const std::bad_alloc&) {
+    return;  // the next check may succeed
+  }
+  window_.push_unowned();
+  add_to_count(counts_.sent);
+  last_heard_ = now;
+  look_sooner_for_silence();
+  flush();
 }
 
 /// Requests that have waited for this attempt get its error; later ones wait for the next attempt.
@@ -171,6 +255,7 @@ void redis_shared_connection::keep_reason(std::error_code error, std::string_vie
 void redis_shared_connection::back_off() noexcept {
   if (is_retired_) return close();
   state_ = state::backing_off;
+  is_untracked_ = false;  // the server may be another one by then
   const auto& how = options_.backoff;
   duration span = how.first;
   for (std::uint32_t i = 0; i < failures_ && span < how.max_delay; ++i)

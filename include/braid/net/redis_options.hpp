@@ -105,6 +105,38 @@ struct redis_backoff {
   std::uint64_t seed = 0;  ///< of the random part; 0: another one for each connection
 };
 
+namespace detail {
+class redis_shared_connection;
+}  // namespace detail
+
+/// A receiver of what servers report about keys that a client has read (CLIENT TRACKING), for a client that keeps what
+/// it reads. A report about a key arrives after the reply that it makes stale. Reports may be lost when a connection
+/// ends or a slot of a cluster moves; then all keys are reported.
+/// Threads: those of the loop of its connections. Lifetime: outlives its connections, which its functions must not use.
+class redis_tracker {
+ public:
+  redis_tracker() = default;
+  redis_tracker(const redis_tracker&) = delete;
+  auto operator=(const redis_tracker&) -> redis_tracker& = delete;
+
+  /// Reports that a key which was read may have changed.
+  virtual void key_changed(std::string_view key) noexcept = 0;
+  /// Reports that any key may have changed.
+  virtual void all_changed() noexcept = 0;
+
+  /// Whether each established connection reports changes. If it is false, a server has refused tracking, and changes
+  /// of the keys that it serves are not reported.
+  [[nodiscard]] auto is_complete() const noexcept -> bool { return untracked_ == 0; }
+
+ protected:
+  ~redis_tracker() = default;
+
+ private:
+  friend class detail::redis_shared_connection;
+
+  std::uint32_t untracked_ = 0;  // established connections whose server has refused
+};
+
 /// The address of a server, the greeting of a connection, and its limits.
 struct redis_options {
   std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address, or a name if there is a resolver
@@ -123,6 +155,9 @@ struct redis_options {
   std::uint32_t database = 0;
   redis_protocol protocol = redis_protocol::resp2;
   bool reads_from_replica = false;  ///< greets with READONLY, so that a replica of a cluster answers reads
+  /// Asks the server to report changes of keys to it, by RESP3 and CLIENT TRACKING. A server that refuses either is
+  /// used without, by `protocol`.
+  redis_tracker* tracker = nullptr;
 
   duration connect_timeout = std::chrono::seconds(1);  ///< for the connection and the greeting
   duration request_timeout = std::chrono::seconds(1);  ///< the timeout of a command without a timeout of its own

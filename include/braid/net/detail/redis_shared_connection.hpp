@@ -36,7 +36,7 @@ struct redis_counts {
   std::uint64_t answered = 0;   ///< replies that a task waited for
   std::uint64_t dropped = 0;    ///< replies that no task waited for any more
   std::uint64_t shared = 0;     ///< reads that were not sent, because the same one was
-  std::uint64_t pushed = 0;     ///< messages that are no replies, which are dropped
+  std::uint64_t pushed = 0;     ///< messages that are no replies
   std::uint64_t expired = 0;    ///< calls that had no reply in time
   std::uint64_t refused = 0;    ///< calls that found no room to wait in
   std::uint64_t connected = 0;  ///< connections that were greeted
@@ -116,6 +116,12 @@ class BRAID_API redis_shared_connection {
   void turned_away(std::string_view text) noexcept;
   void keep_reason(std::error_code error, std::string_view text) noexcept;
   void hang_up() noexcept;
+  [[nodiscard]] auto may_go_on_untracked(redis_errc code) const noexcept -> bool;
+  void connect_untracked() noexcept;
+  void begin_tracking() noexcept;
+  void end_tracking() noexcept;
+  void note_changes(const resp_value& pushed) noexcept;
+  void check_tracking() noexcept;
   void back_off() noexcept;
   void connect_timed_out() noexcept;
   void fail_waiting(std::error_code error) noexcept;
@@ -166,6 +172,7 @@ class BRAID_API redis_shared_connection {
   redis_same_reads same_reads_;
   arena
       shared_;  // for replies that no request has an arena for: of greetings, of commands without one, of shared reads
+  arena pushed_;  // for messages about changed keys
   random_source random_;
   redis_counts counts_;
   std::error_code last_error_;
@@ -175,6 +182,7 @@ class BRAID_API redis_shared_connection {
   connection_timer<&redis_shared_connection::connect> backoff_timer_{*this};
   connection_timer<&redis_shared_connection::expire> due_timer_{*this};
   connection_timer<&redis_shared_connection::look_for_silence> silence_timer_{*this};
+  connection_timer<&redis_shared_connection::check_tracking> tracking_timer_{*this};
   flush_job* flush_;
 
   time_point now_{};                        // of this iteration, while it is known
@@ -182,6 +190,8 @@ class BRAID_API redis_shared_connection {
   time_point last_heard_{};                 // when bytes last arrived, or replies became due again
   time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
   bool is_retired_ = false;
+  bool is_untracked_ = false;     // this attempt does not ask for tracking, which the server has refused
+  bool has_tracker_ = false;      // the tracker knows of this connection
   std::uint32_t failures_ = 0;    // attempts in a row
   std::uint32_t greetings_ = 0;   // replies to the greeting that have not arrived
   bool has_answered_ = false;     // a reply has arrived: a server that accepts no connections sends its refusal first
@@ -194,7 +204,7 @@ class BRAID_API redis_shared_connection {
     none,    // no reply has begun
     own,     // the arena of the request at the front of the window; dropped if no task waits
     shared,  // `shared_`
-    push,    // nowhere: it is no reply
+    push,    // `pushed_` if changes are tracked, otherwise nowhere: it is no reply
   } reply_ = reply_slot::none;
   bool* gone_ = nullptr;  // set to true if the link is destroyed while it is reading
   metric_source counted_{loop_, &redis_shared_connection::add_metrics,

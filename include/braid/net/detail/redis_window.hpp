@@ -40,6 +40,12 @@ class redis_window {
     return added;
   }
 
+  /// Adds an entry whose reply no task waits for. Requires room.
+  void push_unowned() noexcept {
+    entries_[end_++ & mask_] = {nullptr, 1};
+    ++due_;
+  }
+
   /// Returns the entry whose reply is next. Requires that a reply is due.
   [[nodiscard]] auto front() noexcept -> entry& { return entries_[begin_ & mask_]; }
 
