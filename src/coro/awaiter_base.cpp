@@ -47,16 +47,30 @@ auto may_go_on() noexcept -> bool {
   return false;
 }
 
-auto awaiter_base::suspend(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
-    -> std::coroutine_handle<> {
+auto awaiter_base::connect(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept -> home& {
   scope* const in = promise.where();
   BRAID_EXPECTS(in != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
   promise.suspends_at(place);
   promise_ = &promise;
   handle_ = self;
-  if (in->where().is_current()) return begin();
+  return in->where();
+}
+
+auto awaiter_base::suspend(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
+    -> std::coroutine_handle<> {
+  if (connect(promise, self, place).is_current()) return begin();
+  return come_home();
+}
+
+auto awaiter_base::yield_first(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
+    -> std::coroutine_handle<> {
+  connect(promise, self, place);
+  return come_home();
+}
+
+auto awaiter_base::come_home() noexcept -> std::coroutine_handle<> {
   state_ = state::comes_home;
-  in->where().post_resumption(*this);
+  where().post_resumption(*this);
   return {};
 }
 

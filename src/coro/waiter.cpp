@@ -1,7 +1,13 @@
 // src/coro/waiter.cpp: stops and wakes of coroutines that wait in a queue.
 #include <braid/coro/detail/waiter.hpp>
 
-namespace braid::detail {
+#include <braid/coro/synchronization.hpp>
+
+#include <cstddef>
+#include <mutex>
+
+namespace braid {
+namespace detail {
 
 auto waiter::withdraw(awaiter_base& self) noexcept -> withdrawal {
   auto& waiting = static_cast<waiter&>(self);
@@ -12,8 +18,23 @@ auto waiter::withdraw(awaiter_base& self) noexcept -> withdrawal {
   return withdrawal::done;
 }
 
-wake_list::~wake_list() {
+void wake_list::wake() noexcept {
   while (waiter* const granted = list_.pop_front()) granted->complete_from_elsewhere();
 }
 
-}  // namespace braid::detail
+}  // namespace detail
+
+/// Permits for which no task waits any more become free.
+void async_semaphore::hand_over(std::size_t count) noexcept {
+  detail::wake_list woken;
+  const std::lock_guard guard(lock_);
+  for (; count > 0; --count) {
+    detail::waiter* const oldest = waiting_.pop();
+    if (oldest == nullptr) break;
+    record(oldest->task());
+    woken.add(*oldest);
+  }
+  if (waiting_.empty()) permits_.add_to_rest(count);
+}
+
+}  // namespace braid

@@ -80,3 +80,27 @@ TEST_CASE("a barrier for one holds nobody") {
   where.run_all();
   CHECK(phases == 5);
 }
+
+TEST_CASE("a task whose budget is used up has arrived before it yields") {
+  scripted_home where;
+  async_barrier alone(1);
+  async_barrier barrier(2);
+  auto uses_up = [&]() -> task<void> {
+    for (int i = 0; i < detail::ready_awaits_in_succession; ++i) co_await alone.arrive_and_wait();
+    co_await barrier.arrive_and_wait();
+  };
+  where.refill_budget();
+  where.root().spawn(uses_up());
+  CHECK(where.has_work());
+  where.root().request_stop();
+  where.run_all();
+  CHECK(where.root().tasks() == 0);
+  bool passed = false;
+  scripted_home other;
+  auto member = [&]() -> task<void> {
+    co_await barrier.arrive_and_wait();
+    passed = true;
+  };
+  other.root().spawn(member());
+  CHECK(passed);
+}

@@ -120,3 +120,30 @@ TEST_CASE("a waiter that was handed a permit before its stop passes it on when i
   CHECK(got == 12);
   CHECK(permits.available() == 1);
 }
+
+TEST_CASE("a task whose budget is used up yields without a permit") {
+  scripted_home where;
+  async_semaphore semaphore(2);
+  auto user = [&]() -> task<void> {
+    for (int i = 0; i < detail::ready_awaits_in_succession + 1; ++i) const auto held = co_await semaphore.acquire();
+  };
+  where.refill_budget();
+  where.root().spawn(user());
+  CHECK(where.has_work());
+  CHECK(semaphore.available() == 2);
+  where.run_all();
+  CHECK(where.root().tasks() == 0);
+}
+
+TEST_CASE("permits are free again after the last waiter was stopped") {
+  scripted_home where;
+  async_semaphore semaphore(0);
+  auto waits = [&]() -> task<void> { const auto held = co_await semaphore.acquire(); };
+  where.root().spawn(waits());
+  where.root().request_stop();
+  where.run_all();
+  CHECK_FALSE(semaphore.try_acquire());
+  semaphore.release(3);
+  CHECK(semaphore.available() == 3);
+  CHECK(semaphore.try_acquire());
+}

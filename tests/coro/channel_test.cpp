@@ -209,3 +209,23 @@ TEST_CASE("a sender that is stopped while it waits keeps its value, and the next
   CHECK_FALSE(line.try_receive());
   lives.run_all();
 }
+
+TEST_CASE("a task whose budget is used up leaves the next value in the channel") {
+  scripted_home where;
+  constexpr int values = detail::ready_awaits_in_succession + 2;
+  channel<int> line(values);
+  for (int i = 0; i < values; ++i) REQUIRE(line.try_send(i));
+  int sum = 0;
+  auto receives = [&]() -> task<void> {
+    for (int i = 0; i < values - 1; ++i) sum += *co_await line.receive();
+  };
+  where.refill_budget();
+  where.root().spawn(receives());
+  CHECK(where.has_work());
+  CHECK(line.size() == 2);
+  CHECK(line.try_receive() == values - 2);  // the next one goes to whoever runs first
+  where.run_all();
+  CHECK(where.root().tasks() == 0);
+  CHECK(line.size() == 0);
+  CHECK(sum == (values - 2) * (values - 3) / 2 + values - 1);
+}

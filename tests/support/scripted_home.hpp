@@ -7,6 +7,8 @@
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/task.hpp>
 
 #include <functional>
 
@@ -33,6 +35,13 @@ class scripted_home final : public home {
     wheel_.advance(clock.now(), due);
     while (timer* item = due.pop_front()) item->fire();
     while (job* item = queue_.pop()) item->run();
+  }
+
+  /// Gives this thread a whole budget of awaits that complete at once, as each step from the queue of a home has.
+  void refill_budget() {
+    auto step = []() -> task<void> { co_await yield(); };
+    root_.spawn(step());
+    run_all();
   }
 
   [[nodiscard]] auto has_work() const noexcept -> bool { return !queue_.empty(); }

@@ -63,7 +63,7 @@ class broadcast {
     return sent_ - std::min<std::uint64_t>(sent_, ring_.size());
   }
 
-  mutable std::mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // around all that follows
   std::vector<std::optional<T>> ring_;
   std::uint64_t sent_ = 0;  // the number of values so far; number n is stored at n modulo the size of the ring
   bool closed_ = false;
@@ -173,7 +173,7 @@ class watch {
   }
 
  private:
-  mutable std::mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // around all that follows
   T value_;
   std::uint64_t version_ = 0;
   bool closed_ = false;

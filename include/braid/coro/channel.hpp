@@ -83,10 +83,14 @@ class channel {
  private:
   auto put(T& value, detail::wake_list& woken) noexcept -> bool;
   auto take(std::optional<T>& into, detail::wake_list& woken) noexcept -> bool;
-  void keep(T& value) noexcept { ring_[(first_ + size_++) % capacity_].emplace(std::move(value)); }
+  void keep(T& value) noexcept { ring_[wrapped(first_ + size_++)].emplace(std::move(value)); }
+  /// Returns the index of a position less than one turn too far. A division would take longer than the rest of a send.
+  [[nodiscard]] auto wrapped(std::size_t position) const noexcept -> std::size_t {
+    return position < capacity_ ? position : position - capacity_;
+  }
 
   const std::size_t capacity_;
-  mutable std::mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // around all that follows
   std::unique_ptr<std::optional<T>[]> ring_;
   std::size_t first_ = 0;  // the index of the oldest value
   std::size_t size_ = 0;
@@ -165,7 +169,7 @@ auto channel<T>::take(std::optional<T>& into, detail::wake_list& woken) noexcept
   if (size_ != 0) {
     into.emplace(std::move(*ring_[first_]));
     ring_[first_].reset();
-    first_ = (first_ + 1) % capacity_;
+    first_ = wrapped(first_ + 1);
     --size_;
   }
   if (detail::waiter* const oldest = senders_.pop(); oldest != nullptr) {
@@ -214,7 +218,7 @@ struct oneshot_state {
   static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
   static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
 
-  std::mutex lock;  // around all that follows
+  small_mutex lock;  // around all that follows
   std::optional<T> value;
   bool sender_left = false;  // after it has sent, or without
   bool receiver_left = false;

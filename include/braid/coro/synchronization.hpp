@@ -5,7 +5,10 @@
 #include <braid/base/intrusive_list.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/coro/detail/lock_awaiter.hpp>
+#include <braid/coro/detail/permit_count.hpp>
 #include <braid/coro/detail/waiter.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/small_mutex.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -20,8 +23,8 @@ namespace braid {
 /// A fair (FIFO) counting semaphore for tasks: a permit that is released goes to the task that has waited longest, and
 /// no task overtakes another. A task that is stopped leaves the queue; a task that was handed its permit before the
 /// stop continues with it to its next wait, and releases it with its locals.
-/// Threads: any. Lifetime: outlives its permits and the waiting tasks. Cost: a lock; for each waiting task a post to
-/// its home.
+/// Threads: any. Lifetime: outlives its permits and the waiting tasks. Cost: a compare-exchange if no task waits,
+/// otherwise a lock; for each waiting task a post to its home.
 /// Protocol: docs/design/coroutine_sync.md
 class async_semaphore {
   class awaiter;
@@ -29,7 +32,10 @@ class async_semaphore {
  public:
   class permit;
 
-  explicit async_semaphore(std::size_t permits) noexcept : free_(permits) {}
+  /// Requires at most 2^64 - 2 permits, at any time.
+  explicit async_semaphore(std::size_t permits) noexcept : permits_(permits) {
+    BRAID_EXPECTS(permits <= detail::permit_count::max, "a semaphore must have at most 2^64 - 2 permits");
+  }
   async_semaphore(const async_semaphore&) = delete;
   auto operator=(const async_semaphore&) -> async_semaphore& = delete;
 
@@ -41,40 +47,30 @@ class async_semaphore {
 
   /// Adds `count` permits: released by `permit::forget`, or new ones.
   void release(std::size_t count = 1) noexcept {
-    detail::wake_list woken;
-    const std::lock_guard guard(lock_);
-    for (; count > 0; --count) {
-      detail::waiter* const oldest = waiting_.pop();
-      if (oldest == nullptr) break;
-      taken_by_ = oldest->task();
-      ++grants_;
-      woken.add(*oldest);
-    }
-    free_ += count;
+    taken_by_.store(0, relaxed);  // a task that begins to wait must not find this one
+    if (!permits_.try_add(count)) [[unlikely]]
+      hand_over(count);
   }
 
   /// Returns the number of free permits. It is 0 while a task waits.
-  [[nodiscard]] auto available() const noexcept -> std::size_t {
-    const std::lock_guard guard(lock_);
-    return free_;
-  }
+  [[nodiscard]] auto available() const noexcept -> std::size_t { return permits_.free(); }
 
  private:
   friend class detail::lock_awaiter<async_semaphore>;
   friend struct detail::debug_layout;
 
-  auto take(std::uint64_t task = 0) noexcept -> bool {
-    if (free_ == 0) return false;
-    --free_;
-    taken_by_ = task;
-    ++grants_;
-    return true;
+  /// For dumps of the tasks that wait for a lock: its only permit belongs to `task` now.
+  void record(std::uint64_t task) noexcept {
+    grants_.store(grants_.load(relaxed) + 1, relaxed);
+    taken_by_.store(task, relaxed);
   }
+  BRAID_API void hand_over(std::size_t count) noexcept;
 
-  mutable std::mutex lock_;     // around all that follows
-  std::size_t free_;            // 0 while a task waits
-  std::uint64_t taken_by_ = 0;  // the number of the task with the latest permit, for dumps; 0 if it is not known
-  std::uint64_t grants_ = 0;    // of permits, ever: a second look at a lock sees whether it was held throughout
+  detail::permit_count permits_;
+  // Written by the task that holds the only permit, or hands it over:
+  atomic<std::uint64_t> taken_by_{0};  // the number of the task that holds it; 0 if it is not known
+  atomic<std::uint64_t> grants_{0};    // a second look at a lock sees whether it was held throughout
+  detail::small_mutex lock_;           // around the queue
   detail::wait_queue waiting_;
 };
 
@@ -113,7 +109,10 @@ class [[nodiscard, gnu::warn_unused]] async_semaphore::awaiter final : public de
   explicit awaiter(async_semaphore& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
   [[nodiscard]] auto await_resume() const noexcept -> permit { return permit(*owner_); }
 
-  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return owner_->take(); }
+  [[nodiscard]] auto try_take_at_once() const noexcept -> bool { return owner_->permits_.try_take(); }
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool {
+    return owner_->permits_.take_or_await();
+  }
   [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return owner_->waiting_; }
 
  private:
@@ -123,8 +122,7 @@ class [[nodiscard, gnu::warn_unused]] async_semaphore::awaiter final : public de
 inline auto async_semaphore::acquire() noexcept -> awaiter { return awaiter(*this); }
 
 inline auto async_semaphore::try_acquire() noexcept -> std::optional<permit> {
-  const std::lock_guard guard(lock_);
-  if (!take()) return std::nullopt;
+  if (!permits_.try_take()) return std::nullopt;
   return permit(*this);
 }
 
@@ -179,7 +177,7 @@ class async_event {
   [[nodiscard]] auto operator co_await() noexcept -> awaiter;
 
  private:
-  mutable std::mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // around all that follows
   bool set_ = false;
   detail::wait_queue waiting_;
 };
@@ -232,7 +230,7 @@ class async_latch {
   [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
 
  private:
-  mutable std::mutex lock_;  // around all that follows
+  mutable detail::small_mutex lock_;  // around all that follows
   std::size_t left_;
   detail::wait_queue waiting_;
 };
@@ -292,7 +290,7 @@ class async_barrier {
     waiting_.pop_all(woken);
   }
 
-  std::mutex lock_;  // around all that follows
+  detail::small_mutex lock_;  // around all that follows
   std::size_t expected_;
   std::size_t missing_;  // in this phase
   std::uint64_t phase_ = 0;
@@ -306,20 +304,23 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
   explicit awaiter(async_barrier& of) noexcept : queue_awaiter(of.lock_), owner_(&of) {}
   void await_resume() const noexcept {}
 
-  [[nodiscard]] auto try_take(detail::wake_list& woken) noexcept -> bool {
-    if (!arrived_) {
-      arrived_ = true;
+  /// Arrives even if the poll budget is used up, because the other tasks wait for it.
+  [[nodiscard]] auto await_ready() noexcept -> bool {
+    {
+      detail::wake_list woken;
+      const std::lock_guard guard(owner_->lock_);
       phase_ = owner_->phase_;
       owner_->arrive(woken);
     }
-    return owner_->phase_ != phase_;
+    return queue_awaiter::await_ready();
   }
+
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return owner_->phase_ != phase_; }
   [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return owner_->waiting_; }
 
  private:
   async_barrier* owner_;
-  bool arrived_ = false;
-  std::uint64_t phase_ = 0;
+  std::uint64_t phase_ = 0;  // in which it has arrived
 };
 
 inline auto async_barrier::arrive_and_wait() noexcept -> awaiter { return awaiter(*this); }

@@ -70,6 +70,10 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
       -> std::coroutine_handle<>;
 
+  /// Does the same, but the other work that is ready at home goes first.
+  [[nodiscard]] auto yield_first(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
+      -> std::coroutine_handle<>;
+
   /// Ends a wait whose operation need not, or could not, start, and returns the coroutine, which continues at once.
   [[nodiscard]] auto not_started() noexcept -> std::coroutine_handle<>;
 
@@ -106,6 +110,8 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   void trace_begin(const scope& scope) const noexcept;
   void trace_ready() const noexcept;
   void trace_end() const noexcept;
+  auto connect(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept -> home&;
+  auto come_home() noexcept -> std::coroutine_handle<>;
   auto begin() noexcept -> std::coroutine_handle<>;
 
   const operation* operation_;

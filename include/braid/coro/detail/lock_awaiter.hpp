@@ -5,10 +5,10 @@
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/detail/resume.hpp>
 #include <braid/coro/detail/waiter.hpp>
+#include <braid/sync/atomic.hpp>
 
 #include <concepts>
 #include <coroutine>
-#include <cstdint>
 #include <mutex>
 #include <string>
 
@@ -32,27 +32,31 @@ class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> waiting, await_place place = await_place::current()) noexcept
       -> transfer {
-    if (may_go_on() && take_at_once(task_number(waiting.promise().where()))) return transfer_to(waiting);
+    if (!may_go_on()) return transfer_to(this->yield_first(waiting.promise(), waiting, place));
+    if (awaited_->permits_.try_take()) {
+      awaited_->record(task_number(waiting.promise().where()));
+      return transfer_to(waiting);
+    }
     return base::await_suspend(waiting, place);
   }
   [[nodiscard]] auto await_resume() const noexcept { return typename Semaphore::permit(*awaited_); }
 
-  [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return awaited_->take(this->task()); }
+  [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool {
+    if (!awaited_->permits_.take_or_await()) return false;
+    awaited_->record(this->task());
+    return true;
+  }
   [[nodiscard]] auto queue() const noexcept -> wait_queue& { return awaited_->waiting_; }
   void describe(std::string& text) const { describe_task(text, "taken by", needs().task); }
   /// Returns nothing if it was handed the lock and has not resumed yet: then its own task holds the lock.
   [[nodiscard]] auto needs() const noexcept -> needed_task {
     const std::lock_guard guard(awaited_->lock_);
     if (!this->is_queued()) return {};
-    return {.task = awaited_->taken_by_, .lock = awaited_, .grant = awaited_->grants_};
+    return {.task = awaited_->taken_by_.load(relaxed), .lock = awaited_, .grant = awaited_->grants_.load(relaxed)};
   }
 
  private:
   friend struct debug_layout;
-  auto take_at_once(std::uint64_t task) const noexcept -> bool {
-    const std::lock_guard guard(awaited_->lock_);
-    return awaited_->take(task);
-  }
 
   Semaphore* awaited_;
 };

@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
+#include <braid/sync/detail/small_mutex.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -23,10 +24,10 @@ struct waiter_hook : list_hook {};
 /// Protocol: docs/design/coroutine_sync.md
 class BRAID_API waiter : public waiter_hook, public awaiter_base {
  protected:
-  waiter(const operation& how, std::mutex& lock) noexcept : awaiter_base(how), lock_(&lock) {}
+  waiter(const operation& how, small_mutex& lock) noexcept : awaiter_base(how), lock_(&lock) {}
   ~waiter() = default;
 
-  [[nodiscard]] auto lock() const noexcept -> std::mutex& { return *lock_; }
+  [[nodiscard]] auto lock() const noexcept -> small_mutex& { return *lock_; }
   /// Returns whether it still waits: a waiter whose request was granted is on its way home.
   /// Threads: under the lock.
   [[nodiscard]] auto is_queued() const noexcept -> bool { return queued_; }
@@ -38,7 +39,7 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
   friend struct debug_layout;
   friend class braid::async_semaphore;
 
-  std::mutex* lock_;
+  small_mutex* lock_;
   bool queued_ = false;  // under the lock
 };
 
@@ -49,11 +50,15 @@ class BRAID_API wake_list {
   wake_list() = default;
   wake_list(const wake_list&) = delete;
   auto operator=(const wake_list&) -> wake_list& = delete;
-  ~wake_list();
+  ~wake_list() {
+    if (!list_.empty()) wake();
+  }
 
   void add(waiter& granted) noexcept { list_.push_back(granted); }
 
  private:
+  void wake() noexcept;
+
   intrusive_list<waiter, waiter_hook> list_;
 };
 
@@ -86,27 +91,35 @@ class wait_queue {
   intrusive_list<waiter, waiter_hook> list_;
 };
 
-/// An awaiter that takes something if it is available, and otherwise waits in a queue. `Derived` has two functions,
-/// which are called under the lock: `try_take(wake_list&)`, which may be called again after it has returned false, and
-/// `queue()`; and a literal `waits_for`, which names the wait. It may have `describe(text)`, `needs()` and `layout`, as
-/// `awaiter_base::operation` has.
+/// An awaiter that takes something if it is available, and otherwise waits in a queue. If the poll budget is used up,
+/// it takes nothing before the other work of its home: what it took would be held without being used, and the tasks
+/// that run meanwhile would have to wait for it. `Derived` has two functions, which are called under the lock:
+/// `try_take(wake_list&)`, which may be called again after it has returned false, and `queue()`; and a literal
+/// `waits_for`, which names the wait. It may have `try_take_at_once()`, which is called first and without the lock, and
+/// `describe(text)`, `needs()` and `layout`, as `awaiter_base::operation` has.
 template <typename Derived>
 class queue_awaiter : public waiter {
  public:
   [[nodiscard]] auto await_ready() noexcept -> bool {
-    if (!may_go_on()) return false;
-    wake_list woken;
-    const std::lock_guard guard(lock());
-    return self().try_take(woken);
+    yields_ = !may_go_on();
+    if (yields_) return false;
+    if constexpr (requires(Derived& one) { one.try_take_at_once(); }) {
+      return self().try_take_at_once();
+    } else {
+      wake_list woken;
+      const std::lock_guard guard(lock());
+      return self().try_take(woken);
+    }
   }
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> waiting, await_place place = await_place::current()) noexcept
       -> transfer {
+    if (yields_) return transfer_to(yield_first(waiting.promise(), waiting, place));
     return transfer_to(suspend(waiting.promise(), waiting, place));
   }
 
  protected:
-  explicit queue_awaiter(std::mutex& lock) noexcept : waiter(how, lock) {}
+  explicit queue_awaiter(small_mutex& lock) noexcept : waiter(how, lock) {}
   /// Requires that it is not awaited yet.
   queue_awaiter(queue_awaiter&& other) noexcept : queue_awaiter(other.lock()) {}
 
@@ -116,13 +129,15 @@ class queue_awaiter : public waiter {
 
   static auto start(awaiter_base& begun) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<queue_awaiter&>(begun);
-    wake_list woken;
-    const std::lock_guard guard(waiting.lock());
-    if (waiting.self().try_take(woken))
-      waiting.complete_later();  // not at once: the budget may be used up
-    else
-      waiting.self().queue().push(waiting);
-    return {};
+    {
+      wake_list woken;
+      const std::lock_guard guard(waiting.lock());
+      if (!waiting.self().try_take(woken)) {
+        waiting.self().queue().push(waiting);
+        return {};
+      }
+    }
+    return waiting.not_started();
   }
 
   static void describe_more(const awaiter_base& waiting, std::string& text) {
@@ -140,6 +155,8 @@ class queue_awaiter : public waiter {
     return made;
   }
   static constexpr operation how = operation_of_derived();
+
+  bool yields_ = false;  // the budget is used up
 };
 
 }  // namespace braid::detail

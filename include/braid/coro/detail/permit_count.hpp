@@ -1,0 +1,70 @@
+// braid/coro/detail/permit_count.hpp: the free permits of a semaphore, in one word, while no task waits for them.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstddef>
+#include <limits>
+
+namespace braid::detail {
+
+/// The number of free permits. It also says whether permits must be handed over under the lock of the queue of waiters,
+/// because tasks may wait there: then no permit is free.
+/// Threads: any. Cost: a compare-exchange.
+/// Protocol: docs/design/coroutine_sync.md
+class permit_count {
+ public:
+  static constexpr std::size_t max = std::numeric_limits<std::size_t>::max() - 1;
+
+  explicit permit_count(std::size_t free) noexcept : word_(free) {}
+
+  [[nodiscard]] auto free() const noexcept -> std::size_t {
+    const std::size_t seen = word_.load(relaxed);
+    return seen == awaited ? 0 : seen;
+  }
+
+  /// Takes a permit if one is free.
+  [[nodiscard]] auto try_take() noexcept -> bool {
+    std::size_t seen = word_.load(relaxed);
+    while (seen != 0 && seen != awaited)
+      // edge permit_count.free: observe what earlier holders did
+      if (word_.compare_exchange_weak(seen, seen - 1, acquire, relaxed)) return true;
+    return false;
+  }
+
+  /// Adds `count` permits, unless tasks may wait: then the caller hands them over under the lock.
+  [[nodiscard]] auto try_add(std::size_t count) noexcept -> bool {
+    std::size_t seen = word_.load(relaxed);
+    while (seen != awaited)
+      // edge permit_count.free: publish what this holder did
+      if (word_.compare_exchange_weak(seen, seen + count, release, relaxed)) return true;
+    return false;
+  }
+
+  // --- under the lock of the queue ---
+
+  /// Takes a permit if one is free. Otherwise the caller enters the queue under the same lock, and from now on permits
+  /// are handed over.
+  [[nodiscard]] auto take_or_await() noexcept -> bool {
+    for (;;) {
+      if (try_take()) return true;
+      std::size_t none = 0;
+      // edge permit_count.free: observe that an earlier holder is recorded no longer
+      if (word_.compare_exchange_strong(none, awaited, acquire, relaxed) || none == awaited) return false;
+    }
+  }
+
+  /// Adds the permits that were left when no task waited any more.
+  void add_to_rest(std::size_t count) noexcept {
+    if (try_add(count)) return;
+    word_.store(count, release);  // edge permit_count.free: publish what this holder did
+  }
+
+ private:
+  static constexpr std::size_t awaited = max + 1;  // set and replaced under the lock
+
+  atomic<std::size_t> word_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,37 @@
+// src/sync/small_mutex.cpp: the wait for a lock whose holder leaves it after a few instructions, unless it is
+// preempted.
+#include <braid/sync/detail/small_mutex.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/sync/detail/cpu_pause.hpp>
+#include <braid/sync/detail/let_others_run.hpp>
+
+#include <thread>
+
+namespace braid::detail {
+namespace {
+
+#if !defined(BRAID_MODEL)
+/// Polls for as long as a section may take. After that the holder is not running: it needs a processor, and gets none
+/// from a thread of a higher priority that only yields.
+void wait_between(unsigned looks) noexcept {
+  constexpr unsigned polls = 64;
+  constexpr unsigned yields = 16;
+  if (looks < polls) return cpu_pause();
+  if (looks < polls + yields) return let_others_run();
+  std::this_thread::sleep_for(50us);
+}
+#else
+void wait_between(unsigned /*looks*/) noexcept { let_others_run(); }
+#endif
+
+}  // namespace
+
+void small_mutex::lock_slowly() noexcept {
+  for (unsigned looks = 0;; ++looks) {
+    wait_between(looks);
+    if (!held_.load(relaxed) && try_lock()) return;
+  }
+}
+
+}  // namespace braid::detail
