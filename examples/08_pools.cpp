@@ -4,6 +4,8 @@
 #include <braid/coro/serial_executor.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/task/executors.hpp>
+#include <braid/task/inline_executor.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/parallel.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
@@ -38,11 +40,19 @@ auto polling() -> pool {
                  return std::make_unique<braid::polling_driver>();
                }});
 }
-auto on_this_thread() -> pool {
-  return pool({.scheduler = scheduler::current_thread});
-}
-auto in_place() -> pool { return pool({.scheduler = scheduler::run_inline}); }
 // [/kinds]
+
+void without_threads() {
+  // [no_threads]
+  braid::manual_executor mine;  // its jobs run here, when this thread polls
+  auto answer = spawn(mine, [] { return 6 * 7; });
+  while (mine.poll()) {}
+  std::printf("%d ", answer.get());
+
+  braid::inline_executor in_place;  // its jobs run inside of their post
+  std::printf("%d\n", spawn(in_place, [] { return 6 * 7; }).get());
+  // [/no_threads]
+}
 
 void serial_and_blocking(pool& workers) {
   // [serial]
@@ -132,14 +142,11 @@ void outliving() {
 }
 
 int main() {
-  for (const auto make : {work_stealing, least_loaded, shared_queue, polling,
-                          on_this_thread, in_place}) {
+  for (const auto make : {work_stealing, least_loaded, shared_queue, polling}) {
     pool where = make();
     std::printf("%d ", spawn(where, [] { return 6 * 7; }).get());
   }
-  pool mine = on_this_thread();
-  braid::or_throw(post(mine, [] { std::puts("polled"); }));
-  while (mine.poll()) {}
+  without_threads();
   pool workers = work_stealing();
   serial_and_blocking(workers);
   ending();

@@ -68,8 +68,10 @@ module;
 #include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/job_slab.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/parallel.hpp>
 #include <braid/task/parallel_algorithms.hpp>
 #include <braid/task/parallel_options.hpp>
@@ -208,6 +210,7 @@ using braid::http_status;
 using braid::http_url;
 using braid::info_of;
 using braid::initialize;
+using braid::inline_executor;
 using braid::interval;
 using braid::intrusive_list;
 using braid::io_backend;
@@ -224,6 +227,7 @@ using braid::loop;
 using braid::make_error_code;
 using braid::make_oneshot;
 using braid::manual_clock;
+using braid::manual_executor;
 using braid::metric;
 using braid::metrics;
 using braid::metrics_text;

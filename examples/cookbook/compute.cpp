@@ -148,7 +148,7 @@ auto order_of_start() -> std::string {
 auto without_threads() -> std::string {
   std::string steps;
   // Jobs run on the thread that waits for them.
-  braid::pool here({.scheduler = braid::scheduler::current_thread});
+  braid::manual_executor here;
   auto late = spawn(here, [&] { return steps += "job ", 42; });
   steps += "before ";
   return steps += std::to_string(late.get()), steps;

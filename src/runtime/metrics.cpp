@@ -145,7 +145,6 @@ auto metrics_reader::targets(const runtime& runtime) -> std::vector<stall_target
   std::vector<stall_target> all;
   for (std::size_t index = 0; index < runtime.loops_.size(); ++index)
     all.push_back({.of_loop = runtime.loops_[index], .thread = loop_name(runtime, index)});
-  if (!runtime.pool_->has_threads()) return all;
   for (const auto& each : runtime.pool_->workers_) {
     const loop* const own = runtime.shape() == runtime_shape::merged ? runtime.loops_[each->index] : nullptr;
     all.push_back({.of_loop = own,
@@ -157,7 +156,6 @@ auto metrics_reader::targets(const runtime& runtime) -> std::vector<stall_target
 
 auto metrics_reader::targets(const pool& pool) -> std::vector<stall_target> {
   std::vector<stall_target> all;
-  if (!pool.has_threads()) return all;
   for (const auto& each : pool.workers_)
     all.push_back({.of_worker = each.get(), .thread = indexed_thread_name(pool.options_.name, each->index)});
   return all;

@@ -5,7 +5,6 @@
 #include <braid/runtime/detail/stall_watch.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/detail/parker.hpp>
-#include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
@@ -65,8 +64,6 @@ auto made_loop(const runtime::options& options) -> std::unique_ptr<loop> {
 }  // namespace
 
 auto runtime::create(runtime::options options) -> result<std::unique_ptr<runtime>> {
-  const bool has_workers = options.scheduler != scheduler::current_thread && options.scheduler != scheduler::run_inline;
-  if (options.shape == runtime_shape::merged && !has_workers) return fail(errc::invalid_argument);
   try {
     std::unique_ptr<runtime> made(new runtime(std::move(options)));
     detail::runtime_list::add(*made);
@@ -215,9 +212,6 @@ void detail::runtime_end::close(runtime& ended) noexcept {
 void runtime::stop_loops() {
   for (loop* const each : loops_) each->stop();
   for (detail::loop_driver* const each : drivers_) each->await_end();
-  // The loop's tasks may wait for jobs that only threads run which wait, and those are here.
-  if (pool_->needs_polls())
-    detail::block_until([this] { return loop_->status() == loop::state::stopped; }, pool_->id());
   const std::lock_guard lock(join_mutex_);
   if (loop_thread_.joinable()) loop_thread_.join();
 }
@@ -241,7 +235,7 @@ auto runtime::stop_loops_until(time_point deadline) -> bool {
   const auto has_ended = [](const loop* each) { return each->status() == loop::state::stopped; };
   while (!std::ranges::all_of(loops_, has_ended)) {
     if (steady_time().now() >= deadline) return false;
-    if (!pool_->needs_polls() || !pool_->poll()) std::this_thread::sleep_for(250us);
+    std::this_thread::sleep_for(250us);
   }
   return true;
 }

@@ -6,6 +6,7 @@
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/spare_threads.hpp>
+#include <braid/task/detail/threadless.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
 #include <braid/trace/detail/hooks.hpp>
@@ -168,9 +169,16 @@ auto poll(executor_id executor) noexcept -> bool {
   return use && use->poll();
 }
 
+/// Returns the executor whose job the thread runs, if its other jobs run only on threads that poll; otherwise null.
+auto polled_executor_here() noexcept -> executor* {
+  executor* const here = threadless_here();
+  return here != nullptr && here->needs_polls() ? here : nullptr;
+}
+
 /// Runs a job that only a waiting thread runs.
-auto poll_any(executor_id executor) noexcept -> bool {
-  if (poll(executor)) return true;
+auto poll_any(executor_id where) noexcept -> bool {
+  if (poll(where)) return true;
+  if (executor* const here = polled_executor_here(); here != nullptr && here->poll()) return true;
   if (current_worker() != nullptr) return false;
   std::size_t number = 0;
   for (executor_id own = driven_here(number); own; own = driven_here(++number))
@@ -235,7 +243,8 @@ void end_run_while_waiting(executor_id executor) noexcept {
 }
 
 auto runs_while_waiting(executor_id executor) noexcept -> bool {
-  return (executor && needs_polls(executor)) || (current_worker() == nullptr && driven_here(0));
+  return (executor && needs_polls(executor)) || polled_executor_here() != nullptr ||
+         (current_worker() == nullptr && driven_here(0));
 }
 
 void expect_to_block(const char* sentence) {

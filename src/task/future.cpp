@@ -7,6 +7,7 @@
 #include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/end_signal.hpp>
+#include <braid/task/detail/threadless.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
 
@@ -99,7 +100,10 @@ auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   const worker* const self = current_worker();
   // A worker helps its pool, but a serial executor whose job it runs would wait for that job.
   const executor_id where = self != nullptr && self->pool->has_id(executor_) ? executor_id() : executor_;
-  if (const executor_use use(where); use && use->is_current())
+  // A job of a manual executor polls it.
+  const executor* const polled = threadless_here();
+  const bool can_poll = polled != nullptr && polled->needs_polls() && polled->has_id(executor_);
+  if (const executor_use use(where); !can_poll && use && use->is_current())
     throw std::system_error(
         make_error_code(errc::would_deadlock),
         "this thread is to do what it waits for: go on by `then`, or co_await the future in a task");

@@ -4,8 +4,8 @@
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/default_pool.hpp>
-#include <braid/task/detail/inline_scheduler.hpp>
 #include <braid/task/detail/region_offer.hpp>
+#include <braid/task/detail/threadless.hpp>
 #include <braid/task/worker.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace braid::detail {
 
 constinit thread_local std::uint32_t calls_handed_over = 0;
 
-auto begins_here() -> bool { return !thread_runs_a_loop && !runs_inline() && default_pool().has_threads(); }
+auto begins_here() noexcept -> bool { return !thread_runs_a_loop && !runs_inline(); }
 
 auto is_alone() -> bool {
   if (const worker* const self = worker_of_thread; self != nullptr) return self->victims.empty();

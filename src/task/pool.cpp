@@ -7,9 +7,7 @@
 #include <braid/sync/detail/futex.hpp>
 #include <braid/sync/detail/user_code.hpp>
 #include <braid/task/basic_pool.hpp>
-#include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/default_pool.hpp>
-#include <braid/task/detail/inline_scheduler.hpp>
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/detail/scheduler_for.hpp>
 #include <braid/task/detail/spare_threads.hpp>
@@ -133,15 +131,8 @@ auto default_workers() -> unsigned {
   return workers;
 }
 
-auto needs_threads(scheduler chosen) noexcept -> bool {
-  return chosen != scheduler::current_thread && chosen != scheduler::run_inline;
-}
-
-auto with_worker_total(pool::options options, detail::scheduler_factory make) -> pool::options {
-  if (make == nullptr && !needs_threads(options.scheduler))
-    options.workers = 1;
-  else if (options.workers == 0)
-    options.workers = default_workers();
+auto with_worker_total(pool::options options) -> pool::options {
+  if (options.workers == 0) options.workers = default_workers();
   return options;
 }
 
@@ -162,9 +153,7 @@ auto factory_for(scheduler chosen) noexcept -> detail::scheduler_factory {
   switch (chosen) {
     case scheduler::work_stealing: return &detail::scheduler_for<work_stealing>::make;
     case scheduler::least_loaded: return &detail::scheduler_for<least_loaded>::make;
-    case scheduler::run_inline: return &detail::inline_scheduler::make;
-    case scheduler::shared_queue:
-    case scheduler::current_thread: break;
+    case scheduler::shared_queue: break;
   }
   return &detail::scheduler_for<shared_queue>::make;
 }
@@ -195,12 +184,11 @@ void back_off(std::uint32_t pauses) noexcept {
 pool::pool(pool::options options) : pool(std::move(options), nullptr) {}
 
 pool::pool(pool::options options, detail::scheduler_factory make)
-    : options_(with_worker_total(std::move(options), make)),
-      has_threads_(make != nullptr || needs_threads(options_.scheduler)),
+    : options_(with_worker_total(std::move(options))),
       looks_before_sleep_(looks_before_sleep(options_)),
       barrier_(std::make_unique<detail::asymmetric_barrier>()),
       configured_(static_cast<std::ptrdiff_t>(options_.workers)),
-      at_work_(has_threads_ ? options_.workers : 0) {
+      at_work_(options_.workers) {
   make_workers();
   sleepers_ = std::make_unique<detail::sleepers>(workers_, *barrier_);
   forks_ = std::make_unique<detail::fork_exchange>(workers_, *barrier_, *sleepers_, looks_before_sleep_);
@@ -208,13 +196,7 @@ pool::pool(pool::options options, detail::scheduler_factory make)
   scheduler_ = (make != nullptr ? make : factory_for(options_.scheduler))(*this, workers_);
   busy_worker_ = scheduler_->busy_worker();
   own_queues_ = scheduler_->own_queues();
-  // created early, so that nothing that refers to the pool later needs memory
-  const detail::executor_id known_as = id();
-  if (needs_polls()) detail::run_while_waiting(known_as);
-  if (!has_threads_) {
-    detail::note_pool_made(*this);
-    return;
-  }
+  static_cast<void>(id());  // created early, so that nothing that refers to the pool later needs memory
   if (options_.max_spare_threads != 0 && !options_.make_driver) {
     spare_threads_ = std::make_unique<detail::spare_threads>(
         *scheduler_, options_.max_spare_threads, options_.workers,
@@ -228,7 +210,6 @@ pool::pool(pool::options options, detail::scheduler_factory make)
 }
 
 void pool::make_workers() {
-  if (!has_threads_ && options_.scheduler == scheduler::run_inline) return;
   workers_.reserve(options_.workers);
   for (std::size_t index = 0; index < options_.workers; ++index) {
     auto sleeps_in = options_.make_driver ? options_.make_driver(index) : std::make_unique<parking_driver>();
@@ -269,7 +250,6 @@ pool::~pool() {
   BRAID_EXPECTS(!is_current(), "a pool must not be destroyed by one of its own workers");
   static_cast<void>(shutdown(shutdown_mode::drain));
   detail::note_pool_gone(*this);
-  if (needs_polls()) detail::end_run_while_waiting(id());
   retire();
 }
 
@@ -345,20 +325,11 @@ auto pool::try_post(job& work, priority level) noexcept -> bool {
   return true;
 }
 
-auto pool::is_current() const noexcept -> bool { return poster() != nullptr || scheduler_->is_current(); }
+auto pool::is_current() const noexcept -> bool { return poster() != nullptr; }
 
 auto pool::run_one() noexcept -> bool {
   worker* const self = poster();
   return self != nullptr && scheduler_->run_one(*self, search::routine);
-}
-
-auto pool::poll() noexcept -> bool {
-  if (options_.scheduler != scheduler::current_thread || has_threads_ || is_current()) return run_one();
-  const std::unique_lock lock(join_mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
-  const detail::worker_scope here(*workers_.front());
-  const detail::user_code_section section;
-  return scheduler_->run_one(*workers_.front(), search::routine);
 }
 
 auto pool::statistics() const noexcept -> pool::totals {
@@ -377,20 +348,9 @@ auto pool::statistics() const noexcept -> pool::totals {
   return total;
 }
 
-/// One thread at a time is the worker of a pool without threads.
-void pool::run_here() noexcept {
-  const std::lock_guard lock(join_mutex_);
-  const detail::worker_scope here(*workers_.front());
-  const detail::user_code_section section;
-  while (scheduler_->run_one(*workers_.front(), search::routine)) {}
-}
-
 auto pool::wait_idle() -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
-  if (!has_threads_ && options_.scheduler == scheduler::current_thread)
-    run_here();
-  else
-    sleepers_->wait_idle(*scheduler_);
+  sleepers_->wait_idle(*scheduler_);
   return {};
 }
 
@@ -399,10 +359,7 @@ auto pool::shutdown(shutdown_mode mode) -> result<void> {
   scheduler_->close();
   if (mode != shutdown_mode::drain) drop_pending();
   if (mode == shutdown_mode::stop_now) stop_.request_stop();
-  if (has_threads_)
-    stop_and_join();
-  else
-    static_cast<void>(wait_idle());
+  stop_and_join();
   await_drops();
   return {};
 }
@@ -441,9 +398,6 @@ void pool::await_drops() noexcept {
 /// Requires that the scheduler is closed. Whether nothing was left to do before the deadline; then the workers have
 /// ended.
 auto pool::ends_by(time_point deadline) noexcept -> bool {
-  if (!has_threads_)
-    return options_.scheduler == scheduler::current_thread ? run_here_until(deadline)
-                                                           : sleepers_->wait_idle_until(*scheduler_, deadline);
   sleepers_->stop(*scheduler_);
   // edge pool.left: observe, all that the workers did is seen
   while (const std::uint32_t left = at_work_.load(acquire)) {
@@ -452,16 +406,6 @@ auto pool::ends_by(time_point deadline) noexcept -> bool {
   }
   stop_and_join();
   return true;
-}
-
-auto pool::run_here_until(time_point deadline) noexcept -> bool {
-  const std::unique_lock lock(join_mutex_, deadline);
-  if (!lock.owns_lock()) return false;
-  const detail::worker_scope here(*workers_.front());
-  const detail::user_code_section section;
-  while (steady_time().now() < deadline)
-    if (!scheduler_->run_one(*workers_.front(), search::routine)) return true;
-  return scheduler_->empty();
 }
 
 /// Requires that the scheduler is closed, so that a worker that sees the pool stopping sees queues that only get

@@ -130,15 +130,11 @@ auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
   return idle && jobs.empty() && idle_.all_since() == idle;
 }
 
-auto sleepers::wait_idle_until(scheduler_base& jobs, time_point deadline) noexcept -> bool {
-  for (bool in_time = true;;) {
+void sleepers::wait_idle(scheduler_base& jobs) noexcept {
+  while (true) {
     const auto key = became_idle_.prepare();
-    const bool idle = is_done(jobs);
-    if (idle || !in_time) {
-      became_idle_.cancel();
-      return idle;
-    }
-    in_time = became_idle_.wait_until(key, deadline);
+    if (is_done(jobs)) return became_idle_.cancel();
+    became_idle_.wait(key);
   }
 }
 

@@ -8,8 +8,8 @@
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_patience.hpp>
 #include <braid/task/detail/outside_region.hpp>
-#include <braid/task/detail/inline_scheduler.hpp>
 #include <braid/task/detail/spare_threads.hpp>
+#include <braid/task/detail/threadless.hpp>
 
 #include <climits>
 #include <utility>
@@ -19,6 +19,7 @@ namespace {
 
 auto executor_of_thread() -> executor& {
   if (const worker* const self = detail::worker_of_thread; self != nullptr) return *self->pool;
+  if (executor* const here = detail::threadless_here(); here != nullptr) return *here;
   return detail::default_pool();
 }
 
@@ -90,7 +91,7 @@ void group_task::drop() noexcept {
 
 task_group::task_group() : executor_(executor_of_thread()), owner_(detail::worker_of_thread) {}
 
-task_group::task_group(pool& pool) noexcept : executor_(pool), owner_(detail::worker_of_thread) {}
+task_group::task_group(executor& executor) noexcept : executor_(executor), owner_(detail::worker_of_thread) {}
 
 task_group::~task_group() { wait_for_all(); }
 

@@ -47,9 +47,9 @@ worker::worker(executor& owner, std::size_t number, detail::asymmetric_barrier& 
 
 namespace detail {
 
-worker_scope::worker_scope(worker& self) noexcept
-    : outer_(std::exchange(worker_of_thread, &self)),
-      outer_counts_(std::exchange(contention_of_thread, &self.counters.contention)) {}
+worker_scope::worker_scope(worker* self) noexcept
+    : outer_(std::exchange(worker_of_thread, self)),
+      outer_counts_(std::exchange(contention_of_thread, self != nullptr ? &self->counters.contention : nullptr)) {}
 
 worker_scope::~worker_scope() {
   worker_of_thread = outer_;

@@ -7,6 +7,8 @@
 #include <braid/coro/serial_executor.hpp>
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task/fork_join.hpp>
+#include <braid/task/inline_executor.hpp>
+#include <braid/task/manual_executor.hpp>
 
 #include <doctest/doctest.h>
 
@@ -112,18 +114,20 @@ TEST_CASE_FIXTURE(watched, "a tree of forks gives the same on any number of work
     }
 }
 
-TEST_CASE_FIXTURE(watched, "pools without threads run it on the thread that waits") {
-  for (const auto chosen : {scheduler::current_thread, scheduler::run_inline}) {
-    pool where({.scheduler = chosen});
+TEST_CASE_FIXTURE(watched, "executors without threads run it on the thread that waits") {
+  const auto run_on = [](braid::executor& where) {
     CHECK(run_in(where, fib(15)) == 610);
     auto both = []() -> fork_task<bool> {
       const auto [one, two] = co_await fork_join(find_thread(), find_thread());
-      CHECK(one == std::this_thread::get_id());
-      co_return one == two;
+      co_return one == std::this_thread::get_id() && one == two;
     };
     CHECK(run_in(where, both()));
-    CHECK(run_in(where, [&] { return run_in(where, fib(15)); }) == 610);
-  }
+    CHECK(run_in(where, [&] { return run_in(where, fib(15)); }) == spawn(where, fib(15)).get());
+  };
+  braid::manual_executor waits;
+  run_on(waits);
+  braid::inline_executor posts;
+  run_on(posts);
 }
 
 TEST_CASE_FIXTURE(watched, "a task does nothing until it is run, and dies where it never is") {

@@ -3,6 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/task/detail/shared_timers.hpp>
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 
@@ -28,6 +29,7 @@
 
 using braid::errc;
 using braid::future;
+using braid::inline_executor;
 using braid::pool;
 using braid::post;
 using braid::relaxed;
@@ -178,8 +180,8 @@ TEST_CASE_FIXTURE(watched, "a serial executor holds up nobody but itself") {
 TEST_CASE("a job knows that its executor is current, also inside of another one") {
   manual_executor where;
   serial_executor outer(where);
-  pool inline_pool({.scheduler = scheduler::run_inline});
-  serial_executor inner(inline_pool);
+  inline_executor in_place;
+  serial_executor inner(in_place);
   bool both = false;
   REQUIRE(post(outer, [&] {
     CHECK_FALSE(inner.is_current());
@@ -203,9 +205,7 @@ TEST_CASE_FIXTURE(watched,
 
 TEST_CASE("what a job throws goes to the executor's report, and the others go on") {
   std::vector<std::string> heard;
-  pool where({.scheduler = scheduler::run_inline, .on_error = [&heard](const std::exception_ptr& error) {
-                heard.push_back(braid::testing::text_of(error));
-              }});
+  inline_executor where([&heard](const std::exception_ptr& error) { heard.push_back(braid::testing::text_of(error)); });
   serial_executor one(where);
   REQUIRE(post(one, [] { throw std::runtime_error("sour"); }));
   REQUIRE(post(one, [&heard] { heard.emplace_back("ran"); }));
@@ -293,7 +293,7 @@ TEST_CASE_FIXTURE(watched, "the destructor waits for the jobs, also on the only 
 }
 
 TEST_CASE("work that asks for a token gets that of the executor below") {
-  pool where({.scheduler = scheduler::run_inline});
+  inline_executor where;
   serial_executor one(where);
   CHECK(one.stop_token() == where.stop_token());
 }

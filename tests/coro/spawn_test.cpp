@@ -4,6 +4,7 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/child.hpp>
@@ -382,16 +383,14 @@ TEST_CASE("a function that takes a token and was stopped before it began is left
 
 TEST_CASE("what a posted task throws is reported at its home, also when it ends before the post returns") {
   std::vector<std::string> reported;
-  pool::options options;
-  options.scheduler = scheduler::run_inline;
-  options.on_error = [&](std::exception_ptr error) {
+  const auto on_error = [&](std::exception_ptr error) {
     try {
       std::rethrow_exception(std::move(error));
     } catch (const std::exception& thrown) {
       reported.emplace_back(thrown.what());
     }
   };
-  pool here(std::move(options));
+  inline_executor here(on_error);
   CHECK(post(here, []() -> task<void> {
           throw std::runtime_error("before its first wait");
           co_return;

@@ -1,6 +1,7 @@
 // tests/graph/graph_builder_test.cpp: what is wrong with a graph is said with the names of its nodes.
 #include <braid/graph/static_graph.hpp>
 
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
@@ -36,7 +37,7 @@ auto letters(graph_builder& draft, std::size_t count) -> std::vector<graph_node>
 }
 
 void run_here(static_graph& graph) {
-  braid::pool in_place({.scheduler = braid::scheduler::run_inline});
+  braid::inline_executor in_place;
   run_in(in_place, [&graph] { graph.run(); });
 }
 

@@ -1,6 +1,7 @@
 // tests/graph/static_graph_large_test.cpp: graphs that are long, wide, or more than a worker's deque can hold.
 #include <braid/graph/static_graph.hpp>
 
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
@@ -33,7 +34,7 @@ template <typename Fn>
 void in_two_pools(Fn fn) {
   braid::testing::chosen_pool where({.workers = 2});
   run_in(where, fn);
-  braid::pool in_place({.scheduler = braid::scheduler::run_inline});
+  braid::inline_executor in_place;
   run_in(in_place, fn);
 }
 

@@ -3,6 +3,8 @@
 
 #include <braid/base/random.hpp>
 #include <braid/task/fork_join.hpp>
+#include <braid/task/inline_executor.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
@@ -158,12 +160,12 @@ TEST_CASE_FIXTURE(watched,
   }
 }
 
-TEST_CASE_FIXTURE(watched, "random graphs run on one thread, with a worker and without") {
+TEST_CASE_FIXTURE(watched, "random graphs run on one thread, without workers") {
   const std::uint64_t seed = braid::testing::printed_seed();
-  for (const auto how : {braid::scheduler::current_thread, braid::scheduler::run_inline}) {
-    braid::pool where({.scheduler = how});
-    run_in(where, [&] { run_many(seed, scaled(120)); });
-  }
+  braid::manual_executor waits;
+  run_in(waits, [&] { run_many(seed, scaled(120)); });
+  braid::inline_executor posts;
+  run_in(posts, [&] { run_many(seed, scaled(120)); });
 }
 
 TEST_CASE_FIXTURE(watched, "several threads have random graphs run by one pool") {

@@ -4,6 +4,7 @@
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task/detail/default_pool.hpp>
 #include <braid/task/fork_join.hpp>
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
@@ -209,7 +210,7 @@ TEST_CASE_FIXTURE(watched, "a run from outside of pools is done by the default p
   static pool* chosen = nullptr;
   pool where({.workers = 2});
   chosen = &where;
-  const auto before = braid::detail::set_default_pool([]() -> braid::pool& { return *chosen; });
+  const auto before = braid::detail::set_default_pool([]() -> braid::pool& { return chosen->as_pool(); });
   {
     ledger all(4);
     bool on_worker = false;
@@ -483,7 +484,7 @@ TEST_CASE_FIXTURE(watched, "different graphs run at the same time") {
 
 TEST_CASE("a run of a graph that runs already ends the program with a sentence") {
   const auto end = braid::testing::run_in_child([] {
-    braid::pool in_place({.scheduler = braid::scheduler::run_inline});
+    braid::inline_executor in_place;
     static_graph* self = nullptr;
     graph_builder draft;
     draft.add([&self] { self->run(); });

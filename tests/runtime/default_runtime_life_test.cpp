@@ -154,16 +154,6 @@ TEST_CASE("threads that post while programs end and begin anew are taken or refu
   }));
 }
 
-TEST_CASE("a runtime without threads for its jobs runs them on the thread that waits for them") {
-  CHECK(passes([] {
-    must(braid::initialize({.scheduler = braid::scheduler::current_thread}).has_value());
-    must(braid::spawn([] { return std::this_thread::get_id(); }).get() == std::this_thread::get_id());
-    must(braid::finalize().has_value());
-    must(braid::initialize({.scheduler = braid::scheduler::run_inline}).has_value());
-    must(braid::spawn([] { return std::this_thread::get_id(); }).get() == std::this_thread::get_id());
-  }));
-}
-
 TEST_CASE("finalize drains; finalize with stop_now drops, and asks what runs to end") {
   CHECK(passes([] {
     must(braid::initialize({.workers = 1}).has_value());

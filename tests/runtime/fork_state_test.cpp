@@ -8,6 +8,8 @@
 #include <braid/coro/spawn.hpp>
 #include <braid/io/process.hpp>
 #include <braid/net/trace_context.hpp>
+#include <braid/task/inline_executor.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/parallel.hpp>
 #include <braid/task/scheduled.hpp>
 #include <braid/thread/registry.hpp>
@@ -90,6 +92,12 @@ void in_job_of(pool::options options) {
   must(spawn(workers, &child_works).get());
 }
 
+template <typename Executor>
+void in_job_without_threads() {
+  Executor where;
+  must(spawn(where, &child_works).get());
+}
+
 void in_loop() {
   auto io = or_throw(loop::create());
   bool works = false;
@@ -156,8 +164,8 @@ auto places() -> std::vector<place> {
       {"a job by work stealing", [] { in_job_of({.workers = 2}); }},
       {"a job by one queue", [] { in_job_of({.workers = 2, .scheduler = scheduler::shared_queue}); }},
       {"a job of the least loaded", [] { in_job_of({.workers = 2, .scheduler = scheduler::least_loaded}); }},
-      {"a job of the current thread", [] { in_job_of({.scheduler = scheduler::current_thread}); }},
-      {"a job that runs where it is posted", [] { in_job_of({.scheduler = scheduler::run_inline}); }},
+      {"a job of a manual executor", &in_job_without_threads<manual_executor>},
+      {"a job that runs where it is posted", &in_job_without_threads<inline_executor>},
       {"a task of a loop", &in_loop},
       {"a task of a serial executor", &in_serial_executor},
       {"a timer", &in_timer},

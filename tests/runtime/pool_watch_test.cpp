@@ -62,7 +62,7 @@ TEST_CASE("BRAID_TOP shows pools that belong to no runtime, for as long as they 
     must(metrics_of_this_process().empty());
     pool stays({.workers = 1, .name = "stays"});
     {
-      pool goes({.workers = 1, .name = "goes", .scheduler = scheduler::current_thread});
+      pool goes({.workers = 1, .name = "goes"});
       must(has(metrics_of_this_process(), "pool=\"goes\""));
     }
     const std::string text = metrics_of_this_process();

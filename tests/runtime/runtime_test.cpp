@@ -8,6 +8,7 @@
 #include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/future.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/thread/cpu_set.hpp>
 #include <braid/thread/registry.hpp>
@@ -380,40 +381,34 @@ TEST_CASE("a runtime that a task, a job or a function that may block destroys en
   }
 }
 
-TEST_CASE("a merged runtime whose scheduler has no threads is refused") {
-  for (const auto chosen : {scheduler::current_thread, scheduler::run_inline}) {
-    runtime::options wanted;
-    wanted.shape = runtime_shape::merged;
-    wanted.scheduler = chosen;
-    const auto made = runtime::create(std::move(wanted));
-    REQUIRE_FALSE(made);
-    CHECK(made.error() == errc::invalid_argument);
-  }
-}
-
-TEST_CASE("jobs of a runtime without threads for them run on a thread that waits, also for a task of the loop") {
+TEST_CASE("jobs of a manual executor run on the thread that waits, also for a task of a runtime") {
   const testing::watchdog patience(30s);
-  runtime::options wanted;
-  wanted.scheduler = scheduler::current_thread;
   deaths ended;
-  runtime* running = nullptr;
-  auto last = [&](mortal /*held*/) -> task<void> {  // a closure that outlives the runtime: the task looks into it
-    auto hop = offload(running->workers(), [] {});
+  const auto all = started({.workers = 1});
+  const auto hops_to = [&](manual_executor& there) {
+    auto where = [](manual_executor& jobs) -> task<std::thread::id> {
+      auto hop = offload(jobs, [] { return std::this_thread::get_id(); });
+      co_return co_await hop;
+    };
+    CHECK(all->run(where(there)) == std::this_thread::get_id());
+    CHECK(spawn(there, [] { return std::this_thread::get_id(); }).get() == std::this_thread::get_id());
+  };
+  std::thread other([&] {
+    manual_executor theirs;
+    hops_to(theirs);
+  });
+  other.join();
+  auto last = [](manual_executor& jobs, mortal /*held*/) -> task<void> {
+    auto hop = offload(jobs, [] {});
     co_await hop;
   };
   {
-    const auto all = started(std::move(wanted));
-    running = all.get();
-    auto where = [&]() -> task<std::thread::id> {
-      auto hop = offload(all->workers(), [] { return std::this_thread::get_id(); });
-      co_return co_await hop;
-    };
-    CHECK(all->run(where()) == std::this_thread::get_id());
-    CHECK(spawn(all->workers(), [] { return std::this_thread::get_id(); }).get() == std::this_thread::get_id());
-    std::thread other([&] { CHECK(all->run(where()) == std::this_thread::get_id()); });
-    other.join();
-    REQUIRE(all->post(last(mortal(ended))));
-  }  // its end waits for the task, which waits for a job
+    manual_executor here;
+    hops_to(here);
+    REQUIRE(all->post(last(here, mortal(ended))));
+    while (!here.poll()) std::this_thread::yield();
+  }
+  REQUIRE(all->shutdown(shutdown_mode::drain));
   CHECK(ended.count == 1);
 }
 

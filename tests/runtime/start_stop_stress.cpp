@@ -10,6 +10,8 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
+#include <braid/task/inline_executor.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 
@@ -215,16 +217,26 @@ void check_ends_of_busy_runtimes(braid::runtime_shape shape) {
 }  // namespace
 
 TEST_CASE("a thousand pools that start, work and stop in every way leave no thread, descriptor or memory behind") {
-  constexpr scheduler schedulers[] = {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue,
-                                      scheduler::current_thread, scheduler::run_inline};
+  constexpr scheduler schedulers[] = {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue};
   constexpr shutdown_mode modes[] = {shutdown_mode::drain, shutdown_mode::drop_pending, shutdown_mode::stop_now};
   check_growth(scaled(1'000), [&](std::size_t round) {
-    braid::pool where({.workers = 2, .scheduler = schedulers[round % 5]});
-    for (int i = 0; i < 20; ++i) spawn(where, [] { return 1; }).then([](int n) { return n; }).detach();
-    if (round % 4 == 0)
-      static_cast<void>(where.shutdown_for(0s));
-    else if (round % 4 == 1)
-      static_cast<void>(where.shutdown(modes[round % 3]));
+    const auto use = [&](auto& where) {
+      for (int i = 0; i < 20; ++i) spawn(where, [] { return 1; }).then([](int n) { return n; }).detach();
+      if (round % 4 == 0)
+        static_cast<void>(where.shutdown_for(0s));
+      else if (round % 4 == 1)
+        static_cast<void>(where.shutdown(modes[round % 3]));
+    };
+    if (round % 5 < 3) {
+      braid::pool where({.workers = 2, .scheduler = schedulers[round % 5]});
+      use(where);
+    } else if (round % 5 == 3) {
+      braid::manual_executor where;
+      use(where);
+    } else {
+      braid::inline_executor where;
+      use(where);
+    }
   });
 }
 

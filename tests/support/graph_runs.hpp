@@ -3,6 +3,8 @@
 
 #include <braid/graph/static_graph.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/task/inline_executor.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
@@ -56,9 +58,9 @@ void in_each_pool(Fn fn) {
     chosen_pool where({.workers = workers});
     run_in(where, fn);
   }
-  pool on_this_thread({.scheduler = scheduler::current_thread});
+  braid::manual_executor on_this_thread;
   run_in(on_this_thread, fn);
-  pool in_place({.scheduler = scheduler::run_inline});
+  inline_executor in_place;
   run_in(in_place, fn);
 }
 

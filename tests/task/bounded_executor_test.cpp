@@ -1,6 +1,7 @@
 // tests/task/bounded_executor_test.cpp: a bounded number of jobs waits, and what comes beyond that is told or waits.
 #include <braid/task/executors.hpp>
 #include <braid/task/future.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 
@@ -167,7 +168,7 @@ TEST_CASE("a shutdown that drops what waits lets those that wait for room go on,
 
 TEST_CASE("where jobs run on the threads that wait for them, a post that waits runs some") {
   testing::watchdog dog(60s);
-  pool where({.scheduler = scheduler::current_thread});
+  manual_executor where;
   bounded_executor entrance(where, {.capacity = 2});
   int ran = 0;
   for (int i = 0; i < 20; ++i) CHECK(post(entrance, [&ran] { ++ran; }));

@@ -2,6 +2,7 @@
 #include <braid/task/executor.hpp>
 
 #include <braid/task/executors.hpp>
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/thread/this_thread.hpp>
@@ -28,6 +29,7 @@
 #include <vector>
 
 using braid::error_callback;
+using braid::inline_executor;
 using braid::pool;
 using braid::post;
 using braid::scheduler;
@@ -79,7 +81,7 @@ TEST_CASE("a callback may ask where, or not, or be none") {
 }
 
 TEST_CASE_FIXTURE(watched, "the callback learns which worker it was, and which of its jobs") {
-  for (const auto chosen : {scheduler::work_stealing, scheduler::shared_queue, scheduler::current_thread}) {
+  for (const auto chosen : {scheduler::work_stealing, scheduler::shared_queue}) {
     std::vector<heard> notes;
     pool where({.workers = 1, .scheduler = chosen, .on_error = noted_in(notes)});
     for (int i = 0; i < 4; ++i)
@@ -97,7 +99,7 @@ TEST_CASE_FIXTURE(watched, "the callback learns which worker it was, and which o
 
 TEST_CASE("where no worker runs the job there is none to name") {
   std::vector<heard> notes;
-  pool where({.scheduler = scheduler::run_inline, .on_error = noted_in(notes)});
+  inline_executor where(noted_in(notes));
   REQUIRE(post(where, [] { throw std::runtime_error("inline"); }));
   REQUIRE(notes.size() == 1);
   CHECK(notes[0].from.worker == error_callback::origin::no_worker);

@@ -1,6 +1,8 @@
 // tests/task/fork_join_test.cpp: results and exceptions of forks arrive, whichever worker ran them.
 #include <braid/task/fork_join.hpp>
 
+#include <braid/task/inline_executor.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 
@@ -237,15 +239,15 @@ TEST_CASE_FIXTURE(watched, "a recursion gives the same in every pool and outside
     pool where({.workers = workers});
     CHECK(run_in(where, [] { return fib(20); }) == 6765);
   }
-  braid::pool here({.scheduler = braid::scheduler::current_thread});
+  braid::manual_executor here;
   CHECK(run_in(here, [] { return fib(15); }) == 610);
-  braid::pool in_place({.scheduler = braid::scheduler::run_inline});
+  braid::inline_executor in_place;
   CHECK(run_in(in_place, [] { return fib(15); }) == 610);
   CHECK(fib(20) == 6765);
 }
 
-TEST_CASE_FIXTURE(watched, "a job whose scheduler needs no threads forks on its own thread") {
-  braid::pool where({.scheduler = braid::scheduler::run_inline});
+TEST_CASE_FIXTURE(watched, "a job of an executor without threads forks on its own thread") {
+  braid::inline_executor where;
   const auto self = std::this_thread::get_id;
   const auto [left, right] = run_in(where, [self] { return fork_join(self, self); });
   CHECK(left == self());

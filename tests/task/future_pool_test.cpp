@@ -101,7 +101,7 @@ TEST_CASE("twenty thousand failing tasks with continuations all settle") {
 }
 
 TEST_CASE("get on the only worker completes, however the work that it waits for came to the pool" *
-          braid::testing::needs_workers()) {
+          braid::testing::needs_queues()) {
   const watched by_dog;
   pool workers(with_workers(1));
   auto own = spawn(workers, [&workers] { return spawn(workers, [] { return 1; }).get(); });
@@ -116,8 +116,7 @@ TEST_CASE("get on the only worker completes, however the work that it waits for 
   CHECK(waiting.get() == 2);
 }
 
-TEST_CASE("of two jobs that wait for each other in turns, both finish on one worker" *
-          braid::testing::needs_workers()) {
+TEST_CASE("of two jobs that wait for each other in turns, both finish on one worker" * braid::testing::needs_queues()) {
   const watched by_dog;
   pool workers(with_workers(1));
   braid::promise<int> question;
@@ -135,7 +134,7 @@ TEST_CASE("of two jobs that wait for each other in turns, both finish on one wor
 }
 
 TEST_CASE("sums by waits in waits, thirty deep and more, complete on one worker and on two" *
-          braid::testing::needs_workers()) {
+          braid::testing::needs_queues()) {
   const watched by_dog;
   for (const unsigned count : {1U, 2U}) {
     pool workers(with_workers(count));

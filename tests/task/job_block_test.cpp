@@ -3,6 +3,7 @@
 
 #include <braid/task/detail/shared_timers.hpp>
 #include <braid/task/fork_join.hpp>
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduled.hpp>
@@ -14,8 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+using braid::inline_executor;
 using braid::pool;
-using braid::scheduler;
 
 namespace {
 
@@ -68,7 +69,7 @@ TEST_CASE("what is posted from outside and from a worker has such captures") {
 }
 
 TEST_CASE("futures have such results and captures") {
-  pool where({.scheduler = scheduler::run_inline});
+  inline_executor where;
   for (int i = 0; i < rounds; ++i) {
     auto made = spawn(where, [captured = row()] {
       CHECK(captured.is_aligned());
@@ -82,7 +83,7 @@ TEST_CASE("futures have such results and captures") {
 
 TEST_CASE("groups have such captures") {
   int aligned = 0;
-  pool where({.scheduler = scheduler::run_inline});
+  inline_executor where;
   braid::task_group group(where);
   for (int i = 0; i < rounds; ++i) group.run(counts(aligned));
   CHECK(group.wait());
@@ -91,7 +92,7 @@ TEST_CASE("groups have such captures") {
 
 TEST_CASE("scheduled work has such captures") {
   int aligned = 0;
-  pool where({.scheduler = scheduler::run_inline});
+  inline_executor where;
   braid::detail::shared_timers timers;
   for (int i = 0; i < rounds; ++i) REQUIRE(post_at(where, timers, timers.now(), counts(aligned)));
   while (timers.run_once()) {}

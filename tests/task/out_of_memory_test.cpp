@@ -3,7 +3,9 @@
 #include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/job_slab.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/parallel.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduled.hpp>
@@ -36,8 +38,6 @@ using testing::watchdog;
 namespace {
 
 constexpr std::array with_threads = {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue};
-constexpr std::array all_schedulers = {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue,
-                                       scheduler::current_thread, scheduler::run_inline};
 
 /// A pool of two workers. What its jobs throw can only be that memory was short.
 auto two_workers(scheduler chosen) -> pool::options {
@@ -82,7 +82,7 @@ auto has_value(future<T> from) -> bool {
 
 TEST_CASE("a pool is made and shut down, or says that it cannot be") {
   const watchdog dog(600s);
-  for (const scheduler chosen : all_schedulers) {
+  for (const scheduler chosen : with_threads) {
     for (const shutdown_mode mode : {shutdown_mode::drain, shutdown_mode::stop_now}) {
       CAPTURE(static_cast<int>(chosen));
       const bool knows_places = chosen == scheduler::work_stealing && mode == shutdown_mode::drain;  // reads many files
@@ -106,6 +106,18 @@ TEST_CASE("a pool is made and shut down, or says that it cannot be") {
       CHECK(registry.size() == 0);
     }
   }
+}
+
+TEST_CASE("an executor without threads is made and runs a job, or says that it cannot") {
+  const watchdog dog(600s);
+  fail_everywhere([] {
+    manual_executor waits;
+    CHECK(has_value(spawn(waits, [] { return large(); })));
+  });
+  fail_everywhere([] {
+    inline_executor posts;
+    CHECK(has_value(spawn(posts, [] { return large(); })));
+  });
 }
 
 TEST_CASE("a post of large captures from outside is done or refused") {

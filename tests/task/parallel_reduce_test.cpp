@@ -2,6 +2,7 @@
 #include <braid/task/parallel.hpp>
 
 #include <braid/base/random.hpp>
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
@@ -80,7 +81,7 @@ TEST_CASE_FIXTURE(watched, "sums of floating-point numbers are the same for any 
     for (int round = 0; round < 10; ++round)
       sums.insert(std::bit_cast<std::uint64_t>(run_in(where, [&] { return parallel_reduce(all, 0.0, std::plus{}); })));
   }
-  braid::pool in_place({.scheduler = braid::scheduler::run_inline});
+  braid::inline_executor in_place;
   sums.insert(std::bit_cast<std::uint64_t>(run_in(in_place, [&] { return parallel_reduce(all, 0.0, std::plus{}); })));
   CHECK(sums.size() == 1);
 }

@@ -138,7 +138,8 @@ TEST_CASE_FIXTURE(watched, "a shutdown that has the time for it runs everything,
 }
 
 TEST_CASE_FIXTURE(watched, "a shutdown that drops waits for the captures that another thread drops meanwhile") {
-  pool where({.scheduler = scheduler::current_thread});
+  pool where({.workers = 1});
+  const gate busy(where);
   std::latch entered(1);
   std::latch opened(1);
   struct slow {
@@ -152,6 +153,7 @@ TEST_CASE_FIXTURE(watched, "a shutdown that drops waits for the captures that an
   REQUIRE(post(where, [held = std::make_unique<slow>(entered, opened)] {}));
   const sleeper drops([&] { CHECK(where.shutdown(shutdown_mode::drop_pending)); });
   entered.wait();
+  busy.open();
   const sleeper finds_nothing([&] { CHECK(where.shutdown(shutdown_mode::drop_pending)); });
   CHECK(finds_nothing.falls_asleep());
   opened.count_down();
@@ -290,7 +292,7 @@ TEST_CASE_FIXTURE(watched,
 }
 
 TEST_CASE_FIXTURE(watched, "a worker that shuts its own pool down is told so, and the pool stays usable") {
-  for (const auto chosen : {scheduler::work_stealing, scheduler::current_thread, scheduler::run_inline}) {
+  for (const auto chosen : {scheduler::work_stealing, scheduler::shared_queue}) {
     pool where({.workers = 1, .scheduler = chosen});
     std::error_code limited;
     std::error_code now;
@@ -305,40 +307,6 @@ TEST_CASE_FIXTURE(watched, "a worker that shuts its own pool down is told so, an
     auto usable = spawn(where, [] { return 1; });
     CHECK(where.wait_idle());
     CHECK(usable.get() == 1);
-  }
-}
-
-TEST_CASE_FIXTURE(watched, "without threads the jobs run here, until the time is over") {
-  pool in_time({.scheduler = scheduler::current_thread});
-  auto work = spawn(in_time, [] { return std::this_thread::get_id(); });
-  CHECK(in_time.shutdown_for(1h));
-  CHECK(work.get() == std::this_thread::get_id());
-
-  pool too_late({.scheduler = scheduler::current_thread});
-  auto dropped = spawn(too_late, [] {});
-  CHECK(too_late.shutdown_for(0s).error() == errc::deadline_exceeded);
-  CHECK(failure_code(dropped) == errc::dropped);
-  CHECK(too_late.stop_token().stop_requested());
-  CHECK(too_late.shutdown_for(1h));
-}
-
-TEST_CASE_FIXTURE(watched,
-                  "a limited shutdown waits so long for a thread that runs the jobs of a pool without threads") {
-  for (const auto chosen : {scheduler::current_thread, scheduler::run_inline}) {
-    pool where({.scheduler = chosen});
-    std::latch begun(1);
-    std::latch opened(1);
-    sleeper busy([&] {
-      REQUIRE(post(where, [&] {
-        begun.count_down();
-        opened.wait();
-      }));
-      CHECK(where.wait_idle());
-    });
-    begun.wait();
-    CHECK(where.shutdown_for(1ms).error() == errc::deadline_exceeded);
-    opened.count_down();
-    CHECK(where.shutdown_for(1h));
   }
 }
 

@@ -3,7 +3,9 @@
 #include <braid/task/quiesce.hpp>
 
 #include <braid/task/executors.hpp>
+#include <braid/task/inline_executor.hpp>
 #include <braid/task/job_slab.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduled.hpp>
 #include <braid/task/spawn.hpp>
@@ -94,8 +96,8 @@ TEST_CASE_FIXTURE(watched, "quiesce waits for jobs of pools of every kind") {
 }
 
 TEST_CASE_FIXTURE(watched, "quiesce waits for jobs that a thread of the program runs for a pool") {
-  pool inline_jobs({.scheduler = braid::scheduler::run_inline});
-  pool current({.scheduler = braid::scheduler::current_thread});
+  braid::inline_executor inline_jobs;
+  braid::manual_executor current;
   std::thread caller;
   waits_for([&](std::function<void()> job) {
     caller = std::thread([&inline_jobs, job] { static_cast<void>(post(inline_jobs, job)); });
@@ -115,7 +117,7 @@ TEST_CASE_FIXTURE(watched, "quiesce waits for jobs that a thread of the program 
 
 TEST_CASE_FIXTURE(watched, "quiesce waits for functions of timers and jobs of slabs") {
   braid::timer_thread timers;
-  pool inline_jobs({.scheduler = braid::scheduler::run_inline});
+  braid::inline_executor inline_jobs;
   waits_for([&](std::function<void()> job) {
     static_cast<void>(braid::spawn_after(inline_jobs, timers, 0ms, std::move(job)));
   });
@@ -176,7 +178,7 @@ TEST_CASE_FIXTURE(watched, "code of the library's threads cannot wait for itself
   const auto refused = [] { return quiesce().error() == errc::would_deadlock; };
   CHECK(spawn(workers, refused).get());
   CHECK(spawn(threads, refused).get());
-  pool inline_jobs({.scheduler = braid::scheduler::run_inline});
+  braid::inline_executor inline_jobs;
   CHECK(spawn(inline_jobs, refused).get());
   CHECK(braid::spawn_after(inline_jobs, timers, 0ms, refused).get());
   CHECK(quiesce());

@@ -1,6 +1,8 @@
 // tests/task/run_in_test.cpp: a function runs on a worker, and the caller gets what it gives, throws or misses.
 #include <braid/task/pool.hpp>
 
+#include <braid/task/inline_executor.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/parallel.hpp>
 #include <braid/task/worker.hpp>
 
@@ -75,13 +77,16 @@ TEST_CASE_FIXTURE(watched, "two pools of one worker may ask each other") {
   CHECK(there == 5);
 }
 
-TEST_CASE_FIXTURE(watched, "pools without threads run it on the caller's") {
-  for (const auto chosen : {braid::scheduler::current_thread, braid::scheduler::run_inline}) {
-    braid::pool where({.scheduler = chosen});
+TEST_CASE_FIXTURE(watched, "executors without threads run it on the caller's") {
+  const auto run_on = [](braid::executor& where) {
     CHECK(run_in(where, [] { return std::this_thread::get_id(); }) == std::this_thread::get_id());
     const bool nested = run_in(where, [&] { return run_in(where, [&] { return where.is_current(); }); });
     CHECK(nested);
-  }
+  };
+  braid::manual_executor waits;
+  run_on(waits);
+  braid::inline_executor posts;
+  run_on(posts);
 }
 
 TEST_CASE_FIXTURE(watched, "a pool that is closed refuses") {

@@ -2,6 +2,8 @@
 #include <braid/task/fork_join.hpp>
 
 #include <braid/task/detail/default_pool.hpp>
+#include <braid/task/inline_executor.hpp>
+#include <braid/task/manual_executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/worker.hpp>
 
@@ -324,9 +326,8 @@ TEST_CASE_FIXTURE(watched, "functions that a shutdown drops, or a closed pool re
   CHECK(group.wait() == braid::fail(errc::dropped));
 }
 
-TEST_CASE_FIXTURE(watched, "pools without threads run functions where they are run, or waited for") {
-  for (const auto chosen : {braid::scheduler::current_thread, braid::scheduler::run_inline}) {
-    braid::pool where({.scheduler = chosen});
+TEST_CASE_FIXTURE(watched, "executors without threads run functions where they are run, or waited for") {
+  const auto run_on = [](braid::executor& where) {
     tally count;
     run_in(where, [&] {
       task_group group(where);
@@ -334,5 +335,9 @@ TEST_CASE_FIXTURE(watched, "pools without threads run functions where they are r
       CHECK(group.wait());
     });
     CHECK(count.calls() == 121);
-  }
+  };
+  braid::manual_executor waits;
+  run_on(waits);
+  braid::inline_executor posts;
+  run_on(posts);
 }

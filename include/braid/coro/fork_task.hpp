@@ -170,30 +170,30 @@ BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> f
                                std::move(fn));
 }
 
-/// Runs `work`, and everything that it forks, on workers of `pool`, and returns its result. References stay
+/// Runs `work`, and everything that it forks, on workers of `executor`, and returns its result. References stay
 /// references.
 /// Threads: any. Blocks: until it has ended; a worker of the same pool begins with it, and runs forks of others while
-/// it waits. In a pool without threads all of it runs on the calling thread. Errors: what it throws; std::system_error
-/// with errc::closed if the pool accepts no more work, and with errc::dropped if a shutdown drops it.
+/// it waits. With an executor without threads all of it runs on the calling thread. Errors: what it throws;
+/// std::system_error with errc::closed if the pool accepts no more work, and with errc::dropped if a shutdown drops it.
 template <typename T>
-auto run_in(pool& pool, fork_task<T> work) -> T {
+auto run_in(executor& executor, fork_task<T> work) -> T {
   detail::awaited_root<T> root(work.release());
-  if (pool.is_current())
+  if (executor.is_current())
     root.run_here();
   else
-    detail::run_root(pool, root, root.ended);
+    detail::run_root(executor, root, root.ended);
   return root.take();
 }
 
-/// Runs `work` on workers of `pool`, as above, and returns a future of its value. Dropping the future detaches the
+/// Runs `work` on workers of `executor`, as above, and returns a future of its value. Dropping the future detaches the
 /// work. Tasks await that future, and so come home with the value.
 /// Threads: any. Errors: in the future: as above.
 template <typename T>
-auto spawn(pool& pool, fork_task<T> work) -> future<T> {
-  promise<T> made(pool);
+auto spawn(executor& executor, fork_task<T> work) -> future<T> {
+  promise<T> made(executor);
   future<T> made_future = made.get_future();
   auto root = std::make_unique<detail::future_root<T>>(work.release(), std::move(made));
-  if (!pool.try_post(*root)) return failed_future<T>(make_error_code(errc::closed));
+  if (!executor.try_post(*root)) return failed_future<T>(make_error_code(errc::closed));
   static_cast<void>(root.release());
   return made_future;
 }

@@ -244,19 +244,6 @@ struct sync_waiter : job {
 inline constexpr const char* instead_of_sync_wait =
     "this thread waits for I/O as well: co_await the task, or sync_wait on the blocking pool";
 
-/// Does the work of `sync_wait`. `needs` is an executor without threads whose jobs the task may wait for, or `home`.
-template <typename T>
-auto sync_wait_with(home& home, executor_id needs, task<T> work) -> T {
-  if (home.is_current())
-    throw std::system_error(make_error_code(errc::would_deadlock),
-                            "sync_wait on its own home: co_await the task there");
-  expect_to_block(instead_of_sync_wait);
-  sync_waiter<T> waiter(home, std::move(work));
-  if (!home.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
-  block_until_set(waiter.done, needs);
-  return waiter.ended.take();
-}
-
 }  // namespace detail
 
 /// Runs `work` on `home` and blocks until it has ended. A worker continues with other work of its pool meanwhile. If
@@ -266,7 +253,14 @@ auto sync_wait_with(home& home, executor_id needs, task<T> work) -> T {
 /// workers that have one, errc::stopped if the task ended as stopped.
 template <typename T>
 auto sync_wait(home& home, task<T> work) -> T {
-  return detail::sync_wait_with(home, home.id(), std::move(work));
+  if (home.is_current())
+    throw std::system_error(make_error_code(errc::would_deadlock),
+                            "sync_wait on its own home: co_await the task there");
+  detail::expect_to_block(detail::instead_of_sync_wait);
+  detail::sync_waiter<T> waiter(home, std::move(work));
+  if (!home.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
+  detail::block_until_set(waiter.done, home.id());
+  return waiter.ended.take();
 }
 
 /// Runs `work`, which waits for nothing that needs a home, on the calling thread, and blocks until it has ended, as

@@ -64,10 +64,7 @@ class BRAID_API runtime {
     unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()
     std::string name =
         "braid";  ///< threads are called name-loop, name-0, name-1, …, and name-b-0, … those that may block
-    /// The scheduler of the workers. A scheduler without threads works only in a separate runtime: with
-    /// `current_thread`, jobs run on threads that wait for them; with `run_inline`, they run on the posting thread,
-    /// which may be the loop.
-    braid::scheduler scheduler = braid::scheduler::work_stealing;
+    braid::scheduler scheduler = braid::scheduler::work_stealing;  ///< of the workers
     runtime_shape shape = runtime_shape::separate;
     std::size_t max_blocking_threads = 64;
     /// The number of functions that may wait for a worker after `post` and `spawn` on threads that are not workers of
@@ -141,8 +138,7 @@ class BRAID_API runtime {
   /// Runs a task on a loop and blocks until it has ended. Errors: as `sync_wait`.
   template <typename T>
   auto run(task<T> work) -> T {
-    loop& at = io();
-    return detail::sync_wait_with(at, pool_->needs_polls() ? pool_->id() : at.id(), std::move(work));
+    return sync_wait(io(), std::move(work));
   }
   /// Does the same for a callable that returns a task: `run([&]() -> task<int> { … })`.
   template <detail::task_function Fn>

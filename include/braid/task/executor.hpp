@@ -195,6 +195,25 @@ template <detail::job_function Fn>
   return fail(executor.why_refused());
 }
 
+namespace detail {
+
+/// An executor whose jobs have priorities.
+template <typename Where>
+concept takes_priorities = requires(Where& where, job& work, priority level) { where.try_post(work, level); };
+
+}  // namespace detail
+
+/// Does the same with a priority.
+/// Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
+template <std::derived_from<executor> Where, detail::job_function Fn>
+  requires detail::takes_priorities<Where>
+[[nodiscard]] auto post(Where& where, priority level, Fn&& fn) -> result<void> {
+  auto& work = detail::make_job(std::forward<Fn>(fn));
+  if (where.try_post(work, level)) return {};
+  work.discard();
+  return fail(errc::closed);
+}
+
 /// Keeps armed timers and fires each once, not before its time. An event loop is one, and so are `shared_timers`.
 /// Threads: all calls, and the firing, on the thread that the service belongs to, unless the service allows more.
 class BRAID_API timer_service {

@@ -182,9 +182,10 @@ class task_group_call final : public group_task {
 /// returned.
 class BRAID_API task_group {
  public:
-  /// For the executor of the worker that calls, else for `default_pool`.
+  /// For the executor whose job calls, else for `default_pool`.
   task_group();
-  explicit task_group(pool& pool) noexcept;
+  /// For a pool, or for an executor without threads.
+  explicit task_group(executor& executor) noexcept;
 
   /// Functions that have not begun when a stop is requested are left out. Lifetime: a stop_flag outlives the group.
   template <stop_signal Signal>
@@ -192,7 +193,7 @@ class BRAID_API task_group {
     stop_by(stop);
   }
   template <stop_signal Signal>
-  task_group(pool& pool, Signal&& stop) : task_group(pool) {
+  task_group(executor& executor, Signal&& stop) : task_group(executor) {
     stop_by(stop);
   }
 

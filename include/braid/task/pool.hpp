@@ -48,9 +48,7 @@ enum class scheduler : std::uint8_t {
   work_stealing,  ///< in a queue per worker; a worker without jobs steals half of another one's
   /// in the context of the worker that has least to do; taken from there only if they wait behind a long job
   least_loaded,
-  shared_queue,    ///< one queue, from which all workers take jobs in order
-  current_thread,  ///< in one queue, whose jobs run on the thread that waits for them: there are no threads
-  run_inline,      ///< no threads: `post` runs the job; a job that another job posts runs when that one has ended
+  shared_queue,  ///< one queue, from which all workers take jobs in order
 };
 
 /// Which of their CPUs the workers of a pool use.
@@ -78,7 +76,6 @@ class registration;
 namespace detail {
 template <scheduling_policy Policy>
 class scheduler_for;
-class inline_scheduler;
 class spare_threads;
 struct metrics_reader;
 }  // namespace detail
@@ -91,8 +88,7 @@ class BRAID_API pool : public executor {
   /// The workers of a pool, their scheduler and their settings.
   struct options {
     /// 0 means default_worker_count(). Its files are read again only if BRAID_WORKERS or the affinity of the process
-    /// has changed; quotas of cgroups are read only the first time. There is one worker if the scheduler needs no
-    /// threads.
+    /// has changed; quotas of cgroups are read only the first time.
     unsigned workers = 0;
     std::string name = "braid";  ///< threads are called name-0, name-1, …
     braid::scheduler scheduler = braid::scheduler::work_stealing;
@@ -100,7 +96,7 @@ class BRAID_API pool : public executor {
     /// Called on the worker.
     error_callback on_error = {};
     /// Called by each worker with its index, after it has its name and settings, before its first job and before the
-    /// pool's constructor returns; and as the last thing that it does. Not called if the scheduler needs no threads.
+    /// pool's constructor returns; and as the last thing that it does.
     std::function<void(std::size_t)> on_worker_start = {};
     std::function<void(std::size_t)> on_worker_stop = {};
     std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
@@ -112,7 +108,7 @@ class BRAID_API pool : public executor {
     /// The maximum number of spare threads, which continue with the other jobs of a worker when one blocks on a future,
     /// so that no job runs on top of the blocked one. As many as there are workers stay when they are idle. They are
     /// called name-N, … after the N workers, and have their settings, hooks and registration. There are none if
-    /// `make_driver` is set, or if the scheduler needs no threads.
+    /// `make_driver` is set.
     unsigned max_spare_threads = 64;
     /// How long a worker without work looks for more before it sleeps: a wake costs it some five microseconds. It is 0
     /// if the process has only one CPU.
@@ -147,15 +143,6 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto run_one() noexcept -> bool override;
 
-  /// Runs one waiting job, if the scheduler is `current_thread`: for programs that drive their pool themselves. A wait
-  /// for a future or a group of the pool does the same, and so does any wait of the thread that has created the pool.
-  /// Returns false if there is none, and while another thread runs jobs of this pool. With other schedulers it does
-  /// what `run_one` does.
-  [[nodiscard]] auto poll() noexcept -> bool override;
-  [[nodiscard]] auto needs_polls() const noexcept -> bool override {
-    return !has_threads_ && options_.scheduler == scheduler::current_thread;
-  }
-
   /// Requested by `stop_now`, and by a `shutdown_for` whose time is over. The destructor itself requests nothing.
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
   void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
@@ -166,21 +153,16 @@ class BRAID_API pool : public executor {
   template <detail::job_function Fn>
   [[nodiscard]] auto post_callable(Fn&& fn) -> result<void>;
 
-  /// Returns whether the pool has threads; otherwise jobs run on the thread that posts them, or on the one that waits
-  /// for them.
-  [[nodiscard]] auto has_threads() const noexcept -> bool { return has_threads_; }
-
-  /// Returns the number of workers; 1 if the scheduler needs no threads.
+  /// Returns the number of workers.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return options_.workers; }
 
   /// About, while jobs run.
   [[nodiscard]] auto statistics() const noexcept -> totals;
 
-  /// Returns the outcome of the name and the settings of each worker; empty if the scheduler needs no threads.
+  /// Returns the outcome of the name and the settings of each worker.
   [[nodiscard]] auto settings_reports() const noexcept -> std::span<const settings_report> { return reports_; }
 
-  /// Blocks until no job is queued or running. Every capture of the jobs that ran has been destroyed by then. Where the
-  /// scheduler is `current_thread` the jobs run here.
+  /// Blocks until no job is queued or running. Every capture of the jobs that ran has been destroyed by then.
   /// Errors: would_deadlock on a worker of this pool.
   [[nodiscard]] auto wait_idle() -> result<void>;
 
@@ -196,13 +178,12 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  protected:
-  /// Constructs a pool whose scheduler is created by `make`. Requires that the workers need threads.
+  /// Constructs a pool whose scheduler is created by `make`.
   pool(options options, detail::scheduler_factory make);
 
  private:
   template <scheduling_policy Policy>
   friend class detail::scheduler_for;
-  friend class detail::inline_scheduler;
   friend struct detail::metrics_reader;
 
   template <detail::job_function Fn>
@@ -214,12 +195,10 @@ class BRAID_API pool : public executor {
   void work(worker& self) noexcept;
   void spare_thread(std::size_t number, const std::function<void()>& serve) noexcept;
   auto configure(std::size_t index) noexcept -> std::unique_ptr<registration>;
-  void run_here() noexcept;
   void stop_and_join() noexcept;
   void drop_pending() noexcept;
   void await_drops() noexcept;
   [[nodiscard]] auto ends_by(time_point deadline) noexcept -> bool;
-  [[nodiscard]] auto run_here_until(time_point deadline) noexcept -> bool;
   void call_hook(const std::function<void(std::size_t)>& hook, std::size_t index) noexcept;
 
   /// The worker of this pool that calls, or null.
@@ -229,7 +208,6 @@ class BRAID_API pool : public executor {
   }
 
   const options options_;
-  const bool has_threads_;
   const std::uint32_t looks_before_sleep_;
   const std::unique_ptr<detail::asymmetric_barrier>
       barrier_;  // allocated separately, because a pool may be in a coroutine's frame
@@ -246,7 +224,7 @@ class BRAID_API pool : public executor {
   atomic<bool> configuration_failed_{false};  // set by the first worker that could not get what it was to have
   std::exception_ptr not_configured_;         // why; written by that worker, before `configured_`
   std::stop_source stop_;
-  std::timed_mutex join_mutex_;  // one thread joins, or runs the jobs of a pool without threads; others wait for it
+  std::mutex join_mutex_;  // one thread joins; others wait for it
   std::vector<std::thread> threads_;
   atomic<std::uint32_t> at_work_;  // workers whose thread has something left to do; each takes itself away, at its end
   atomic<std::uint64_t> late_{0};  // jobs that ended late; written by the threads that ran them
@@ -261,16 +239,6 @@ class BRAID_API pool : public executor {
 template <detail::job_function Fn>
 [[nodiscard]] auto post(pool& pool, Fn&& fn) -> result<void> {
   return pool.post_callable(std::forward<Fn>(fn));
-}
-
-/// Does the same with a priority.
-/// Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
-template <detail::job_function Fn>
-[[nodiscard]] auto post(pool& pool, priority level, Fn&& fn) -> result<void> {
-  auto& work = detail::make_job(std::forward<Fn>(fn));
-  if (pool.try_post(work, level)) return {};
-  work.discard();
-  return fail(errc::closed);
 }
 
 template <detail::job_function Fn>
@@ -331,23 +299,22 @@ class root_job final : public job {
 };
 
 /// Posts the job and blocks until it has ended; in an iteration of an event loop without helping.
-BRAID_API void run_root(pool& pool, job& root, end_signal& ended);
+BRAID_API void run_root(executor& executor, job& root, end_signal& ended);
 
 }  // namespace detail
 
-/// Returns `fn()`, called on a worker of `pool`: forks, task groups and parallel algorithms inside of it use that
-/// pool. On a worker of the same pool it is a plain call. References stay references; other results are moved.
-/// Threads: any. Blocks: until it has ended. On a worker of another pool the work of that pool continues meanwhile, as
-/// during a wait for a future, but not in an iteration of an event loop, which is blocked until then. If the scheduler
-/// is `current_thread`, the calling thread runs the jobs that are queued there. Errors: what `fn` throws;
-/// std::system_error with errc::closed if the pool accepts no more work, and with errc::dropped if a shutdown drops the
-/// call.
+/// Returns `fn()`, called in a job of `executor`: forks, task groups and parallel algorithms inside of it use that
+/// pool. In a job of `executor` it is a plain call. References stay references; other results are moved. Threads: any.
+/// Blocks: until it has ended. On a worker of another pool the work of that pool continues meanwhile, as during a wait
+/// for a future, but not in an iteration of an event loop, which is blocked until then. If `executor` is a
+/// manual_executor, the calling thread runs the jobs that are queued there. Errors: what `fn` throws; std::system_error
+/// with errc::closed if `executor` accepts no more work, and with errc::dropped if a shutdown drops the call.
 template <typename Fn>
   requires std::invocable<Fn&>
-auto run_in(pool& pool, Fn&& fn) -> detail::kept_result<Fn> {
-  if (pool.is_current()) return fn();
+auto run_in(executor& executor, Fn&& fn) -> detail::kept_result<Fn> {
+  if (executor.is_current()) return fn();
   detail::root_job<std::remove_reference_t<Fn>> root(fn);
-  detail::run_root(pool, root, root.ended());
+  detail::run_root(executor, root, root.ended());
   if constexpr (std::is_void_v<detail::result_of<Fn>>)
     static_cast<void>(root.take());
   else

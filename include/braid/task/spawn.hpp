@@ -56,9 +56,6 @@ using spawned_future = future<detail::future_value<detail::call_result<detail::o
 template <typename Signal, typename Fn, typename... Args>
 using stoppable_future = future<detail::future_value<detail::call_result<detail::stopped_by_t<Signal>, Fn, Args...>>>;
 
-template <typename Where>
-concept takes_priorities = requires(Where& where, job& work, priority level) { where.try_post(work, level); };
-
 }  // namespace detail
 
 /// Runs `fn(args...)` on `executor`, with copies of both that are destroyed before the result is seen. Exceptions
@@ -74,7 +71,7 @@ auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_futur
   return detail::attempt_spawn(executor, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
 }
 
-/// Does the same with a priority, on a pool.
+/// Does the same with a priority.
 /// Threads, errors: as above.
 template <std::derived_from<executor> Where, typename Fn, typename... Args>
   requires(detail::spawnable<Fn, Args...> && detail::takes_priorities<Where>)

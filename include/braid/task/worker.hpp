@@ -227,10 +227,12 @@ inline auto count_one(atomic<std::uint64_t>& counter) noexcept -> std::uint64_t 
   return count;
 }
 
-/// Makes the calling thread `self` for as long as it lives; then it is again what it was before.
+/// Makes the calling thread `self`, or no worker if that is null, for as long as it lives; then it is again what it
+/// was before.
 class BRAID_API worker_scope {
  public:
-  explicit worker_scope(worker& self) noexcept;
+  explicit worker_scope(worker* self) noexcept;
+  explicit worker_scope(worker& self) noexcept : worker_scope(&self) {}
   worker_scope(const worker_scope&) = delete;
   auto operator=(const worker_scope&) -> worker_scope& = delete;
   ~worker_scope();

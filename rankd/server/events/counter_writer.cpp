@@ -143,7 +143,7 @@ auto counter_writer::start(const event_rules& rules, const registries& declared,
     made->servers_.emplace(each.endpoint, std::move(*server));
   }
   if (made->servers_.empty()) return nullptr;
-  auto on = braid::runtime::create({.workers = 1, .name = "counters", .scheduler = braid::scheduler::run_inline});
+  auto on = braid::runtime::create({.workers = 1, .name = "counters", .shape = braid::runtime_shape::merged});
   if (!on) return std::unexpected(no_runtime(on.error()));
   made->runtime_ = std::move(*on);
   made->works_.emplace(braid::spawn(*made->runtime_, made->work()));

@@ -130,7 +130,7 @@ auto span_exporter::start(span_export_options options, serve_log log)
   auto url = collector_url(options.url);
   if (!url) return refused("bad_url", "the collector `" + options.url + "` is none: " + url.error().message());
   options.url = std::move(*url);
-  auto on = braid::runtime::create({.workers = 1, .name = "otlp", .scheduler = braid::scheduler::run_inline});
+  auto on = braid::runtime::create({.workers = 1, .name = "otlp", .shape = braid::runtime_shape::merged});
   if (!on) return std::unexpected(no_runtime(on.error()));
   std::unique_ptr<span_exporter> made(new span_exporter(std::move(options), log, std::move(*on)));
   made->works_.emplace(braid::spawn(*made->runtime_, made->work()));

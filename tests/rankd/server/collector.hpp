@@ -31,7 +31,7 @@ class collector {
       : first_(std::move(first)),
         body_(std::move(body)),
         on_(braid::or_throw(
-            braid::runtime::create({.workers = 1, .name = "sink", .scheduler = braid::scheduler::run_inline}))) {
+            braid::runtime::create({.workers = 1, .name = "sink", .shape = braid::runtime_shape::merged}))) {
     routes_.post("/v1/traces", [this](braid::http_exchange& x) { return take(x); });
     on_->run(listen());
   }

@@ -29,7 +29,7 @@ class blocking_wait {
 /// continues meanwhile: in its context, which it leaves, or on its stack if no other thread can take over the context.
 /// `awaited` is the job that is waited for, if it is one; the worker runs it itself if it is in its context. `executor`
 /// is the executor that will end the wait, if it is known. If that executor has no threads, its jobs run here; on a
-/// thread that is not a worker, so do the jobs of pools without threads that this thread has created. Protocol:
+/// thread that is not a worker, so do the jobs of manual executors that this thread has created. Protocol:
 /// docs/design/future.md
 BRAID_API auto block(blocking_wait& wait, job* awaited = nullptr, std::optional<time_point> deadline = std::nullopt,
                      executor_id executor = {}) noexcept -> bool;

@@ -6,7 +6,7 @@
 #include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_record.hpp>
-#include <braid/task/detail/inline_scheduler.hpp>
+#include <braid/task/detail/threadless.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/worker.hpp>
 

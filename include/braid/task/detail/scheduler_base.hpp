@@ -53,9 +53,6 @@ class BRAID_API scheduler_base {
   /// Runs this job on the calling worker if it is in its context, or in a queue of all, and is soon found there.
   virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }
 
-  /// Returns whether the calling thread runs a job without being a worker.
-  [[nodiscard]] virtual auto is_current() const noexcept -> bool { return false; }
-
   /// A worker has announced its sleep, and has not looked again yet.
   virtual void falls_asleep() noexcept {}
 

@@ -78,14 +78,8 @@ class BRAID_API sleepers {
   /// Returns whether a thread has found that no work is left for idle workers.
   [[nodiscard]] auto is_quiescent() const noexcept -> bool { return phase_.load(relaxed) == phase::quiescent; }
 
-  /// Blocks until no job is queued or running, or until `deadline`: then false.
-  auto wait_idle_until(scheduler_base& jobs, time_point deadline) noexcept -> bool;
-  void wait_idle(scheduler_base& jobs) noexcept { static_cast<void>(wait_idle_until(jobs, time_point::max())); }
-
-  /// The last job that runs without a worker has ended.
-  void became_idle() noexcept {
-    if (idle_.all()) became_idle_.notify_all();
-  }
+  /// Blocks until no job is queued or running.
+  void wait_idle(scheduler_base& jobs) noexcept;
 
   /// From now on a worker that finds nothing ends. Requires that the scheduler is closed. May be called again, and by
   /// several threads.
@@ -102,6 +96,10 @@ class BRAID_API sleepers {
   void wake(worker& claimed) noexcept;
   auto park(worker& self, scheduler_base& jobs) noexcept -> wake_cause;
   auto leave(worker& self) noexcept -> wake_cause;
+  /// Wakes the threads in `wait_idle` if all workers are idle.
+  void became_idle() noexcept {
+    if (idle_.all()) became_idle_.notify_all();
+  }
   void end_monitoring(worker& self, scheduler_base& jobs, wake_reason why) noexcept;
   auto try_monitor(scheduler_base& jobs) noexcept -> bool;
   auto is_done(scheduler_base& jobs) noexcept -> bool;

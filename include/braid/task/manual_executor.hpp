@@ -1,0 +1,68 @@
+// braid/task/manual_executor.hpp: an executor without threads, whose jobs run on a thread that polls or waits.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/task/detail/common_queue.hpp>
+#include <braid/task/detail/threadless.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/pool.hpp>
+
+#include <cstdint>
+#include <mutex>
+
+namespace braid {
+
+/// An executor that queues jobs until a thread runs them: by `poll`, by `wait_idle`, or by a wait for a future or a
+/// group of this executor. Any wait of the thread that has created it also runs its jobs. Jobs run one at a time, in
+/// the order of their posts within a priority. What a job forks runs at once, on the same thread. The destructor runs
+/// what is left.
+/// Threads: any; `wait_idle`, the shutdowns and the destructor not from one of its jobs.
+class BRAID_API manual_executor final : public detail::threadless {
+ public:
+  /// `on_error` receives what a posted job throws; without it the message goes to stderr. Errors: std::bad_alloc.
+  explicit manual_executor(error_callback on_error = {});
+  ~manual_executor() override;
+
+  /// Needs no memory.
+  [[nodiscard]] auto try_post(job& work) noexcept -> bool override { return try_post(work, priority::normal); }
+  [[nodiscard]] auto try_post(job& work, priority level) noexcept -> bool;
+
+  /// Runs one waiting job. Returns false if there is none, and while another thread runs jobs of this executor.
+  [[nodiscard]] auto poll() noexcept -> bool override;
+  [[nodiscard]] auto needs_polls() const noexcept -> bool override { return true; }
+
+  /// Runs jobs until none is left. Blocks: also while another thread runs jobs of this executor.
+  /// Errors: would_deadlock in a job of this executor.
+  [[nodiscard]] auto wait_idle() -> result<void>;
+
+  /// Refuses new jobs, and runs or drops those that wait, as `mode` says. May be called again, and from several
+  /// threads. Errors: would_deadlock in a job of this executor, which stays usable.
+  [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
+
+  /// Drains as `shutdown` does, but at most for `limit`. When the time is over, waiting jobs are dropped, a stop is
+  /// requested, and the call returns, even if another thread still runs a job.
+  /// Errors: deadline_exceeded if the time was over first; would_deadlock as `shutdown`.
+  [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
+
+ private:
+  void close() noexcept;
+  void drop_pending() noexcept;
+  void await_drops() noexcept;
+  [[nodiscard]] auto take() noexcept -> job*;
+  auto run_next() noexcept -> bool;
+  [[nodiscard]] auto run_until(time_point deadline) noexcept -> bool;
+  [[nodiscard]] auto has_none() const noexcept -> bool { return high_.empty() && normal_.empty() && low_.empty(); }
+
+  detail::common_queue high_;
+  detail::common_queue normal_;
+  detail::common_queue low_;
+  std::timed_mutex running_;  // held by the thread that runs jobs
+  // Under running_:
+  std::uint32_t consecutive_high_ = 0;                   // how many jobs of priority `high` have run ahead of others
+  std::uint32_t until_low_ = detail::polls_between_low;  // searches for work until one begins with priority `low`
+};
+
+}  // namespace braid
