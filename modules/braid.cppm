@@ -325,6 +325,7 @@ using braid::schedule_status;
 using braid::scheduled_task;
 using braid::scheduler;
 using braid::scheduling;
+using braid::scheduling_hooks;
 using braid::scheduling_policy;
 using braid::scope;
 using braid::search;

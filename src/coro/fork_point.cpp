@@ -21,7 +21,7 @@ void fork_point::run_continuation(fork_record& self) noexcept {
 auto fork_point::ended_alone(worker& self, fork_record* newest) noexcept -> std::coroutine_handle<> {
   if (newest != nullptr) {
     static_cast<void>(self.forks.try_push_privately(*newest));  // there is room: it was popped just now
-    self.leaves_forks = true;
+    self.forking.leaves_forks = true;
   }
   return balance_.child_ended() ? parent_ : std::coroutine_handle<>{};
 }

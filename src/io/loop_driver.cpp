@@ -23,7 +23,7 @@ void loop_driver::end() noexcept {
   const std::uint32_t position = self != nullptr ? self->forks.position() : 0;
   for (bool more = true; more;) {
     more = loop_->step(loop::blocking::forbidden);
-    if (self != nullptr && self->leaves_forks) detail::run_left_forks(*self, position);
+    if (self != nullptr && self->forking.leaves_forks) detail::run_left_forks(*self, position);
     if (!more || is_ready() || !loop_->try_arm()) continue;
     const user_code_pause waiting(outermost_code_marker());
     loop_->wait(time_point::max());

@@ -136,7 +136,7 @@ auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optio
       self.exchange->share(self);  // what the job has forked may be what it waits for
     if (awaited != nullptr && may_help(pause) && run_awaited(self, *awaited)) continue;
     if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
-      const std::uint32_t own_helps = self.helps;  // of this stack
+      const std::uint32_t own_helps = self.forking.helps;  // of this stack
       if (others.try_release(self)) {
         const bool in_time = sleep_until_over(wait, deadline);
         others.reacquire(self, own_helps);

@@ -12,7 +12,7 @@ namespace braid::detail {
 
 void fork_exchange::answer(worker& self) noexcept {
   if (!self.forks.is_asked() || self.forks.share() == 0) return;
-  self.fork_pace.was_asked();
+  self.forking.pace.was_asked();
   barrier_.light();
   asleep_.wake_for({.how = placement::verdict::urgent});
 }
@@ -63,20 +63,20 @@ void fork_exchange::run_stolen(worker& self, fork_record& stolen) noexcept {
 }
 
 auto fork_exchange::help(worker& self) noexcept -> bool {
-  if (self.helps >= max_helps_elsewhere) return false;
+  if (self.forking.helps >= max_helps_elsewhere) return false;
   fork_record* const stolen = steal(self);
   if (stolen == nullptr) return false;
-  ++self.helps;
+  ++self.forking.helps;
   run_stolen(self, *stolen);
-  --self.helps;
+  --self.forking.helps;
   return true;
 }
 
 auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
-  if (self.helps >= max_helps_elsewhere) return false;
-  ++self.helps;
+  if (self.forking.helps >= max_helps_elsewhere) return false;
+  ++self.forking.helps;
   const bool helped = self.pool->run_one();
-  --self.helps;
+  --self.forking.helps;
   return helped;
 }
 
@@ -84,9 +84,9 @@ auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
 /// stack than running the child here.
 auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record* {
   worker* const thief = stolen.thief.load(relaxed);
-  if (thief == nullptr || self.helps >= max_helps) return nullptr;
+  if (thief == nullptr || self.forking.helps >= max_helps) return nullptr;
   if (fork_record* const shared = thief->forks.steal(); shared != nullptr) return shared;
-  if (thief == &self || self.helps < max_helps_elsewhere) return nullptr;  // `steal` takes it after a pause
+  if (thief == &self || self.forking.helps < max_helps_elsewhere) return nullptr;  // `steal` takes it after a pause
   return thief->forks.take();
 }
 
@@ -94,9 +94,9 @@ void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {
   fork_patience some(looks_);
   while (!stolen.ended.is_set()) {
     if (fork_record* const part = steal_back(self, stolen); part != nullptr) {
-      ++self.helps;
+      ++self.forking.helps;
       run_stolen(self, *part);
-      --self.helps;
+      --self.forking.helps;
       some.restart();
     } else if (help(self)) {
       some.restart();
@@ -130,7 +130,7 @@ void run_forks_since(worker& self, std::uint32_t position) noexcept {
 
 void run_left_forks(worker& self, std::uint32_t position) noexcept {
   run_forks_since(self, position);
-  self.leaves_forks = !fork_exchange::has_none(self);  // a job that waits further down may have left some
+  self.forking.leaves_forks = !fork_exchange::has_none(self);  // a job that waits further down may have left some
 }
 
 auto take_back_slowly(worker& self, fork_record& child, fork_record* newest) noexcept -> bool {

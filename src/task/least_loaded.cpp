@@ -13,7 +13,7 @@ auto least_loaded::count_load(const worker& worker) noexcept -> std::size_t {
 
 auto least_loaded::worker_for(worker* poster) noexcept -> worker& {
   constexpr std::size_t max_to_compare = 8;
-  worker& chosen = local_queues_.workers().size() <= max_to_compare ? min_of_all() : better_of_two();
+  worker& chosen = contexts_.workers().size() <= max_to_compare ? min_of_all() : better_of_two();
   if (poster != nullptr && count_load(*poster) <= count_load(chosen) + 1) return *poster;
   if (last_.load(relaxed) != chosen.index) last_.store(chosen.index, relaxed);
   return chosen;
@@ -21,7 +21,7 @@ auto least_loaded::worker_for(worker* poster) noexcept -> worker& {
 
 /// Begins with the worker that was chosen last, which therefore wins among equals.
 auto least_loaded::min_of_all() noexcept -> worker& {
-  const worker_list& all = local_queues_.workers();
+  const worker_list& all = contexts_.workers();
   const std::size_t first = last_.load(relaxed);
   worker* best = all[first].get();
   std::size_t min_load = count_load(*best);
@@ -37,7 +37,7 @@ auto least_loaded::min_of_all() noexcept -> worker& {
 
 auto least_loaded::better_of_two() noexcept -> worker& {
   random_source random(draws_.fetch_add(1, relaxed));
-  const worker_list& all = local_queues_.workers();
+  const worker_list& all = contexts_.workers();
   worker& one = *all[random.below(all.size())];
   worker& other = *all[random.below(all.size())];
   return count_load(other) < count_load(one) ? other : one;
@@ -46,16 +46,16 @@ auto least_loaded::better_of_two() noexcept -> worker& {
 /// A worker that was woken has not watched. It decides by the job that the victim runs, so that all workers that a
 /// rescue wakes take part at once, and not each after two intervals of its own.
 auto least_loaded::waits_for_long(worker& self, const worker& victim, search reason) noexcept -> bool {
-  if (reason == search::monitor) return local_queues_.is_held_up(self, victim);
+  if (reason == search::monitor) return contexts_.is_held_up(self, victim);
   return reason == search::woken && victim.backlog() != 0 && victim.pace.is_held_up();
 }
 
 auto least_loaded::rescue(worker& self, search reason) noexcept -> found_job {
-  if (local_queues_.is_known_quiescent()) return {};
+  if (contexts_.is_known_quiescent()) return {};
   for (const std::size_t index : self.victims) {
-    worker& victim = *local_queues_.workers()[index];
-    if (!waits_for_long(self, victim, reason) && !local_queues_.is_closed()) continue;
-    if (found_job oldest = local_queues_.take_half(self, victim)) return oldest;
+    worker& victim = *contexts_.workers()[index];
+    if (!waits_for_long(self, victim, reason) && !contexts_.is_closed()) continue;
+    if (found_job oldest = contexts_.take_half(self, victim)) return oldest;
   }
   return {};
 }

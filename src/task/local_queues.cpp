@@ -10,13 +10,6 @@
 namespace braid::detail {
 namespace {
 
-/// A job that is stored in an inbox by its address.
-struct posted_job {
-  job* item;
-  void operator()() && { run_job(*item); }
-  void drop() noexcept { item->drop(); }
-};
-
 void count_steal(worker& self) noexcept {
   count_one(self.counters.steals);
   trace_mark(trace_group::jobs, "steal");
@@ -72,19 +65,19 @@ auto local_queues::try_take(worker& self, const job& awaited) noexcept -> bool {
       others[count++] = next;
   }
   for (std::size_t i = 0; i < count; ++i) self.queue.push(*others[i]);
-  self.should_wake_peer = self.should_wake_peer || count != 0;
+  self.idle.should_wake_peer = self.idle.should_wake_peer || count != 0;
   return found;
 }
 
 auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job {
   if (job* const oldest = self.queue.steal_half_from(victim.queue); oldest != nullptr) {
-    self.should_wake_peer = true;
+    self.idle.should_wake_peer = true;
     count_steal(self);
     return oldest;
   }
   // The check is a few loads; entering an inbox takes a heavy barrier, which is too much for an empty one.
   if (!victim.box.empty() && self.box.steal_half_from(victim.box, *self.own_producer) != 0) {
-    self.should_wake_peer = true;
+    self.idle.should_wake_peer = true;
     count_steal(self);
     return self.box.claim();
   }
@@ -94,7 +87,7 @@ auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job
 
 auto local_queues::is_held_up(worker& self, const worker& victim) noexcept -> bool {
   const std::uint64_t begun = victim.counters.jobs.load(relaxed);
-  const std::uint64_t since = begun - std::exchange(self.seen[victim.index], begun);
+  const std::uint64_t since = begun - std::exchange(self.idle.seen[victim.index], begun);
   const std::size_t backlog = victim.backlog();
   return backlog > 10 * since || (backlog > since && victim.pace.is_held_up());
 }

@@ -9,7 +9,7 @@
 #include <braid/task/basic_pool.hpp>
 #include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/report_exception.hpp>
-#include <braid/task/detail/scheduler_for.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/spare_threads.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/thread/cgroup.hpp>
@@ -144,7 +144,7 @@ auto looks_before_sleep(const pool::options& options) -> std::uint32_t {
   const auto usable = options.affinity ? *options.affinity : this_thread::affinity().value_or(cpu_set());
   if (usable.size() == 1) return 0;
   // Each poll is `max_backoff` pauses of the processor, which are counted in 32 bits: more than a minute is a minute.
-  constexpr std::int64_t max_looks = std::numeric_limits<std::uint32_t>::max() / worker::max_backoff;
+  constexpr std::int64_t max_looks = std::numeric_limits<std::uint32_t>::max() / detail::worker_idle::max_backoff;
   const std::int64_t looks = std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count();
   return static_cast<std::uint32_t>(std::min(looks, max_looks));
 }
@@ -159,6 +159,8 @@ auto factory_for(scheduler chosen) noexcept -> detail::scheduler_factory {
 }
 
 }  // namespace
+
+scheduling_hooks::~scheduling_hooks() = default;
 
 namespace detail {
 
@@ -313,8 +315,7 @@ void pool::report(std::exception_ptr error) noexcept {
 }
 
 auto pool::try_post(job& work, priority level) noexcept -> bool {
-  detail::trace_post(&work);
-  job_times_.posted(work);
+  record_post(work);
   const placement placed = scheduler_->place(work, poster(), level);
   if (placed.how == placement::verdict::refused) {
     detail::job_times::refused(work);

@@ -76,13 +76,14 @@ auto sleepers::leave(worker& self) noexcept -> wake_cause {
 /// delays the jobs queued after it. A pick does not put off when that is due, nor does the work of a driver.
 auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   const bool has_monitor = try_monitor(jobs);
-  if (has_monitor && self.monitor_due == time_point()) self.monitor_due = steady_time().now() + monitor_interval;
+  if (has_monitor && self.idle.monitor_due == time_point())
+    self.idle.monitor_due = steady_time().now() + monitor_interval;
   auto why = wake_reason::permit;
   {
     const trace_slice parked(trace_group::jobs, "parked");
-    why = self.sleep->sleep_until(has_monitor ? self.monitor_due : time_point::max());
+    why = self.sleep->sleep_until(has_monitor ? self.idle.monitor_due : time_point::max());
   }
-  if (why == wake_reason::deadline) self.monitor_due = {};
+  if (why == wake_reason::deadline) self.idle.monitor_due = {};
   if (why != wake_reason::permit && !idle_.try_cancel(self.index)) {
     self.sleep->park();  // the permit is on its way
     why = wake_reason::permit;
@@ -101,9 +102,9 @@ auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
 /// It does not count as the monitor, and no worker relies on it: each worker that is awake for long checks by itself.
 auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   const time_point now = steady_time().now();
-  if (self.monitor_due == time_point()) self.monitor_due = now + monitor_interval;
-  if (now < self.monitor_due) return false;
-  self.monitor_due = {};
+  if (self.idle.monitor_due == time_point()) self.idle.monitor_due = now + monitor_interval;
+  if (now < self.idle.monitor_due) return false;
+  self.idle.monitor_due = {};
   return true;
 }
 
@@ -133,7 +134,8 @@ auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
 void sleepers::wait_idle(scheduler_base& jobs) noexcept {
   while (true) {
     const auto key = became_idle_.prepare();
-    if (is_done(jobs)) return became_idle_.cancel();
+    const bool idle = is_done(jobs);
+    if (idle) return became_idle_.cancel();
     became_idle_.wait(key);
   }
 }

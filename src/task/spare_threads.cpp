@@ -107,14 +107,14 @@ void spare_threads::reacquire(worker& self, std::uint32_t helps) noexcept {
   // edge spare_threads.context: observe, the state of the context is seen
   while (here.has_it.load(acquire) == 0) futex_wait(here.has_it, 0);
   --self.absent;
-  self.helps = helps;
+  self.forking.helps = helps;
   self.thread.store(::gettid(), relaxed);
 }
 
 void spare_threads::yield_context(worker& self, code_marker* marker) noexcept {
   if (self.wanted.load(relaxed) == 0) return;
   const user_code_pause elsewhere(marker);
-  const std::uint32_t helps = self.helps;
+  const std::uint32_t helps = self.forking.helps;
   {
     const std::lock_guard lock(mutex_);
     ++self.absent;  // first, because the other one has the context at once
@@ -174,7 +174,7 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
 auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
   const worker_scope here(context);
   context.thread.store(::gettid(), relaxed);
-  context.helps = 0;  // this stack is empty
+  context.forking.helps = 0;  // this stack is empty
   duration pause = first_pause_of_starts;
   auto why = search::routine;
   code_marker* const marker = outermost_code_marker();

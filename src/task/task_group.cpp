@@ -105,7 +105,7 @@ void task_group::start(detail::group_task& task) {
   }
   const std::uint32_t position = self->forks.position();
   if (self->exchange == nullptr || !detail::push_fork(*self, task)) return task.run(task);
-  self->leaves_forks = true;
+  self->forking.leaves_forks = true;
   if (self == owner_ && (!oldest_ || static_cast<std::int32_t>(position - *oldest_) < 0)) oldest_ = position;
 }
 

@@ -4,13 +4,13 @@
 namespace braid {
 
 auto work_stealing::steal(worker& self, search reason) noexcept -> found_job {
-  if (local_queues_.is_known_quiescent()) return {};
-  const bool anything = reason == search::woken || local_queues_.is_closed();
+  if (contexts_.is_known_quiescent()) return {};
+  const bool anything = reason == search::woken || contexts_.is_closed();
   for (const std::size_t index : self.victims) {
-    worker& victim = *local_queues_.workers()[index];
-    const bool held_up = reason == search::monitor && local_queues_.is_held_up(self, victim);
+    worker& victim = *contexts_.workers()[index];
+    const bool held_up = reason == search::monitor && contexts_.is_held_up(self, victim);
     if (!anything && !held_up && !detail::is_worth_a_wake(victim, victim.backlog())) continue;
-    found_job oldest = local_queues_.take_half(self, victim);
+    found_job oldest = contexts_.take_half(self, victim);
     if (!oldest) continue;
     if (held_up) kept_busy_.store(&self, relaxed);
     return oldest;

@@ -3,6 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/task/job.hpp>
+#include <braid/task/detail/context_hooks.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
@@ -15,7 +16,7 @@
 namespace braid::testing {
 
 /// Threads: one, which plays all workers.
-template <braid::detail::local_queue_policy Policy, std::size_t Workers = 3>
+template <braid::detail::context_policy Policy, std::size_t Workers = 3>
 struct local_queue_jobs {
   struct named_job final : job {
     named_job() : job(&act) {}

@@ -41,35 +41,33 @@ TEST_CASE("what is no policy makes no pool") {
 namespace {
 
 /// A scheduler that runs the newest job first, and every job within a tick counts as one.
-class newest_first {
+class newest_first final : public braid::scheduling_hooks {
  public:
-  static constexpr bool has_monitor = false;
-
   explicit newest_first(const braid::worker_list& /*workers*/) noexcept {}
 
-  [[nodiscard]] auto place(braid::job& work, const braid::worker* /*poster*/) noexcept -> braid::placement {
+  [[nodiscard]] auto place(braid::job& work, braid::worker* /*poster*/) noexcept -> braid::placement override {
     const std::lock_guard lock(mutex_);
     if (closed_) return {};
     work.next = newest_;
     newest_ = &work;
     return {.how = braid::placement::verdict::urgent};
   }
-  [[nodiscard]] auto refill(braid::worker& /*self*/, braid::search /*why*/) noexcept -> braid::found_job {
+  [[nodiscard]] auto refill(braid::worker& /*self*/, braid::search /*why*/) noexcept -> braid::found_job override {
     return pop();
   }
-  [[nodiscard]] auto tick(braid::worker& self) noexcept -> braid::found_job {
+  [[nodiscard]] auto tick(braid::worker& self) noexcept -> braid::found_job override {
     return refill(self, braid::search::routine);
   }
-  [[nodiscard]] auto may_park(const braid::worker& /*self*/) noexcept -> bool { return empty(); }
-  [[nodiscard]] auto empty() noexcept -> bool {
+  [[nodiscard]] auto may_park(braid::worker& /*self*/) noexcept -> bool override { return empty(); }
+  [[nodiscard]] auto empty() noexcept -> bool override {
     const std::lock_guard lock(mutex_);
     return newest_ == nullptr;
   }
-  void close() noexcept {
+  void close() noexcept override {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  void drop_all() noexcept {
+  void drop_all() noexcept override {
     while (braid::job* const pending = pop()) pending->drop();
   }
 
@@ -110,7 +108,7 @@ struct counting final : braid::shared_queue {
   static inline braid::atomic<std::uint64_t> asked{0};  // +1 by workers
 
   using braid::shared_queue::shared_queue;
-  [[nodiscard]] auto may_park(const braid::worker& self) noexcept -> bool {
+  [[nodiscard]] auto may_park(braid::worker& self) noexcept -> bool override {
     asked.fetch_add(1, braid::relaxed);
     return braid::shared_queue::may_park(self);
   }

@@ -301,7 +301,7 @@ TEST_CASE_FIXTURE(watched, "workers that steal from each other thirty deep need 
   const auto descend = [&](const auto& self, int n) -> void {
     const braid::worker& here = *braid::detail::current_worker();
     stacks[here.index].mark();
-    helps[here.index] = std::max(helps[here.index], here.helps);
+    helps[here.index] = std::max(helps[here.index], here.forking.helps);
     if (n > 0) with_thief([] {}, [&self, n] { self(self, n - 1); });
   };
   run_in(where, [&] { descend(descend, 60); });

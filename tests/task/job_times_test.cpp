@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -190,5 +191,21 @@ TEST_CASE("a pool that is closed gives a timed job back as it was") {
   on_new_thread([&] { CHECK_FALSE(closed.try_post(work)); });
   work.run();
   CHECK(work.runs == 1);
-  on_new_thread([&] { CHECK(post(closed, [] {}).error() == errc::closed); });
+  const auto captured = std::make_shared<int>(0);
+  on_new_thread([&] { CHECK(post(closed, [held = captured] {}).error() == errc::closed); });
+  CHECK(captured.use_count() == 1);
+}
+
+TEST_CASE("a closure that is timed takes its place among the others") {
+  pool where({.workers = 1});
+  std::latch opened(1);
+  std::vector<int> order;  // written by the worker
+  static_cast<void>(post(where, [&opened] { opened.wait(); }));
+  on_new_thread([&] {
+    for (int i = 0; i < 3; ++i)
+      static_cast<void>(post(where, [&order, i] { order.push_back(i); }));  // the first is timed
+    opened.count_down();
+  });
+  CHECK(where.wait_idle());
+  CHECK(order == std::vector{0, 1, 2});
 }

@@ -36,38 +36,35 @@ struct script {
 script* running = nullptr;  // the one of the test that runs; set before its pool starts
 
 /// A shared queue that stops where the script says, so that other threads can go on at just that point.
-class scripted_queue {
+class scripted_queue final : public braid::scheduling_hooks {
  public:
-  static constexpr bool has_monitor = false;
-
   explicit scripted_queue(const braid::worker_list& workers) noexcept : queue_(workers) {}
 
-  [[nodiscard]] auto place(braid::job& work, const braid::worker* poster) noexcept -> braid::placement {
+  [[nodiscard]] auto place(braid::job& work, braid::worker* poster) noexcept -> braid::placement override {
     const braid::placement placed = queue_.place(work, poster);
     running->placed();
     return placed;
   }
-  [[nodiscard]] auto refill(braid::worker& self, braid::search why) noexcept -> braid::found_job {
+  [[nodiscard]] auto refill(braid::worker& self, braid::search why) noexcept -> braid::found_job override {
     braid::found_job found = queue_.refill(self, why);
     running->refilled();
     return found;
   }
-  [[nodiscard]] auto tick(braid::worker& self) noexcept -> braid::found_job { return queue_.tick(self); }
-  [[nodiscard]] auto may_park(const braid::worker& self) noexcept -> bool {
+  [[nodiscard]] auto may_park(braid::worker& self) noexcept -> bool override {
     const bool nothing = queue_.may_park(self);
     running->may_parked(self.index);
     return nothing;
   }
-  [[nodiscard]] auto empty() noexcept -> bool {
+  [[nodiscard]] auto empty() noexcept -> bool override {
     const bool nothing = queue_.empty();
     running->looked();
     return nothing;
   }
-  void close() noexcept {
+  void close() noexcept override {
     queue_.close();
     running->closed();
   }
-  void drop_all() noexcept { queue_.drop_all(); }
+  void drop_all() noexcept override { queue_.drop_all(); }
 
  private:
   braid::shared_queue queue_;
@@ -221,7 +218,7 @@ TEST_CASE_FIXTURE(fixture, "a worker that has moved jobs to its own seat calls a
   steps.refilled = [&] {
     braid::worker& self = *braid::detail::current_worker();
     if (self.index != 0) return;
-    if (held_up.load(relaxed)) self.should_wake_peer = true;
+    if (held_up.load(relaxed)) self.idle.should_wake_peer = true;
     found_nothing();
   };
   braid::atomic<int> placed{0};

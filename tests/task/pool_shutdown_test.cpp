@@ -79,11 +79,11 @@ struct gate {
 /// A scheduler that counts how often a worker looks for jobs. Nobody watches: all that look were woken, or run jobs.
 template <typename Policy>
 struct counting : Policy {
-  static constexpr bool has_monitor = false;
   static inline braid::atomic<std::uint64_t> looks{0};  // +1 by workers
 
   using Policy::Policy;
-  auto refill(braid::worker& self, braid::search why) noexcept -> braid::found_job {
+  auto has_monitor() const noexcept -> bool override { return false; }
+  auto refill(braid::worker& self, braid::search why) noexcept -> braid::found_job override {
     looks.fetch_add(1, relaxed);
     return Policy::refill(self, why);
   }

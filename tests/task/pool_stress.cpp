@@ -59,7 +59,8 @@ class ledger {
 
   void post(entry& one) {
     one.accepted = true;  // before the post, because afterwards it may be running
-    if (!where_.try_post(one)) one.accepted = false;
+    braid::executor& target = where_;
+    if (!target.try_post(one)) one.accepted = false;
   }
 
   void ran(entry& one) {

@@ -251,7 +251,7 @@ void small_pool<Sleepers>::work(worker& self) noexcept {
     const bool searched = woken == claimed;
     const bool looks_early = broken == fault::looks_for_more_too_early && searched && empty();
     if (searched && broken != fault::passes_on_too_early) sleepers_.end_search();
-    if (woken != own || std::exchange(self.should_wake_peer, false)) relied_on = true;
+    if (woken != own || std::exchange(self.idle.should_wake_peer, false)) relied_on = true;
     if (broken == fault::forgets_that_it_was_relied_on && found == 0) relied_on = false;
     if (found != 0 && std::exchange(relied_on, false) && !looks_early) pass_on(self);
     if (searched && broken == fault::passes_on_too_early) sleepers_.end_search();
@@ -285,7 +285,7 @@ auto small_pool<Sleepers>::steal(worker& self, std::size_t victim) noexcept -> s
   if (taken == 0) return 0;
   const std::uint32_t oldest = taken & (~taken + 1);
   at(self.index).move_here(taken & ~oldest);
-  self.should_wake_peer = broken != fault::moves_jobs_silently;
+  self.idle.should_wake_peer = broken != fault::moves_jobs_silently;
   return oldest;
 }
 
@@ -293,7 +293,7 @@ template <typename Sleepers>
 auto small_pool<Sleepers>::is_held_up(worker& self, std::size_t victim) noexcept -> bool {
   self.seen.resize(workers_.list.size());
   const std::uint64_t begun = workers_[victim].counters.jobs.load(relaxed);
-  const std::uint64_t since = begun - std::exchange(self.seen[victim], begun);
+  const std::uint64_t since = begun - std::exchange(self.idle.seen[victim], begun);
   return at(victim).size() > since;
 }
 

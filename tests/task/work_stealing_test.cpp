@@ -47,7 +47,7 @@ TEST_CASE_FIXTURE(fixture, "a worker that was woken takes the older half, and go
     run_jobs_of(100ns, 0);
     for (std::size_t i = 0; i < 5; ++i) static_cast<void>(place(i, posted_by_it ? &scheduler_base[0] : nullptr));
     CHECK(run_next(1, search::woken) == 0);
-    CHECK(scheduler_base[1].should_wake_peer);
+    CHECK(scheduler_base[1].idle.should_wake_peer);
     CHECK(run_next(1, search::routine) == 1);
     CHECK(run_next(1, search::routine) == 2);
     CHECK(run_next(1, search::routine) == -1);

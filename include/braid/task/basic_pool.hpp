@@ -4,8 +4,9 @@
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/common_queue.hpp>
+#include <braid/task/detail/context_hooks.hpp>
 #include <braid/task/detail/local_queues.hpp>
-#include <braid/task/detail/scheduler_for.hpp>
+#include <braid/task/detail/worker_loop.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduling_policy.hpp>
@@ -22,46 +23,27 @@ namespace braid {
 /// cost of a wake, so that a stream of short jobs stays on one core. A worker without work takes half of such a
 /// backlog. Jobs behind a long job are taken by a worker that sleeps and watches, within about two of its intervals.
 /// Jobs of one worker context start in their order; there is no order between contexts. A scheduling policy.
-class BRAID_API work_stealing {
+class BRAID_API work_stealing : public detail::context_hooks {
  public:
-  static constexpr bool has_monitor = true;
+  explicit work_stealing(const worker_list& workers) : context_hooks(workers), kept_busy_(workers.front().get()) {}
 
-  explicit work_stealing(const worker_list& workers) : local_queues_(workers), kept_busy_(workers.front().get()) {}
-
-  [[nodiscard]] auto worker_for(worker* poster) noexcept -> worker& {
+  [[nodiscard]] auto worker_for(worker* poster) noexcept -> worker& final {
     return poster != nullptr ? *poster : *kept_busy_.load(relaxed);
   }
+  [[nodiscard]] auto busy_worker() const noexcept -> const atomic<worker*>* override { return &kept_busy_; }
+  [[nodiscard]] auto own_queues() noexcept -> detail::local_queues* override { return &contexts_; }
 
-  /// The worker context of jobs from elsewhere.
-  [[nodiscard]] auto busy_worker() const noexcept -> const atomic<worker*>& { return kept_busy_; }
-
-  /// Jobs that a worker posts always go to its own context.
-  [[nodiscard]] auto own_queues() noexcept -> detail::local_queues& { return local_queues_; }
-
-  [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
-    return local_queues_.place_at(worker_for(poster), work, poster);
+  [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement override {
+    return contexts_.place_at(worker_for(poster), work, poster);
   }
-
-  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool {
-    return local_queues_.try_take(self, awaited);
-  }
-  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return local_queues_.take_own(self); }
-  [[nodiscard]] auto refill(worker& self, search reason) noexcept -> found_job {
+  [[nodiscard]] auto refill(worker& self, search reason) noexcept -> found_job override {
     if (found_job own = take_own(self)) return own;
     return steal(self, reason);
   }
-  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return local_queues_.take_posted(self); }
-
-  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return local_queues_.may_park(self); }
-  [[nodiscard]] auto empty() noexcept -> bool { return local_queues_.empty(); }
-  [[nodiscard]] auto is_quiescent() noexcept -> bool { return local_queues_.is_quiescent(); }
-  void close() noexcept { local_queues_.close(); }
-  void drop_all() noexcept { local_queues_.drop_all(); }
 
  private:
   [[nodiscard]] auto steal(worker& self, search reason) noexcept -> found_job;
 
-  detail::local_queues local_queues_;
   // the target of remote jobs; written by a worker that takes over work
   alignas(cache_line) atomic<worker*> kept_busy_;
 };
@@ -74,32 +56,18 @@ class BRAID_API work_stealing {
 /// wait behind a long one: the monitor takes half of them, within about two of its intervals, and the workers that it
 /// wakes halve the rest at once. Jobs of one worker context start in their order; there is no order between contexts. A
 /// scheduling policy (`scheduling_policy.hpp`, which states the threads of each member).
-class BRAID_API least_loaded {
+class BRAID_API least_loaded : public detail::context_hooks {
  public:
-  static constexpr bool has_monitor = true;
+  explicit least_loaded(const worker_list& workers) : context_hooks(workers) {}
 
-  explicit least_loaded(const worker_list& workers) : local_queues_(workers) {}
-
-  [[nodiscard]] auto worker_for(worker* poster) noexcept -> worker&;
-  [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
-    return local_queues_.place_at(worker_for(poster), work, poster);
+  [[nodiscard]] auto worker_for(worker* poster) noexcept -> worker& final;
+  [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement override {
+    return contexts_.place_at(worker_for(poster), work, poster);
   }
-
-  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool {
-    return local_queues_.try_take(self, awaited);
-  }
-  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return local_queues_.take_own(self); }
-  [[nodiscard]] auto refill(worker& self, search reason) noexcept -> found_job {
+  [[nodiscard]] auto refill(worker& self, search reason) noexcept -> found_job override {
     if (found_job own = take_own(self)) return own;
-    return reason != search::routine || local_queues_.is_closed() ? rescue(self, reason) : found_job();
+    return reason != search::routine || contexts_.is_closed() ? rescue(self, reason) : found_job();
   }
-  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return local_queues_.take_posted(self); }
-
-  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return local_queues_.may_park(self); }
-  [[nodiscard]] auto empty() noexcept -> bool { return local_queues_.empty(); }
-  [[nodiscard]] auto is_quiescent() noexcept -> bool { return local_queues_.is_quiescent(); }
-  void close() noexcept { local_queues_.close(); }
-  void drop_all() noexcept { local_queues_.drop_all(); }
 
  private:
   static auto count_load(const worker& worker) noexcept -> std::size_t;
@@ -108,52 +76,30 @@ class BRAID_API least_loaded {
   [[nodiscard]] auto waits_for_long(worker& self, const worker& victim, search reason) noexcept -> bool;
   [[nodiscard]] auto rescue(worker& self, search reason) noexcept -> found_job;
 
-  detail::local_queues local_queues_;
   atomic<std::size_t> last_{0};     // the worker that was chosen last; written by posting threads
   atomic<std::uint64_t> draws_{0};  // the seed of the next random choice
 };
 
 /// Jobs start in the order in which they were posted. A scheduling policy.
 /// Threads: any.
-class shared_queue {
+class BRAID_API shared_queue : public scheduling_hooks {
  public:
-  static constexpr bool has_monitor = false;  // there is nothing that only one worker looks at
-
   explicit shared_queue(const worker_list& /*workers*/) noexcept {}
 
-  /// Queues a job.
-  [[nodiscard]] auto place(job& work, const worker* /*poster*/) noexcept -> placement {
+  [[nodiscard]] auto place(job& work, worker* /*poster*/) noexcept -> placement override {
     if (!queue_.try_push(work)) return {};
     return {.how = placement::verdict::urgent};
   }
-
-  /// The next job for a worker.
-  [[nodiscard]] auto refill(worker& /*self*/, search /*why*/) noexcept -> found_job { return queue_.pop(); }
-
-  /// Removes this job if it is among the next ones.
-  [[nodiscard]] auto try_take(const worker& /*self*/, const job& awaited) noexcept -> bool {
+  [[nodiscard]] auto refill(worker& /*self*/, search /*why*/) noexcept -> found_job override { return queue_.pop(); }
+  [[nodiscard]] auto try_take(worker& /*self*/, const job& awaited) noexcept -> bool override {
     return queue_.try_take(awaited);
   }
-
-  /// A busy worker calls this now and then for fairness. There is only one queue, so it finds nothing.
-  [[nodiscard]] auto tick(worker& /*self*/) noexcept -> found_job { return {}; }
-
-  /// The second look of a worker that has announced its sleep.
-  [[nodiscard]] auto may_park(const worker& /*self*/) noexcept -> bool { return empty(); }
-
-  [[nodiscard]] auto empty() noexcept -> bool { return queue_.empty(); }
-
-  /// For metrics.
-  [[nodiscard]] auto queue_of_all() const noexcept -> const detail::common_queue& { return queue_; }
-
-  /// All jobs are in one queue: no thread moves them.
-  [[nodiscard]] auto is_quiescent() noexcept -> bool { return empty(); }
-
-  /// Refuses every later `place`.
-  void close() noexcept { queue_.close(); }
-
-  /// Drops everything that has not started.
-  void drop_all() noexcept { queue_.drop_all(); }
+  [[nodiscard]] auto may_park(worker& /*self*/) noexcept -> bool override { return queue_.empty(); }
+  [[nodiscard]] auto empty() noexcept -> bool override { return queue_.empty(); }
+  [[nodiscard]] auto is_quiescent() noexcept -> bool override { return queue_.empty(); }  // no thread moves jobs
+  [[nodiscard]] auto queue_of_all() const noexcept -> const detail::common_queue* override { return &queue_; }
+  void close() noexcept override { queue_.close(); }
+  void drop_all() noexcept override { queue_.drop_all(); }
 
  private:
   detail::common_queue queue_;

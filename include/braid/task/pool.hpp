@@ -188,6 +188,14 @@ class BRAID_API pool : public executor {
 
   template <detail::job_function Fn>
   [[nodiscard]] auto post_own(worker& self, Fn&& fn) -> result<void>;
+  template <detail::job_function Fn>
+  [[nodiscard]] auto post_to(worker& target, Fn&& fn) -> result<void>;
+  template <detail::job_function Fn>
+  [[nodiscard]] auto post_recorded_to(worker& target, Fn&& fn) -> result<void>;
+  void record_post(job& work) noexcept {
+    detail::trace_post(&work);
+    job_times_.posted(work);
+  }
 
   void make_workers();
   void start_threads();
@@ -247,20 +255,44 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
   if (self != nullptr && own_queues_ != nullptr) return post_own(*self, std::forward<Fn>(fn));
   worker* const target =
       self == nullptr && busy_worker_ != nullptr ? busy_worker_->load(relaxed) : scheduler_->worker_for(self);
-  // A trace names jobs, and no callables in an inbox; and only jobs are timed.
-  if (target == nullptr || target == self || detail::is_traced() || detail::is_post_timed())
-    return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
-  if (target->box.post(std::forward<Fn>(fn)) != detail::post_outcome::posted) return fail(errc::closed);
-  sleepers_->wake_for(detail::placed_at(*target));
+  if (target == nullptr || target == self) return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
+  if (detail::is_traced() || detail::is_post_timed()) [[unlikely]]
+    return post_recorded_to(*target, std::forward<Fn>(fn));
+  return post_to(*target, std::forward<Fn>(fn));
+}
+
+/// Posts a callable to the inbox of a worker, and wakes that one or another one if it is worth it.
+template <detail::job_function Fn>
+auto pool::post_to(worker& target, Fn&& fn) -> result<void> {
+  if (target.box.post(std::forward<Fn>(fn)) != detail::post_outcome::posted) return fail(errc::closed);
+  sleepers_->wake_for(detail::placed_at(target));
   return {};
+}
+
+/// Does the same if jobs are traced, or if this one is timed. The callable is a job then, because a trace and a time
+/// need its address; it goes the same way.
+template <detail::job_function Fn>
+auto pool::post_recorded_to(worker& target, Fn&& fn) -> result<void> {
+  struct recorded {
+    detail::closure_job<std::decay_t<Fn>>* work;
+    bool is_posted = false;
+    ~recorded() {
+      if (is_posted) return;
+      detail::job_times::refused(*work);
+      work->discard();
+    }
+  } made{.work = &detail::make_job(std::forward<Fn>(fn))};
+  record_post(*made.work);
+  result<void> posted = post_to(target, detail::posted_job{made.work});
+  made.is_posted = posted.has_value();
+  return posted;
 }
 
 /// A job that a worker posts to its own context.
 template <detail::job_function Fn>
 auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
-  detail::trace_post(&work);
-  job_times_.posted(work);
+  record_post(work);
   const placement placed = own_queues_->place_own(self, work);
   if (placed.how == placement::verdict::refused) {
     detail::job_times::refused(work);

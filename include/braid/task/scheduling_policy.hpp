@@ -1,6 +1,7 @@
 // braid/task/scheduling_policy.hpp: how a scheduler of one's own is written.
 #pragma once
 
+#include <braid/base/config.hpp>
 #include <braid/sync/detail/inbox.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/worker.hpp>
@@ -11,6 +12,10 @@
 #include <utility>
 
 namespace braid {
+
+namespace detail {
+class common_queue;
+}
 
 /// What a scheduler found for a worker: nothing, a job, or a callable in an inbox. The owner of this object runs it, on
 /// the worker that it was found for; otherwise the destructor drops it.
@@ -60,33 +65,61 @@ enum class search : std::uint8_t {
   monitor,  ///< it has watched the others for a while
 };
 
-/// A scheduling policy: everything that differs between the schedulers of a pool. Calls for one worker come from that
-/// worker. A thread that places a job crosses the light side of the pool's barrier afterwards, and a worker that goes
-/// to sleep its heavy side before `may_park`; `place`, `may_park` and `empty` need no order of their own beyond that,
-/// with one exception: a caller of `empty` that finds a job gone sees what its taker did before (docs/design/pool.md).
-template <typename P>
-concept scheduling_policy =
-    std::constructible_from<P, const worker_list&> && requires(P& policy, worker& self, worker* poster, job& work) {
-      { P::has_monitor } -> std::convertible_to<bool>;
-      { policy.place(work, poster) } noexcept -> std::same_as<placement>;
-      { policy.refill(self, search::routine) } noexcept -> std::same_as<found_job>;
-      { policy.tick(self) } noexcept -> std::same_as<found_job>;
-      { policy.may_park(self) } noexcept -> std::same_as<bool>;
-      { policy.empty() } noexcept -> std::same_as<bool>;
-      { policy.close() } noexcept;
-      { policy.drop_all() } noexcept;
-    };
+/// The hooks of a scheduling policy, which are everything that differs between the schedulers of a pool. A policy
+/// derives from this class and marks each hook `override`, so that the compiler refuses a hook that does not exist.
+/// Calls for one worker come from that worker. A thread that places a job crosses the light side of the pool's barrier
+/// afterwards, and a worker that goes to sleep its heavy side before `may_park`; `place`, `may_park` and `empty` need
+/// no order of their own beyond that, with one exception: a caller of `empty` that finds a job gone sees what its taker
+/// did before (docs/design/pool.md).
+/// Cost: that of plain functions, because a pool knows the type of its policy.
+class BRAID_API scheduling_hooks {
+ public:
+  scheduling_hooks() = default;
+  scheduling_hooks(const scheduling_hooks&) = delete;
+  auto operator=(const scheduling_hooks&) -> scheduling_hooks& = delete;
+  virtual ~scheduling_hooks();
 
-namespace detail {
+  // --- hooks of every policy ---
 
-/// A scheduler whose jobs lie in the contexts of workers, so that callables can be posted there as they are. A worker
-/// context is the queue and the inbox of a worker.
-template <typename P>
-concept local_queue_policy = scheduling_policy<P> && requires(P& policy, worker* poster, worker& self) {
-  { policy.worker_for(poster) } noexcept -> std::same_as<worker&>;
-  { policy.take_own(self) } noexcept -> std::same_as<found_job>;
+  /// Queues a job that `poster` posts, or another thread if that is null. Threads: any.
+  [[nodiscard]] virtual auto place(job& work, worker* poster) noexcept -> placement = 0;
+
+  /// Returns the next job for a worker.
+  [[nodiscard]] virtual auto refill(worker& self, search reason) noexcept -> found_job = 0;
+
+  /// Returns whether a worker that has announced its sleep finds nothing at a last look.
+  [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
+
+  /// Returns whether no job is queued. Threads: any.
+  [[nodiscard]] virtual auto empty() noexcept -> bool = 0;
+
+  /// Refuses every later `place`. Threads: any.
+  virtual void close() noexcept = 0;
+
+  /// Drops everything that has not started. Threads: any.
+  virtual void drop_all() noexcept = 0;
+
+  // --- hooks with a default ---
+
+  /// Returns a job that overtakes those of `refill`: a busy worker asks for one now and then, for fairness.
+  [[nodiscard]] virtual auto tick(worker& /*self*/) noexcept -> found_job { return {}; }
+
+  /// Takes this job out if it is among the next ones of the worker. Returns true if it was.
+  [[nodiscard]] virtual auto try_take(worker& /*self*/, const job& /*awaited*/) noexcept -> bool { return false; }
+
+  /// Returns whether a job may be where only one worker looks, so that a sleeping worker should watch the others.
+  [[nodiscard]] virtual auto has_monitor() const noexcept -> bool { return false; }
+
+  /// Returns true if everything was found empty while no thread moved jobs. May return false at any time. Requires
+  /// that it is closed. Threads: any.
+  [[nodiscard]] virtual auto is_quiescent() noexcept -> bool { return false; }
+
+  /// Returns the queue of all workers, for metrics, or null.
+  [[nodiscard]] virtual auto queue_of_all() const noexcept -> const detail::common_queue* { return nullptr; }
 };
 
-}  // namespace detail
+/// A class that supplies the hooks of a scheduler.
+template <typename P>
+concept scheduling_policy = std::derived_from<P, scheduling_hooks> && std::constructible_from<P, const worker_list&>;
 
 }  // namespace braid

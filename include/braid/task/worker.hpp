@@ -121,12 +121,41 @@ struct worker_counters {
   contention_counts contention;           ///< the cost of accesses to words that other threads access, too
 };
 
+/// What a worker counts so that no queue starves another one. Threads: the worker.
+struct worker_fairness {
+  std::uint32_t until_fair = 1;        ///< searches for work until the next fair one
+  std::uint32_t until_low = 1;         ///< fair searches until the next one that begins with priority `low`
+  std::uint32_t consecutive_next = 0;  ///< how often it has run the next job ahead of the others
+  std::uint32_t consecutive_high = 0;  ///< how often it has run jobs of priority `high`, ahead of the others
+  time_point remote_slice_ended;       ///< when the last time slice for remote jobs ended
+  /// True if remote jobs get the next time slice, after the current job: the worker's own jobs have had theirs.
+  bool remote_slice_due = false;
+};
+
+/// What a worker knows about its search for work, and about the workers that may rely on it. Threads: the worker.
+struct worker_idle {
+  static constexpr std::uint32_t max_backoff = 64;  ///< pauses of the processor: about a microsecond
+
+  std::uint32_t since_look = 0;            ///< how many posted jobs it has run since it last looked for more of them
+  std::uint32_t backoff = max_backoff;     ///< pauses of the processor after its last job, before it looks again
+  std::uint64_t begun_before_backoff = 0;  ///< how many jobs it had begun when it last rested
+  bool should_wake_peer = false;           ///< set by its scheduler when others may find work here; the pool clears it
+  bool is_relied_on = false;               ///< posts may have counted on it since it last looked whether there is more
+  time_point monitor_due;                  ///< when it looks, as the monitor, whether others are held up; or unset
+  std::vector<std::uint64_t> seen;         ///< how many jobs the others had begun when this worker watched them last
+};
+
+/// What a worker knows about forks: its own, and those that it has stolen. Threads: the worker.
+struct worker_forks {
+  std::uint32_t helps = 0;    ///< how many stolen forks it runs that are nested in each other
+  fork_pace pace;             ///< whether its forks are short
+  bool leaves_forks = false;  ///< set by a task_group: forks may be left when the job has ended
+};
+
 }  // namespace detail
 
 /// A thread that runs the jobs of one pool, with its queues. It lives as long as its pool.
 struct alignas(cache_line) worker {
-  static constexpr std::uint32_t max_backoff = 64;  ///< pauses of the processor: about a microsecond
-
   /// `barrier` is shared by the workers of a pool and outlives them.
   BRAID_API worker(executor& owner, std::size_t number, detail::asymmetric_barrier& barrier,
                    const clock_source& clock = steady_time(),
@@ -143,23 +172,10 @@ struct alignas(cache_line) worker {
       nullptr;  ///< the spare threads of its pool; null if no other thread can take over the worker context
 
   // Used only by the worker, on cache lines of their own.
-  alignas(cache_line) std::uint32_t until_fair = 1;  ///< searches for work until the next fair one
-  std::uint32_t until_low = 1;             ///< fair searches until the next one that begins with priority `low`
-  std::uint32_t consecutive_next = 0;      ///< how often it has run the next job ahead of the others
-  std::uint32_t consecutive_high = 0;      ///< how often it has run jobs of priority `high`, ahead of the others
-  std::uint32_t between_own_work = 1;      ///< jobs that it runs before it asks its driver again whether there is work
-  std::uint32_t since_look = 0;            ///< how many posted jobs it has run since it last looked for more of them
-  std::uint32_t backoff = max_backoff;     ///< pauses of the processor after its last job, before it looks again
-  std::uint64_t begun_before_backoff = 0;  ///< how many jobs it had begun when it last rested
-  time_point remote_slice_ended;           ///< when the last time slice for remote jobs ended
-  /// True if remote jobs get the next time slice, after the current job: the worker's own jobs have had theirs.
-  bool remote_slice_due = false;
-  bool should_wake_peer = false;    ///< set by its scheduler when others may find work here; the pool clears it
-  time_point monitor_due;           ///< when it looks, as the monitor, whether others are held up; or unset
-  std::vector<std::uint64_t> seen;  ///< how many jobs the others had begun when this worker watched them last
-  std::uint32_t helps = 0;          ///< how many stolen forks it runs that are nested in each other
-  detail::fork_pace fork_pace;      ///< whether its forks are short
-  bool leaves_forks = false;        ///< set by a task_group: forks may be left when the job has ended
+  alignas(cache_line) detail::worker_fairness fairness;
+  detail::worker_idle idle;
+  detail::worker_forks forking;
+  std::uint32_t between_own_work = 1;  ///< jobs that it runs before it asks its driver again whether there is work
   std::uint32_t absent = 0;  ///< threads that have left this worker context and will come back; written by its owner
   atomic<std::uint32_t> wanted{0};  ///< threads that wait to have it again; written under the lock of spare_threads
   atomic<::pid_t> thread{0};        ///< that has this worker context; written by it; 0: not known
@@ -181,12 +197,12 @@ struct alignas(cache_line) worker {
 
   /// Returns whether one more fork would be useless: thieves do not ask, and would find older work if they did.
   /// Threads: the worker.
-  [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(fork_pace.enough()); }
+  [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(forking.pace.enough()); }
 
   /// Returns the same for a loop, whose forks are halves of the rest: one in the deque is enough.
   /// Threads: the worker.
   [[nodiscard]] auto has_fork_at_hand() const noexcept -> bool {
-    return forks.has_private(fork_pace.enough_of_a_loop());
+    return forks.has_private(forking.pace.enough_of_a_loop());
   }
 };
 

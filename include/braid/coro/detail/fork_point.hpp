@@ -85,7 +85,7 @@ class BRAID_API fork_point : public fork_record {
     worker& self = *worker_of_thread;
     fork_record* const newest = self.forks.pop();
     if (newest == &fork) [[likely]] {
-      self.fork_pace.came_back();
+      self.forking.pace.came_back();
       return Next(fork);
     }
     return fork.ended_alone(self, newest);

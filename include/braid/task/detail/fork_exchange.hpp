@@ -108,7 +108,7 @@ BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* n
 [[nodiscard]] inline auto take_back(worker& self, fork_record& child) noexcept -> bool {
   fork_record* const newest = self.forks.pop();
   if (newest == &child) [[likely]] {
-    self.fork_pace.came_back();
+    self.forking.pace.came_back();
     return true;
   }
   return take_back_slowly(self, child, newest);

@@ -21,13 +21,20 @@ inline constexpr duration worth_a_wake = 20us;
 inline constexpr duration worth_a_steal = 5us;
 inline constexpr auto max_stolen = static_cast<duration::rep>(inbox<>::producer::max_moved);
 
+/// A job that is stored in an inbox by its address.
+struct posted_job {
+  job* item;
+  void operator()() && { run_job(*item); }
+  void drop() noexcept { item->drop(); }
+};
+
 /// The contexts of the workers of a pool: what a worker posts goes to its queue, what others post for it to its inbox.
 /// Threads: any for placing; the worker whose context it is, or the thief, for the rest.
 class BRAID_API local_queues {
  public:
   explicit local_queues(const worker_list& workers) : workers_(workers) {
     // here, because a bad_alloc reaches the caller
-    for (const auto& each : workers) each->seen.resize(workers.size());
+    for (const auto& each : workers) each->idle.seen.resize(workers.size());
   }
 
   [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
@@ -43,13 +50,13 @@ class BRAID_API local_queues {
   /// Returns one of the worker's own jobs: the next to run, a few times in a row at most; its queue; its inbox.
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job {
     constexpr std::uint32_t max_consecutive = 3;
-    if (self.consecutive_next < max_consecutive) {
+    if (self.fairness.consecutive_next < max_consecutive) {
       if (job* const next = self.queue.pop_next(); next != nullptr) {
-        ++self.consecutive_next;
+        ++self.fairness.consecutive_next;
         return next;
       }
     }
-    self.consecutive_next = 0;
+    self.fairness.consecutive_next = 0;
     if (job* const oldest = self.queue.pop(); oldest != nullptr) return oldest;
     return self.box.claim();
   }

@@ -1,0 +1,309 @@
+// braid/task/detail/worker_loop.hpp: the loop of a worker, with a scheduling policy compiled into it.
+#pragma once
+
+#include <braid/sync/detail/user_code.hpp>
+#include <braid/task/detail/report_exception.hpp>
+#include <braid/task/detail/scheduler_for.hpp>
+#include <braid/task/detail/sleepers.hpp>
+#include <braid/task/detail/spare_threads.hpp>
+#include <braid/task/pool.hpp>
+#include <braid/task/worker.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+namespace braid::detail {
+
+/// In each turn the worker gives its context back to a thread that waits for it, does the work of its driver if that is
+/// due, looks for a job or a fork, and runs what it has found. If there is nothing, it waits until there is.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::work(worker& self) noexcept {
+  code_marker* const marker = outermost_code_marker();
+  for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
+    if (marker != nullptr) marker->pass();
+    return_context(self, marker);
+    run_driver_if_next(self, woken);
+    found_job job = next(self, why_after(self, woken));
+    fork_record* const stolen = job ? nullptr : forks_.steal(self);
+    end_search(self, woken);
+    if (!job && stolen == nullptr) {
+      woken = wait_for_work(self, marker);
+      continue;
+    }
+    woken = wake_cause::own;
+    begin_work(self);
+    if (stolen != nullptr)
+      forks_.run_stolen(self, *stolen);
+    else
+      run_batch(self, job);
+  }
+}
+
+/// Lets a thread that has come back to its job have the worker context, and returns when the caller has it again.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::return_context(worker& self, code_marker* marker) noexcept {
+  if (self.absent != 0) [[unlikely]]
+    owner_.spare_threads_->yield_context(self, marker);
+}
+
+/// Does the work of the driver if it is due. Posts rely on that a worker woken for jobs polls for them first.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::run_driver_if_next(worker& self, wake_cause woken) noexcept {
+  if (!self.has_own_work) return;
+  if (woken != wake_cause::called && (woken != wake_cause::own || !self.sleep->is_due())) return;
+  if (std::exchange(self.idle.is_relied_on, false)) owner_.sleepers_->pass_on(self, *this);
+  work_beside_jobs(self);
+}
+
+/// Returns why the worker looks for work, which decides from whom it may take some.
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::why_after(worker& self, wake_cause woken) noexcept -> search {
+  switch (woken) {
+    case wake_cause::claimed: return search::woken;
+    case wake_cause::monitored: return search::monitor;
+    case wake_cause::called:
+      return policy_.has_monitor() && sleepers::is_monitor_due(self) ? search::monitor : search::routine;
+    default: return search::routine;
+  }
+}
+
+/// Ends the search that a wake has begun, and notes whether posts may have relied on it.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::end_search(worker& self, wake_cause woken) noexcept {
+  if (woken == wake_cause::claimed) owner_.sleepers_->end_search();
+  if (std::exchange(self.idle.should_wake_peer, false) || is_relied_on(woken)) self.idle.is_relied_on = true;
+}
+
+/// Polls for a while and then sleeps, until there is something to do. Returns why the worker is awake.
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::wait_for_work(worker& self, code_marker* marker) noexcept -> wake_cause {
+  const user_code_pause idle(marker);
+  self.pace.paused();
+  self.between_own_work = 1;
+  if (self.absent != 0) {
+    owner_.spare_threads_->pause(self);
+    return wake_cause::monitored;  // no worker relies on this context to monitor: it never announces its sleep
+  }
+  if (has_own_work(self)) return wake_cause::called;
+  return lingers(self) ? wake_cause::own : owner_.sleepers_->sleep(self, *this);
+}
+
+/// Wakes another worker if there is more than this one has found, and looks around if a batch of jobs begins.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::begin_work(worker& self) noexcept {
+  if (std::exchange(self.idle.is_relied_on, false)) {
+    forks_.ask_for_sleepers();
+    owner_.sleepers_->pass_on(self, *this);
+  }
+  if (self.pace.job_begins()) look_up(self);
+}
+
+/// Runs a job and, with a context, those that are there until the batch ends: a time slice of remote jobs if these are
+/// due, and the worker's own. A worker that has just found nothing backs off before the next poll: a producer is
+/// writing there.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::run_batch(worker& self, found_job& first) noexcept {
+  run(self, first);
+  if constexpr (has_contexts) {
+    if (self.fairness.remote_slice_due) [[unlikely]]
+      run_posted(self);
+    if (!run_own(self) && owner_.looks_before_sleep_ != 0) back_off_after_jobs(self);
+  }
+}
+
+/// Runs remote jobs for one time slice, because the worker's own jobs have just had theirs. Each counts as a poll, so
+/// that priority `low` gets its share.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::run_posted(worker& self) noexcept {
+  self.fairness.remote_slice_due = false;
+  if (self.queue.seems_empty()) return;  // then the inbox is next anyway
+  self.fairness.remote_slice_ended = self.pace.beside_jobs([&] {
+    std::uint32_t since_look = worth_a_look;
+    for (std::uint32_t ran = 0; !is_slice_over(self, ran); ++ran) {
+      const bool is_fair_look = --self.fairness.until_fair == 0;
+      if (!run_if_any(self, is_fair_look ? next_in_fairness(self) : next_posted(self, since_look))) return;
+    }
+  });
+}
+
+/// The clock is read after the first, second and fourth job, because jobs may be long, and then every eight jobs.
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::is_slice_over(worker& self, std::uint32_t ran) noexcept -> bool {
+  if (ran == max_jobs_per_slice || self.absent != 0 || !high_.empty()) return true;
+  if (ran == 0 || (!std::has_single_bit(ran) && ran % max_between_driver_polls != 0)) return false;
+  return self.pace.elapsed() >= (self.has_own_work ? quantum_beside_driver : quantum);
+}
+
+/// Runs the jobs that were there at the last poll. Polls again only if the last poll was worth it, because a producer
+/// may be writing there, and each poll takes its cache lines away.
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look) noexcept -> found_job {
+  if (found_job seen = self.box.claim_seen()) {
+    ++since_look;
+    return seen;
+  }
+  if (since_look < worth_a_look) return {};
+  since_look = 1;
+  return policy_.tick(self);
+}
+
+/// Runs the jobs in the worker's own context, as long as nothing else requires a poll: the jobs that `next` would
+/// return, without its overhead. Returns false when no job is left there.
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {
+  std::uint32_t max_count = std::min(self.pace.left_in_batch(), self.fairness.until_fair - 1);
+  if (self.has_own_work) {
+    max_count = std::min(max_count, self.between_own_work - 1);
+    self.between_own_work = std::min(2 * self.between_own_work, max_between_driver_polls);
+  }
+  std::uint32_t begun = 0;
+  bool more = true;
+  while (more && begun < max_count && self.absent == 0 && high_.empty()) {
+    more = self.queue.seems_empty() ? run_if_any(self, self.box.claim_seen()) || run_fresh(self)
+                                    : run_if_any(self, policy_.take_own(self));
+    if (more) ++begun;
+  }
+  self.fairness.until_fair -= std::min(begun, self.fairness.until_fair - 1);
+  self.pace.have_begun(begun);
+  self.idle.since_look += begun;
+  return more;
+}
+
+/// Looks what has been posted meanwhile. Where that was next to nothing the last time, the worker has caught up with a
+/// producer, and rests first: it would take the lines away that are being written, for a job or two.
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::run_fresh(worker& self) noexcept -> bool {
+  if (owner_.looks_before_sleep_ != 0 && self.idle.since_look * self.pace.average() < worth_a_backoff)
+    self.pace.back_off_in([] { back_off(worker_idle::max_backoff); });
+  self.idle.since_look = 0;
+  return run_if_any(self, self.box.claim());
+}
+
+template <scheduling_policy Policy>
+template <typename Item>
+auto scheduler_for<Policy>::run_if_any(worker& self, Item item) noexcept -> bool {
+  if (!item) return false;
+  run(self, item);
+  return true;
+}
+
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::next(worker& self, search reason) noexcept -> found_job {
+  if (!high_.empty() && self.fairness.consecutive_high < max_consecutive_high) {
+    ++self.fairness.consecutive_high;
+    if (job* const urgent = high_.pop(); urgent != nullptr) return urgent;
+  }
+  self.fairness.consecutive_high = 0;
+  if (--self.fairness.until_fair == 0)
+    if (found_job fair = next_in_fairness(self)) return fair;
+  if (found_job usual = policy_.refill(self, reason)) return usual;
+  if (job* const urgent = high_.pop(); urgent != nullptr) return urgent;
+  return low_.pop();
+}
+
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::next_in_fairness(worker& self) noexcept -> found_job {
+  self.fairness.until_fair = polls_between_fair;
+  if (--self.fairness.until_low == 0) {
+    self.fairness.until_low = polls_between_low / polls_between_fair;
+    if (job* const patient = low_.pop(); patient != nullptr) return patient;
+  }
+  return policy_.tick(self);
+}
+
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::run_one(worker& self, search reason) noexcept -> bool {
+  found_job item = next(self, reason);
+  if (!item) return help_with_forks(self);
+  if (std::exchange(self.idle.should_wake_peer, false)) owner_.sleepers_->pass_on(self, *this);
+  if (self.pace.job_begins()) look_up(self);
+  run(self, item);
+  return true;
+}
+
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::run_awaited(worker& self, job& awaited) noexcept -> bool {
+  const bool found = policy_.try_take(self, awaited);
+  if (std::exchange(self.idle.should_wake_peer, false)) owner_.sleepers_->pass_on(self, *this);
+  if (!found) return false;
+  if (self.pace.job_begins()) look_up(self);
+  found_job item(&awaited);
+  run(self, item);
+  return true;
+}
+
+/// Called when a job waits for something that is not a fork. Other workers may run what it has forked meanwhile. The
+/// worker runs their forks if it has no work of its own, so that a thief's deque contains only work of the stolen fork.
+/// A spare thread also runs what the waiting job has forked.
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::help_with_forks(worker& self) noexcept -> bool {
+  if (self.forks.private_size() != 0 && self.forks.wanted()) forks_.answer(self);
+  return (self.absent != 0 || fork_exchange::has_none(self)) && forks_.help(self);
+}
+
+/// A batch of jobs begins: at most every ten microseconds or so, and at least every 64 jobs.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::look_up(worker& self) noexcept {
+  self.sleep->poll();
+  if constexpr (has_contexts) {
+    const time_point behind_next_job = self.pace.batch_began() + self.pace.average();
+    self.fairness.remote_slice_due = behind_next_job - self.fairness.remote_slice_ended >= quantum;
+    if (owner_.sleepers_->anybody_sleeps() && is_worth_a_wake(self, self.backlog()))
+      owner_.sleepers_->pass_on(self, *this);
+  }
+}
+
+/// A producer that has posted several jobs since the worker rested continues to write: it is not polled for a long
+/// time. A producer that posts a single job and waits for it is polled soon.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::back_off_after_jobs(worker& self) noexcept {
+  const std::uint64_t begun = self.counters.jobs.load(relaxed);
+  const bool was_alone = begun - std::exchange(self.idle.begun_before_backoff, begun) <= 1;
+  self.idle.backoff = was_alone ? std::max(self.idle.backoff / 2, min_backoff) : worker_idle::max_backoff;
+  back_off(self.idle.backoff);
+}
+
+/// Looks once in a microsecond, after jobs that came one at a time, so that it does not take the cache lines away that
+/// a producer is writing; not before the first job, while a large pool starts. Returns true if there is a job again.
+template <scheduling_policy Policy>
+auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
+  if (self.counters.jobs.load(relaxed) == 0 && self.counters.forks_stolen.load(relaxed) == 0) return false;
+  std::uint32_t backoff = self.idle.backoff;
+  for (auto left = owner_.looks_before_sleep_ * worker_idle::max_backoff; left > 0; left -= std::min(left, backoff)) {
+    back_off(backoff);
+    if (owner_.sleepers_->is_quiescent()) return false;
+    if (!may_park(self) || has_own_work(self)) return true;
+    backoff = std::min(2 * backoff, worker_idle::max_backoff);
+  }
+  return false;
+}
+
+/// Runs the driver. Forks that it leaves are run here, as after a job. Whether there is more to do is checked after the
+/// next job, because jobs may be long, and then less often, if they are not.
+template <scheduling_policy Policy>
+void scheduler_for<Policy>::work_beside_jobs(worker& self) noexcept {
+  const std::uint32_t position = self.forks.position();
+  self.pace.beside_jobs([&self] { self.sleep->work(); });
+  self.between_own_work = 1;
+  if (self.forking.leaves_forks) [[unlikely]]
+    run_left_forks(self, position);
+}
+
+template <scheduling_policy Policy>
+template <typename Item>
+void scheduler_for<Policy>::run(worker& self, Item& item) noexcept {
+  const std::uint64_t number = count_one(self.counters.jobs);
+  const std::uint32_t position = self.forks.position();
+  try {
+    item.run();
+  } catch (...) {
+    report_job_exception(owner_.options_.on_error, std::current_exception(), {.worker = self.index, .job = number});
+  }
+  if (self.forking.leaves_forks) [[unlikely]]
+    run_left_forks(self, position);
+}
+
+}  // namespace braid::detail
