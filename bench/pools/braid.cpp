@@ -4,14 +4,11 @@
 
 auto main(int count, char** arguments) -> int {
   using namespace bench;
-  using lifo_system = braid_system<braid::scheduler::lifo>;
-  auto all = on_each_pool(
-      {{"post", posted_tasks<stealing_system>, posted_tasks<least_loaded_system>, posted_tasks<shared_queue_system>},
-       {"spread", spread_tasks<stealing_system>, spread_tasks<least_loaded_system>, spread_tasks<shared_queue_system>},
-       {"submit", submitted_tasks<stealing_system>, submitted_tasks<least_loaded_system>,
-        submitted_tasks<shared_queue_system>}});
-  all.push_back({"post", braid_contender("braid lifo"), posted_tasks<lifo_system>});
-  all.push_back({"spread", braid_contender("braid lifo"), spread_tasks<lifo_system>});
-  all.push_back({"submit", braid_contender("braid lifo"), submitted_tasks<lifo_system>});
-  return run_program(count, arguments, "pools", std::move(all));
+  return run_program(count, arguments, "pools",
+                     on_each_pool({{"post", posted_tasks<stealing_system>, posted_tasks<least_loaded_system>,
+                                    posted_tasks<shared_queue_system>},
+                                   {"spread", spread_tasks<stealing_system>, spread_tasks<least_loaded_system>,
+                                    spread_tasks<shared_queue_system>},
+                                   {"submit", submitted_tasks<stealing_system>, submitted_tasks<least_loaded_system>,
+                                    submitted_tasks<shared_queue_system>}}));
 }

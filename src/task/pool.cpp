@@ -8,7 +8,6 @@
 #include <braid/sync/detail/user_code.hpp>
 #include <braid/task/basic_pool.hpp>
 #include <braid/task/detail/default_pool.hpp>
-#include <braid/task/detail/lifo.hpp>
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/spare_threads.hpp>
@@ -154,7 +153,6 @@ auto factory_for(scheduler chosen) noexcept -> detail::scheduler_factory {
   switch (chosen) {
     case scheduler::work_stealing: return &detail::scheduler_for<work_stealing>::make;
     case scheduler::least_loaded: return &detail::scheduler_for<least_loaded>::make;
-    case scheduler::lifo: return &detail::scheduler_for<detail::lifo>::make;
     case scheduler::shared_queue: break;
   }
   return &detail::scheduler_for<shared_queue>::make;

@@ -64,22 +64,6 @@ TEST_CASE_FIXTURE(watched, "the number of workers by default follows BRAID_WORKE
   CHECK(is_default());
 }
 
-TEST_CASE_FIXTURE(watched, "with lifo, the newest job runs first") {
-  braid::pool where({.workers = 1, .scheduler = scheduler::lifo});
-  std::latch opened(1);
-  std::latch entered(1);
-  REQUIRE(post(where, [&] {
-    entered.count_down();
-    opened.wait();
-  }));
-  entered.wait();
-  std::string order;
-  for (const char name : {'a', 'b', 'c'}) REQUIRE(post(where, [&order, name] { order += name; }));
-  opened.count_down();
-  CHECK(where.wait_idle());
-  CHECK(order == "cba");
-}
-
 TEST_CASE_FIXTURE(watched, "a pool counts what its workers do") {
   braid::pool where({.workers = 2});
   for (int i = 0; i < 100; ++i) REQUIRE(post(where, [] {}));

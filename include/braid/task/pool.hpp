@@ -49,7 +49,6 @@ enum class scheduler : std::uint8_t {
   /// in the context of the worker that has least to do; taken from there only if they wait behind a long job
   least_loaded,
   shared_queue,  ///< one queue, from which all workers take jobs in order
-  lifo,          ///< one stack, from which all workers take the newest job
 };
 
 /// Which of their CPUs the workers of a pool use.
