@@ -2,11 +2,15 @@
 #include <sim/search.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <string_view>
+
+#include <arpa/inet.h>
 
 namespace {
 
@@ -46,6 +50,16 @@ Options of both:
   --every N            another thread may run at every Nth call on average; default: 1; 16 suits large programs
   --max-switches N     ends a run after N switches
   --stuck-after S      ends a run that computes for S seconds without a call that the simulator sees; default: 5
+  --latency A..B       how long a packet travels, in microseconds; default: 10..200
+  --splits N           splits up to N packets of TCP at any byte
+  --delays N           delays up to N packets by up to 1 s; later datagrams overtake a delayed one
+  --resets N           resets up to N connections while they carry data
+  --refusals N         refuses up to N connections
+  --losses N           loses up to N datagrams
+  --partitions N       cuts the network before a port for up to 10 s, up to N times; half of the cuts stop one direction
+  --fault-rate N       one of N packets has a fault of each kind, until its budget is used up; default: 20
+  --calm-from S        no fault begins after S seconds of virtual time
+  --name NAME=ADDRESS  a host name, and an address that belongs to the simulated machine; may be repeated
   --stacks on|off      stacks of the last switches; on in run and off in search, which is faster without them
   --version            the version
   --help               this text
@@ -130,6 +144,16 @@ class reader {
       wanted.max_switches = number(option, 1, UINT64_MAX);
     } else if (option == "--stuck-after") {
       line_.options.stuck_after = std::chrono::seconds(number(option, 1, 86'400));
+    } else if (option == "--latency") {
+      read_latency(value(option, "a range of microseconds such as 10..200"));
+    } else if (const auto fault = fault_of(option)) {
+      wanted.budgets[*fault] = static_cast<std::uint32_t>(number(option, 0, 1'000'000));
+    } else if (option == "--fault-rate") {
+      wanted.fault_rate = static_cast<std::uint32_t>(number(option, 1, 1'000'000));
+    } else if (option == "--calm-from") {
+      wanted.calm_from_ns = number(option, 1, 1'000'000) * 1'000'000'000;
+    } else if (option == "--name") {
+      read_name(value(option, "NAME=ADDRESS"));
     } else if (option == "--stacks") {
       read_stacks(value(option, "`on` or `off`"));
     } else {
@@ -171,6 +195,39 @@ class reader {
     if (line_.problem.empty() && text != "uniform" && text != "pct")
       line_.problem = "--order must be `uniform` or `pct`, got `" + text + "`";
     line_.options.wanted.kind = text == "pct" ? order::pct : order::uniform;
+  }
+
+  /// Returns the number of the fault whose budget the option sets.
+  static auto fault_of(std::string_view option) -> std::optional<std::size_t> {
+    for (std::size_t at = 0; at < sim::fault_count; ++at)
+      if (option.starts_with("--") && option.substr(2) == sim::fault_names[at]) return at;
+    return std::nullopt;
+  }
+
+  void read_latency(const std::string& text) {
+    constexpr std::uint64_t largest = 60'000'000;
+    const std::size_t dots = text.find("..");
+    const auto least = to_number(std::string_view(text).substr(0, dots));
+    const auto most = dots == std::string::npos ? least : to_number(std::string_view(text).substr(dots + 2));
+    if (line_.problem.empty() && (!least || !most || *most < *least || *most > largest))
+      line_.problem = "--latency must be a range of microseconds up to 60000000, such as 10..200, got `" + text + "`";
+    line_.options.wanted.min_latency_ns = 1000 * least.value_or(0);
+    line_.options.wanted.max_latency_ns = 1000 * most.value_or(0);
+  }
+
+  void read_name(const std::string& text) {
+    const std::size_t sign = text.find('=');
+    const std::string address = sign == std::string::npos ? "" : text.substr(sign + 1);
+    std::array<unsigned char, 16> ignored{};
+    const bool is_address = ::inet_pton(AF_INET, address.c_str(), ignored.data()) == 1 ||
+                            ::inet_pton(AF_INET6, address.c_str(), ignored.data()) == 1;
+    if (line_.problem.empty() && (sign == 0 || !is_address))
+      line_.problem = "--name must be NAME=ADDRESS such as api.example=10.0.0.5, got `" + text + "`";
+    auto& names = line_.options.wanted.names;
+    const std::size_t used = std::strlen(names.data());
+    if (line_.problem.empty() && used + text.size() + 2 > names.size())
+      line_.problem = "the names of --name must have less than " + std::to_string(names.size()) + " bytes";
+    if (line_.problem.empty()) std::ranges::copy(text + "\n", names.begin() + static_cast<std::ptrdiff_t>(used));
   }
 
   void read_stacks(const std::string& text) {

@@ -294,10 +294,13 @@ void print_end(const process& ended) {
   }
   if (page.report_size > 0)
     std::fprintf(stderr, "braid-sim: %s", without_frames({page.report.data(), page.report_size}).c_str());
+  std::string faults;
+  for (std::size_t at = 0; at < fault_count; ++at)
+    if (page.faults[at] != 0) faults += ", " + std::to_string(page.faults[at]) + " " + fault_names[at];
   std::fprintf(stderr,
-               "braid-sim: seed %llu: status %d, %llu switches of %u threads, %.6f s of virtual time, hash %016llx\n",
+               "braid-sim: seed %llu: status %d, %llu switches of %u threads%s, %.6f s of virtual time, hash %016llx\n",
                static_cast<unsigned long long>(ended.seed()), ended.status(),
-               static_cast<unsigned long long>(page.switches.load()), page.threads,
+               static_cast<unsigned long long>(page.switches.load()), page.threads, faults.c_str(),
                static_cast<double>(page.time) / 1e9, static_cast<unsigned long long>(page.hash));
 }
 

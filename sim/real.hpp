@@ -64,5 +64,7 @@ void fill_with_entropy(void* memory, std::size_t size);
 auto send_signal(thread& target, int signal) -> int;
 auto kill_process(int signal) -> int;
 auto futex(const long* words) -> long;
+/// Makes a system call about descriptors. Returns false if the number is another one.
+auto call_on_descriptor(long number, const long* words, long& result) -> bool;
 
 }  // namespace sim

@@ -1,5 +1,6 @@
 // sim/scheduler.cpp: passes the token, moves virtual time, and records every switch.
 #include <sim/scheduler.hpp>
+#include <sim/network.hpp>
 #include <sim/real.hpp>
 
 #include <algorithm>
@@ -54,7 +55,6 @@ struct run_state {
   std::uint64_t lowest = base_priority;              // the next lowered thread gets this priority minus one
   std::uint32_t last_id = 0;
   bool descriptors_changed = false;
-  bool has_sockets = false;
   std::int32_t dying = 0;  // the thread that passed the token at its end, and must be gone before anything else happens
   nanoseconds alarm = never;
   nanoseconds alarm_interval = 0;
@@ -114,7 +114,7 @@ void end_wait(thread& waiter, woken how) {
 }
 
 auto earliest_deadline() -> nanoseconds {
-  nanoseconds earliest = run.alarm;
+  nanoseconds earliest = std::min(run.alarm, next_event());
   for_each_thread([&](const thread& each) {
     if (each.is == state::blocked) earliest = std::min(earliest, each.waits.deadline);
   });
@@ -131,13 +131,14 @@ void check_descriptors() {
   run.descriptors_changed = false;
   for_each_thread([](thread& each) {
     if (each.is != state::blocked || each.waits.descriptor_count == 0) return;
-    if (kernel_poll(each.waits.descriptors, each.waits.descriptor_count, 0) > 0) end_wait(each, woken::called);
+    if (poll_now({each.waits.descriptors, each.waits.descriptor_count}) > 0) end_wait(each, woken::called);
   });
 }
 
 /// Finds the threads that can run now.
 void collect() {
   expire_alarm();
+  run_events();
   if (run.descriptors_changed) check_descriptors();
   runnable.count = 0;
   for_each_thread([&](thread& each) {
@@ -155,11 +156,13 @@ void wait_for_outside() {
   bool is_any = false;
   for_each_thread([&](const thread& each) {
     if (each.is != state::blocked) return;
-    is_any = is_any || each.waits.is_outside || each.waits.descriptor_count > 0;
-    for (nfds_t at = 0; at < each.waits.descriptor_count && count < all.size(); ++at)
-      all[count++] = each.waits.descriptors[at];
+    is_any = is_any || each.waits.is_outside;
+    for (nfds_t at = 0; at < each.waits.descriptor_count && count < all.size(); ++at) {
+      const pollfd& waits = each.waits.descriptors[at];
+      if (has_real_events(waits.fd)) all[count++] = waits;
+    }
   });
-  if (!is_any) report_and_exit("deadlock: every thread waits, and nothing can wake one");
+  if (!is_any && count == 0) report_and_exit("deadlock: every thread waits, and nothing can wake one");
   page->idle.store(1, std::memory_order_relaxed);
   kernel_poll(all.data(), count, second / 100);
   page->idle.store(0, std::memory_order_relaxed);
@@ -174,11 +177,6 @@ void find_event() {
   static std::uint64_t idle_at = 0;
   check_descriptors();
   collect();
-  if (runnable.count == 0 && run.has_sockets) {
-    kernel_poll(nullptr, 0, second / 1000);
-    check_descriptors();
-    collect();
-  }
   while (runnable.count == 0) {
     const nanoseconds next = earliest_deadline();
     if (next != never) {
@@ -242,7 +240,7 @@ void give_token(thread& next) {
 
 /// Chooses the next thread, and passes the token to it if it is another one.
 void go_on() {
-  if (live.count == 1 && self->is == state::runnable && run.alarm > run.time) return;
+  if (live.count == 1 && self->is == state::runnable && earliest_deadline() > run.time) return;
   collect();
   if (runnable.count == 0) find_event();
   thread& next = choose(runnable);
@@ -322,8 +320,6 @@ auto entropy() -> std::uint64_t { return run.chances.next(); }
 
 void descriptors_changed() { run.descriptors_changed = true; }
 
-void has_sockets() { run.has_sockets = true; }
-
 auto set_alarm(nanoseconds at, nanoseconds interval) -> nanoseconds {
   run.alarm_interval = interval;
   return std::exchange(run.alarm, at);
@@ -336,6 +332,7 @@ void point(call kind) {
   run.time += step;
   self->cpu_time += step;
   add_record(kind);
+  run_events();
   apply_changes();
   if (may_switch(kind)) go_on();
   run_handlers();

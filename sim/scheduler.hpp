@@ -95,8 +95,6 @@ auto block(const wait& what) -> woken;
 auto wake(call kind, const void* address, int count, std::uint32_t bits = ~0U) -> int;
 /// Records that a call may have made descriptors ready.
 void descriptors_changed();
-/// Records that the process has sockets, which may become ready a moment after the call that causes it.
-void has_sockets();
 
 /// Virtual time of the monotonic clock.
 auto now() -> nanoseconds;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <sstream>
 #include <string>
 
 namespace sim {
@@ -58,6 +59,17 @@ auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twic
   if (options.wanted.reach != defaults.reach) text += " --reach " + number(options.wanted.reach);
   if (options.wanted.every != defaults.every) text += " --every " + number(options.wanted.every);
   if (options.wanted.cpus != defaults.cpus) text += " --cpus " + number(options.wanted.cpus);
+  if (options.wanted.min_latency_ns != defaults.min_latency_ns ||
+      options.wanted.max_latency_ns != defaults.max_latency_ns)
+    text += " --latency " + number(options.wanted.min_latency_ns / 1000) + ".." +
+            number(options.wanted.max_latency_ns / 1000);
+  for (std::size_t at = 0; at < fault_count; ++at)
+    if (options.wanted.budgets[at] != 0)
+      text += std::string(" --") + fault_names[at] + " " + number(options.wanted.budgets[at]);
+  if (options.wanted.fault_rate != defaults.fault_rate) text += " --fault-rate " + number(options.wanted.fault_rate);
+  if (options.wanted.calm_from_ns != 0) text += " --calm-from " + number(options.wanted.calm_from_ns / 1'000'000'000);
+  std::istringstream names(options.wanted.names.data());
+  for (std::string name; std::getline(names, name);) text += " --name " + quoted({name});
   if (options.wanted.max_switches != 0) text += " --max-switches " + number(options.wanted.max_switches);
   return text + " -- " + quoted(options.words);
 }

@@ -43,6 +43,9 @@ enum class call : std::uint16_t {
   signal_send,
   signal_wait,
   signal_mask,
+  bind,
+  descriptor,
+  names,
   count
 };
 
@@ -78,7 +81,10 @@ inline constexpr std::array call_names = {"begin of the thread",
                                           "file lock",
                                           "signal sent",
                                           "signal wait",
-                                          "signal mask"};
+                                          "signal mask",
+                                          "bind",
+                                          "descriptor",
+                                          "getaddrinfo"};
 
 static_assert(call_names.size() == static_cast<std::size_t>(call::count));
 
@@ -87,6 +93,14 @@ constexpr auto name(call kind) -> const char* { return call_names[static_cast<st
 /// How the next thread is chosen: uniformly among those that can run, or by priorities that change at random points
 /// (probabilistic concurrency testing).
 enum class order : std::uint32_t { uniform, pct };
+
+/// The kinds of faults of the network that a seed may inject, each within its budget.
+enum class fault : std::uint8_t { split, delay, reset, refusal, loss, partition, count };
+inline constexpr std::size_t fault_count = static_cast<std::size_t>(fault::count);
+
+/// The names of `fault`, as the command line and reports print them.
+inline constexpr std::array fault_names = {"splits", "delays", "resets", "refusals", "losses", "partitions"};
+static_assert(fault_names.size() == fault_count);
 
 /// The settings that the command passes to the library.
 struct settings {
@@ -98,7 +112,13 @@ struct settings {
   std::uint64_t max_switches = 0;  ///< the run ends after them; 0: no limit
   std::uint32_t cpus = 4;
   std::uint32_t keeps_stacks = 0;
-  std::uint64_t records = 0;  ///< the number of records for which the file has memory
+  std::uint64_t min_latency_ns = 10'000;  ///< of a packet between sockets of the internet
+  std::uint64_t max_latency_ns = 200'000;
+  std::array<std::uint32_t, fault_count> budgets{};  ///< the most faults of each kind
+  std::uint32_t fault_rate = 20;                     ///< one of so many packets has a fault, on average
+  std::uint64_t calm_from_ns = 0;                    ///< no faults begin after it; 0: no limit
+  std::array<char, 4096> names{};                    ///< host names: NAME=ADDRESS lines
+  std::uint64_t records = 0;                         ///< the number of records for which the file has memory
 };
 
 /// One switch: a call at which another thread may have been chosen.
@@ -119,8 +139,9 @@ struct shared_page {
   std::uint64_t hash = 0;
   std::int64_t time = 0;
   std::uint32_t threads = 0;
-  std::atomic<std::int32_t> runner = 0;  ///< the kernel's number of the thread that holds the token
-  std::atomic<std::uint32_t> idle = 0;   ///< 1 while all threads wait for something outside of the process
+  std::atomic<std::int32_t> runner = 0;             ///< the kernel's number of the thread that holds the token
+  std::atomic<std::uint32_t> idle = 0;              ///< 1 while all threads wait for something outside of the process
+  std::array<std::uint32_t, fault_count> faults{};  ///< injected
   std::uint32_t report_size = 0;
   std::array<char, 256 * 1024> report{};  ///< text; a frame is \1 FILE \2 OFFSET (hexadecimal) \n
 };

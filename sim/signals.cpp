@@ -5,8 +5,10 @@
 #include <climits>
 #include <cstring>
 
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace sim {
@@ -48,9 +50,39 @@ void crash(int signal) {
   to_kernel(static_cast<std::int32_t>(kernel(SYS_gettid)), signal);
 }
 
+#if defined(__x86_64__)
+
+/// Completes an instruction that reads the processor's counter of cycles, which the kernel reports as a fault. The
+/// counter shows virtual time.
+auto complete_counter(void* context) -> bool {
+  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto* code = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
+  const bool is_rdtsc = code[0] == 0x0f && code[1] == 0x31;
+  const bool is_rdtscp = code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9;
+  if (!is_rdtsc && !is_rdtscp) return false;
+  static std::uint64_t reads = 0;
+  const std::uint64_t cycles = 3 * static_cast<std::uint64_t>(now() - start_time) + ++reads;
+  registers[REG_RAX] = static_cast<greg_t>(cycles & 0xffff'ffffU);
+  registers[REG_RDX] = static_cast<greg_t>(cycles >> 32U);
+  if (is_rdtscp) registers[REG_RCX] = 0;
+  registers[REG_RIP] += is_rdtsc ? 2 : 3;
+  return true;
+}
+
+/// Asks the kernel to report such instructions. Later threads inherit this.
+void trap_counter() { kernel(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV); }
+
+#else
+
+auto complete_counter(void* /*context*/) -> bool { return false; }
+void trap_counter() {}
+
+#endif
+
 /// The handler that the kernel calls. Faults are handled at once, other signals at the next switch.
 void handle(int signal, siginfo_t* info, void* context) {
   const int error = errno;
+  if (signal == SIGSEGV && info->si_code == SI_KERNEL && complete_counter(context)) return;
   if (is_fatal(signal)) {
     if (has_handler(signal)) {
       call_handler(signal, info, context);
@@ -178,6 +210,7 @@ void install_handlers(void (*report)(int, siginfo_t*, void*)) {
   REAL(sigaction)(stack_signal, &real, nullptr);
   real.sa_sigaction = &handle;
   for (const int signal : fatal) REAL(sigaction)(signal, &real, nullptr);
+  trap_counter();
 }
 
 SIM_CALL(int, pthread_sigmask, int how, const sigset_t* set, sigset_t* old) {

@@ -102,6 +102,16 @@ void fill_with_entropy(void* memory, std::size_t size) {
   }
 }
 
+/// libstdc++ asks the processor for the values of std::random_device.
+extern "C" __attribute__((visibility("default"))) auto sim_device_value(void* device)
+    -> unsigned asm("_ZNSt13random_device9_M_getvalEv");
+extern "C" auto sim_device_value(void* device) -> unsigned {
+  if (on()) return static_cast<unsigned>(entropy());
+  static void* found = nullptr;
+  if (found == nullptr) found = ::dlsym(RTLD_NEXT, "_ZNSt13random_device9_M_getvalEv");
+  return reinterpret_cast<decltype(&sim_device_value)>(found)(device);
+}
+
 SIM_CALL(ssize_t, getrandom, void* memory, size_t size, unsigned flags) {
   if (!on()) return REAL(getrandom)(memory, size, flags);
   point(call::entropy);
@@ -454,6 +464,8 @@ auto call_with_thread(long number, const long* words) -> long {
 }
 
 auto call_by_number(long number, const long* words) -> long {
+  long result = 0;
+  if (call_on_descriptor(number, words, result)) return result;
   switch (number) {
     case SYS_futex: return futex(words);
     case SYS_gettid: return sim_gettid();

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/timerfd.h>
 #include <sys/times.h>
 #include <unistd.h>
 
@@ -143,12 +141,7 @@ SIM_CALL(int, sched_yield, void) {
 
 SIM_CALL(void, thrd_yield, void) { sim_sched_yield(); }
 
-// --- timers that are not simulated ---
-
-SIM_CALL(int, timerfd_create, int clock, int flags) {
-  if (on()) refuse("timerfd_create", "a descriptor would become ready in real time; wait with a timeout instead");
-  return REAL(timerfd_create)(clock, flags);
-}
+// --- a timer that is not simulated ---
 
 SIM_CALL(int, timer_create, clockid_t clock, sigevent* event, timer_t* made) {
   if (on()) refuse("timer_create", "its signals would arrive in real time; use setitimer or a sleeping thread instead");

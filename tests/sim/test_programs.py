@@ -107,6 +107,78 @@ class Programs(unittest.TestCase):
                          hash_in(run("calls", "conditions", options=("--stacks", "off"))[2]))
 
 
+NETWORK_FAULTS = ("--splits", "100", "--resets", "5", "--delays", "10", "--refusals", "3", "--partitions", "2")
+
+
+@unittest.skipUnless(SIMULATOR and PROGRAMS, "BRAID_SIM and BRAID_SIM_PROGRAMS name no programs")
+class Network(unittest.TestCase):
+    def test_sockets_behave_as_those_of_the_kernel(self):
+        for name in ("sockets", "polls"):
+            # The kernel passes the same checks.
+            done = subprocess.run([program(name)], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (0, ""))
+            for seed, more in (("1", ()), ("2", ("--latency", "0")), ("3", ("--order", "pct")), ("4", ("--every", "16")),
+                               ("5", ("--latency", "900..5000"))):
+                with self.subTest((name, more)):
+                    status, output, errors = run(name, options=("--twice", "--seed", seed, *more))
+                    self.assertEqual((status, output), (0, ""), errors)
+                    self.assertIn("the second run was the same", errors)
+
+    def test_a_full_backlog_delays_connections(self):
+        status, output, errors = run("sockets", "backlogs")
+        self.assertEqual((status, output), (0, ""), errors)
+        self.assertGreater(seconds_in(errors), 0.9)
+
+    def test_names_come_from_the_command_line(self):
+        status, output, errors = run("sockets", "named", options=("--twice", "--name", "far.example=10.0.0.5"))
+        self.assertEqual((status, output), (0, ""), errors)
+        self.assertGreater(seconds_in(errors), 100)  # a connection to another machine is given up
+        self.assertIn("FAILED: a name of the table is found", run("sockets", "named")[1])
+
+    def test_a_simulated_descriptor_is_not_passed(self):
+        status, _, errors = run("sockets", "passed")
+        self.assertEqual(status, 70)
+        self.assertIn("the program called sendmsg with SCM_RIGHTS, which a simulation of one process cannot have", errors)
+
+    def test_clients_and_servers_are_deterministic(self):
+        for kind in ("http", "redis"):
+            with self.subTest(kind):
+                runs = [run("services", kind, options=("--twice", "--seed", seed)) for seed in "12"]
+                for status, _, errors in runs:
+                    self.assertEqual(status, 0, errors)
+                    self.assertIn("the second run was the same", errors)
+                self.assertNotEqual(hash_in(runs[0][2]), hash_in(runs[1][2]))
+        self.assertIn("32 of 32 calls were answered", run("services", "http")[1])
+
+    def test_no_fault_of_the_network_mixes_up_calls(self):
+        for kind in ("http", "redis"):
+            status, _, errors = simulate("search", "--seeds", "1..10", "--twice", *NETWORK_FAULTS, "--", program("services"), kind)
+            self.assertEqual(status, 0, errors)
+
+    def test_faults_stay_within_their_budgets(self):
+        found = {}
+        for seed in range(4):
+            errors = run("services", "redis", options=("--seed", str(seed), "--fault-rate", "2", "--splits", "3", "--resets", "1"))[2]
+            for count, kind in re.findall(r", (\d+) (splits|delays|resets|refusals|losses|partitions)", errors):
+                found[kind] = max(found.get(kind, 0), int(count))
+        self.assertEqual(found, {"splits": 3, "resets": 1})
+
+    def test_planted_faults_are_found_and_repeated(self):
+        # The programs know nothing of braid.
+        for fault, more in (("lost_stop", ()), ("late_reply", ("--delays", "5")),
+                            ("no_backoff", ("--refusals", "5", "--fault-rate", "3")),
+                            ("after_deadline", ("--delays", "5")), ("outlived_scope", ())):
+            with self.subTest(fault):
+                status, _, errors = simulate("search", "--seeds", "1..1000", *more, "--", program("faults"), fault)
+                self.assertEqual(status, 1, errors)
+                command = errors.strip().splitlines()[-1].split()
+                again, _, repeated = simulate("run", "--twice", *command[2:])
+                self.assertNotEqual(again, 0)
+                self.assertEqual(hash_in(repeated), hash_in(errors))
+                status, _, errors = simulate("search", "--seeds", "1..15", *more, "--", program("faults"), fault, "correct")
+                self.assertEqual(status, 0, errors)
+
+
 @unittest.skipUnless(SIMULATOR and PROGRAMS, "BRAID_SIM and BRAID_SIM_PROGRAMS name no programs")
 class Ends(unittest.TestCase):
     def test_the_status_of_the_program_is_that_of_the_run(self):
@@ -144,12 +216,18 @@ class Ends(unittest.TestCase):
         self.assertIn("spin_without_a_call", errors)
 
     def test_a_difference_of_two_runs_is_shown(self):
-        # The program reads the counter of the processor: of 20 seeds one at least differs.
+        # The program reads a random file of the system: of 20 seeds one at least differs.
         status, _, errors = simulate("search", "--twice", "--seeds", "1..20", "--", program("ends"), "differ")
         self.assertEqual(status, 1, errors)
         self.assertIn("two runs differ in the switches\nthe first difference is switch", errors)
         self.assertIn("second run: ", errors)
         self.assertRegex(errors, r"braid-sim run --seed \d+ --twice -- ")
+
+    def test_sources_of_the_processor_depend_on_the_seed_alone(self):
+        first, second, other = (run("ends", "processor", options=("--seed", seed))[1] for seed in "112")
+        self.assertRegex(first, r"^1 \d+ \d+\n$")
+        self.assertEqual(first, second)
+        self.assertNotEqual(first, other)
 
     def test_a_run_may_have_a_limit_of_switches(self):
         status, _, errors = run("calls", "clocks", options=("--max-switches", "100"))
@@ -185,6 +263,13 @@ class CommandLine(unittest.TestCase):
                 ("--order must be `uniform` or `pct`, got `fifo`", ("run", "--order", "fifo", "--", ends)),
                 ("--cpus must be an integer from 1 to 1024, got `0`", ("run", "--cpus", "0", "--", ends)),
                 ("--jobs must be an integer from 1 to 1000, got `0`", ("search", "--jobs", "0", "--", ends)),
+                ("--latency must be a range of microseconds up to 60000000, such as 10..200, got `9..1`",
+                 ("run", "--latency", "9..1", "--", ends)),
+                ("--splits must be an integer from 0 to 1000000, got `some`", ("run", "--splits", "some", "--", ends)),
+                ("--fault-rate must be an integer from 1 to 1000000, got `0`", ("run", "--fault-rate", "0", "--", ends)),
+                ("--calm-from must be an integer from 1 to 1000000, got `0`", ("run", "--calm-from", "0", "--", ends)),
+                ("--name must be NAME=ADDRESS such as api.example=10.0.0.5, got `a=b`", ("run", "--name", "a=b", "--", ends)),
+                ("--name must be NAME=ADDRESS such as api.example=10.0.0.5, got `ab`", ("run", "--name", "ab", "--", ends)),
                 ("--stacks must be `on` or `off`, got `maybe`", ("run", "--stacks", "maybe", "--", ends)),
         ):
             with self.subTest(words):

@@ -1,8 +1,10 @@
 // tests/sim/programs/ends.cpp: ends in the way that its argument names.
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <random>
 #include <string_view>
 #include <thread>
 
@@ -35,15 +37,28 @@ void fork_once() {
   if (fork() == 0) _exit(0);
 }
 
-/// Makes each run differ: reads a counter of the processor, which the simulator does not see.
+/// Makes each run differ: reads a file of the system that has another text each time.
 void differ() {
-  long word = 0;
+  std::FILE* file = std::fopen("/proc/sys/kernel/random/uuid", "r");
+  const int digit = file == nullptr ? 0 : std::fgetc(file);
+  for (int at = 0; at < digit % 16; ++at) sched_yield();
+}
+
+/// Prints what the processor's counter of cycles shows, and a value of a device that may ask the processor.
+void ask_processor() {
+  unsigned long first = 0;
+  unsigned long second = 0;
 #if defined(__x86_64__)
-  asm volatile("rdtsc" : "=a"(word) : : "rdx");
-#elif defined(__aarch64__)
-  asm volatile("mrs %0, cntvct_el0" : "=r"(word));
+  unsigned high = 0;
+  unsigned low = 0;
+  asm volatile("rdtsc" : "=a"(low), "=d"(high));
+  first = std::uint64_t{high} << 32U | low;
+  asm volatile("rdtscp" : "=a"(low), "=d"(high) : : "rcx");
+  second = std::uint64_t{high} << 32U | low;
+#else
+  second = 1;
 #endif
-  for (long at = 0; at < (word >> 4) % 64; ++at) sched_yield();
+  std::printf("%d %lu %u\n", first < second ? 1 : 0, second, std::random_device()());
 }
 
 void refuse_io_uring() {
@@ -60,6 +75,7 @@ int main(int argc, char** argv) {
   if (how == "throw") throw 1;
   if (how == "fork") fork_once();
   if (how == "differ") differ();
+  if (how == "processor") ask_processor();
   if (how == "io_uring") refuse_io_uring();
   return how == "status" ? 3 : 0;
 }
