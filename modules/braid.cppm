@@ -12,6 +12,7 @@ module;
 #include <braid/base/timer_wheel.hpp>
 #include <braid/braid.hpp>
 #include <braid/coro.hpp>
+#include <braid/coro/await_callback.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/channel.hpp>
@@ -117,7 +118,9 @@ using braid::async_latch;
 using braid::async_mutex;
 using braid::async_semaphore;
 using braid::atomic;
+using braid::await_callback;
 using braid::awaitable;
+using braid::awaited_callback;
 using braid::basic_pool;
 using braid::blocking_pool;
 using braid::bounded_executor;

@@ -4,6 +4,7 @@
 // between tasks; channels of four kinds; task-local values; coroutines that fork; fibers.
 #pragma once
 
+#include <braid/coro/await_callback.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/channel.hpp>

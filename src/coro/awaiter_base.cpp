@@ -166,6 +166,10 @@ void awaiter_base::stop_later() noexcept {
 void awaiter_base::resumed(job& self, action /*what*/) {
   auto& waited = static_cast<awaiter_base&>(self);
   ready_awaits_left = ready_awaits_in_succession;
+  if (waited.ends_stopped_) {
+    if (waited.is_linked()) waited.unlink();
+    waited.state_ = state::stopped;
+  }
   switch (waited.state_) {
     case state::comes_home: return resume(waited.begin());
     case state::stopped:

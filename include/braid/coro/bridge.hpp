@@ -24,22 +24,33 @@ namespace detail {
 
 extern BRAID_API const wait_layout future_wait_layout;
 
-/// Stands between a future, whose consumer it is, and the task that waits: either may go first.
+/// The promise of a coroutine of another library.
+template <typename Promise>
+concept foreign_promise = !std::derived_from<Promise, promise_base>;
+
+/// Stands between a future, whose consumer it is, and the task that waits: either may go first. For a coroutine of
+/// another library it is also the job that resumes it.
 template <typename T>
 class awaited_future final : public continuation {
  public:
-  explicit awaited_future(future_state<T>& state) noexcept : continuation(nullptr), future_(&state) {}
+  explicit awaited_future(future_state<T>& state) noexcept : continuation(&act), future_(&state) {}
 
   void fire(cascade& /*more*/) noexcept override {
     bool is_last = false;
+    bool is_foreign = false;
     {
       wake_list woken;
       const std::lock_guard guard(lock);
       is_last = task_left_;
       settled = true;
+      is_foreign = static_cast<bool>(foreign_);
+      is_posted_ = is_foreign && !is_last;
       waiting.pop_all(woken);
     }
-    if (is_last) destroy();
+    if (is_last)
+      destroy();
+    else if (is_foreign)
+      post_foreign();
   }
 
   void leave() noexcept {
@@ -47,9 +58,16 @@ class awaited_future final : public continuation {
     {
       const std::lock_guard guard(lock);
       task_left_ = true;
-      is_last = settled;
+      is_last = settled && !is_posted_;
     }
     if (is_last) destroy();
+  }
+
+  /// Resumes `waits`, a coroutine that is not one of braid, once the future has settled. Returns false if it has.
+  [[nodiscard]] auto try_suspend(std::coroutine_handle<> waits) noexcept -> bool {
+    const std::lock_guard guard(lock);
+    if (!settled) foreign_ = waits;
+    return !settled;
   }
 
   [[nodiscard]] auto made_by() const noexcept -> std::uint64_t {
@@ -59,6 +77,7 @@ class awaited_future final : public continuation {
 
   /// Requires that it has settled.
   auto take() -> T {
+    if (refused_ != errc{}) throw std::system_error(make_error_code(refused_));
     if (future_->how() == verdict::failure) std::rethrow_exception(future_->take_failure());
     return future_->take();
   }
@@ -74,8 +93,38 @@ class awaited_future final : public continuation {
     destroy_state(*this);
   }
 
+  /// Sends the coroutine to the executor of the work. It may end, and this object with it, before this returns.
+  void post_foreign() noexcept {
+    const executor_id where = future_->where();
+    if (where && try_post_to(where, *this)) return;
+    if (where) refused_ = errc::closed;
+    resume_foreign();
+  }
+
+  static void act(job& self, action what) {
+    auto& node = static_cast<awaited_future&>(self);
+    if (what == action::drop) node.refused_ = errc::dropped;
+    node.resume_foreign();
+  }
+
+  void resume_foreign() noexcept {
+    bool is_last = false;
+    {
+      const std::lock_guard guard(lock);
+      is_posted_ = false;
+      is_last = task_left_;
+    }
+    if (is_last)
+      destroy();
+    else
+      foreign_.resume();
+  }
+
   future_state<T>* future_;
   bool task_left_ = false;
+  bool is_posted_ = false;           // `foreign_` is on its way; under the lock
+  errc refused_{};                   // why `foreign_` is not where it should be
+  std::coroutine_handle<> foreign_;  // a coroutine that is not one of braid
 };
 
 template <typename T>
@@ -86,6 +135,12 @@ class [[nodiscard, gnu::warn_unused]] future_awaiter final : public queue_awaite
 
   explicit future_awaiter(awaited_future<T>& of) noexcept : queue_awaiter<future_awaiter>(of.lock), awaited_(&of) {}
   ~future_awaiter() { awaited_->leave(); }
+
+  using queue_awaiter<future_awaiter>::await_suspend;
+  template <foreign_promise Promise>
+  [[nodiscard]] auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> bool {
+    return awaited_->try_suspend(self);
+  }
 
   auto await_resume() -> T { return awaited_->take(); }
 
@@ -111,6 +166,10 @@ class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
       -> transfer {
     return ready_.await_suspend(self, place);
   }
+  template <foreign_promise Promise>
+  [[nodiscard]] auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> bool {
+    return ready_.await_suspend(self);
+  }
   auto await_resume() -> decltype(auto) {
     ready_.await_resume();
     return future_->get();
@@ -125,7 +184,11 @@ class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
 
 /// `co_await std::move(future)` waits for the value and moves it out; the task continues at home. A task that is
 /// stopped ends without the result, as if the future had been dropped.
-/// Errors: rethrows the exception of the future, such as errc::broken_promise. Cost: one block of memory for jobs.
+/// A coroutine of another library may await a future, too. It is resumed on the executor of the work, or on the thread
+/// that fulfils a future without an executor; braid does not stop it.
+/// Errors: rethrows the exception of the future, such as errc::broken_promise; in a coroutine of another library also
+/// errc::closed or errc::dropped if the executor refused or dropped its resumption, which is then on the thread that
+/// noticed it. Cost: one block of memory for jobs.
 template <typename T>
 [[nodiscard]] auto operator co_await(future<T>&& from) {
   auto* const state = detail::future_access::find_state(from);

@@ -19,7 +19,7 @@ struct wait_layout;
 enum class withdrawal : std::uint8_t {
   done,      ///< it will not complete any more
   too_late,  ///< another thread has completed it: the coroutine is on its way home, and continues there
-  later,     ///< the kernel still has it: `complete` or `stop_later` follows
+  later,     ///< it is not over yet: `complete`, `stop_later` or one of the functions `_from_elsewhere` follows
   runs,      ///< another thread runs it to its end: `complete_from_elsewhere` follows, and then the coroutine continues
 };
 
@@ -38,7 +38,7 @@ struct needed_task {
 /// The wait of one coroutine. `suspend` starts the operation at home; the derived awaiter calls one of the `complete`
 /// functions when it is over. Where a stop comes first, the operation is withdrawn and the coroutine ends as stopped.
 /// Only one of both happens.
-/// Threads: the home's, except `suspend` and `complete_from_elsewhere`.
+/// Threads: the home's, except `suspend`, `complete_from_elsewhere` and `stop_from_elsewhere`.
 class BRAID_API awaiter_base : public job, private stop_callback {
  public:
   struct operation {
@@ -101,6 +101,12 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     where().post_resumption(*this);
   }
 
+  /// Ends the coroutine as stopped when its home comes to it, from any thread. `withdraw` returns `later` until then.
+  void stop_from_elsewhere() noexcept {
+    ends_stopped_ = true;
+    complete_from_elsewhere();
+  }
+
  private:
   friend class task_walk;
   friend struct debug_layout;
@@ -118,6 +124,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   promise_base* promise_ = nullptr;
   std::coroutine_handle<> handle_;
   enum class state : std::uint8_t { waiting, done, stopped, comes_home } state_ = state::waiting;
+  bool ends_stopped_ = false;  // written by the thread that stops it, before the home resumes it
 };
 
 /// While it lives, what completes on this thread is resumed by its home later, and not at once: for a thread that

@@ -1,0 +1,198 @@
+// braid/coro/await_callback.hpp: tasks that await functions with a completion callback, as those of Asio and of C APIs.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/detail/outside_wait.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/failure_of.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <exception>
+#include <functional>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+namespace detail {
+
+/// The result of a callback that is called with such arguments; an error code that comes first makes it a result<…>.
+template <typename... Args>
+struct callback_value {
+  using type = std::tuple<Args...>;
+};
+template <>
+struct callback_value<> {
+  using type = void;
+};
+template <typename Arg>
+struct callback_value<Arg> {
+  using type = Arg;
+};
+template <typename... Args>
+  requires(sizeof...(Args) > 0)
+struct callback_value<std::error_code, Args...> {
+  using type = result<typename callback_value<Args...>::type>;
+};
+template <>
+struct callback_value<std::error_code> {
+  using type = result<void>;
+};
+
+/// The wait for a callback, whatever starts the operation.
+template <typename... Args>
+class callback_wait : public outside_wait {
+ public:
+  using value = typename callback_value<Args...>::type;
+
+  /// Threads: any.
+  void complete(Args... args) noexcept {
+    try {
+      if constexpr (is_result<value>)
+        set_result(std::move(args)...);
+      else
+        outcome_.set_value(std::move(args)...);
+    } catch (...) {
+      outcome_.set_exception(std::current_exception());
+    }
+    finish();
+  }
+  /// The callback was destroyed.
+  void drop() noexcept {
+    outcome_.set_exception(failure_of(errc::broken_promise));
+    finish();
+  }
+
+ protected:
+  using outside_wait::outside_wait;
+
+  void start_failed(std::exception_ptr error) noexcept { failure_ = std::move(error); }
+  void note_stop() noexcept { is_stopped_.store(true, relaxed); }
+  auto take() -> value {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    return outcome_.take();
+  }
+
+ private:
+  template <typename... Rest>
+  void set_result(std::error_code code, Rest... rest) {
+    if (code)
+      outcome_.set_value(value(std::unexpect, code));
+    else if constexpr (sizeof...(Rest) == 0)
+      outcome_.set_value(value());
+    else
+      outcome_.set_value(value(std::in_place, std::move(rest)...));
+  }
+  void finish() noexcept { end(is_stopped_.load(relaxed) ? ending::stopped : ending::done); }
+
+  outcome<value> outcome_;
+  std::exception_ptr failure_;      // what the start has thrown; of the home
+  atomic<bool> is_stopped_{false};  // the operation was cancelled; written by the home
+};
+
+}  // namespace detail
+
+/// The callback that `await_callback` passes to the function that starts an operation. It is called once, on any
+/// thread; if it is destroyed without having been called, the await fails with errc::broken_promise.
+/// Threads: one at a time. Lifetime: may outlive the call that received it, and must be called or destroyed before the
+/// home of its task ends.
+template <typename... Args>
+class [[nodiscard]] awaited_callback {
+ public:
+  explicit awaited_callback(detail::callback_wait<Args...>& to) noexcept : to_(&to) {}
+  awaited_callback(awaited_callback&& other) noexcept : to_(std::exchange(other.to_, nullptr)) {}
+  auto operator=(awaited_callback&& other) noexcept -> awaited_callback& {
+    std::swap(to_, other.to_);
+    return *this;
+  }
+  ~awaited_callback() {
+    if (to_ != nullptr) to_->drop();
+  }
+
+  void operator()(Args... args) noexcept {
+    BRAID_EXPECTS(to_ != nullptr, "the callback of an awaited operation is called once");
+    std::exchange(to_, nullptr)->complete(std::move(args)...);
+  }
+
+ private:
+  detail::callback_wait<Args...>* to_;  // null when it was called or moved from
+};
+
+namespace detail {
+
+/// There is no way to end the operation early.
+struct no_cancel {};
+
+template <typename Initiate, typename Cancel, typename... Args>
+class [[nodiscard, gnu::warn_unused]] callback_awaiter final : callback_wait<Args...> {
+  using wait = callback_wait<Args...>;
+
+ public:
+  callback_awaiter(Initiate initiate, Cancel cancel)
+      : wait(how), initiate_(std::move(initiate)), cancel_(std::move(cancel)) {}
+  /// Requires that it is not awaited yet.
+  callback_awaiter(callback_awaiter&& other)
+      : wait(how), initiate_(std::move(other.initiate_)), cancel_(std::move(other.cancel_)) {}
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place place = await_place::current()) noexcept
+      -> transfer {
+    return transfer_to(this->suspend(self.promise(), self, place));
+  }
+  auto await_resume() -> typename wait::value { return this->take(); }
+
+ private:
+  static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
+    auto& waiting = static_cast<callback_awaiter&>(self);
+    return waiting.start_with([&waiting] {
+      try {
+        std::invoke(waiting.initiate_, awaited_callback<Args...>(waiting));
+      } catch (...) {
+        waiting.start_failed(std::current_exception());
+      }
+    });
+  }
+  static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
+    if constexpr (std::same_as<Cancel, no_cancel>) {
+      return withdrawal::runs;
+    } else {
+      auto& waiting = static_cast<callback_awaiter&>(self);
+      waiting.note_stop();
+      std::invoke(waiting.cancel_);
+      return withdrawal::later;
+    }
+  }
+  static constexpr awaiter_base::operation how{&start, &withdraw, "callback"};
+
+  Initiate initiate_;
+  [[no_unique_address]] Cancel cancel_;
+};
+
+}  // namespace detail
+
+/// `co_await await_callback<Args...>(initiate)` calls `initiate(callback)` at home, and resumes the task at home once
+/// the callback was called with such arguments, on any thread. The result is nothing, the argument, or a tuple; if the
+/// first argument is a std::error_code, a result<…> of the others. A stop of the task calls `cancel()` at home, which
+/// asks for the early end of the operation: the task ends as stopped when the callback is called or destroyed. Without
+/// `cancel`, the task continues with the result of the operation, and ends at its next wait.
+/// Threads: any; a task that is away comes home first. Blocks: no thread.
+/// Errors: what `initiate` throws, after the callback was called or destroyed; errc::broken_promise if it was
+/// destroyed. Cost: no allocation.
+template <typename... Args, std::move_constructible Initiate>
+  requires std::invocable<Initiate&, awaited_callback<Args...>>
+[[nodiscard]] auto await_callback(Initiate initiate) {
+  return detail::callback_awaiter<Initiate, detail::no_cancel, Args...>(std::move(initiate), {});
+}
+template <typename... Args, std::move_constructible Initiate, std::move_constructible Cancel>
+  requires std::invocable<Initiate&, awaited_callback<Args...>> && std::invocable<Cancel&>
+[[nodiscard]] auto await_callback(Initiate initiate, Cancel cancel) {
+  return detail::callback_awaiter<Initiate, Cancel, Args...>(std::move(initiate), std::move(cancel));
+}
+
+}  // namespace braid

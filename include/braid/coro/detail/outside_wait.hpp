@@ -1,0 +1,50 @@
+// braid/coro/detail/outside_wait.hpp: a wait that code outside of the library completes: a sender, a callback.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
+
+#include <coroutine>
+#include <cstdint>
+#include <utility>
+
+namespace braid::detail {
+
+/// A wait that ends when code of others says so: on any thread, and maybe before its start has returned. That code
+/// calls `end` exactly once.
+class outside_wait : public awaiter_base {
+ protected:
+  using awaiter_base::awaiter_base;
+
+  /// Calls `begin`, which starts the operation. Returns the coroutine to run next, as `operation::start` does.
+  template <typename Begin>
+  auto start_with(Begin begin) noexcept -> std::coroutine_handle<> {
+    phase_ = phase::starts;
+    begin();
+    switch (std::exchange(phase_, phase::waits)) {
+      case phase::completed:
+        if (may_go_on()) return not_started();
+        complete_later();
+        break;
+      case phase::stopped: stop_later(); break;
+      default: break;
+    }
+    return {};
+  }
+
+  /// The operation is over. The coroutine continues, or ends as stopped, at home; it may do so before this returns.
+  /// Threads: any.
+  void end(ending how) noexcept {
+    if (where().is_current() && phase_ == phase::starts)
+      phase_ = how == ending::done ? phase::completed : phase::stopped;
+    else if (how == ending::done)
+      complete_from_elsewhere();
+    else
+      stop_from_elsewhere();
+  }
+
+ private:
+  enum class phase : std::uint8_t { waits, starts, completed, stopped } phase_ = phase::waits;  // for the home's thread
+};
+
+}  // namespace braid::detail
