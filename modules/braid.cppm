@@ -17,6 +17,7 @@ module;
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/dump.hpp>
+#include <braid/coro/execution.hpp>
 #include <braid/coro/fiber.hpp>
 #include <braid/coro/fork_task.hpp>
 #include <braid/coro/generator.hpp>
@@ -31,6 +32,7 @@ module;
 #include <braid/coro/task.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/execution.hpp>
 #include <braid/graph.hpp>
 #include <braid/graph/flow.hpp>
 #include <braid/graph/run.hpp>
@@ -80,6 +82,7 @@ module;
 #include <braid/task/quiesce.hpp>
 #include <braid/task/scheduled.hpp>
 #include <braid/task/scheduling_policy.hpp>
+#include <braid/task/senders.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>
 #include <braid/task/worker.hpp>
@@ -110,6 +113,7 @@ using braid::applied;
 using braid::apply;
 using braid::arena;
 using braid::as_outcome;
+using braid::as_sender;
 using braid::as_task;
 using braid::async_barrier;
 using braid::async_event;
@@ -119,6 +123,7 @@ using braid::async_mutex;
 using braid::async_semaphore;
 using braid::atomic;
 using braid::await_callback;
+using braid::await_sender;
 using braid::awaitable;
 using braid::awaited_callback;
 using braid::basic_pool;
@@ -163,6 +168,7 @@ using braid::every;
 using braid::every_mode;
 using braid::every_options;
 using braid::executor;
+using braid::executor_scheduler;
 using braid::fail;
 using braid::failed_future;
 using braid::fiber_await;
@@ -188,6 +194,7 @@ using braid::fork_join;
 using braid::fork_task;
 using braid::found_job;
 using braid::future;
+using braid::future_sender;
 using braid::generator;
 using braid::graph_builder;
 using braid::graph_failure;
@@ -324,9 +331,11 @@ using braid::run_in;
 using braid::runtime;
 using braid::runtime_shape;
 using braid::schedule_on;
+using braid::schedule_sender;
 using braid::schedule_status;
 using braid::scheduled_task;
 using braid::scheduler;
+using braid::scheduler_of;
 using braid::scheduling;
 using braid::scheduling_hooks;
 using braid::scheduling_policy;
@@ -417,6 +426,46 @@ using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""us;
 using std::chrono_literals::operator""y;
 }  // namespace braid
+
+export namespace braid::execution {
+using braid::execution::completion_signatures;
+using braid::execution::completion_signatures_of_t;
+using braid::execution::connect;
+using braid::execution::connect_result_t;
+using braid::execution::connect_t;
+using braid::execution::env_of_t;
+using braid::execution::get_completion_scheduler;
+using braid::execution::get_completion_scheduler_t;
+using braid::execution::get_env;
+using braid::execution::get_env_t;
+using braid::execution::get_scheduler;
+using braid::execution::get_scheduler_t;
+using braid::execution::get_stop_token;
+using braid::execution::get_stop_token_t;
+using braid::execution::inplace_stop_callback;
+using braid::execution::inplace_stop_source;
+using braid::execution::inplace_stop_token;
+using braid::execution::never_stop_token;
+using braid::execution::operation_state_t;
+using braid::execution::receiver;
+using braid::execution::receiver_t;
+using braid::execution::schedule;
+using braid::execution::schedule_t;
+using braid::execution::scheduler;
+using braid::execution::scheduler_t;
+using braid::execution::sender;
+using braid::execution::sender_t;
+using braid::execution::set_error;
+using braid::execution::set_error_t;
+using braid::execution::set_stopped;
+using braid::execution::set_stopped_t;
+using braid::execution::set_value;
+using braid::execution::set_value_t;
+using braid::execution::start;
+using braid::execution::start_t;
+using braid::execution::stop_callback_for_t;
+using braid::execution::stop_token_of_t;
+}  // namespace braid::execution
 
 export namespace braid::this_thread {
 using braid::this_thread::affinity;

@@ -410,6 +410,7 @@ auto model_compare(const model_access& access, std::memory_order failure, std::u
 }
 
 void model_yield() noexcept { current_run->yield(); }
+auto model_thread() noexcept -> std::size_t { return current_run->thread(); }
 
 void model_light_barrier(std::source_location location) noexcept { current_run->on_light_barrier(location); }
 void model_heavy_barrier(std::source_location location) noexcept { current_run->on_heavy_barrier(location); }

@@ -56,6 +56,9 @@ void model_replace(const model_access& access, std::uint64_t value) noexcept;
 /// Lets another thread continue, if one can.
 void model_yield() noexcept;
 
+/// Returns the number of the calling thread in the run.
+[[nodiscard]] auto model_thread() noexcept -> std::size_t;
+
 /// The two sides of an asymmetric barrier, for the explorer's memory.
 void model_light_barrier(std::source_location location) noexcept;
 void model_heavy_barrier(std::source_location location) noexcept;

@@ -94,6 +94,7 @@ class model_execution {
   void start(std::function<void()> body);
   void join();
   void yield();
+  [[nodiscard]] auto thread() const noexcept -> std::size_t { return running_; }
   [[noreturn]] void fail(std::string what);
   void on_read(model_plain& plain);
   void on_write(model_plain& plain);

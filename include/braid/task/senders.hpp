@@ -1,0 +1,206 @@
+// braid/task/senders.hpp: the names of std::execution that braid uses, wherever they are declared.
+// In it: namespace `execution`, which has them from the standard library if that declares them, otherwise from stdexec
+// if that is installed, and otherwise a minimal version of its own without algorithms. Guide: docs/execution.md
+#pragma once
+
+#include <version>
+
+#if defined(__cpp_lib_senders)
+#include <execution>
+#include <stop_token>
+
+namespace braid::execution {
+using namespace std::execution;
+using std::get_stop_token;
+using std::get_stop_token_t;
+using std::inplace_stop_callback;
+using std::inplace_stop_source;
+using std::inplace_stop_token;
+using std::never_stop_token;
+using std::stop_callback_for_t;
+using std::stop_token_of_t;
+}  // namespace braid::execution
+
+#elif __has_include(<stdexec/execution.hpp>)
+#include <stdexec/execution.hpp>
+
+namespace braid::execution {
+using namespace stdexec;
+}  // namespace braid::execution
+
+#else
+#include <braid/sync/detail/inplace_stop.hpp>
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// An environment that answers no query.
+struct empty_env {};
+
+template <typename S, typename Env>
+struct signatures_of {
+  using type = typename std::remove_cvref_t<S>::completion_signatures;
+};
+template <typename S, typename Env>
+  requires requires(S&& from, Env&& env) { std::forward<S>(from).get_completion_signatures(std::forward<Env>(env)); }
+struct signatures_of<S, Env> {
+  using type = decltype(std::declval<S>().get_completion_signatures(std::declval<Env>()));
+};
+
+}  // namespace braid::detail
+
+namespace braid::execution {
+
+// The tags of P2300R10: the member types `sender_concept`, `receiver_concept`, … of a type say what it is.
+/// The tag of a sender.
+struct sender_t {};
+/// The tag of a receiver.
+struct receiver_t {};
+/// The tag of an operation state.
+struct operation_state_t {};
+/// The tag of a scheduler.
+struct scheduler_t {};
+
+/// Completes a receiver with values. Calls the member `set_value` of an rvalue, which does not throw.
+struct set_value_t {
+  template <typename Receiver, typename... Values>
+  void operator()(Receiver&& to, Values&&... values) const noexcept {
+    static_assert(noexcept(std::forward<Receiver>(to).set_value(std::forward<Values>(values)...)),
+                  "the set_value of a receiver must be noexcept");
+    std::forward<Receiver>(to).set_value(std::forward<Values>(values)...);
+  }
+};
+/// Completes a receiver with an error. Calls the member `set_error` of an rvalue, which does not throw.
+struct set_error_t {
+  template <typename Receiver, typename Error>
+  void operator()(Receiver&& to, Error&& error) const noexcept {
+    static_assert(noexcept(std::forward<Receiver>(to).set_error(std::forward<Error>(error))),
+                  "the set_error of a receiver must be noexcept");
+    std::forward<Receiver>(to).set_error(std::forward<Error>(error));
+  }
+};
+/// Completes a receiver as stopped. Calls the member `set_stopped` of an rvalue, which does not throw.
+struct set_stopped_t {
+  template <typename Receiver>
+  void operator()(Receiver&& to) const noexcept {
+    static_assert(noexcept(std::forward<Receiver>(to).set_stopped()), "the set_stopped of a receiver must be noexcept");
+    std::forward<Receiver>(to).set_stopped();
+  }
+};
+inline constexpr set_value_t set_value{};
+inline constexpr set_error_t set_error{};
+inline constexpr set_stopped_t set_stopped{};
+
+/// Returns the environment of a receiver, or the attributes of a sender: the result of its member `get_env`.
+struct get_env_t {
+  template <typename Of>
+  [[nodiscard]] auto operator()(const Of& of) const noexcept {
+    if constexpr (requires { of.get_env(); })
+      return of.get_env();
+    else
+      return braid::detail::empty_env();
+  }
+};
+inline constexpr get_env_t get_env{};
+
+template <typename Of>
+using env_of_t = decltype(get_env(std::declval<Of>()));
+
+/// Returns the token by which an environment passes on stops: a `never_stop_token` if it does not answer.
+struct get_stop_token_t {
+  template <typename Env>
+  [[nodiscard]] auto operator()(const Env& env) const noexcept {
+    if constexpr (requires { env.query(*this); })
+      return env.query(*this);
+    else
+      return never_stop_token();
+  }
+};
+inline constexpr get_stop_token_t get_stop_token{};
+
+template <typename Env>
+using stop_token_of_t = decltype(get_stop_token(std::declval<Env>()));
+template <typename Token, typename Fn>
+using stop_callback_for_t = typename Token::template callback_type<Fn>;
+
+/// Returns the scheduler of an environment: where its work should run.
+struct get_scheduler_t {
+  template <typename Env>
+    requires requires(const Env& env, const get_scheduler_t& self) { env.query(self); }
+  [[nodiscard]] auto operator()(const Env& env) const noexcept {
+    return env.query(*this);
+  }
+};
+inline constexpr get_scheduler_t get_scheduler{};
+
+/// Returns the scheduler on which a sender completes by `Completion`.
+template <typename Completion>
+struct get_completion_scheduler_t {
+  template <typename Env>
+    requires requires(const Env& env, const get_completion_scheduler_t& self) { env.query(self); }
+  [[nodiscard]] auto operator()(const Env& env) const noexcept {
+    return env.query(*this);
+  }
+};
+template <typename Completion>
+inline constexpr get_completion_scheduler_t<Completion> get_completion_scheduler{};
+
+/// The ways in which a sender completes, each as a function type such as `set_value_t(int)`.
+template <typename... Signatures>
+struct completion_signatures {};
+
+/// Something that is a sender by its tag.
+template <typename S>
+concept sender = std::derived_from<typename std::remove_cvref_t<S>::sender_concept, sender_t> &&
+                 std::move_constructible<std::remove_cvref_t<S>>;
+
+/// Something that is a receiver by its tag.
+template <typename R>
+concept receiver = std::derived_from<typename std::remove_cvref_t<R>::receiver_concept, receiver_t> &&
+                   std::move_constructible<std::remove_cvref_t<R>>;
+
+/// The completions of a sender: its member type, or the result of its member `get_completion_signatures(env)`.
+template <typename S, typename Env = braid::detail::empty_env>
+using completion_signatures_of_t = typename braid::detail::signatures_of<S, Env>::type;
+
+/// Connects a sender with a receiver: an operation, which the caller keeps where it is until it has completed.
+struct connect_t {
+  template <sender S, receiver R>
+  [[nodiscard]] auto operator()(S&& from, R&& to) const {
+    return std::forward<S>(from).connect(std::forward<R>(to));
+  }
+};
+inline constexpr connect_t connect{};
+
+template <typename S, typename R>
+using connect_result_t = decltype(connect(std::declval<S>(), std::declval<R>()));
+
+/// Starts an operation, once.
+struct start_t {
+  template <typename Operation>
+  void operator()(Operation& work) const noexcept {
+    static_assert(noexcept(work.start()), "the start of an operation must be noexcept");
+    work.start();
+  }
+};
+inline constexpr start_t start{};
+
+/// Returns a sender that completes on the scheduler.
+struct schedule_t {
+  template <typename Scheduler>
+  [[nodiscard]] auto operator()(Scheduler&& on) const {
+    return std::forward<Scheduler>(on).schedule();
+  }
+};
+inline constexpr schedule_t schedule{};
+
+/// Something that is a scheduler by its tag, and can be compared and copied.
+template <typename S>
+concept scheduler = std::derived_from<typename std::remove_cvref_t<S>::scheduler_concept, scheduler_t> &&
+                    std::equality_comparable<std::remove_cvref_t<S>> && std::copy_constructible<std::remove_cvref_t<S>>;
+
+}  // namespace braid::execution
+#endif
