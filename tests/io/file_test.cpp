@@ -304,7 +304,7 @@ TEST_CASE("a folder is listed by name, with the kinds of what it holds") {
 
 TEST_CASE("a file that waits for a busy executor is given up at a deadline, and is not read afterwards") {
   test_loop here;
-  manual_executor busy;
+  testing::manual_executor busy;
   std::optional<result<std::string>> read;
   auto body = [&]() -> task<void> { read = co_await with_timeout(5ms, file::read(busy, "/dev/null")); };
   here.io().spawn(body());
