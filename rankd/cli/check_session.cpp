@@ -7,10 +7,10 @@
 #include <rankd/engine/plan_check.hpp>
 #include <rankd/engine/explain/plan_comparison.hpp>
 #include <rankd/engine/ranking.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/plan/json.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>

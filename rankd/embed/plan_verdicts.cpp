@@ -2,7 +2,7 @@
 #include <rankd/embed/plan_verdicts.hpp>
 
 #include <rankd/engine/ranking.hpp>
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/registry/json_text.hpp>
 
 #include <algorithm>

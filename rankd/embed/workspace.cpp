@@ -2,13 +2,13 @@
 #include <rankd/embed/workspace.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/operator_library.hpp>
-#include <rankd/plan/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/artifact_folder.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/redis_options.hpp>
 
 #include <algorithm>

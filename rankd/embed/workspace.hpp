@@ -5,7 +5,7 @@
 #include <rankd/registry/experiments.hpp>
 #include <rankd/registry/project.hpp>
 #include <rankd/registry/registries.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/error.hpp>

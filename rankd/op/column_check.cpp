@@ -1,7 +1,7 @@
 // rankd/op/column_check.cpp: forms of keys, the columns that plans read under them, and the columns in the records.
 #include <rankd/op/column_check.hpp>
 
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/detail/stored_columns.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/store/record_parser.hpp>

@@ -1,7 +1,7 @@
 // rankd/op/columns.cpp: walks through a plan with a set of keys for each node.
 #include <rankd/op/columns.hpp>
 
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/plan/key_template.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include <rankd/op/describe.hpp>
 
 #include <rankd/expr/detail/ops.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 
 #include <algorithm>
 #include <array>

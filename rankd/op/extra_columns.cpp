@@ -1,7 +1,7 @@
 // rankd/op/extra_columns.cpp: a walk from each node that adds a column through all nodes that its rows may come to.
 #include <rankd/op/extra_columns.hpp>
 
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/columns.hpp>
 #include <rankd/op/operator.hpp>
 

@@ -1,7 +1,7 @@
 // rankd/op/fuse.cpp: fuses an operator and the take after it, if the operator can do the work of both.
 #include <rankd/op/fuse.hpp>
 
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/detail/pass_on.hpp>
 
 #include <braid/base/config.hpp>

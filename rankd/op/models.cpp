@@ -1,7 +1,7 @@
 // rankd/op/models.cpp: finding, reading and remembering the files of models.
 #include <rankd/op/models.hpp>
 
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/detail/scoring.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/digest.hpp>

@@ -2,7 +2,7 @@
 #include <rankd/op/operator_library.hpp>
 
 #include <rankd/abi/c_operators.h>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/detail/library_probe.hpp>
 #include <rankd/op/detail/own_operator.hpp>
 #include <rankd/registry/diagnostic.hpp>

@@ -1,7 +1,7 @@
 // rankd/op/own_shape.cpp: checks and copies a library's description of an operator.
 #include <rankd/op/detail/own_operator.hpp>
 
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 

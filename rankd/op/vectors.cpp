@@ -1,7 +1,7 @@
 // rankd/op/vectors.cpp: finding and remembering the files of vectors.
 #include <rankd/op/vectors.hpp>
 
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // rankd/plan/folder_image.cpp: reading a folder twice and comparing.
 #include <rankd/plan/folder_image.hpp>
 
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/plan/detail/index.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/digest.hpp>

@@ -1,6 +1,6 @@
 // rankd/plan/nodes.cpp: reading nodes, their inputs and their params, by the shapes of the operators.
 #include <rankd/plan/detail/artifact.hpp>
-#include <rankd/plan/detail/capture.hpp>
+#include <rankd/plan/detail/capture_option.hpp>
 #include <rankd/plan/detail/node_limits.hpp>
 #include <rankd/plan/detail/read_cache.hpp>
 #include <rankd/plan/key_template.hpp>

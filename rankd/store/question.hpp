@@ -1,7 +1,7 @@
 // rankd/store/question.hpp: the questions that a store answers, and the kind of answer to each.
 #pragma once
 
-#include <rankd/store/batch.hpp>
+#include <rankd/store/id_batch.hpp>
 #include <rankd/store/error.hpp>
 #include <rankd/store/model_call.hpp>
 #include <rankd/store/named_read.hpp>

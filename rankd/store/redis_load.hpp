@@ -1,7 +1,7 @@
 // rankd/store/redis_load.hpp: fills a Redis database from NDJSON files.
 #pragma once
 
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/redis_options.hpp>
 #include <rankd/store/vector_lengths.hpp>
 

@@ -2,7 +2,7 @@
 #include <rankd/store/detail/redis_named.hpp>
 
 #include <rankd/registry/json_text.hpp>
-#include <rankd/store/batch.hpp>
+#include <rankd/store/id_batch.hpp>
 #include <rankd/store/detail/ids.hpp>
 
 #include <braid/net/redis_cluster.hpp>

@@ -4,7 +4,7 @@
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/op/operator_library.hpp>
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/server/events/event_rules.hpp>
 

@@ -1,9 +1,9 @@
 // rankd/cli/checks/data_check.cpp: all artifacts of a project, and the fields that counters fill.
 #include <rankd/cli/checks/data_check.hpp>
 
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/artifact_folder.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/server/events/event_rules.hpp>
 
 namespace rankd {

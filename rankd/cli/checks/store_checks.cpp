@@ -4,7 +4,7 @@
 #include <rankd/cli/checks/data_check.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/engine/engine.hpp>
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/model_server.hpp>
 #include <rankd/store/redis_options.hpp>

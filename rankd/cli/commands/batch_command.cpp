@@ -10,7 +10,7 @@
 #include <rankd/engine/batch/batch_runner.hpp>
 #include <rankd/op/models.hpp>
 #include <rankd/op/operator_library.hpp>
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/store/folder.hpp>

@@ -14,7 +14,7 @@
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/server/traffic/http_load.hpp>
-#include <rankd/store/batch.hpp>
+#include <rankd/store/id_batch.hpp>
 #include <rankd/store/embedded.hpp>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <rankd/cli/output/progress.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/embed/workspace.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_options.hpp>
 

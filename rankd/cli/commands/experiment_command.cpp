@@ -6,7 +6,7 @@
 #include <rankd/embed/workspace.hpp>
 #include <rankd/engine/plans/plan_experiments.hpp>
 #include <rankd/engine/ranking.hpp>
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 
 #include <algorithm>
 #include <array>

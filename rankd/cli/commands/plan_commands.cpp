@@ -8,7 +8,7 @@
 #include <rankd/embed/workspace.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/engine/ranking.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/describe.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/server/events/event_rules.hpp>

@@ -4,7 +4,7 @@
 #include <rankd/cli/detail/common_options.hpp>
 #include <rankd/cli/output/printable.hpp>
 #include <rankd/cli/output/report.hpp>
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/registry/diagnostic.hpp>

@@ -10,7 +10,7 @@
 #include <rankd/embed/workspace.hpp>
 #include <rankd/engine/detail/json_parts.hpp>
 #include <rankd/engine/ranking.hpp>
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>

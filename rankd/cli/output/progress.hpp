@@ -3,7 +3,7 @@
 
 #include <rankd/cli/projects/demo.hpp>
 #include <rankd/embed/workspace.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <rankd/engine/detail/read_candidates.hpp>
 #include <rankd/expr/formula_text.hpp>
 #include <rankd/expr/parse.hpp>
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/plan/registry_digests.hpp>
 #include <rankd/registry/diagnostic.hpp>

@@ -8,7 +8,7 @@
 #include <rankd/engine/plans/plan_needs.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/store/faulty_store.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/runtime/runtime.hpp>

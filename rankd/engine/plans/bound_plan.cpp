@@ -3,7 +3,7 @@
 
 #include <rankd/engine/captured_rows.hpp>
 #include <rankd/engine/plan_check.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/columns.hpp>
 #include <rankd/op/extra_columns.hpp>
 #include <rankd/op/fuse.hpp>

@@ -3,7 +3,7 @@
 
 #include <rankd/engine/plan_check.hpp>
 #include <rankd/engine/plans/plan_needs.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/names.hpp>

@@ -2,7 +2,7 @@
 #include <rankd/engine/plans/plan_graph.hpp>
 
 #include <rankd/registry/json_members.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/columns.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // rankd/engine/plans/plan_library.cpp: loads plans in the background and publishes them by exchanging one pointer.
 #include <rankd/engine/plans/plan_library.hpp>
 
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/digest.hpp>
 

@@ -2,7 +2,7 @@
 #include <rankd/engine/plans/plan_needs.hpp>
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/plan/key_template.hpp>
 #include <rankd/registry/json_text.hpp>
 

@@ -6,7 +6,7 @@
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/registry/vector_bytes.hpp>
 #include <rankd/rows/column_builder.hpp>
-#include <rankd/store/batch.hpp>
+#include <rankd/store/id_batch.hpp>
 
 #include <algorithm>
 #include <span>

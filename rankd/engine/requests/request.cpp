@@ -10,7 +10,7 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
-#include <rankd/store/batch.hpp>
+#include <rankd/store/id_batch.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // that nothing reads go, and the others share as few as they can.
 #pragma once
 
-#include <rankd/op/detail/program.hpp>
+#include <rankd/op/detail/model_program.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // rankd/op/detail/scoring.hpp: a model whose file was checked, and how it scores rows.
 #pragma once
 
-#include <rankd/op/detail/program.hpp>
+#include <rankd/op/detail/model_program.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/rows/row_set.hpp>
 

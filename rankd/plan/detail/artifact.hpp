@@ -1,7 +1,7 @@
 // rankd/plan/detail/artifact.hpp: the parts that reading an artifact is made of.
 #pragma once
 
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/object_reader.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // rankd/plan/detail/index.hpp: an index against the artifacts that it names.
 #pragma once
 
-#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/registry/object_reader.hpp>
 
 #include <braid/base/error.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/server/metrics/exposition.hpp>
-#include <rankd/server/metrics/time_histogram.hpp>
+#include <rankd/server/metrics/histogram.hpp>
 
 #include <array>
 #include <charconv>

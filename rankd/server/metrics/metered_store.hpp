@@ -1,7 +1,7 @@
 // rankd/server/metrics/metered_store.hpp: a store that counts its reads.
 #pragma once
 
-#include <rankd/server/metrics/time_histogram.hpp>
+#include <rankd/server/metrics/histogram.hpp>
 #include <rankd/store/store_layer.hpp>
 
 #include <braid/base/clock.hpp>

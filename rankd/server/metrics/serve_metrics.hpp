@@ -6,7 +6,7 @@
 #include <rankd/server/endpoints/endpoint.hpp>
 #include <rankd/server/metrics/exposition.hpp>
 #include <rankd/server/studio/plan_source.hpp>
-#include <rankd/server/metrics/time_histogram.hpp>
+#include <rankd/server/metrics/histogram.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/net/http_message.hpp>
@@ -82,7 +82,7 @@ class serve_metrics {
   };
   struct plan_metrics {
     std::map<std::string, std::uint64_t, std::less<>> codes;
-    time_histogram times;
+    request_histogram times;
     std::uint64_t candidates = 0;
     std::uint64_t malformed_ids = 0;
     std::uint64_t malformed_values = 0;
@@ -117,7 +117,7 @@ class serve_metrics {
 
   mutable std::mutex mutex_;
   std::array<answer_counts, endpoints> answers_{};
-  std::array<time_histogram, endpoints> times_{};
+  std::array<request_histogram, endpoints> times_{};
   std::uint64_t in_batches_ = 0;  // requests
   std::map<std::string, plan_metrics, std::less<>> plans_;
   std::map<std::string, plan_nodes_seen, std::less<>> nodes_;         // by plan

@@ -5,7 +5,7 @@
 #include <rankd/engine/explain/moved_ids.hpp>
 #include <rankd/registry/shadows.hpp>
 #include <rankd/server/metrics/exposition.hpp>
-#include <rankd/server/metrics/time_histogram.hpp>
+#include <rankd/server/metrics/histogram.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/sync/atomic.hpp>
@@ -108,7 +108,7 @@ class shadow_board {
   mutable std::mutex mutex_;
   std::array<std::uint64_t, shadow_verdicts> counts_{};
   histogram_of<overlap_bounds> overlaps_;
-  time_histogram extra_;
+  request_histogram extra_;
 
   std::string digest_;  // this and the next members: of the versions that ran last
   std::string other_digest_;

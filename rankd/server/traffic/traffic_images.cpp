@@ -3,9 +3,9 @@
 #include <rankd/server/traffic/traffic_images.hpp>
 
 #include <rankd/engine/plans/plan_experiments.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/plan/json.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/experiments.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
-#include <rankd/store/batch.hpp>
+#include <rankd/store/id_batch.hpp>
 #include <rankd/store/named_read.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // rankd/store/detail/key_speller.hpp: writes the keys of a batch without allocation.
 #pragma once
 
-#include <rankd/store/batch.hpp>
+#include <rankd/store/id_batch.hpp>
 
 #include <braid/base/config.hpp>
 

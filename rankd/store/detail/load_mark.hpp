@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/store/line_reader.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <cstdint>
 #include <filesystem>

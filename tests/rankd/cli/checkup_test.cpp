@@ -1,7 +1,7 @@
 // tests/rankd/cli/checkup_test.cpp: what the doctor finds of projects and machines that are right or wrong.
 #include <rankd/cli/checks/checkup.hpp>
 
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/support/scratch_folder.hpp>
 

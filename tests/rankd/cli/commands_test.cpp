@@ -1,7 +1,7 @@
 // tests/rankd/cli/commands_test.cpp: the program itself: what it prints where, and how it exits.
 #include <rankd/cli/commands/commands.hpp>
 
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/store/folder.hpp>
 #include <tests/rankd/cli/project_copy.hpp>

@@ -4,7 +4,7 @@
 #include <rankd/registry/project.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/embedded.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/scratch_folder.hpp>

@@ -3,8 +3,8 @@
 
 #include <rankd/cli/plan_tests/plan_tests.hpp>
 #include <rankd/cli/plan_tests/test_run.hpp>
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/registries.hpp>
 

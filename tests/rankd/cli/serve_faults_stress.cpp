@@ -2,7 +2,7 @@
 // slow clients, clients that vanish and plans that change, on a store that is embedded, or late and cut off, or
 // garbled. The server lives, each good request gets its right answer or an error that is documented, memory stays flat,
 // and the stop at the end loses nothing. BRAID_STRESS=100 makes 450 000 answers, in about ten minutes.
-#include <rankd/store/batch.hpp>
+#include <rankd/store/id_batch.hpp>
 
 #include <braid/base/random.hpp>
 

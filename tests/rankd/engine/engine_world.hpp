@@ -2,10 +2,10 @@
 #pragma once
 
 #include <rankd/engine/engine.hpp>
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/project.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/store.hpp>
 #include <tests/support/scratch_folder.hpp>
 

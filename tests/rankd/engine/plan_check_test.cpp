@@ -2,8 +2,8 @@
 #include <rankd/engine/plan_check.hpp>
 
 #include <rankd/engine/plans/bound_plan.hpp>
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
 #include <string>

@@ -1,7 +1,7 @@
 // tests/rankd/op/candidates_test.cpp: the source whose rows come with the request.
 #include <rankd/op/candidates.hpp>
 
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/op/some_budgets.hpp>
 

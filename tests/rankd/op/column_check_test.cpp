@@ -1,9 +1,9 @@
 // tests/rankd/op/column_check_test.cpp: records that lack what plans read, and values that are none of their keys.
 #include <rankd/op/column_check.hpp>
 
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/load.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/load_plan.hpp>
+#include <rankd/store/load_store.hpp>
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/support/scratch_folder.hpp>
 

@@ -1,8 +1,8 @@
 // tests/rankd/op/columns_test.cpp: the columns that rows may have, by what joins may add to them.
 #include <rankd/op/columns.hpp>
 
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // tests/rankd/op/describe_test.cpp: the printed list of operators holds what plans are checked against.
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/describe.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/toml.hpp>

@@ -1,8 +1,8 @@
 // tests/rankd/op/extra_columns_test.cpp: countries that a node may read, and those that only answers show.
 #include <rankd/op/extra_columns.hpp>
 
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
 #include <string>

@@ -2,7 +2,7 @@
 #include <rankd/op/models.hpp>
 
 #include <rankd/op/detail/scoring.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/digest.hpp>
 #include <tests/rankd/op/op_world.hpp>
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <rankd/expr/compile.hpp>
-#include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/models.hpp>
 #include <rankd/op/vectors.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/rows/column_builder.hpp>
 #include <rankd/store/store.hpp>
 #include <tests/support/scratch_folder.hpp>

@@ -1,8 +1,8 @@
 // tests/rankd/op/vectors_test.cpp: the files of a project's endpoints, each opened once.
 #include <rankd/op/vectors.hpp>
 
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
 #include <string>

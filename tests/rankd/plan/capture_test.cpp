@@ -1,7 +1,7 @@
 // tests/rankd/plan/capture_test.cpp: what a node captures, as the artifact says it.
 #include <rankd/plan/capture.hpp>
 
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/registries.hpp>
 #include <tests/rankd/plan/shapes.hpp>
 

@@ -1,7 +1,7 @@
 // tests/rankd/plan/diff_test.cpp: which nodes of two plans are the same, and what is said to differ.
 #include <rankd/plan/diff.hpp>
 
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <tests/rankd/plan/shapes.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // tests/rankd/plan/extensions_test.cpp: what a plan says under capabilities is held against their payload schemas.
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/digest.hpp>
 #include <tests/rankd/plan/shapes.hpp>
 

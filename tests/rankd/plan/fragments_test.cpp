@@ -1,7 +1,7 @@
 // tests/rankd/plan/fragments_test.cpp: the uses of fragments that a plan has once it is loaded.
 #include <rankd/plan/fragments.hpp>
 
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <tests/rankd/plan/shapes.hpp>
 
 #include <string>

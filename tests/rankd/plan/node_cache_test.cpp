@@ -1,7 +1,7 @@
 // tests/rankd/plan/node_cache_test.cpp: how long a node keeps its rows, as the artifact says it.
 #include <rankd/plan/node_cache.hpp>
 
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/plan/node_fields.hpp>
 #include <rankd/registry/registries.hpp>
 #include <tests/rankd/plan/shapes.hpp>

@@ -1,7 +1,7 @@
 // tests/rankd/plan/shapes.hpp: operators of the tests' own, one param of every kind among them, and ways to load plans.
 #pragma once
 
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/registries.hpp>
 #include <tests/support/scratch_folder.hpp>
 

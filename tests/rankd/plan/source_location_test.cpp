@@ -1,5 +1,5 @@
 // tests/rankd/plan/source_location_test.cpp: diagnostics and pointers lead back to the author's files.
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/plan/source_location.hpp>
 #include <tests/rankd/plan/shapes.hpp>
 

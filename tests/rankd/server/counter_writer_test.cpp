@@ -5,7 +5,7 @@
 #include <rankd/server/events/embedded_counters.hpp>
 #include <rankd/server/files/line_file.hpp>
 #include <rankd/store/counted_store.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/redis_store.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/server/counted_project.hpp>

@@ -2,7 +2,7 @@
 #include <rankd/store/batch_read.hpp>
 
 #include <rankd/store/error.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <braid/base/random.hpp>
 #include <tests/support/scratch_folder.hpp>

@@ -2,7 +2,7 @@
 #include <rankd/store/counted_store.hpp>
 
 #include <rankd/store/error.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <tests/rankd/store/asking.hpp>
 #include <tests/support/scratch_folder.hpp>
 

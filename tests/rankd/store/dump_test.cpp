@@ -2,7 +2,7 @@
 #include <rankd/store/dump.hpp>
 
 #include <rankd/store/data_writer.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <tests/support/scratch_folder.hpp>
 

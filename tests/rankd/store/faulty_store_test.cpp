@@ -1,7 +1,7 @@
 // tests/rankd/store/faulty_store_test.cpp: planted faults hit the batches that ask for their keys, and no others.
 #include <rankd/store/faulty_store.hpp>
 
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <braid/coro/spawn.hpp>
 #include <tests/rankd/store/asking.hpp>

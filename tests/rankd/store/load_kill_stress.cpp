@@ -1,6 +1,6 @@
 // tests/rankd/store/load_kill_stress.cpp: loads killed at random moments, one after another, never leave a mixture.
 #include <rankd/store/batch_read.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <braid/base/random.hpp>
 #include <tests/support/scratch_folder.hpp>

@@ -2,7 +2,7 @@
 #include <rankd/store/named_read.hpp>
 
 #include <rankd/store/detail/redis_named.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_store.hpp>
 #include <rankd/store/store.hpp>

@@ -1,7 +1,7 @@
 // tests/rankd/store/redis_cluster_store_test.cpp: a real cluster as a store: filled, asked, with slots that move and a
 // node that dies.
 #include <rankd/store/embedded.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_store.hpp>
 

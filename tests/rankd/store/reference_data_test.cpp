@@ -1,6 +1,6 @@
 // tests/rankd/store/reference_data_test.cpp: data/reference holds what its README says.
 #include <rankd/store/batch_read.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <tests/support/scratch_folder.hpp>
 

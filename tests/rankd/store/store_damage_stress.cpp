@@ -1,7 +1,7 @@
 // tests/rankd/store/store_damage_stress.cpp: no damage to the files of a store ends the process or changes an answer.
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/error.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <braid/base/random.hpp>
 #include <tests/support/scratch_folder.hpp>

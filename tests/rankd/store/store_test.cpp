@@ -2,7 +2,7 @@
 #include <rankd/store/store.hpp>
 
 #include <rankd/store/error.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <braid/coro/spawn.hpp>
 #include <tests/rankd/store/asking.hpp>

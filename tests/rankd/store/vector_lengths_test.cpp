@@ -1,7 +1,7 @@
 // tests/rankd/store/vector_lengths_test.cpp: loads refuse vectors that no plan of the project could read.
 #include <rankd/store/vector_lengths.hpp>
 
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/redis_load.hpp>
 #include <tests/support/scratch_folder.hpp>
 

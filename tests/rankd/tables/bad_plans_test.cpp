@@ -1,8 +1,8 @@
 // tests/rankd/tables/bad_plans_test.cpp: artifacts that are wrong, and what loading or binding them complains about.
 #include <rankd/engine/plans/bound_plan.hpp>
 #include <rankd/engine/plan_check.hpp>
-#include <rankd/op/catalog.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/op/operator_list.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/tables/table.hpp>
 

@@ -4,7 +4,7 @@
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/rows/diversify.hpp>
 #include <rankd/rows/mmr.hpp>
 

@@ -4,7 +4,7 @@
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/op/vectors.hpp>
-#include <rankd/plan/load.hpp>
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/vector_file.hpp>
 

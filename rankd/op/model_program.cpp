@@ -1,7 +1,7 @@
-// rankd/op/program.cpp: the steps of a program over one block of rows. Products and sums stay two roundings: the file
-// is compiled with -ffp-contract=off. For a sum, a difference, a product, a quotient and a root of floats, computing in
-// doubles and rounding has the same result as computing in floats.
-#include <rankd/op/detail/program.hpp>
+// rankd/op/model_program.cpp: the steps of a program over one block of rows. Products and sums stay two roundings: the
+// file is compiled with -ffp-contract=off. For a sum, a difference, a product, a quotient and a root of floats,
+// computing in doubles and rounding has the same result as computing in floats.
+#include <rankd/op/detail/model_program.hpp>
 #include <rankd/op/detail/tree_descent.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// rankd/plan/detail/capture.hpp: which rows at a node are captured, as the artifact says it.
+// rankd/plan/detail/capture_option.hpp: which rows at a node are captured, as the artifact says it.
 #pragma once
 
 #include <rankd/plan/detail/artifact.hpp>

@@ -1,4 +1,4 @@
-// rankd/store/load.hpp: fills an embedded store from NDJSON files, completely or not at all.
+// rankd/store/load_store.hpp: fills an embedded store from NDJSON files, completely or not at all.
 #pragma once
 
 #include <rankd/store/folder.hpp>

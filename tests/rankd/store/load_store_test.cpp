@@ -1,5 +1,5 @@
-// tests/rankd/store/load_test.cpp: a load is all or nothing, whatever the data says and whenever it is killed.
-#include <rankd/store/load.hpp>
+// tests/rankd/store/load_store_test.cpp: a load is all or nothing, whatever the data says and whenever it is killed.
+#include <rankd/store/load_store.hpp>
 
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/record_parser.hpp>

@@ -1,5 +1,6 @@
-// tests/rankd/op/catalog_test.cpp: the list of operators is sorted, whole, and says of each what a plan must know.
-#include <rankd/op/catalog.hpp>
+// tests/rankd/op/operator_list_test.cpp: the list of operators is sorted, whole, and says of each what a plan must
+// know.
+#include <rankd/op/operator_list.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/registry/file.hpp>
 

@@ -1,5 +1,5 @@
-// rankd/store/load.cpp: the steps of a load: read, merge, sync, switch, clean.
-#include <rankd/store/load.hpp>
+// rankd/store/load_store.cpp: the steps of a load: read, merge, sync, switch, clean.
+#include <rankd/store/load_store.hpp>
 
 #include <rankd/store/data_writer.hpp>
 #include <rankd/store/detail/load_mark.hpp>

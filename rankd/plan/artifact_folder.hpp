@@ -1,4 +1,4 @@
-// rankd/plan/catalog.hpp: the artifacts of one folder.
+// rankd/plan/artifact_folder.hpp: the artifacts of one folder.
 #pragma once
 
 #include <braid/base/error.hpp>

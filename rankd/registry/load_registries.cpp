@@ -1,4 +1,4 @@
-// rankd/registry/load.cpp: reading keys, params, features and capabilities, and the folder as a whole.
+// rankd/registry/load_registries.cpp: reading keys, params, features and capabilities, and the folder as a whole.
 #include <rankd/registry/detail/section.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/names.hpp>

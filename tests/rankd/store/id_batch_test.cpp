@@ -1,5 +1,5 @@
-// tests/rankd/store/batch_test.cpp: which elements of lists are ids.
-#include <rankd/store/batch.hpp>
+// tests/rankd/store/id_batch_test.cpp: which elements of lists are ids.
+#include <rankd/store/id_batch.hpp>
 
 #include <limits>
 #include <string_view>

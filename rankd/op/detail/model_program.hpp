@@ -1,4 +1,5 @@
-// rankd/op/detail/program.hpp: a model that is a list of steps, each over one block of rows. So graphs of ONNX run.
+// rankd/op/detail/model_program.hpp: a model that is a list of steps, each over one block of rows. So graphs of ONNX
+// run.
 #pragma once
 
 #include <rankd/op/detail/model_parts.hpp>

@@ -1,5 +1,5 @@
-// rankd/plan/capture.cpp: reading the option of a node that captures rows.
-#include <rankd/plan/detail/capture.hpp>
+// rankd/plan/capture_option.cpp: reading the option of a node that captures rows.
+#include <rankd/plan/detail/capture_option.hpp>
 
 #include <rankd/registry/names.hpp>
 

@@ -1,5 +1,5 @@
-// tests/rankd/plan/catalog_test.cpp: folders of artifacts, with and without an index.
-#include <rankd/plan/catalog.hpp>
+// tests/rankd/plan/artifact_folder_test.cpp: folders of artifacts, with and without an index.
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/registry/digest.hpp>
 #include <tests/rankd/plan/shapes.hpp>
 #include <tests/support/scratch_folder.hpp>

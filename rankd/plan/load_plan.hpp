@@ -1,4 +1,4 @@
-// rankd/plan/load.hpp: from the text of an artifact to a plan, or to everything that is wrong with it.
+// rankd/plan/load_plan.hpp: from the text of an artifact to a plan, or to everything that is wrong with it.
 #pragma once
 
 #include <braid/base/error.hpp>

@@ -1,4 +1,4 @@
-// rankd/op/catalog.hpp: the operators that plans can use.
+// rankd/op/operator_list.hpp: the operators that plans can use.
 #pragma once
 
 #include <rankd/op/operator.hpp>

@@ -1,5 +1,5 @@
-// rankd/op/catalog.cpp: operators by name.
-#include <rankd/op/catalog.hpp>
+// rankd/op/operator_list.cpp: operators by name.
+#include <rankd/op/operator_list.hpp>
 
 #include <rankd/op/detail/own_operator.hpp>
 

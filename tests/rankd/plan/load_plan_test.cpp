@@ -1,6 +1,6 @@
-// tests/rankd/plan/load_test.cpp: artifacts that are right, params of every kind, and what a diagnostic says besides
-// its code. The table of wrong artifacts is tests/rankd/tables/bad_plans.ndjson.
-#include <rankd/plan/load.hpp>
+// tests/rankd/plan/load_plan_test.cpp: artifacts that are right, params of every kind, and what a diagnostic says
+// besides its code. The table of wrong artifacts is tests/rankd/tables/bad_plans.ndjson.
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/registry/digest.hpp>
 #include <tests/rankd/plan/shapes.hpp>
 

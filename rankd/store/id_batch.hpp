@@ -1,4 +1,4 @@
-// rankd/store/batch.hpp: questions of operators to a store, many keys at once, and its answers.
+// rankd/store/id_batch.hpp: questions of operators to a store, many keys at once, and its answers.
 #pragma once
 
 #include <rankd/registry/row_id.hpp>

@@ -1,5 +1,5 @@
-// tests/rankd/server/time_histogram_test.cpp: times in their classes.
-#include <rankd/server/metrics/time_histogram.hpp>
+// tests/rankd/server/histogram_test.cpp: times in their classes.
+#include <rankd/server/metrics/histogram.hpp>
 
 #include <chrono>
 
@@ -8,7 +8,7 @@
 using namespace rankd;
 using namespace std::chrono_literals;
 
-TEST_CASE_TEMPLATE("times are counted in the class whose bound they do not exceed", histogram, time_histogram,
+TEST_CASE_TEMPLATE("times are counted in the class whose bound they do not exceed", histogram, request_histogram,
                    part_histogram) {
   constexpr std::size_t all = histogram::bounds.size();
   for (std::size_t at = 0; at < all; ++at) {

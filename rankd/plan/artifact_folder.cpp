@@ -1,5 +1,5 @@
-// rankd/plan/catalog.cpp: listing, verifying and loading a folder of artifacts.
-#include <rankd/plan/catalog.hpp>
+// rankd/plan/artifact_folder.cpp: listing, verifying and loading a folder of artifacts.
+#include <rankd/plan/artifact_folder.hpp>
 #include <rankd/plan/detail/index.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/digest.hpp>

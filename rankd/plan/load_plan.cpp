@@ -1,5 +1,5 @@
-// rankd/plan/load.cpp: the top level of an artifact.
-#include <rankd/plan/load.hpp>
+// rankd/plan/load_plan.cpp: the top level of an artifact.
+#include <rankd/plan/load_plan.hpp>
 #include <rankd/expr/parse.hpp>
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/plan/json.hpp>

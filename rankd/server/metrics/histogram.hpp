@@ -1,4 +1,4 @@
-// rankd/server/metrics/time_histogram.hpp: counts times by upper bounds.
+// rankd/server/metrics/histogram.hpp: counts times by upper bounds.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -53,7 +53,7 @@ class histogram_of {
   double seconds_ = 0;
 };
 
-using time_histogram = histogram_of<request_bounds>;
+using request_histogram = histogram_of<request_bounds>;
 using part_histogram = histogram_of<part_bounds>;
 
 }  // namespace rankd
