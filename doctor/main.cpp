@@ -80,7 +80,7 @@ auto read(const std::vector<std::string>& words) -> command_line {
     }
   }
   std::error_code ignored;
-  if (!fs::is_directory(line.root, ignored)) return nonsense("--root: " + line.root.string() + " is no folder");
+  if (!fs::is_directory(line.root, ignored)) return nonsense("--root: " + line.root.string() + " is not a folder");
   return line;
 }
 

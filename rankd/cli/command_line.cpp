@@ -465,7 +465,7 @@ auto rankd::detail::run_command_line(int argc, char** argv) -> int {
   app.footer(
       "Exit status: 0 success, 1 the request, plan or data is wrong, 2 wrong usage. When the reader of standard "
       "output\n"
-      "goes away, rankd ends by SIGPIPE (141 in a shell), or with 1 where that signal is ignored.");
+      "goes away, rankd ends by SIGPIPE (141 in a shell), or with 1 if that signal is ignored.");
   app.require_subcommand(1);
 
   action chosen;

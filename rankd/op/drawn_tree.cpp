@@ -162,7 +162,7 @@ auto category_bits::take(std::span<const std::int64_t> categories, const std::st
   for (const std::int64_t each : categories) {
     highest = std::max(highest, each);
     if (each >= 0 && each <= max_category) continue;
-    problems.add(model_problem("out_of_range", pointer, std::to_string(each) + " is no category"));
+    problems.add(model_problem("out_of_range", pointer, std::to_string(each) + " is not a category"));
     return {};
   }
   const auto words = static_cast<std::size_t>(highest / 32 + 1);

@@ -85,7 +85,7 @@ class nested_tree {
       std::int64_t category = 0;
       const auto [stop, error] = std::from_chars(rest.data(), rest.data() + end, category);
       if (error != std::errc() || stop != rest.data() + end)
-        return reader.report("threshold", "bad_value", quote_name(rest.substr(0, end)) + " is no category");
+        return reader.report("threshold", "bad_value", quote_name(rest.substr(0, end)) + " is not a category");
       found.push_back(category);
       rest.remove_prefix(std::min(end + 2, rest.size()));
     }

@@ -125,7 +125,7 @@ auto read_node(const onnx_node& node, onnx_scope& scope) -> bool {
   if (node.outputs.size() > found->output) {
     const std::string_view name = node.outputs[found->output];
     if (scope.file.constants.contains(name) || !scope.rows.emplace(name, std::move(*made)).second)
-      call.refuse("duplicate_value", "output", shown(name) + " is given by something else already");
+      call.refuse("duplicate_value", "output", shown(name) + " is already an output of another node");
   }
   return scope.with.problems.empty() && call.may_go_on();
 }

@@ -321,7 +321,7 @@ auto read_onnx_file(std::string_view bytes, const model_reading& reading) -> onn
   if (!reading.problems.empty()) return out;
   if (!graph) reading.report("missing_field", "/graph", "the file has no graph", "save a model of ONNX");
   if (opsets.empty() || opsets.size() > max_onnx_values)
-    reading.report("missing_field", "/opset_import", "the file does not say of which version its operators are");
+    reading.report("missing_field", "/opset_import", "the file does not state the version of its operators");
   if (!reading.problems.empty()) return out;
   for (std::size_t at = 0; at < opsets.size() && reading.problems.empty(); ++at)
     check_opset(opsets[at], place("", "opset_import", at), reading);

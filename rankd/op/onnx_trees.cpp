@@ -233,7 +233,7 @@ auto are_all_taken(const forest_reading& reading, const weight_names& names) -> 
   if (taken == reading.weights.size()) return true;
   reading.call.refuse(
       "out_of_range", names.number,
-      std::to_string(reading.weights.size() - taken) + " of the weights are of nodes that are no leaves");
+      std::to_string(reading.weights.size() - taken) + " of the weights are of nodes that are not leaves");
   return false;
 }
 

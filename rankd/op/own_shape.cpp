@@ -126,7 +126,7 @@ class shape_reader {
     const auto is = [this](const auto& what) { return std::ranges::any_of(out_->params, what); };
     if (is([](const param_shape& each) { return is_key(each.kind) && each.use == key_use::read; }) &&
         !is([](const param_shape& each) { return each.kind == param_kind::node_ref; }))
-      report("it reads keys, and has no rows to read them of");
+      report("it reads keys, but has no input rows");
   }
 
   void read_option(const rankd_option& option) {

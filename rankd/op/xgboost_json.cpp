@@ -103,7 +103,7 @@ auto read_base(object_reader& reader) -> std::vector<double> {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   if (!rest.empty() || out.empty())
-    reader.report("base_score", "bad_value", quote_name(*text) + " is no list of numbers");
+    reader.report("base_score", "bad_value", quote_name(*text) + " is not a list of numbers");
   return out;
 }
 
@@ -433,7 +433,8 @@ auto read_margins(const xgboost_header& header, const model_reading& reading) ->
     if (kind == margin_kind::logit) margin = to_logit(base, header.version);
     if (kind == margin_kind::log) margin = std::log(base);
     if (!std::isfinite(margin)) {
-      reading.report("bad_value", "/learner/learner_model_param/base_score", "the objective has no score of this base");
+      reading.report("bad_value", "/learner/learner_model_param/base_score",
+                     "the objective does not allow this base score");
       return out;
     }
     out.push_back(margin);

@@ -45,7 +45,7 @@ template <typename Place>
 void read_address(object_reader& reader, Place& out) {
   if (const std::string* host = reader.text("host", presence::required)) {
     out.host = *host;
-    if (!is_host(*host)) reader.report("host", "bad_value", quote_name(*host) + " is no host name or address");
+    if (!is_host(*host)) reader.report("host", "bad_value", quote_name(*host) + " is not a host name or address");
   }
   if (const auto port = reader.integer("port", presence::required, port_range))
     out.port = static_cast<std::uint16_t>(*port);

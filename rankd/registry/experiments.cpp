@@ -70,7 +70,8 @@ auto read_time(object_reader& row, std::string_view field) -> std::optional<sys_
   const std::string* text = row.text(field, presence::optional);
   if (text == nullptr) return std::nullopt;
   auto time = parse_time(*text);
-  if (!time) row.report(field, "bad_date", quote_name(*text) + " is no time of the form `2026-11-24T00:00:00Z` (UTC)");
+  if (!time)
+    row.report(field, "bad_date", quote_name(*text) + " is not a time of the form `2026-11-24T00:00:00Z` (UTC)");
   return time;
 }
 

@@ -176,7 +176,7 @@ void check_id_key(object_reader& row, const key_entry& key) {
 /// A vector has a length and no default value.
 void check_vector(object_reader& row, const key_entry& key) {
   row.value("dimensions", presence::required);
-  if (!key.nullable) row.report("nullable", "bad_value", "a vector has no default, so that it is nullable");
+  if (!key.nullable) row.report("nullable", "bad_value", "a vector cannot have a default, so it must be nullable");
 }
 
 void check_key(object_reader& row, const key_entry& key) {

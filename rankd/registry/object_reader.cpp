@@ -73,7 +73,7 @@ object_reader::object_reader(const json& value, std::string pointer, braid::diag
   }
   problems_.add({.code = "wrong_type",
                  .pointer = pointer_,
-                 .message = "an object is wanted here, not " + described(value),
+                 .message = "expected an object, not " + described(value),
                  .hint = {},
                  .node = {},
                  .source = {}});

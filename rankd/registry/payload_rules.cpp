@@ -90,7 +90,7 @@ void schema_reader::read_types() {
     const std::string name = item.is_string() ? item.get<std::string>() : std::string();
     const auto at = std::ranges::find(names, name);
     if (at == names.end())
-      report("type", (item.is_string() ? quote_name(name) : described(item)) + " is no type",
+      report("type", (item.is_string() ? quote_name(name) : described(item)) + " is not a type",
              braid::did_you_mean(name, names));
     else
       out_.types |= static_cast<detail::payload_types>(1U << static_cast<unsigned>(at - names.begin()));

@@ -285,7 +285,7 @@ auto take_tensor(const tensor_in_answer& tensor, const model_call& call, row_ran
            ", of labels and not of scores; name the tensor of the probabilities in `outputs`, with its column if there "
            "are several, such as `predict_proba[1]`";
   if (!chosen.column && *width != chosen.count)
-    return called + " has " + std::to_string(*width) + " values for each row, and the plan wants " +
+    return called + " has " + std::to_string(*width) + " values for each row, and the plan needs " +
            std::to_string(chosen.count) + "; `outputs` can name one column" + hint;
   if (chosen.column && *chosen.column >= *width)
     return called + " has " + std::to_string(*width) + " values for each row, numbered from 0, and no column " +

@@ -147,7 +147,8 @@ void data_check::look_at(const parsed_record& record) {
     diagnostics_.append(std::move(problem));
   };
   if (record.key == redis_load_key)
-    return report("reserved_key", "the key `" + std::string(record.key) + "` is where loads keep their progress", "");
+    return report("reserved_key", "the key `" + std::string(record.key) + "` is reserved for the progress of loads",
+                  "");
   const auto [known, is_new] = keys_.emplace(record.key, here);
   if (is_new) return;
   std::string message =

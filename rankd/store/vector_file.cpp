@@ -77,7 +77,7 @@ auto check_header(const vector_header& header, std::uint64_t bytes, const fs::pa
                            header.dimensions >= 1 && header.dimensions <= max_dimensions &&
                            header.slots <= detail::max_vectors && header.slots % vector_block == 0 &&
                            header.count <= header.slots && header.lists <= detail::max_lists;
-  if (!is_possible) return corrupt("its header has numbers that no file has", file);
+  if (!is_possible) return corrupt("its header contains impossible numbers", file);
   if (const std::uint64_t wanted = vector_layout(header).bytes; wanted != bytes)
     return corrupt("it has " + std::to_string(bytes) + " bytes, and its header says " + std::to_string(wanted), file);
   return {};

@@ -43,7 +43,7 @@ auto flow_draft::add(const flow_node_options& options, flow_call call, boxed_cal
                    "a small function is not interrupted, so it can have no timeout");
   for (const flow_source source : takes) {
     if (!is_known(source)) {
-      add_diagnostic("unknown_node", options.name, "it takes what a node gives that is not of this builder");
+      add_diagnostic("unknown_node", options.name, "its input comes from a node of another builder");
       continue;
     }
     plan_.sources.push_back(source.value);
@@ -72,7 +72,7 @@ void flow_draft::add_diagnostic(std::string_view code, std::string_view node, st
 
 auto flow_draft::build(flow_source result) -> checked<std::shared_ptr<const flow_plan>> {
   if (result.builder != 0 && !is_known(result))
-    add_diagnostic("unknown_node", {}, "the result is what a node gives that is not of this builder");
+    add_diagnostic("unknown_node", {}, "the result comes from a node of another builder");
   if (plan_.values.size() > max_count || edges_.size() > max_count || !place_values(plan_))
     add_diagnostic("too_large", {}, "a flow has at most 2^30 nodes and as many edges, and values of a tebibyte");
   if (!diagnostics_.empty()) return std::unexpected(std::move(diagnostics_));

@@ -76,8 +76,7 @@ loop::~loop() {
   drop_early_tasks();  // they may hold objects that are open on the loop
   // edge loop.woken: observe, the wakers have left the backend before it is destroyed
   while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();
-  BRAID_EXPECTS(open_descriptors_.load(relaxed) == 0,
-                "what is open on a loop, as a stream or a listener, ends before it");
+  BRAID_EXPECTS(open_descriptors_.load(relaxed) == 0, "streams and listeners must end before their loop");
 }
 
 void loop::enter() {

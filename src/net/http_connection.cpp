@@ -53,13 +53,13 @@ void http_service::add_metrics(const void* self, metric_list& metrics) {
   const auto now = [](const auto& count) { return static_cast<double>(read_count(count)); };
   metrics.counter("braid_http_connections_accepted", "Connections that HTTP servers accepted.", now(counts.accepted));
   metrics.gauge("braid_http_connections", "Connections of HTTP servers that are open.", now(counts.open));
-  metrics.counter("braid_http_requests", "Requests that came to a handler, or to none by their path.",
+  metrics.counter("braid_http_requests", "Requests by handler, including those whose path has none.",
                   now(counts.requests));
   metrics.counter("braid_http_refused_requests", "Requests with a fault.", now(counts.refused));
   metrics.counter("braid_http_timeouts", "Connections that were cut because a deadline passed.", now(counts.timeouts));
   metrics.counter("braid_http_failed_handlers", "Handlers that threw, or gave no answer.", now(counts.failed));
   metrics.gauge("braid_http_tls_handshakes", "TLS handshakes of servers under way.", now(counts.handshakes));
-  metrics.counter("braid_http_failed_tls_handshakes", "TLS handshakes that failed, were too slow or given up.",
+  metrics.counter("braid_http_failed_tls_handshakes", "TLS handshakes that failed, were too slow or were abandoned.",
                   now(counts.failed_handshakes));
   metrics.counter("braid_http_resumed_tls_sessions", "Connections that went on from an earlier session of TLS.",
                   now(counts.resumed));

@@ -29,7 +29,7 @@ void redis_shared_connection::add_metrics(const void* self, metric_list& metrics
                   now(counts.dropped));
   metrics.counter("braid_redis_shared_reads", "Reads that were not sent, because the same one was.",
                   now(counts.shared));
-  metrics.counter("braid_redis_pushed_messages", "Messages of Redis that are no replies.", now(counts.pushed));
+  metrics.counter("braid_redis_pushed_messages", "Messages of Redis that are not replies.", now(counts.pushed));
   metrics.counter("braid_redis_expired_calls", "Calls that had no reply in time.", now(counts.expired));
   metrics.counter("braid_redis_refused_calls", "Calls that found no room to wait in.", now(counts.refused));
   metrics.counter("braid_redis_connections_made", "Connections to Redis that were greeted.", now(counts.connected));

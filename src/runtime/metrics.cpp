@@ -91,7 +91,7 @@ void metrics_reader::add(const blocking_pool& of, metric_list& metrics) {
 void metrics_reader::add(loop& of, const std::string& name, metric_list& metrics) {
   const auto now = [](const std::uint64_t& count) { return static_cast<double>(read_count(count)); };
   metrics.label({{"loop", name}});
-  metrics.gauge("braid_loop_running", "1 while a loop takes posts.", of.status() == loop::state::running ? 1 : 0);
+  metrics.gauge("braid_loop_running", "1 while a loop accepts posts.", of.status() == loop::state::running ? 1 : 0);
   metrics.counter("braid_loop_iterations", "Iterations of a loop.", now(of.iterations_));
   metrics.counter("braid_loop_jobs", "Jobs and resumptions that a loop ran.", now(of.jobs_));
   metrics.counter("braid_loop_waits", "How often a loop waited in the system for something to do.", now(of.waits_));

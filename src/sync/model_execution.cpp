@@ -140,7 +140,7 @@ void model_execution::enter() noexcept {
   } catch (const std::exception& error) {
     thrown = std::string(": ") + error.what();
   } catch (...) {
-    thrown = " that is no std::exception";
+    thrown = " that is not a std::exception";
   }
   if (!thrown.empty()) run.fail("an exception left thread " + std::to_string(run.running_) + thrown);
   fiber.state = model_state::ended;

@@ -47,7 +47,7 @@ void print(std::exception_ptr error, const char* who) noexcept {
   } catch (const std::exception& known) {
     std::fprintf(stderr, "braid: %s threw: %s\n", who, known.what());
   } catch (...) {
-    std::fprintf(stderr, "braid: %s threw something that is no std::exception\n", who);
+    std::fprintf(stderr, "braid: %s threw something that is not a std::exception\n", who);
   }
 }
 

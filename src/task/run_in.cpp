@@ -11,7 +11,7 @@ namespace braid::detail {
 
 void run_root(executor& executor, job& root, end_signal& ended) {
   ++calls_handed_over;
-  if (!executor.try_post(root)) throw std::system_error(make_error_code(errc::closed), "the pool takes nothing more");
+  if (!executor.try_post(root)) throw std::system_error(make_error_code(errc::closed), "the pool accepts no more work");
   // In an iteration of a loop the thread does not help: a job of its pool may be the first step of another task.
   if (thread_runs_a_loop && !executor.needs_polls())
     ended.wait();

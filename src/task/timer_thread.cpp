@@ -16,7 +16,7 @@ namespace braid {
 namespace {
 
 auto started(result<thread> thread) -> braid::thread {
-  if (!thread) throw std::system_error(thread.error(), "the thread of timers cannot be started as wanted");
+  if (!thread) throw std::system_error(thread.error(), "the thread of timers cannot be started with these settings");
   return std::move(*thread);
 }
 

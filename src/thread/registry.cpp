@@ -38,7 +38,7 @@ void report_hook_exception() noexcept {
   } catch (const std::exception& known) {
     std::fprintf(stderr, "braid: a hook of a thread registry threw: %s\n", known.what());
   } catch (...) {
-    std::fputs("braid: a hook of a thread registry threw something that is no std::exception\n", stderr);
+    std::fputs("braid: a hook of a thread registry threw something that is not a std::exception\n", stderr);
   }
 }
 

@@ -17,7 +17,8 @@ namespace {
 
 /// The library of the major version whose header this file was compiled with.
 constexpr const char* library_name = "libhwloc.so.15";
-static_assert(HWLOC_API_VERSION >> 16U == 2, "another major version has another name and other structures");
+static_assert(HWLOC_API_VERSION >> 16U == 2,
+              "other major versions of hwloc have another library name and other structures");
 
 /// The functions that are called, by their own declarations.
 struct hwloc_calls {

@@ -60,8 +60,8 @@ auto default_worker_count(const std::filesystem::path& root) -> worker_count {
   else
     count.reason = explain(count);
   if (text != nullptr && !count.environment)
-    count.reason += "; " + std::string(variable) + " is ignored: \"" + printable(text) + "\" is no number from 1 to " +
-                    std::to_string(max_workers);
+    count.reason += "; " + std::string(variable) + " is ignored: \"" + printable(text) +
+                    "\" is not a number from 1 to " + std::to_string(max_workers);
   return count;
 }
 

@@ -104,7 +104,7 @@ auto left_rings::read(const std::string& path) -> std::expected<left_rings, std:
   if (head.magic != ring_file_head::its_magic) return std::unexpected(path + " is not a ring file");
   if (head.version != ring_file_head::its_version || head.ring_bytes != sizeof(thread_ring))
     return std::unexpected(path + " is of another version of braid: its own braid-doctor can read it");
-  if (!format_line(head)) return std::unexpected(path + " is damaged: its clock has no speed that can be");
+  if (!format_line(head)) return std::unexpected(path + " is damaged: the speed of its clock is impossible");
   return made;
 }
 

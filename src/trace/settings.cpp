@@ -51,7 +51,7 @@ auto with_groups(trace_settings found, std::string_view names) -> parsed_setting
   do {
     const std::string_view name = take(names, '+');
     const auto group = group_named(name);
-    if (!group) return std::unexpected("what=" + std::string(name) + " is none of jobs, tasks, io and nodes");
+    if (!group) return std::unexpected("what=" + std::string(name) + " is not one of jobs, tasks, io and nodes");
     found.groups |= static_cast<std::uint8_t>(*group);
   } while (!names.empty());
   return found;
@@ -63,7 +63,7 @@ auto with_option(trace_settings found, std::string_view option) -> parsed_settin
   if (key == "what") return with_groups(std::move(found), value);
   if (key == "last") {
     const auto span = parse_span(value);
-    if (!span) return std::unexpected("last=" + std::string(value) + " is no time from 1ms to 600s");
+    if (!span) return std::unexpected("last=" + std::string(value) + " is not a time from 1ms to 600s");
     found.last_ns = *span;
     return found;
   }
@@ -77,9 +77,10 @@ auto with_option(trace_settings found, std::string_view option) -> parsed_settin
     return found;
   }
   if (key != "mb")
-    return std::unexpected("\"" + std::string(option) + "\" is none of mb=N, what=…, recover, last=8s and on=signal");
+    return std::unexpected("\"" + std::string(option) +
+                           "\" is not one of mb=N, what=…, recover, last=8s and on=signal");
   const auto size = megabytes(value);
-  if (!size) return std::unexpected("mb=" + std::string(value) + " is no number of megabytes from 1 to 1000000");
+  if (!size) return std::unexpected("mb=" + std::string(value) + " is not a number of megabytes from 1 to 1000000");
   found.max_bytes = *size << 20U;
   return found;
 }

@@ -114,7 +114,7 @@ Limits of cgroups
   none
 
 Workers of a pool
-  16  16 CPUs are allowed, no cgroup limits the time; BRAID_WORKERS is ignored: "many?" is no number from 1 to 4096
+  16  16 CPUs are allowed, no cgroup limits the time; BRAID_WORKERS is ignored: "many?" is not a number from 1 to 4096
 
 Environment
   BRAID_STRANGE  ""       not a variable of the library
@@ -258,7 +258,7 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
 TEST_CASE("what the command line holds cannot steer the terminal that shows it") {
   CHECK(doctor({"a\x1b[2J\n\xc2\x9b\xff\xc3\xa9"}).err ==
         "braid-doctor: unknown option a\\x1b[2J\\x0a\\xc2\\x9b\\xff\xc3\xa9; try --help\n");
-  CHECK(doctor({"--root", "/no\x07thing"}).err == "braid-doctor: --root: /no\\x07thing is no folder; try --help\n");
+  CHECK(doctor({"--root", "/no\x07thing"}).err == "braid-doctor: --root: /no\\x07thing is not a folder; try --help\n");
 }
 
 TEST_CASE("help and version are on standard output") {

@@ -525,7 +525,7 @@ TEST_CASE("a loop that goes before a stream of its own ends the program") {
     left = stream_socket::pair(*io).value().first;
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("ends before it") != std::string::npos);
+  CHECK(end.errors.find("must end before their loop") != std::string::npos);
 }
 
 TEST_CASE("two readers at once, a stream that goes while it is read, and a read of nothing end the program") {

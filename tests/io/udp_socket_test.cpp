@@ -180,7 +180,7 @@ TEST_CASE("a loop that goes before a socket of its own ends the program, and so 
     left = on_loopback(*io);
   });
   CHECK(outlived.signal == SIGABRT);
-  CHECK(outlived.errors.find("ends before it") != std::string::npos);
+  CHECK(outlived.errors.find("must end before their loop") != std::string::npos);
   const testing::child_end strange = testing::run_in_child([] {
     test_loop here;
     const udp_socket one = on_loopback(here.io());

@@ -389,7 +389,7 @@ TEST_CASE("without a callback, or with one that throws, the message goes to stde
   CHECK(plain.signal == 0);
   CHECK(plain.errors ==
         "braid: a posted job threw: the milk is sour\n"
-        "braid: a posted job threw something that is no std::exception\n"
+        "braid: a posted job threw something that is not a std::exception\n"
         "alive\n");
   const auto callback = braid::testing::run_in_child([] {
     pool where({.workers = 1, .on_error = [](const std::exception_ptr&) { throw std::logic_error("worse"); }});
@@ -572,7 +572,7 @@ TEST_CASE("a BRAID_WORKERS that is no number is named on stderr, once, and what 
     for (int i = 0; i < 2; ++i) const braid::pool by_default;
   });
   CHECK(end.signal == 0);
-  const std::string_view sentence = "BRAID_WORKERS is ignored: \"many\" is no number from 1 to 4096\n";
+  const std::string_view sentence = "BRAID_WORKERS is ignored: \"many\" is not a number from 1 to 4096\n";
   const std::size_t said = end.errors.find(sentence);
   REQUIRE(said != std::string::npos);
   CHECK(end.errors.find(sentence, said + 1) == std::string::npos);

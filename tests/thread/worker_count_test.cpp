@@ -153,7 +153,7 @@ TEST_CASE("BRAID_WORKERS that is no number from 1 to 4096 is ignored, and the re
     CHECK(count.workers == 1);
     CHECK(count.reason ==
           "4 CPUs are allowed, /sys/fs/cgroup/app/cpu.max grants the time of 1; BRAID_WORKERS is ignored: \"" +
-              std::string(text) + "\" is no number from 1 to 4096");
+              std::string(text) + "\" is not a number from 1 to 4096");
   }
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("a BRAID_WORKERS that no terminal should see is shown short and plain"
   const tree files("");
   const workers_variable says(("\x1b[2J\n" + std::string(100, 'x')).c_str());
   const auto count = default_worker_count(files.path());
-  CHECK(count.reason.ends_with("ignored: \"?[2J?" + std::string(35, 'x') + "...\" is no number from 1 to 4096"));
+  CHECK(count.reason.ends_with("ignored: \"?[2J?" + std::string(35, 'x') + "...\" is not a number from 1 to 4096"));
 }
 
 TEST_CASE("a real quota of half a CPU leaves one worker") {

@@ -324,8 +324,8 @@ class Traced(unittest.TestCase):
     def test_one_sentence_says_what_is_wrong_and_the_program_goes_on(self):
         missing = self.file.parent / "no" / "t"
         for file, options, sentence in (
-                (self.file, ",mb=x", "mb=x is no number of megabytes from 1 to 1000000"),
-                (self.file, ",what=all", "what=all is none of jobs, tasks, io and nodes"),
+                (self.file, ",mb=x", "mb=x is not a number of megabytes from 1 to 1000000"),
+                (self.file, ",what=all", "what=all is not one of jobs, tasks, io and nodes"),
                 (self.file, ",last=1s,recover", "recover is for a whole trace: last=8s keeps what it has in memory"),
                 (self.file, ",on=signal", "on=signal needs last=8s or the like: without it the whole trace is written all the time"),
                 (missing, "", f"{missing} cannot be written: No such file or directory")):

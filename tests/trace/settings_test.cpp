@@ -56,17 +56,18 @@ TEST_CASE("rings lie in a file where that is wanted, and only for a whole trace"
 }
 
 TEST_CASE("what is wrong is named") {
-  CHECK(error_of("t,last=0s") == "last=0s is no time from 1ms to 600s");
-  CHECK(error_of("t,last=8") == "last=8 is no time from 1ms to 600s");
-  CHECK(error_of("t,last=601s") == "last=601s is no time from 1ms to 600s");
+  CHECK(error_of("t,last=0s") == "last=0s is not a time from 1ms to 600s");
+  CHECK(error_of("t,last=8") == "last=8 is not a time from 1ms to 600s");
+  CHECK(error_of("t,last=601s") == "last=601s is not a time from 1ms to 600s");
   CHECK(error_of("t,last=8s,on=stall") == "on=stall is not signal");
   CHECK(error_of("t,on=signal") ==
         "on=signal needs last=8s or the like: without it the whole trace is written all the time");
   CHECK(error_of(",mb=3") == "no file is named");
-  CHECK(error_of("t,mb=0") == "mb=0 is no number of megabytes from 1 to 1000000");
-  CHECK(error_of("t,mb=1x") == "mb=1x is no number of megabytes from 1 to 1000000");
-  CHECK(error_of("t,mb=99999999999999999999") == "mb=99999999999999999999 is no number of megabytes from 1 to 1000000");
-  CHECK(error_of("t,what=jobs+sleep") == "what=sleep is none of jobs, tasks, io and nodes");
-  CHECK(error_of("t,what=") == "what= is none of jobs, tasks, io and nodes");
-  CHECK(error_of("t,size=3") == "\"size=3\" is none of mb=N, what=…, recover, last=8s and on=signal");
+  CHECK(error_of("t,mb=0") == "mb=0 is not a number of megabytes from 1 to 1000000");
+  CHECK(error_of("t,mb=1x") == "mb=1x is not a number of megabytes from 1 to 1000000");
+  CHECK(error_of("t,mb=99999999999999999999") ==
+        "mb=99999999999999999999 is not a number of megabytes from 1 to 1000000");
+  CHECK(error_of("t,what=jobs+sleep") == "what=sleep is not one of jobs, tasks, io and nodes");
+  CHECK(error_of("t,what=") == "what= is not one of jobs, tasks, io and nodes");
+  CHECK(error_of("t,size=3") == "\"size=3\" is not one of mb=N, what=…, recover, last=8s and on=signal");
 }

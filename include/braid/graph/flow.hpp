@@ -313,7 +313,7 @@ inline constexpr bool borrows<std::reference_wrapper<T>> = true;
 /// Threads: one at a time.
 template <typename... In>
 class flow_builder {
-  static_assert(((detail::flow_object<In> && !std::is_void_v<In>) && ...), "a flow is given objects, and keeps them");
+  static_assert(((detail::flow_object<In> && !std::is_void_v<In>) && ...), "a flow owns its inputs, so pass objects");
 
  public:
   flow_builder() : draft_(std::array<detail::flow_value_kind, sizeof...(In)>{detail::kind_of_value<In>()...}) {}

@@ -78,7 +78,7 @@ auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics&
       problems.add({.code = id ? "bad_value" : "bad_id",
                     .pointer = pointer,
                     .message = id ? "a relevance is a number from 0 to 1000, not " + described(value)
-                                  : quote_name(text) + " is no id: those are " + std::string(list_ids(id_type)),
+                                  : quote_name(text) + " is not an id: ids are " + std::string(list_ids(id_type)),
                     .hint = {},
                     .node = {},
                     .source = {}});

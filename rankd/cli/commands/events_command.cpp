@@ -252,7 +252,7 @@ auto join_command(const join_options& options) -> exit_status {
   if (!counts) return report(counts.error());
   if (const auto done = out->finish(); !done) return report(unwritable(options, done.error()).error());
   if (counts->broken != 0)
-    std::fprintf(stderr, "rankd: %s no data, or damaged, and passed over\n",
+    std::fprintf(stderr, "rankd: %s skipped (no data, or damaged)\n",
                  (counted(counts->broken, "line") + (counts->broken == 1 ? " was" : " were")).c_str());
   if (!options.out.empty())
     print(counted(counts->rows, "row") + " of " + counted(counts->answers, "answer") + ", with " +

@@ -67,7 +67,7 @@ auto why_text(const id_drop& drop) -> std::string {
     case drop_reason::duplicate: return "another row has the same value";
     case drop_reason::match: return "a join, because of the partners on the other side";
     case drop_reason::diversity: return "too many rows with the same value, or no slot";
-    case drop_reason::merged: return "other rows of its inputs are taken";
+    case drop_reason::merged: return "it uses other rows of its inputs";
     case drop_reason::replaced: return "replaced by rows that the node gives";
     case drop_reason::not_done: return "the node had not ended";
     case drop_reason::other: break;

@@ -51,7 +51,7 @@ auto answer_trace(endpoint_context& context, braid::http_exchange& x) -> braid::
   if (!seconds)
     co_return reply(context, x, endpoint::trace,
                     answer_error(http_status::bad_request, "bad_seconds",
-                                 "seconds=" + quote_name(*asked) + " is no whole number from 1 to 600", id));
+                                 "seconds=" + quote_name(*asked) + " is not an integer from 1 to 600", id));
   const auto only = enter_route(context, endpoint::trace);
   if (!only) {
     static_cast<void>(x.set_field("Retry-After", "1"));
@@ -65,7 +65,7 @@ auto answer_trace(endpoint_context& context, braid::http_exchange& x) -> braid::
   if (!bytes)
     co_return reply(context, x, endpoint::trace,
                     answer_error(http_status::conflict, "trace_off",
-                                 "nothing of the last seconds is kept; start the server with the variable "
+                                 "the server keeps no trace of the last seconds; start it with the variable "
                                  "BRAID_TRACE=FILE,last=8s to turn the flight recorder on",
                                  id));
   context.metrics.count_answer(endpoint::trace, http_status::ok);

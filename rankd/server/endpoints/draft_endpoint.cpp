@@ -143,7 +143,7 @@ auto ask_compiler(endpoint_context& context, braid::http_exchange& x, endpoint e
     static_cast<void>(x.set_field("Retry-After", "1"));
     co_return reply(context, x, endpoint,
                     answer_error(http_status::too_many_requests, "compiler_busy",
-                                 "the compiler of plans has enough to do; try again later", id));
+                                 "the compiler of plans is busy; try again later", id));
   }
   auto asking = braid::offload(context.runtime->blocking(), std::move(ask));
   const braid::checked<std::string> answer = co_await std::move(asking);

@@ -85,7 +85,7 @@ void write_scrub(exposition& out, const serve_shared& shared) {
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.bytes));
   out.family("rankd_store_scrub_rounds_total", kind::counter, "Complete passes over a store.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.rounds));
-  out.family("rankd_store_damaged", kind::gauge, "1 where the store is damaged, and answers no request.");
+  out.family("rankd_store_damaged", kind::gauge, "1 if the store is damaged and answers no requests.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, each.is_damaged ? 1.0 : 0.0);
 }
 
@@ -130,7 +130,7 @@ void write_lost_lines(exposition& out, const serve_shared& shared) {
 void write_spans(exposition& out, const serve_shared& shared) {
   if (shared.context.spans == nullptr) return;
   const span_counts counts = shared.context.spans->counts();
-  out.family("rankd_spans_exported_total", kind::counter, "Spans that the collector has taken.");
+  out.family("rankd_spans_exported_total", kind::counter, "Spans that the collector has accepted.");
   out.sample({}, static_cast<double>(counts.exported));
   out.family("rankd_spans_dropped_total", kind::counter, "Spans that did not come to the collector, by the reason.");
   out.sample({{"reason", "queue_full"}}, static_cast<double>(counts.dropped));
@@ -164,7 +164,7 @@ void write_lines(exposition& out, const serve_shared& shared) {
   };
   if (!has_captures && to.exposures == nullptr) return;
   out.family("rankd_data_lines_total", kind::counter,
-             "Lines that files of captures and exposures hold; of Arrow's form, row sets.");
+             "Lines in the files of captures and exposures; row sets in Arrow files.");
   sample([](const auto& file) { return file.written(); });
   out.family("rankd_data_lines_lost_total", kind::counter,
              "Lines of captures and exposures that were lost: too many waited for the disk, or it took no more.");
@@ -193,7 +193,7 @@ void write_reopenings(exposition& out, const serve_shared& shared) {
 void write_events(exposition& out, const serve_shared& shared) {
   if (shared.context.events == nullptr) return;
   const event_counts counts = shared.context.events->counts();
-  out.family("rankd_events_total", kind::counter, "Events that came, by what became of them.");
+  out.family("rankd_events_total", kind::counter, "Events received, by result.");
   out.sample({{"result", "accepted"}}, static_cast<double>(counts.accepted));
   out.sample({{"result", "duplicate"}}, static_cast<double>(counts.duplicates));
   out.sample({{"result", "refused"}}, static_cast<double>(counts.refused));
@@ -217,7 +217,7 @@ void write_counters(exposition& out, const serve_shared& shared) {
     counts.written += more.written;
     counts.lost += more.lost;
   }
-  out.family("rankd_counter_steps_total", kind::counter, "Additions to counters, by what became of them.");
+  out.family("rankd_counter_steps_total", kind::counter, "Additions to counters, by result.");
   out.sample({{"result", "written"}}, static_cast<double>(counts.written));
   out.sample({{"result", "lost"}}, static_cast<double>(counts.lost));
   if (embedded == nullptr) return;

@@ -115,7 +115,7 @@ class counter_reader {
       return row_->report(where, "unknown_field",
                           "events of type " + quote_name(type_->name) + " have no field " + quote_name(name));
     const bool counts = found->second == value_type::integer || found->second == value_type::floating;
-    if (is_number && !counts) row_->report(where, "wrong_type", "the field " + quote_name(name) + " is no number");
+    if (is_number && !counts) row_->report(where, "wrong_type", "the field " + quote_name(name) + " is not a number");
   }
 
   object_reader* row_;

@@ -152,14 +152,14 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
       out.sample({{"experiment", experiment}, {"arm", arm}}, static_cast<double>(count));
 
   if (!all.fallbacks_.empty())
-    out.family("rankd_fallbacks_total", kind::counter, "Failures of nodes and plans for which something stood in.");
+    out.family("rankd_fallbacks_total", kind::counter, "Failures of nodes and plans that a fallback replaced.");
   for (const auto& [key, count] : all.fallbacks_)
     out.sample({{"plan", key[0]}, {"node", key[1]}, {"code", key[2]}}, static_cast<double>(count));
 
-  out.family("rankd_malformed_ids_total", kind::counter, "Ids in stores that were none and were skipped.");
+  out.family("rankd_malformed_ids_total", kind::counter, "Invalid ids in stores, which were skipped.");
   for (const auto& [name, metrics] : all.plans_)
     out.sample({{"plan", name}}, static_cast<double>(metrics.malformed_ids));
-  out.family("rankd_malformed_values_total", kind::counter, "Features in stores that were none of their type.");
+  out.family("rankd_malformed_values_total", kind::counter, "Features in stores that had the wrong type.");
   for (const auto& [name, metrics] : all.plans_)
     out.sample({{"plan", name}}, static_cast<double>(metrics.malformed_values));
 

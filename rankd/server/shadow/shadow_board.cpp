@@ -158,7 +158,7 @@ auto shadow_board::to_json() const -> std::string {
 
 void shadow_board::write(exposition& out, std::span<const std::shared_ptr<shadow_board>> all) {
   if (all.empty()) return;
-  out.family("rankd_shadow_total", kind::counter, "Requests that a candidate was to be run for, by what came of it.");
+  out.family("rankd_shadow_total", kind::counter, "Requests for which a candidate was to run, by result.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
     for (std::size_t at = 0; at < shadow_verdicts; ++at)

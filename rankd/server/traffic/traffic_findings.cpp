@@ -40,7 +40,7 @@ auto take_all(const fs::path& file, traffic_comparison& into, const std::functio
       if (taken.error().front().source.empty()) taken.error().set_source(file.string());
       return std::unexpected(std::move(taken.error()));
     }
-    if (!go_on(from->position())) return refused("comparison_stopped", "the comparison was given up");
+    if (!go_on(from->position())) return refused("comparison_stopped", "the comparison was stopped");
   }
   return read_record{.file = file.string(), .end = from->how_it_ends(), .position = from->position()};
 }

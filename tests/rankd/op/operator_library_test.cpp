@@ -370,7 +370,7 @@ TEST_CASE("a library is refused with all that is wrong with it") {
           it.one.effect = RANKD_MAKES_ROWS;
           it.option.kind = RANKD_OPTION_READ_KEY;
           it.option.types = RANKD_TYPE_INT;
-        }) == "bad_operator: operator `raw::it`: it reads keys, and has no rows to read them of");
+        }) == "bad_operator: operator `raw::it`: it reads keys, but has no input rows");
   const auto option = [](const std::function<void(rankd_option&)>& change) {
     const std::string all = refusal_of([&change](raw_library& it) { change(it.option); });
     constexpr std::string_view front = "bad_operator: operator `raw::it`: option ";

@@ -204,7 +204,7 @@ TEST_CASE("an answer that is none says what is wrong with it") {
       {outputs_of(tensor_of("[]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[2,18446744073709551615,2]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[2,2]", "[1,2,3,4]")),
-       "the tensor `y` has 2 values for each row, and the plan wants 1; `outputs` can name one column, such as `y[1]`"},
+       "the tensor `y` has 2 values for each row, and the plan needs 1; `outputs` can name one column, such as `y[1]`"},
       {outputs_of(tensor_of("[2]", "[1]")), "the tensor `y` has 1 values in place of 2"},
       {outputs_of(tensor_of("[2]", R"([1,"2"])")), "the tensor `y` has a value that is not a finite number, for row 1"},
   }};

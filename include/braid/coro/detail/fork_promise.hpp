@@ -83,7 +83,7 @@ class fork_promise_base {
 
 template <typename T>
 class fork_promise final : public fork_promise_base {
-  static_assert(!std::is_rvalue_reference_v<T>, "a fork_task gives a value, an lvalue reference or nothing");
+  static_assert(!std::is_rvalue_reference_v<T>, "a fork_task returns a value, an lvalue reference or nothing");
   static constexpr bool is_reference = std::is_lvalue_reference_v<T>;
 
  public:

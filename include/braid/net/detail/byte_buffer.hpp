@@ -25,7 +25,7 @@ class BRAID_API byte_buffer {
     return data_.get() + end_;
   }
   void added(std::size_t size) noexcept {
-    BRAID_ASSERT(size <= capacity_ - end_, "what is added was written into the room");
+    BRAID_ASSERT(size <= capacity_ - end_, "only bytes in the free space can be added");
     end_ += size;
   }
 
@@ -37,7 +37,7 @@ class BRAID_API byte_buffer {
 
   /// Removes `size` bytes from the front. Requires that the buffer holds that many.
   void removed(std::size_t size) noexcept {
-    BRAID_ASSERT(size <= end_ - begin_, "what is removed is there");
+    BRAID_ASSERT(size <= end_ - begin_, "only bytes of the buffer can be removed");
     begin_ += size;
     if (begin_ == end_) begin_ = end_ = 0;
   }

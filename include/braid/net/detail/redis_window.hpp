@@ -33,7 +33,7 @@ class redis_window {
 
   /// Requires 0 < replies ≤ room(). Each entry owes a reply at least, so there are never more entries than places.
   auto push(redis_request& request, std::uint32_t replies) noexcept -> entry& {
-    BRAID_ASSERT(replies > 0 && replies <= room(), "a window takes what it has room for");
+    BRAID_ASSERT(replies > 0 && replies <= room(), "the window must have room for the command");
     entry& added = entries_[end_++ & mask_];
     added = {&request, replies};
     due_ += replies;
@@ -51,7 +51,7 @@ class redis_window {
 
   /// Called when one reply of the first entry has arrived. Returns the request that waited for it.
   auto take() noexcept -> redis_request* {
-    BRAID_ASSERT(!empty(), "a reply is taken for which no request waits");
+    BRAID_ASSERT(!empty(), "a reply needs a request that waits for it");
     entry& first = front();
     redis_request* const who = first.who;
     --due_;

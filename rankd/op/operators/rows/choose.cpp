@@ -19,14 +19,14 @@ auto bind_choose(const plan_node& node, const bind_context& /*with*/)
     -> braid::checked<std::unique_ptr<const bound_op>> {
   const plan_param& conditions = *node.find_param("pred_ids");
   if (conditions.trees.size() + 1 == node.inputs.size()) return make_pass_on();
-  return std::unexpected(
-      braid::diagnostics({.code = "wrong_length",
-                          .pointer = conditions.pointer,
-                          .message = "`pred_ids` has " + std::to_string(conditions.trees.size()) + " items, and " +
-                                     std::to_string(node.inputs.size()) + " inputs take one less than they are",
-                          .hint = {},
-                          .node = {},
-                          .source = {}}));
+  return std::unexpected(braid::diagnostics({.code = "wrong_length",
+                                             .pointer = conditions.pointer,
+                                             .message = "`pred_ids` has " + std::to_string(conditions.trees.size()) +
+                                                        " items; " + std::to_string(node.inputs.size()) +
+                                                        " inputs need " + std::to_string(node.inputs.size() - 1),
+                                             .hint = {},
+                                             .node = {},
+                                             .source = {}}));
 }
 
 }  // namespace
