@@ -42,13 +42,13 @@ auto too_large_problem(int process) -> std::string;
 /// Returns the sentence for a process that did not answer: what to do, unless it was started with BRAID_TOP=1 already.
 auto silent_problem(int process) -> std::string;
 
-/// True if the process was started with BRAID_TOP=1, as far as this user can see.
+/// Returns true if the process was started with BRAID_TOP=1, as far as this user can see.
 auto runs_with_top(int process) -> bool;
 
 /// Parses the number of a process; returns nothing if the word is not a number.
 auto process_number(std::string_view word) -> std::optional<int>;
 
-/// The command `braid-doctor tasks`, without its name. Gives the exit status.
+/// Runs the command `braid-doctor tasks` with the arguments after its name. Returns the exit status.
 auto run_tasks(std::span<const std::string> words) -> int;
 
 }  // namespace braid::doctor

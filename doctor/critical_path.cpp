@@ -167,7 +167,7 @@ class path_walk {
     place_ = wait.at;
   }
 
-  /// The slice around the innermost one of a place.
+  /// Returns the slice around the innermost one of a place.
   [[nodiscard]] auto around(const trace_place& place) const -> std::size_t { return slice_at(place).parent; }
 
   /// Returns whether the innermost slice of a place is a slice of the library with this name.
@@ -277,7 +277,7 @@ class path_walk {
     return name(thread(place.thread).slices[unit].name) + " on " + thread(place.thread).name;
   }
 
-  /// The last place before `when`.
+  /// Returns the last place before `when`.
   static auto last(const std::unordered_map<std::uint64_t, std::vector<trace_place>>& of, std::uint64_t number,
                    std::uint64_t when) -> const trace_place* {
     const auto found = of.find(number);

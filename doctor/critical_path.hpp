@@ -47,7 +47,7 @@ struct path_step {
 /// come first.
 auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
 
-/// The steps of the request in order, without gaps: they add up to its length, to the nanosecond.
+/// Returns the steps of the request in order, without gaps: they add up to its length, to the nanosecond.
 auto critical_path(const trace_file& trace, const traced_request& request) -> std::vector<path_step>;
 
 auto name_of(path_kind kind) -> const char*;

@@ -58,7 +58,7 @@ struct findings {
 /// Examines this machine, or another one whose files are below `root`.
 auto gather(const std::filesystem::path& root) -> findings;
 
-/// The parts that the running process alone can tell.
+/// Returns the parts that the running process alone can tell.
 auto build_of_this_program() -> build_facts;
 auto environment_of_this_process() -> std::vector<variable>;
 auto rights_of_this_user() -> rights;

@@ -82,7 +82,7 @@ class json_writer {
     first_ = false;
   }
 
-  /// Empty for a byte that is no character.
+  /// Appends a character. `each` is empty for a byte that is not a character.
   void character(std::string_view each) {
     const unsigned char first = each.empty() ? 0 : static_cast<unsigned char>(each.front());
     if (each.empty()) {

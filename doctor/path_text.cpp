@@ -22,7 +22,7 @@ auto microseconds(std::uint64_t ns) -> std::string {
 
 enum class side : std::uint8_t { left, right };
 
-/// Spaces at one side of the text, so that columns stand below each other.
+/// Pads the text with spaces at one side, so that columns are aligned.
 auto in_column(std::string text, std::size_t width, side at) -> std::string {
   if (text.size() < width) text.insert(at == side::left ? 0 : text.size(), width - text.size(), ' ');
   return text;

@@ -15,7 +15,7 @@ auto to_text(const trace_file& trace, std::span<const traced_request> requests) 
 /// Packets for the end of the file: a track for each request, on which its steps are slices.
 auto format_tracks(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
 
-/// The command `braid-doctor trace`, without its name. Gives the exit status.
+/// Runs the command `braid-doctor trace` with the arguments after its name. Returns the exit status.
 auto run_trace(std::span<const std::string> words) -> int;
 
 }  // namespace braid::doctor

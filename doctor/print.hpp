@@ -10,7 +10,7 @@ namespace braid::doctor {
 /// Sections and tables for people.
 auto to_text(const findings& found) -> std::string;
 
-/// One JSON object on one line. Sets of CPUs are strings such as `0-3,8`; positions count from 0.
+/// Returns one JSON object on one line. Sets of CPUs are strings such as `0-3,8`; positions count from 0.
 auto to_json(const findings& found) -> std::string;
 
 /// Returns the name of a kind of core, or of a source.

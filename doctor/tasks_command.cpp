@@ -126,7 +126,7 @@ auto find_last_line(std::string text) -> std::string {
   return text.substr(text.rfind('\n') + 1);
 }
 
-/// Why there is no dump, from what gdb wrote.
+/// Returns why there is no dump, from what gdb wrote.
 auto reason(const tasks_options& options, int status, const std::string& tasks, const std::string& rest)
     -> std::string {
   const auto has = [&rest](const char* part) { return rest.find(part) != std::string::npos; };

@@ -14,7 +14,7 @@ namespace {
 
 using row = std::vector<std::string>;
 
-/// Without what moves a terminal's cursor.
+/// Removes the characters that move a terminal's cursor.
 auto plain(std::string text) -> std::string {
   std::ranges::replace_if(text, [](char each) { return (each >= 0 && each < ' ') || each == '\x7f'; }, '?');
   return text;

@@ -86,7 +86,8 @@ class two_looks {
     for (const top_sample& each : before) before_[{each.family, each.labels}] = each.value;
   }
 
-  /// The value of a gauge, or how fast a counter grows. One that is new, or has begun again, has grown from zero.
+  /// Returns the value of a gauge, or how fast a counter grows. One that is new, or has begun again, has grown from
+  /// zero.
   [[nodiscard]] auto shown(const top_sample& of) const -> double {
     if (!of.is_counter) return of.value;
     const auto known = before_.find({of.family, of.labels});

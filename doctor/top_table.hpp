@@ -24,7 +24,7 @@ auto parse_samples(std::string_view text) -> std::vector<top_sample>;
 /// `seconds` apart.
 auto to_table(std::span<const top_sample> before, std::span<const top_sample> now, double seconds) -> std::string;
 
-/// The command `braid-doctor top`, without its name. Gives the exit status.
+/// Runs the command `braid-doctor top` with the arguments after its name. Returns the exit status.
 auto run_top(std::span<const std::string> words) -> int;
 
 }  // namespace braid::doctor

@@ -74,7 +74,7 @@ class message_reader {
   std::string_view rest_;
 };
 
-/// The last field of that number.
+/// Returns the last field of that number.
 auto find(std::string_view message, std::uint32_t number) -> field {
   field found;
   message_reader reader(message);

@@ -40,7 +40,7 @@ class process {
   auto has_ended(int wait_ms) -> bool;
 
   [[nodiscard]] auto seed() const -> std::uint64_t { return page_->wanted.seed; }
-  /// The exit status, as a shell shows it.
+  /// Returns the exit status, as a shell shows it.
   [[nodiscard]] auto status() const -> int { return status_; }
   [[nodiscard]] auto has_failed() const -> bool { return status_ != 0 || !was_simulated(); }
   [[nodiscard]] auto was_simulated() const -> bool { return page_->started.load() != 0; }

@@ -39,14 +39,14 @@ constexpr auto to_timespec(nanoseconds time) -> timespec { return {time / second
 
 constexpr auto is_valid(const timespec& time) -> bool { return time.tv_nsec >= 0 && time.tv_nsec < second; }
 
-/// The virtual time of a moment on a clock.
+/// Returns the virtual time of a moment on a clock.
 constexpr auto moment(clockid_t clock, const timespec& time) -> nanoseconds {
   const nanoseconds at = to_nanoseconds(time);
   if (at == never) return never;
   return clock == CLOCK_REALTIME ? at - epoch : at;
 }
 
-/// The virtual time after a duration.
+/// Returns the virtual time after a duration.
 inline auto after(const timespec& duration) -> nanoseconds {
   const nanoseconds length = to_nanoseconds(duration);
   return length > never - now() ? never : now() + length;

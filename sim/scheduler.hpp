@@ -96,7 +96,7 @@ auto wake(call kind, const void* address, int count, std::uint32_t bits = ~0U) -
 /// Records that a call may have made descriptors ready.
 void descriptors_changed();
 
-/// Virtual time of the monotonic clock.
+/// Returns the virtual time of the monotonic clock.
 auto now() -> nanoseconds;
 /// Virtual time at the start of the run: larger than the real time since the machine's start, which /proc shows.
 inline constexpr nanoseconds start_time = 100'000'000 * second;
@@ -107,7 +107,7 @@ inline constexpr nanoseconds epoch = 1'767'225'600 * second - start_time;
 auto set_alarm(nanoseconds at, nanoseconds interval) -> nanoseconds;
 auto alarm_interval() -> nanoseconds;
 
-/// The next number of the program's entropy.
+/// Returns the next number of the program's entropy.
 auto entropy() -> std::uint64_t;
 
 // Threads
@@ -123,7 +123,7 @@ void for_each_thread(Fn&& fn);
 
 /// The number that the program sees for a thread, and the kernel's number for it. Unknown numbers stay as they are.
 inline constexpr std::int32_t first_id = 100;
-/// The kernel's number of a thread. Waits until a new thread has stored it.
+/// Returns the kernel's number of a thread. Waits until a new thread has stored it.
 auto kernel_id(const thread& thread) -> std::int32_t;
 constexpr auto program_id(const thread& shown) -> std::int32_t {
   return first_id + static_cast<std::int32_t>(shown.id) - 1;

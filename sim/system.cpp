@@ -171,7 +171,7 @@ class system_path {
     }
   }
   [[nodiscard]] auto get() const -> const char* { return path_; }
-  /// The thread whose state the file shows, if it is one.
+  /// Returns the thread whose state the file shows, if it is one.
   [[nodiscard]] auto shown() const -> const thread* { return shown_; }
 
  private:

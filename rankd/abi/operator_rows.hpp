@@ -162,7 +162,7 @@ class rows : public seen_rows {
   rows(const rankd_run& from, effect does) noexcept
       : seen_rows({from.rows, from.id, from.reads}), input_(&from), does_(does) {}
 
-  /// The rows of another node.
+  /// Returns the rows of another node.
   [[nodiscard]] auto input(input_rows of) const noexcept -> seen_rows { return seen_rows(input_->inputs[of.at]); }
 
   [[nodiscard]] auto write_ints(written_column of) {
@@ -178,7 +178,7 @@ class rows : public seen_rows {
     return written_texts(detail::typed(writes()[of.at], RANKD_TYPE_TEXT), *input_);
   }
 
-  /// The value for this request.
+  /// Returns the value for this request.
   [[nodiscard]] auto value(int_option of, std::int64_t otherwise = 0) const noexcept -> std::int64_t {
     return input_->options[of.at].given != 0 ? input_->options[of.at].integer : otherwise;
   }

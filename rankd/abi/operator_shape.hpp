@@ -55,7 +55,7 @@ class shape {
     made_.inputs = does == effect::makes_rows ? 0 : 1;
   }
 
-  /// The rows of another node.
+  /// Returns the rows of another node.
   auto input(const char* name, need needed = need::required) -> shape& {
     add(name, RANKD_OPTION_INPUT, needed);
     return *this;
@@ -122,12 +122,13 @@ class shape {
     return *this;
   }
 
-  /// The estimated time per input row, from which rankd decides where the node runs.
+  /// Returns the estimated time per input row, from which rankd decides where the node runs.
   auto row_cost_ns(double cost) -> shape& {
     made_.row_cost_ns = cost;
     return *this;
   }
-  /// The estimated time of a run in addition to that, for instance for an operator that makes rows without an input.
+  /// Returns the estimated time of a run in addition to that, for instance for an operator that makes rows without an
+  /// input.
   auto run_cost_ns(double cost) -> shape& {
     made_.run_cost_ns = cost;
     return *this;

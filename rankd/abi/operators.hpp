@@ -43,7 +43,7 @@
 
 namespace rankd::operators {
 
-/// Thrown by a constructor: what is wrong with an option. Where the option is empty, with the node.
+/// Thrown by a constructor: says what is wrong with an option, or with the node if `option` is empty.
 class refusal : public std::runtime_error {
  public:
   refusal(std::string_view option, const std::string& sentence) : std::runtime_error(sentence), option_(option) {}
@@ -67,7 +67,7 @@ class binding {
   binding(const rankd_binding& from, const rankd_operator& of) noexcept : binding_(&from), operator_(&of) {}
 
   [[nodiscard]] auto given(std::string_view name) const -> bool { return value(name).given != 0; }
-  /// True if each request sets the value. It is then known only in `run`, from `rows::value`.
+  /// Returns true if each request sets the value. It is then known only in `run`, from `rows::value`.
   [[nodiscard]] auto per_request(std::string_view name) const -> bool { return value(name).per_request != 0; }
 
   [[nodiscard]] auto integer(std::string_view name, std::int64_t otherwise = 0) const -> std::int64_t {
@@ -86,13 +86,13 @@ class binding {
     const rankd_value& found = value(name, RANKD_OPTION_TEXT);
     return std::string(found.given != 0 ? std::string_view(found.text.data, found.text.size) : otherwise);
   }
-  /// The position among the choices of the shape.
+  /// Returns the position among the choices of the shape.
   [[nodiscard]] auto choice(std::string_view name, std::size_t otherwise = 0) const -> std::size_t {
     const rankd_value& found = value(name, RANKD_OPTION_CHOICE);
     return found.given != 0 ? static_cast<std::size_t>(found.integer) : otherwise;
   }
 
-  /// An option whose value `rows` has, whether plan or request gives it.
+  /// Returns an option whose value `rows` has, whether plan or request gives it.
   [[nodiscard]] auto int_of(std::string_view name) const -> int_option {
     return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INT) - binding_->options)};
   }
@@ -128,7 +128,7 @@ class binding {
 
   [[nodiscard]] auto key_of(read_column column) const -> key { return key_of(binding_->reads[column.at]); }
   [[nodiscard]] auto key_of(written_column column) const -> key { return key_of(binding_->writes[column.at]); }
-  /// Whether the ids of rows are texts; otherwise they are integers.
+  /// Returns whether the ids of rows are texts; otherwise they are integers.
   [[nodiscard]] auto text_ids() const noexcept -> bool { return binding_->id_type == RANKD_TYPE_TEXT; }
 
  private:

@@ -407,7 +407,7 @@ void add_init(CLI::App& app, action& chosen) {
   });
 }
 
-/// Whether everything that was printed has arrived; a full disk or a closed output shows only here.
+/// Returns whether everything that was printed has arrived; a full disk or a closed output shows only here.
 auto output_is_out() -> bool {
   const bool flushed = std::fflush(stdout) == 0;
   if (flushed && std::ferror(stdout) == 0) return true;

@@ -57,7 +57,7 @@ auto without_result(std::shared_ptr<const workspace> owner, braid::diagnostics p
 auto check_time(const bound_plan& plan, time_fallbacks fallbacks) -> braid::diagnostics {
   if (fallbacks == time_fallbacks::allowed || !depends_on_time(plan)) return {};
   return make_diagnostic("depends_on_time",
-                         "plan `" + plan.name + "` has fallbacks for what is late, so its answers " + "depend on time",
+                         "plan `" + plan.name + "` has fallbacks for late nodes, so its answers depend on time",
                          "--allow-degraded runs it all the same");
 }
 

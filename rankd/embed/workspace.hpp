@@ -45,11 +45,11 @@ struct workspace {
   /// Does the same for a file that may have any name and be in any folder: no index is read. Errors: every error in it.
   [[nodiscard]] auto load_plan_file(const std::filesystem::path& file) const -> braid::checked<bound_plan>;
 
-  /// The folder of the first endpoint whose resolver is the embedded store. Errors: no_embedded_store.
+  /// Returns the folder of the first endpoint whose resolver is the embedded store. Errors: no_embedded_store.
   [[nodiscard]] auto embedded_folder() const -> braid::checked<std::filesystem::path>;
 };
 
-/// The folder that `url` names, as PATH or lmdb:PATH. Errors: store_unsupported.
+/// Returns the folder that `url` names, as PATH or lmdb:PATH. Errors: store_unsupported.
 auto parse_store_url(std::string_view url) -> braid::checked<std::filesystem::path>;
 
 /// Returns the same; with an empty `url`, the embedded store of the project, which is opened as `workspace::open` does.

@@ -66,8 +66,8 @@ auto check_captures(const rank_request& request, const bound_plan& plan, const r
 /// Errors: unknown_key, blocked_key, unreadable_key, unknown_column.
 auto check_captures(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
-/// Whether a request is in this share of all requests, by a hash of its id: the first 8 bytes of its SHA-256 are a
-/// number below the share of 2^64. Replicas and replays agree, and a smaller share is part of a larger one.
+/// Returns whether a request is in this share of all requests, by a hash of its id: the first 8 bytes of its SHA-256
+/// are a number below the share of 2^64. Replicas and replays agree, and a smaller share is part of a larger one.
 [[nodiscard]] auto is_sampled(std::string_view request_id, double share) -> bool;
 
 }  // namespace rankd

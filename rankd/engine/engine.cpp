@@ -49,13 +49,13 @@ struct run_end {
   std::optional<usage::breach> breach;  ///< why the node of the failure counts as failed
 };
 
-/// The name of a node in messages.
+/// Returns the name of a node in messages.
 auto name_of(const bound_node& node) -> std::string {
   return "node `" + node.node_id + (node.place.empty() ? "`" : "` (" + node.place + ")");
 }
 
-/// The error if time ran out. Names the first node, in the order of the plan, that was not done; which node that is
-/// depends on timing.
+/// Returns the error if time ran out. Names the first node, in the order of the plan, that was not done; which node
+/// that is depends on timing.
 auto error_of_time(std::string code, std::string message, const run_end& run, const request_state& state)
     -> rank_error {
   for (const node_index node : run.shape.order()) {
@@ -142,8 +142,8 @@ auto failed_node(const std::optional<braid::graph_failure>& failure) -> std::opt
   return failure->node;
 }
 
-/// The first node that broke the budget, among a failed node and the nodes before it in the order, which have all
-/// ended.
+/// Returns the first node that broke the budget, among a failed node and the nodes before it in the order, which have
+/// all ended.
 auto find_breach(const request_state& state, const braid::graph_shape& shape,
                  const std::optional<braid::graph_failure>& failure) -> std::optional<usage::breach> {
   using cause = braid::graph_failure::cause;
@@ -154,7 +154,7 @@ auto find_breach(const request_state& state, const braid::graph_shape& shape,
   return state.used.first_breach(position + (failure->why == cause::node_failed ? 1 : 0));
 }
 
-/// The nodes whose fallback is used, in the order of the plan.
+/// Returns the nodes whose fallback is used, in the order of the plan.
 auto list_degraded(const request_state& state) -> std::vector<degradation> {
   std::vector<degradation> out;
   if (state.fallen.empty()) return out;
@@ -167,7 +167,7 @@ auto list_degraded(const request_state& state) -> std::vector<degradation> {
   return out;
 }
 
-/// The nodes whose rows had been there before the request.
+/// Returns the nodes whose rows had been there before the request.
 auto count_cached(const request_state& state) -> std::size_t {
   return static_cast<std::size_t>(std::ranges::count_if(state.cached, [](const cached_node& each) {
     return each.rows != nullptr && (each.use == cache_use::hit || each.use == cache_use::stale);
@@ -188,7 +188,7 @@ void count_malformed_of_parts(request_state& state) {
   }
 }
 
-/// Whether a part did not run for this request only, so that its time says little about the plan.
+/// Returns whether a part did not run for this request only, so that its time says little about the plan.
 auto shares_work(const request_state& state) -> bool {
   return std::ranges::any_of(state.cached, [](const cached_node& each) { return each.use != cache_use::miss; });
 }
@@ -253,7 +253,7 @@ auto make_answer(const std::shared_ptr<request_state>& state, const run_end& run
   return answer;
 }
 
-/// The answer to a request that runs no node.
+/// Returns the answer to a request that runs no node.
 auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error why) -> ranking {
   ranking answer;
   answer.request_id = request.request_id;
@@ -263,7 +263,7 @@ auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error 
   return answer;
 }
 
-/// The cursor of the page after this one; empty if there is no such page.
+/// Returns the cursor of the page after this one; empty if there is no such page.
 auto make_next_cursor(const request_state& state, const ranking& answer, const engine_options& options) -> std::string {
   const std::optional<node_index> node = state.plan->page_node;
   if (answer.error || !node || !state.failure_of(*node).empty() || !state.nodes[*node].next_page) return {};
@@ -272,14 +272,14 @@ auto make_next_cursor(const request_state& state, const ranking& answer, const e
                                state.request.time);
 }
 
-/// Whether nodes of the plan may read rows from the cache for a request. If the request wants to see what nodes do,
-/// they run.
+/// Returns whether nodes of the plan may read rows from the cache for a request. If the request wants to see what nodes
+/// do, they run.
 auto takes_cached(const bound_plan& plan, const rank_request& request, const engine_options& options) -> bool {
   if (plan.caches == nullptr || !request.captures.empty() || !request.explain_ids.empty()) return false;
   return options.captures != plan_captures::taken || !captures_request(plan, request.request_id);
 }
 
-/// The name of a request in a trace of the process.
+/// Returns the name of a request in a trace of the process.
 auto activity_name(const request_state& state) -> std::string {
   std::string out = "request " + state.request.engine_request_id + " of plan " + state.plan->name;
   if (!state.request.trace_id.empty()) out += " in trace " + state.request.trace_id;

@@ -55,8 +55,8 @@ class engine {
   auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores = {})
       -> braid::task<ranking>;
 
-  /// The stores of the engine for one request: stores for which it is worthwhile share equal reads (`shared_reads`).
-  /// `rank` uses them if it is given no stores. Threads: the loop's.
+  /// Returns the stores of the engine for one request: stores for which it is worthwhile share equal reads
+  /// (`shared_reads`). `rank` uses them if it is given no stores. Threads: the loop's.
   [[nodiscard]] auto stores_of_request() -> request_stores;
 
   /// How often requests read the endpoint at a position, and how often no read was needed for it.
@@ -67,7 +67,7 @@ class engine {
   /// The state and the counts of the row cache; nothing if there is no cache.
   [[nodiscard]] auto cached() const noexcept -> std::optional<cache_counts>;
 
-  /// How many nodes ended after their request had been answered.
+  /// Returns how many nodes ended after their request had been answered.
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return late_.load(braid::relaxed); }
 
  private:
@@ -94,7 +94,7 @@ class engine {
   std::shared_ptr<chunk_cache> chunks_ = std::make_shared<chunk_cache>();  // memory that requests have released
 };
 
-/// The diagnostic if no runtime can be created.
+/// Returns the diagnostic if no runtime can be created.
 auto no_runtime(std::error_code error) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -84,7 +84,7 @@ inline auto answer_code(const ranking& answer) -> std::string { return answer.er
 /// Returns the number of candidates, which is 0 after an error.
 inline auto answer_size(const ranking& answer) -> std::size_t { return answer.error ? 0 : answer.rows.size(); }
 
-/// The response of the HTTP interface and the command line, as one line of JSON without a line feed.
+/// Returns the response of the HTTP interface and the command line, as one line of JSON without a line feed.
 auto to_json(const ranking& answer) -> std::string;
 
 /// Appends the same to `out`.
@@ -93,12 +93,12 @@ void append_json(std::string& out, const ranking& answer);
 /// Appends `"degraded":[…]`, as in answers and audits.
 void append_degraded(std::string& out, const std::vector<degradation>& all);
 
-/// The error response for something that could not be parsed or bound; if there are several diagnostics, all are
-/// listed. An empty id is left out. Requires at least one diagnostic.
+/// Returns the error response for something that could not be parsed or bound; if there are several diagnostics, all
+/// are listed. An empty id is left out. Requires at least one diagnostic.
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string;
 
-/// The diagnostics as a JSON array of {code, pointer, node, message, hint, source}; empty members are left out, except
-/// the pointer.
+/// Returns the diagnostics as a JSON array of {code, pointer, node, message, hint, source}; empty members are left out,
+/// except the pointer.
 auto diagnostics_json(const braid::diagnostics& problems) -> std::string;
 
 }  // namespace rankd

@@ -33,7 +33,7 @@ class checker {
       check_list(node);
   }
 
-  /// The entry, if there is one and plans may read it.
+  /// Returns the entry, if there is one and plans may read it.
   template <typename Entry>
   auto readable(const Entry* entry, std::string_view sort, std::uint32_t id, std::string_view below) -> const Entry* {
     const std::string name(sort);

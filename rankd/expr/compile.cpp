@@ -28,7 +28,7 @@ enum class form : std::uint8_t {
   truth,
 };
 
-/// The literal list of an `in` if it is one of numbers.
+/// Returns the literal list of an `in` if it is one of numbers.
 auto number_list(const tree_node& node) -> const std::vector<number>* {
   return std::get_if<std::vector<number>>(&std::get<literal_list>(node.payload));
 }
@@ -385,7 +385,7 @@ void writer::write_product(std::size_t index) {
   give_back_children(node);
 }
 
-/// Whether a request's pattern is one does not depend on what the tree makes of it.
+/// Returns whether a request's pattern is one does not depend on what the tree makes of it.
 void writer::write_unused(std::size_t index) {
   const auto* test = std::get_if<regex_test>(&tree_.nodes[index].payload);
   if (test != nullptr && std::holds_alternative<param_number>(test->pattern)) compile_regex(index, truth_slot{});

@@ -28,10 +28,10 @@ class compiled_tree {
 
   explicit compiled_tree(std::shared_ptr<const detail::program> code) noexcept : code_(std::move(code)) {}
 
-  /// Whether this stands in place of a tree that was refused. Nothing else may be asked of it then.
+  /// Returns whether this stands in place of a tree that was refused. Nothing else may be asked of it then.
   [[nodiscard]] auto is_refused() const noexcept -> bool { return code_ == nullptr; }
 
-  /// The keys that it reads, each once, in ascending order.
+  /// Returns the keys that it reads, each once, in ascending order.
   [[nodiscard]] auto reads() const noexcept -> std::span<const std::uint32_t>;
   [[nodiscard]] auto cost() const noexcept -> cost_guess;
   [[nodiscard]] auto code() const noexcept -> const detail::program& { return *code_; }
@@ -52,12 +52,12 @@ class expr_program : public compiled_tree {
     return of_strings_ == nullptr || &code() != of_strings_.get();
   }
 
-  /// Whether every value is an integer or null, whatever the rows.
+  /// Returns whether every value is an integer or null, whatever the rows.
   [[nodiscard]] auto gives_integers() const noexcept -> bool { return of_integers_ != nullptr; }
   /// Requires `gives_integers()`.
   [[nodiscard]] auto code_of_integers() const noexcept -> const detail::program& { return *of_integers_; }
 
-  /// Whether every value is a string or null, whatever the rows.
+  /// Returns whether every value is a string or null, whatever the rows.
   [[nodiscard]] auto gives_strings() const noexcept -> bool { return of_strings_ != nullptr; }
   /// Requires `gives_strings()`.
   [[nodiscard]] auto code_of_strings() const noexcept -> const detail::program& { return *of_strings_; }
@@ -80,7 +80,7 @@ class pred_program : public compiled_tree {
 /// reverse). Cost: linear in the size of the tree, plus RE2's time for each literal pattern.
 auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program>;
 
-/// The program of a predicate. Errors and cost as for `compile_expr`.
+/// Returns the program of a predicate. Errors and cost as for `compile_expr`.
 auto compile_pred(const pred_tree& tree, const registries& known) -> braid::checked<pred_program>;
 
 }  // namespace rankd

@@ -127,7 +127,7 @@ class result_column {
 template <typename T>
 auto find_column(const detail::program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
                  evaluate_options options) -> evaluated<column> {
-  // Where every row is active their order does not matter, and columns can be read straight through.
+  // If every row is active, their order does not matter, and columns can be read from beginning to end.
   const row_set read = rows.size() == rows.table().size() ? row_set(rows.table()) : rows;
   detail::evaluation shared(code, read, memory);
   if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));

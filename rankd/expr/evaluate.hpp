@@ -46,8 +46,8 @@ auto evaluate(const expr_program& code, const row_set& rows, std::span<const sca
 auto evaluate_integers(const expr_program& code, const row_set& rows, std::span<const scalar> params,
                        braid::arena& memory, evaluate_options options = {}) -> evaluated<column>;
 
-/// The same as a column of strings, each of them once in its dictionary. Requires `code.gives_strings()`.
-/// Cost: as `evaluate`, with a copy of strings that are put together, and a hash for each row.
+/// Returns the same as a column of strings, each of them once in its dictionary. Requires `code.gives_strings()`. Cost:
+/// as `evaluate`, with a copy of strings that are put together, and a hash for each row.
 auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<const scalar> params,
                       braid::arena& memory) -> evaluated<column>;
 

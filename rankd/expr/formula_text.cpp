@@ -22,7 +22,7 @@ struct part {
   binding binds = binding::whole;
 };
 
-/// The text, in parentheses when it binds less than `wanted`.
+/// Returns the text, in parentheses when it binds less than `wanted`.
 auto operand(part&& from, binding wanted) -> std::string {
   return from.binds < wanted ? "(" + from.text + ")" : std::move(from.text);
 }
@@ -193,7 +193,7 @@ class printer {
     return {source_text(pair.a, *declared_) + std::string(method_text(op)) + source_text(pair.b, *declared_) + ")"};
   }
 
-  /// The ops that authors write as functions of `E`.
+  /// Returns the ops that authors write as functions of `E`.
   auto call(const tree_node& node) -> part {
     std::string out = "E." + std::string(name_of(node.op)) + "(";
     for (std::size_t slot = 0; slot < node.children.size() && node.children[slot] != tree_node::none; ++slot) {

@@ -21,7 +21,7 @@ template <typename T>
 constexpr std::array<T, block_rows> zeros{};
 constexpr std::array<std::uint64_t, words_for(block_rows)> no_bits{};
 
-/// A single number that stands for the value of a param in an expression; strings are null there.
+/// Returns a single number that stands for the value of a param in an expression; strings are null there.
 template <typename T>
 auto number_in(const scalar& value) -> std::optional<T> {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<T>(*whole);
@@ -53,7 +53,7 @@ auto make_operand(const vector_slot<double>& of) -> library_operand {
 auto find_remainder(std::int64_t a, std::int64_t b) noexcept -> std::int64_t { return b == 0 || b == -1 ? 0 : a % b; }
 auto find_remainder(double a, double b) noexcept -> double { return std::fmod(a, b); }
 
-/// Whether a division has a remainder.
+/// Returns whether a division has a remainder.
 auto is_number(std::int64_t divisor, std::int64_t /*remains*/) noexcept -> bool { return divisor != 0; }
 auto is_number(double /*divisor*/, double remains) noexcept -> bool { return std::isfinite(remains); }
 
@@ -64,7 +64,7 @@ auto count_code_points(std::string_view text) noexcept -> std::size_t {
   return count;
 }
 
-/// The bits of a truth that is the same for every row.
+/// Returns the bits of a truth that is the same for every row.
 constexpr auto all_bits(bool truth) -> std::uint64_t { return truth ? ~std::uint64_t{0} : 0; }
 
 }  // namespace

@@ -37,7 +37,7 @@ struct each_row {
   HWY_INLINE auto at(std::size_t row) const -> T { return values[row]; }
 };
 
-/// One with a single value.
+/// An operand with a single value.
 template <typename T>
 struct same_row {
   explicit same_row(const T* at) : value(*at) {}
@@ -215,7 +215,7 @@ void clamp(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, const double*
   }
 }
 
-/// The bits of a mask, those behind its lanes zero.
+/// Returns the bits of a mask, those behind its lanes zero.
 template <typename D>
 HWY_INLINE auto bits_of(D d, hn::Mask<D> mask) -> std::uint64_t {
   std::uint8_t bytes[word_bits / 8] = {};
@@ -335,7 +335,7 @@ void find(std::uint64_t* HWY_RESTRICT out, const T* x, const T* list, std::size_
   for (std::size_t word = 0; word < words_for(rows); ++word) out[word] = 0;
 }
 
-/// The lanes from `row` on, a multiple of their number, whose bit is set.
+/// Returns the lanes from `row` on, a multiple of their number, whose bit is set.
 template <typename D>
 HWY_INLINE auto mask_at(D d, const std::uint64_t* bits, std::size_t row) -> hn::Mask<D> {
   const hn::RebindToUnsigned<D> du;

@@ -27,19 +27,19 @@ constexpr std::array cmp_text_fields{op_field{"cmp", cmp}, op_field{"a", text}, 
 constexpr std::array two_texts{op_field{"a", text}, op_field{"b", text}};
 constexpr std::array regex_fields{op_field{"key_id", key}, op_field{"pattern", pattern}, op_field{"flags", flags}};
 
-/// A row of an op that computes under the capability of further arithmetic.
+/// Returns a row of an op that computes under the capability of further arithmetic.
 constexpr auto further(node_op op, std::string_view name, std::span<const op_field> fields, arithmetic operation)
     -> op_row {
   return {op, name, value, fields, operation, arithmetic_capability};
 }
 
-/// A row of an op of the capability of formulas, for which the evaluator has an instruction.
+/// Returns a row of an op of the capability of formulas, for which the evaluator has an instruction.
 constexpr auto formula(node_op op, std::string_view name, field_kind gives, std::span<const op_field> fields)
     -> op_row {
   return {op, name, gives, fields, {}, formulas_capability};
 }
 
-/// A row of an op of the capability of vectors.
+/// Returns a row of an op of the capability of vectors.
 constexpr auto of_vectors(node_op op, std::string_view name) -> op_row {
   return {op, name, value, two_values, {}, vectors_capability};
 }

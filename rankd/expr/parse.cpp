@@ -86,7 +86,7 @@ class tree_parser {
   [[nodiscard]] auto is_hopeless() const -> bool { return problems_.size() >= max_problems; }
   auto payload() -> node_payload& { return tree_.nodes[current_].payload; }
 
-  /// A payload whose fields come one at a time.
+  /// Returns a payload whose fields come one at a time.
   template <typename Payload>
   auto whole() -> Payload& {
     if (!std::holds_alternative<Payload>(payload())) payload() = Payload{};

@@ -19,7 +19,7 @@ inline constexpr std::size_t max_expr_depth = 200;
 /// `expr_too_deep` (once; nothing below it is parsed). Cost: linear in the size of `value`; no recursion on its depth.
 auto parse_expr(const nlohmann::json& value, std::string_view pointer) -> braid::checked<expr_tree>;
 
-/// The predicate that `value` spells. Errors and cost as for `parse_expr`.
+/// Returns the predicate that `value` spells. Errors and cost as for `parse_expr`.
 auto parse_pred(const nlohmann::json& value, std::string_view pointer) -> braid::checked<pred_tree>;
 
 }  // namespace rankd

@@ -11,7 +11,7 @@
 namespace rankd {
 namespace {
 
-/// The field of `parent` under which the child at `index` hangs.
+/// Returns the field of `parent` under which the child at `index` hangs.
 auto find_parent_field(const tree_node& parent, std::size_t index) -> std::string_view {
   const auto slot = std::ranges::find(parent.children, index) - parent.children.begin();
   auto children = detail::find_row(parent.op).fields |

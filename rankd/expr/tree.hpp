@@ -122,7 +122,7 @@ struct syntax_tree {
 
   [[nodiscard]] auto root() const noexcept -> const tree_node& { return nodes.back(); }
 
-  /// The JSON pointer of a node, or of one of its fields. Cost: the depth of the node.
+  /// Returns the JSON pointer of a node, or of one of its fields. Cost: the depth of the node.
   [[nodiscard]] auto pointer_of(std::size_t index) const -> std::string;
   [[nodiscard]] auto pointer_of(std::size_t index, std::string_view field) const -> std::string;
 };
@@ -154,7 +154,7 @@ void for_each_param(const tree_node& node, Visit&& visit) {
   if (const auto* param = std::get_if<param_number>(&pair->b)) visit(param->param_id, std::string_view("/b/param_id"));
 }
 
-/// The name of an op in the JSON of a tree.
+/// Returns the name of an op in the JSON of a tree.
 [[nodiscard]] auto name_of(node_op op) noexcept -> std::string_view;
 
 /// Returns the capability that a plan must require to use the op, or an empty string if every plan may use it.

@@ -24,7 +24,7 @@ class hole_check {
  public:
   hole_check(const plan_param& param, braid::diagnostics& problems) : param_(&param), problems_(&problems) {}
 
-  /// The entry, if plans may read it and it has the right type.
+  /// Returns the entry, if plans may read it and it has the right type.
   template <typename Entry>
   auto fine(const Entry* entry, const std::string& sort, const template_hole& hole,
             const std::vector<std::string_view>& known, const registries& declared) -> const Entry* {
@@ -67,7 +67,7 @@ void append_value(std::string& out, bool value) { out += value ? "true" : "false
 void append_value(std::string& out, std::int64_t value) { append_digits(out, value); }
 void append_value(std::string& out, std::string_view value) { append_escaped(out, value); }
 
-/// False if it is null.
+/// Returns false if it is null.
 auto append_param(std::string& out, const scalar& value) -> bool {
   return std::visit(
       [&out](const auto& each) {
@@ -82,7 +82,7 @@ auto append_param(std::string& out, const scalar& value) -> bool {
       value);
 }
 
-/// False if it is null; an absent column counts as null.
+/// Returns false if it is null; an absent column counts as null.
 auto append_cell(std::string& out, const std::optional<column>& column, std::uint32_t row) -> bool {
   if (!column || column->is_null(row)) return false;
   if (const auto* numbers = column->integers())
@@ -109,7 +109,7 @@ class bound_template::speller {
     }
   }
 
-  /// The key of a row, or nothing if it has no key. Lifetime: until the next call.
+  /// Returns the key of a row, or nothing if it has no key. Lifetime: until the next call.
   auto spell(std::uint32_t row) -> std::optional<std::string_view> {
     text_ = template_->literals_.front();
     for (std::size_t at = 0; at < columns_.size(); ++at) {

@@ -77,7 +77,7 @@ auto shown_form(const std::vector<std::string>& literals) -> std::string {
   return out;
 }
 
-/// Whether the operators that read columns accept it as a value of the key.
+/// Returns whether the operators that read columns accept it as a value of the key.
 auto fits_key(std::string_view text, const key_entry& key) -> bool {
   switch (key.type) {
     case value_type::integer: return detail::spelled(text, std::int64_t{}).has_value();
@@ -89,7 +89,7 @@ auto fits_key(std::string_view text, const key_entry& key) -> bool {
   return detail::spelled(text, double{}).has_value();
 }
 
-/// "no float", "no vector of 3 numbers".
+/// Returns a phrase such as "no float" or "no vector of 3 numbers".
 auto what_it_is_not(const key_entry& key) -> std::string {
   const std::string type(to_string(key.type));
   return "no " + type + (key.type == value_type::vector ? " of " + std::to_string(key.dimensions) + " numbers" : "");

@@ -15,7 +15,7 @@
 namespace rankd {
 namespace {
 
-/// The template of keys that a node has, if any.
+/// Returns the template of keys that a node has, if any.
 auto find_template(const plan_node& node) -> const plan_param* {
   const auto at = std::ranges::find(node.params, param_kind::key_template, &plan_param::kind);
   return at == node.params.end() ? nullptr : &*at;
@@ -73,7 +73,7 @@ class column_walk {
       if (loaded.nodes[node].fallback) check_substitute(node, *loaded.nodes[node].fallback);
   }
 
-  /// The keys that the rows of a node may have.
+  /// Returns the keys that the rows of a node may have.
   [[nodiscard]] auto list_keys(node_index node) const -> std::vector<std::uint32_t> {
     std::vector<std::uint32_t> out;
     const key_set given = given_by(node);
@@ -103,7 +103,7 @@ class column_walk {
     std::transform(own.begin(), own.end(), others.begin(), own.begin(), std::logical_or{});
   }
 
-  /// The keys that the rows of a node, or of its substitute, may have.
+  /// Returns the keys that the rows of a node, or of its substitute, may have.
   [[nodiscard]] auto given_by(node_index node) const -> key_set {
     key_set out = columns_[node];
     for (const plan_node* of = &loaded_->nodes[node]; of->fallback; of = &loaded_->nodes[of->fallback->node]) {
@@ -152,7 +152,7 @@ class column_walk {
     for (const std::uint32_t key : written_keys(node)) own[find_place(key)] = true;
   }
 
-  /// The columns from the store or from the request; empty for other nodes.
+  /// Returns the columns from the store or from the request; empty for other nodes.
   [[nodiscard]] auto source_columns(const plan_node& node) const -> key_set {
     key_set out(declared_->keys().size(), false);
     out[find_place(registries::id_key)] = true;
@@ -216,7 +216,7 @@ void add_keys(const syntax_tree& tree, std::vector<std::uint32_t>& keys) {
     for_each_key(node, [&keys](std::uint32_t key, std::string_view) { keys.push_back(key); });
 }
 
-/// Whether a missing param would have a meaning.
+/// Returns whether a missing param would have a meaning.
 auto has_default(const plan_node& node, const param_shape& shape) -> bool {
   const plan_param* const decisive = node.find_param(shape.when.param);
   return decisive == nullptr ||

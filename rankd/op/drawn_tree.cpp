@@ -15,7 +15,7 @@ class tree_walk {
   tree_walk(const drawn_tree& of, const drawing_rules& rules, braid::diagnostics& problems)
       : tree_(of), rules_(rules), problems_(problems), parents_(of.nodes.size(), unseen) {}
 
-  /// The nodes by level, each pair of children side by side: the root, its children, theirs. Nothing after a
+  /// Returns the nodes by level, each pair of children side by side: the root, its children, theirs. Nothing after a
   /// diagnostic.
   auto order() -> std::vector<std::size_t> {
     std::vector<std::size_t> found{0};
@@ -102,7 +102,7 @@ class tree_walk {
   bool is_right_ = true;
 };
 
-/// The number of a split's rule; 0 for a plain comparison.
+/// Returns the number of a split's rule; 0 for a plain comparison.
 auto make_rule(const drawn_node& split, tree_model& out) -> std::uint32_t {
   if (split.kind == split_kind::number) return 0;
   split_rule made{.first_word = static_cast<std::uint32_t>(out.bits.size()),

@@ -24,8 +24,8 @@ auto find_takers(const plan& loaded) -> node_lists {
   return takers;
 }
 
-/// Whether a node passes on rows that it reads: a source returns its own rows instead, unless its input replaces it, or
-/// it fails and the rows are the substitute for its own.
+/// Returns whether a node passes on rows that it reads: a source returns its own rows instead, unless its input
+/// replaces it, or it fails and the rows are the substitute for its own.
 auto passes_on(const plan_node& node, node_index find_rows) -> bool {
   if (find_op(node.op)->change != row_change::dense_source) return true;
   if (!node.fallback || node.fallback->kind == fallback_kind::empty) return false;

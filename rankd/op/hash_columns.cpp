@@ -25,7 +25,7 @@ struct found_fields {
   }
 };
 
-/// The hashes of the active rows, each once, and for each row its place among them.
+/// Returns the hashes of the active rows, each once, and for each row its place among them.
 auto ask_for(const row_set& rows, std::uint32_t by_key, std::span<std::uint32_t> places, braid::arena& memory)
     -> std::span<const std::int64_t> {
   const auto by = rows.table().find(by_key);

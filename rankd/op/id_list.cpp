@@ -42,7 +42,7 @@ struct id_list_params {
   }
 
  private:
-  /// The ids of the active rows, in their order.
+  /// Returns the ids of the active rows, in their order.
   static auto list_owners(const node_context& context) -> std::span<const std::int64_t> {
     const row_set& rows = context.inputs[0];
     const std::span<std::int64_t> owners = context.memory.uninitialized<std::int64_t>(rows.size());
@@ -50,7 +50,7 @@ struct id_list_params {
     return owners;
   }
 
-  /// The list of each owner.
+  /// Returns the list of each owner.
   static auto find_lists(std::span<const std::int64_t> owners, std::span<const std::int64_t> asked,
                          const id_batch& found, const node_context& context)
       -> std::span<const std::span<const std::int64_t>> {

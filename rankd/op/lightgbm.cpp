@@ -41,7 +41,7 @@ constexpr std::array objectives{
     objective_row{"tweedie", score_link::exponential},
 };
 
-/// The words of an objective: its name, and options such as `sigmoid:1` and `sqrt`.
+/// Returns the words of an objective: its name, and options such as `sigmoid:1` and `sqrt`.
 auto split_words(std::string_view text) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   while (!text.empty()) {

@@ -49,7 +49,7 @@ struct line_cursor {
   }
 };
 
-/// The items of a list, which single spaces divide.
+/// Returns the items of a list, which single spaces divide.
 auto list_items(std::string_view list) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   while (!list.empty()) {
@@ -60,7 +60,7 @@ auto list_items(std::string_view list) -> std::vector<std::string_view> {
   return out;
 }
 
-/// The number that the whole text is, if it is one. A threshold may be infinite.
+/// Returns the number that the whole text is, if it is one. A threshold may be infinite.
 template <typename T>
 auto number_in(std::string_view text) -> std::optional<T> {
   T out{};
@@ -84,7 +84,7 @@ struct section_reader {
 
   [[nodiscard]] auto has(std::string_view name) const -> bool { return from.fields.contains(name); }
 
-  /// The field; null after missing_field.
+  /// Returns the field; null after missing_field.
   [[nodiscard]] auto field(std::string_view name) const -> const text_field* {
     const auto found = from.fields.find(name);
     if (found != from.fields.end()) return &found->second;

@@ -156,7 +156,7 @@ auto read_forest(object_reader& reader, const model_reading& reading) -> tree_mo
   return out;
 }
 
-/// A model in the format of this program.
+/// Returns a model in the format of this program.
 auto read_own(const json& document, const model_reading& reading) -> std::shared_ptr<const model> {
   object_reader in(document, "", reading.problems);
   const auto version = in.integer("schema_version", presence::required);

@@ -53,7 +53,7 @@ class model_folder {
   /// source. Returns nothing for a model that cannot be read. Blocks: on the disk, unless the model was read before.
   auto warnings(std::string_view name) -> braid::diagnostics;
 
-  /// Whether all files that were read still have the same bytes. Blocks: on the disk.
+  /// Returns whether all files that were read still have the same bytes. Blocks: on the disk.
   [[nodiscard]] auto stands_still() const -> bool;
 
  private:
@@ -79,10 +79,10 @@ class model_folder {
 /// Blocks: on the disk. Errors: those of `read_text_file`.
 auto read_model_file(const std::filesystem::path& file) -> braid::checked<std::string>;
 
-/// The files of a folder that are models by their names, ascending. Blocks: on the disk.
+/// Returns the files of a folder that are models by their names, ascending. Blocks: on the disk.
 auto model_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;
 
-/// The names of the models that a plan calls, ascending, each once.
+/// Returns the names of the models that a plan calls, ascending, each once.
 auto list_models(const plan& loaded) -> std::vector<std::string>;
 
 }  // namespace rankd

@@ -82,7 +82,7 @@ void refuse_operator(const onnx_call& call) {
               braid::did_you_mean(is_utf8(node.op) ? node.op : "", known));
 }
 
-/// The numbers of a node that is a constant.
+/// Returns the numbers of a node that is a constant.
 auto read_constant_value(const onnx_call& call) -> std::optional<onnx_numbers> {
   if (call.has("value")) {
     const auto attribute = find_attribute(call.node(), "value", call.with());
@@ -105,7 +105,7 @@ void read_constant(const onnx_call& call, onnx_scope& scope) {
   scope.numbers.emplace(call.node().outputs.front(), std::move(*numbers));
 }
 
-/// Makes steps of a node. False after a diagnostic.
+/// Makes the steps of a node. Returns false after a diagnostic.
 auto read_node(const onnx_node& node, onnx_scope& scope) -> bool {
   const onnx_call call(node, scope);
   if (node.domain.empty() && node.op == "Constant") {
@@ -208,7 +208,7 @@ auto read_inputs(const onnx_file& file, onnx_scope& scope) -> std::vector<input_
   return out;
 }
 
-/// The key of a column. Zero after a diagnostic.
+/// Returns the key of a column. Zero after a diagnostic.
 auto key_of(const input_column& column, const model_reading& reading) -> std::uint32_t {
   const std::uint32_t key = reading.key(column.name, column.pointer);
   if (key == 0) return 0;

@@ -157,9 +157,9 @@ auto make_gemm(const onnx_call& call) -> made_rows {
   return multiplied(call, *rows, matrix, last, 2);
 }
 
-// Over the columns of a row
+// Operators over the columns of a row
 
-/// Whether a node works along the columns. Axes are an attribute in older versions, and an input in newer ones.
+/// Returns whether a node works along the columns. Axes are an attribute in older versions, and an input in newer ones.
 auto is_by_columns(const onnx_call& call) -> bool {
   std::vector<std::int64_t> axes = call.ints("axes");
   if (axes.empty()) axes = call.ints("axis");
@@ -199,7 +199,7 @@ auto reduced(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, rank_of_result(call), {so_far}};
 }
 
-/// The position of the first column that is as great as any.
+/// Returns the position of the first column that is as great as any.
 auto make_argmax(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.table(0);
   if (of == nullptr || !is_by_columns(call)) return std::nullopt;

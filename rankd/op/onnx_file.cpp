@@ -173,7 +173,7 @@ void append_raw(std::string_view raw, std::vector<double>& out) {
     out.push_back(static_cast<double>(little_endian<T>(raw.substr(at))));
 }
 
-/// How many bytes a number has in `raw_data`; 0 for types that are not read.
+/// Returns how many bytes a number has in `raw_data`; 0 for types that are not read.
 auto size_of(onnx_type type) -> std::size_t {
   switch (type) {
     case onnx_type::floats:
@@ -199,7 +199,7 @@ void decode_raw(tensor_fields& from) {
   }
 }
 
-/// How many numbers the dimensions promise; nothing for a negative one, or far too many.
+/// Returns how many numbers the dimensions promise; nothing for a negative one, or far too many.
 auto promised(const std::vector<std::int64_t>& dims) -> std::optional<std::size_t> {
   std::size_t out = 1;
   for (const std::int64_t each : dims) {

@@ -136,7 +136,7 @@ auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> 
   return call.each(step_kind::divide, onnx_type::floats, operands);
 }
 
-/// The root of each square's share, with the sign that the number had.
+/// Returns the root of each square's share, with the sign that the number had.
 auto by_euclid(const onnx_call& call, const slot_list& slots) -> slot_list {
   const std::vector<slot_list> squares_of{slots, slots};
   const slot_list squares = call.each(step_kind::multiply, onnx_type::floats, squares_of);

@@ -85,7 +85,7 @@ auto make_vector(const onnx_call& call) -> made_rows {
   return out;
 }
 
-/// The columns of these numbers.
+/// Returns the columns of these numbers.
 auto chosen(const onnx_call& call, const onnx_rows& rows, const std::vector<std::int64_t>& numbers) -> made_rows {
   onnx_rows out{.type = rows.type, .rank = rows.rank, .slots = {}};
   const auto columns = static_cast<std::int64_t>(rows.slots.size());

@@ -159,7 +159,7 @@ auto set_split(const forest_reading& reading, std::size_t at, drawn_node& out) -
   return true;
 }
 
-/// A leaf's weights, each for another output.
+/// Returns a leaf's weights, each for another output.
 auto set_leaf(forest_reading& reading, std::size_t at, drawn_node& out) -> bool {
   const auto name = [](const listed_weight& each) { return std::pair(each.tree, each.number); };
   const auto found =
@@ -195,7 +195,7 @@ auto set_children(const forest_reading& reading, std::size_t at, const std::map<
          find("nodes_falsenodeids", reading.nodes.when_false[at], out.right);
 }
 
-/// The tree whose nodes are those from `first` on, before `last`.
+/// Returns the tree whose nodes are those from `first` on, before `last`.
 auto drawn(forest_reading& reading, std::size_t first, std::size_t last) -> std::optional<drawn_tree> {
   drawn_tree out{.pointer = reading.call.node().pointer,
                  .lists = {.feature = "nodes_featureids",

@@ -134,7 +134,7 @@ enum class row_change : std::uint8_t {
   merged,          ///< a batch of some rows of the sources and of rows of its own, all of it, in any order
 };
 
-/// Whether an operator returns rows that did not exist before it.
+/// Returns whether an operator returns rows that did not exist before it.
 constexpr auto makes_rows(row_change change) noexcept -> bool {
   return change == row_change::dense_source || change == row_change::concatenation || change == row_change::merged;
 }

@@ -16,7 +16,7 @@ auto all_ops() -> std::span<const op_entry>;
 /// that this process has loaded so far (operator_library.hpp). Lifetime: the process.
 auto all_op_shapes() -> const op_shapes&;
 
-/// The operator of that name, of rankd or of a library, or null.
+/// Returns the operator of that name, of rankd or of a library, or null.
 auto find_op(std::string_view name) -> const op_entry*;
 
 }  // namespace rankd

@@ -38,10 +38,10 @@ auto gathered_texts(const row_set& rows, const column& column, braid::arena& mem
   return out.data();
 }
 
-/// Whether all rows of the table are active and in order.
+/// Returns whether all rows of the table are active and in order.
 auto is_whole(const row_set& rows) -> bool { return rows.is_prefix() && rows.size() == rows.table().size(); }
 
-/// A bit for each row of the batch. All rows that were set are most often all there are.
+/// Returns a bit for each row of the batch. All rows that were set are most often all there are.
 auto scattered_bits(const row_set& rows, const std::uint64_t* from, braid::arena& memory) -> bitmap {
   const bitmap written(from);
   if (is_whole(rows)) return written.count(rows.size()) == rows.size() ? bitmap() : written;
@@ -51,7 +51,7 @@ auto scattered_bits(const row_set& rows, const std::uint64_t* from, braid::arena
   return bitmap(words.data());
 }
 
-/// Values for each row of the batch; zero under a null.
+/// Returns the values for the rows of the batch; zero under a null.
 template <typename T, typename Stored>
 auto scattered_values(const row_set& rows, const rankd_written& from, braid::arena& memory) -> std::span<const T> {
   const auto* const written = static_cast<const Stored*>(from.values);

@@ -225,7 +225,7 @@ struct own_params {
     if (const auto* number = std::get_if<option_value<double>>(&from.value)) to.number = number->in(params);
   }
 
-  /// `rows` as they came in, and `out`, which stay of them.
+  /// Adds the written columns to `out`, the rows of `rows` that stay.
   [[nodiscard]] auto with_written(const row_set& rows, row_set out, std::span<const rankd_written> written,
                                   braid::arena& memory) const -> op_result<row_set> {
     for (std::size_t at = 0; at < writes.size(); ++at) {

@@ -78,7 +78,7 @@ auto own_rows::wrong_origin() const -> std::string {
   return {};
 }
 
-/// The ids that the library gave these rows.
+/// Returns the ids that the library gave these rows.
 auto own_rows::list_ids(std::span<const std::uint32_t> own) const -> std::expected<batch, std::string> {
   for (const std::uint32_t at : own)
     if (!test_bit(made_->id.valid, at)) return std::unexpected("the operator gave " + row_text(at) + " no id");

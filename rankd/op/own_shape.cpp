@@ -116,7 +116,7 @@ class shape_reader {
     for (std::uint32_t at = 0; at < offered_->option_count; ++at) read_option(offered_->options[at]);
   }
 
-  /// Options are read.
+  /// Checks the number of inputs, after the options have been read.
   void check_inputs() {
     if (offered_->inputs > 1)
       return report("it is called on the rows of one node, or of none; further inputs are options");

@@ -8,8 +8,7 @@
 
 namespace rankd {
 
-/// Whether `output` keeps the promise about `inputs`.
-/// Cost: linear in the rows; for checked builds and tests.
+/// Returns whether `output` keeps the promise about `inputs`. Cost: linear in the rows; for checked builds and tests.
 auto keeps_promise(row_change promise, std::span<const row_set> inputs, const row_set& output) -> bool;
 
 }  // namespace rankd

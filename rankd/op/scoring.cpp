@@ -81,7 +81,7 @@ void score_block(const linear_model& model, const scoring& all, const block& blo
     if (!test_bit(all.known, block.first + i)) sums[i] = 0;
 }
 
-/// The children of a split that compares otherwise: 1 for the right one.
+/// Returns the children of a split that compares otherwise: 1 for the right one.
 auto goes_right(const tree_model& model, const tree_node& node, double value) -> std::uint32_t {
   constexpr double max_zero = 1e-35F;  // as LightGBM has it
   if (std::isnan(value)) return node.null_right;
@@ -141,7 +141,7 @@ void score_block(const tree_model& model, const scoring& all, const block& block
   }
 }
 
-/// Runs the steps. A score that is no number becomes a null.
+/// Runs the steps. A score that is not a number becomes a null.
 void score_block(const program_model& model, const scoring& all, const block& block, double* slots) {
   for (std::size_t k = 0; k < model.keys.size(); ++k)
     gather_padded(all.columns[k], block, model.keys[k].width, slots + model.keys[k].slot * block_rows);
@@ -177,14 +177,14 @@ auto find_columns(const program_model& model, const row_set& rows, braid::arena&
   return out;
 }
 
-/// How many blocks of values a part needs at once.
+/// Returns how many blocks of values a part needs at once.
 auto count_blocks(const linear_model& /*what*/) noexcept -> std::size_t { return 1; }
 auto count_blocks(const tree_model& model) noexcept -> std::size_t {
   return std::max<std::size_t>(model.key_ids.size(), 1);
 }
 auto count_blocks(const program_model& model) noexcept -> std::size_t { return model.slots; }
 
-/// Whether some rows may have no sum.
+/// Returns whether some rows may have no sum.
 auto may_be_null(const linear_model& model) noexcept -> bool {
   return !std::ranges::all_of(model.weights, [](const auto& each) { return each.when_null.has_value(); });
 }
@@ -192,7 +192,7 @@ auto may_be_null(const tree_model& /*what*/) noexcept -> bool { return false; }
 auto may_be_null(const program_model& /*what*/) noexcept -> bool { return true; }
 
 /// Runs all blocks, in consecutive parts. Each part has its own values, which are allocated here because an arena
-/// serves one thread. False if the call was stopped.
+/// serves one thread. Returns false if the call was stopped.
 template <typename Model>
 auto score(const Model& what, const scoring& all, braid::arena& memory, const detail::scoring_options& options)
     -> bool {

@@ -65,7 +65,7 @@ auto stored_ids::asked_by(const node_context& context, std::span<const std::stri
   return asking;
 }
 
-/// The ids that were found for each row, one after the other.
+/// Returns the ids that were found for each row, one after the other.
 auto stored_ids::joined(const row_keys& rows, const item_batch& found, node_context& context) const
     -> op_result<row_set> {
   const std::size_t total = count_total(rows, found);

@@ -53,8 +53,8 @@ class usage {
   /// may end.
   [[nodiscard]] auto claim(std::uint32_t position, amounts made) noexcept -> bool;
 
-  /// Which of the first `count` nodes has broken a bound first. Requires that all of them have ended, those that were
-  /// withdrawn excepted, and that this is known here.
+  /// Returns the first of the first `count` nodes that has broken a bound. Requires that all of them have ended or were
+  /// withdrawn, and that the object knows this.
   [[nodiscard]] auto first_breach(std::size_t count) const noexcept -> std::optional<breach>;
 
  private:

@@ -38,7 +38,7 @@ class vector_folder {
   std::map<std::string, std::shared_ptr<const vector_file>, std::less<>> open_;  // by the id of the endpoint
 };
 
-/// The ids of the endpoints of vectors that a plan names, ascending, each once.
+/// Returns the ids of the endpoints of vectors that a plan names, ascending, each once.
 auto list_vectors(const plan& loaded) -> std::vector<std::string>;
 
 }  // namespace rankd

@@ -48,7 +48,7 @@ constexpr std::array objectives{
     objective_row{"survival:cox", score_link::exponential, margin_kind::log},
 };
 
-/// The number that a string is: so XGBoost writes its parameters.
+/// Returns the number that a string is: so XGBoost writes its parameters.
 template <typename T>
 auto number_in(std::string_view text) -> std::optional<T> {
   T out{};
@@ -57,7 +57,7 @@ auto number_in(std::string_view text) -> std::optional<T> {
   return out;
 }
 
-/// A count that is written as a string. Nothing after a diagnostic, or if it is optional and absent.
+/// Returns a count that is written as a string. Nothing after a diagnostic, or if it is optional and absent.
 auto count_in(object_reader& reader, std::string_view field, presence need, int_range range)
     -> std::optional<std::size_t> {
   const std::string* text = reader.text(field, need);
@@ -162,7 +162,7 @@ struct node_lists {
   std::vector<bool> categorical;
 };
 
-/// A list of flags, which newer versions write as 0 and 1.
+/// Returns a list of flags, which newer versions write as 0 and 1.
 auto read_flags(object_reader& reader, std::string_view field, const model_reading& reading) -> std::vector<bool> {
   std::vector<bool> out;
   const json* list = reader.array(field, presence::required);
@@ -206,7 +206,7 @@ auto read_lists(object_reader& reader, const model_reading& reading) -> node_lis
   return out;
 }
 
-/// The sets of categories of one tree, by node.
+/// Returns the sets of categories of one tree, by node.
 auto read_categories(object_reader& reader, category_bits& bits, const model_reading& reading)
     -> std::map<std::int64_t, std::vector<std::uint32_t>> {
   std::map<std::int64_t, std::vector<std::uint32_t>> out;
@@ -352,7 +352,7 @@ auto find_booster(const json& item, const std::string& pointer, const model_read
   return out;
 }
 
-/// True if the trainer's codes of a column, 0 to n - 1, are the values that its data frame had.
+/// Returns true if the trainer's codes of a column, 0 to n - 1, are the values that its data frame had.
 auto is_unchanged(const json& column) -> bool {
   const auto values = column.is_object() ? column.find("values") : column.end();
   if (values == column.end() || !values->is_array() || values->empty() || column.contains("offsets")) return false;
@@ -423,7 +423,7 @@ auto to_logit(float chance, xgboost_version version) -> float {
   return -std::log(1.0F / chance - 1.0F);
 }
 
-/// The sums that rows begin with.
+/// Returns the sums that rows begin with.
 auto read_margins(const xgboost_header& header, const model_reading& reading) -> std::vector<double> {
   std::vector<double> out;
   for (std::size_t at = 0; at < header.outputs; ++at) {

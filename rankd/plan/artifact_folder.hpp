@@ -26,14 +26,12 @@ struct artifact {
   std::filesystem::path file;
 };
 
-/// The artifacts of a folder in the order of their names. They are not opened.
-/// Blocks: on the disk.
-/// Errors: unreadable_folder.
+/// Returns the artifacts of a folder in the order of their names. They are not opened. Blocks: on the disk. Errors:
+/// unreadable_folder.
 auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>>;
 
-/// The files NAME.tests.json of a folder, as artifacts called NAME, in the order of their names. They are not opened.
-/// Blocks: on the disk.
-/// Errors: unreadable_folder.
+/// Returns the files NAME.tests.json of a folder, as artifacts called NAME, in the order of their names. They are not
+/// opened. Blocks: on the disk. Errors: unreadable_folder.
 auto list_plan_tests(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>>;
 
 /// Returns the faults of the index of a folder; nothing if there is no index.

@@ -43,11 +43,11 @@ struct plan_side {
   const registries& declared;
 };
 
-/// For each node of `before` the node of `after` that it became, if any. In this order: the same id and operator; the
-/// same content, that is operator, params with their formulas, and content of all sources; the same operator and the
-/// most matched neighbours in common, those with equal params first. To be the same output counts as a neighbour.
-/// Cost: nodes and edges times their formulas; of nodes without content in common also the square of the number of
-/// users of one node.
+/// Returns, for each node of `before`, the node of `after` that it became, if any. In this order: the same id and
+/// operator; the same content, that is operator, params with their formulas, and content of all sources; the same
+/// operator and the most matched neighbours in common, those with equal params first. To be the same output counts as a
+/// neighbour. Cost: nodes and edges times their formulas; of nodes without content in common also the square of the
+/// number of users of one node.
 [[nodiscard]] auto match_nodes(plan_side before, plan_side after) -> std::vector<std::optional<node_index>>;
 
 /// Returns removed nodes, then those of `after` in its order, then the differences of the plans themselves. Names of

@@ -231,7 +231,7 @@ class fallback_edges {
     return ++edges_ <= max_plan_edges;
   }
 
-  /// The nodes that stand in for `source`, or are needed for that, and for nothing else.
+  /// Returns the nodes that stand in for `source`, or are needed for that, and for nothing else.
   auto wake(node_index source) -> bool {
     std::set<node_index> seen;
     std::vector<node_index> open{nodes_[source].fallback->node};

@@ -45,14 +45,14 @@ struct plan_fallback {
 /// Returns the same for plans: the failures of their nodes, and those of time and budget.
 [[nodiscard]] auto plan_failure_codes() noexcept -> std::span<const std::string_view>;
 
-/// Whether a pattern stands for that code.
+/// Returns whether a pattern stands for that code.
 [[nodiscard]] auto stands_for(std::string_view pattern, std::string_view code) noexcept -> bool;
 
-/// The code among `known` that one of the patterns stands for, if `code` is that.
+/// Returns the code among `known` that one of the patterns stands for, if `code` is that.
 [[nodiscard]] auto find_failure(const failure_patterns& patterns, std::string_view code,
                                 std::span<const std::string_view> known) noexcept -> std::optional<std::string_view>;
 
-/// Whether some of these failures depend on how long something takes: then answers do, too.
+/// Returns whether some of these failures depend on how long something takes: then answers do, too.
 [[nodiscard]] auto names_time(const failure_patterns& patterns) noexcept -> bool;
 
 }  // namespace rankd

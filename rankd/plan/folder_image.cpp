@@ -59,7 +59,7 @@ auto read_all(const fs::path& folder, const file_reader& read) -> pass {
   return seen;
 }
 
-/// Whether a second pass finds what the first one has found. Keeps one file at a time.
+/// Returns whether a second pass finds what the first one has found. Keeps one file at a time.
 auto is_still_so(const pass& seen, const fs::path& folder, const file_reader& read) -> bool {
   const auto listed = list_artifacts(folder);
   if (!listed || !seen.unlisted.empty()) return listed.has_value() == seen.unlisted.empty();

@@ -25,7 +25,7 @@ auto is_inside(std::string_view name, std::string_view id) -> bool {
   return name.starts_with(id) && name.substr(id.size()).starts_with("__");
 }
 
-/// Three numbers of at most six digits.
+/// Returns whether a text is three numbers of at most six digits.
 auto is_version(std::string_view text) -> bool {
   std::size_t numbers = 0;
   for (bool more = true; more; ++numbers) {

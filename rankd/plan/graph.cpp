@@ -17,7 +17,7 @@ auto about(const plan_node& node, std::string_view code, std::string message) ->
           .source = {}};
 }
 
-/// The edges into a node, one after the other.
+/// Returns the edges into a node, one after the other.
 auto edge_count(const plan_node& node) -> std::size_t { return node.sources.size() + node.after.size(); }
 auto edge_at(const plan_node& node, std::size_t place) -> node_index {
   return place < node.sources.size() ? node.sources[place] : node.after[place - node.sources.size()];

@@ -46,7 +46,7 @@ auto find_place(numbered_text of, std::size_t offset) -> std::string {
   return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
 }
 
-/// The part of nlohmann's message that says what is wrong, cut to what fits a line.
+/// Returns the part of nlohmann's message that says what is wrong, cut to what fits a line.
 auto find_reason(std::string_view what) -> std::string {
   constexpr std::size_t max_length = 200;
   const std::size_t start = what.find("syntax error");

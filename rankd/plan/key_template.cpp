@@ -21,14 +21,14 @@ constexpr auto is_plain(char c) noexcept -> bool {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-/// Whether a value that stands before `text` can be distinguished from it.
+/// Returns whether a value that stands before `text` can be distinguished from it.
 auto ends_value(std::string_view text) -> bool {
   return std::ranges::any_of(text, [](char c) { return !is_plain(c) && c != '%'; });
 }
 
 auto place(std::size_t at) -> std::string { return " at character " + std::to_string(at + 1); }
 
-/// The hole that stands between braces.
+/// Returns the hole that stands between braces.
 auto parse_hole(std::string_view inside) -> std::expected<template_hole, template_problem> {
   constexpr std::string_view param_mark = "P.";
   template_hole hole;

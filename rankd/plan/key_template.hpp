@@ -20,7 +20,7 @@ struct template_hole {
   auto operator==(const template_hole&) const -> bool = default;
 };
 
-/// Why a text is no template.
+/// Why a text is not a template.
 struct template_problem {
   std::string code;  ///< snake_case, stable
   std::string message;

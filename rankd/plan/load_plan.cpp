@@ -77,7 +77,7 @@ void report(draft& draft, std::string pointer, std::string_view code, std::strin
                       .source = {}});
 }
 
-/// The strings of an array; what is no string is complained about and reads as empty.
+/// Returns the strings of an array; what is no string is complained about and reads as empty.
 auto read_strings(const json& list, std::string_view parent, draft& draft) -> std::vector<std::string> {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -88,7 +88,7 @@ auto read_strings(const json& list, std::string_view parent, draft& draft) -> st
   return out;
 }
 
-/// False when the document is of another version, whose fields would be complained about for nothing.
+/// Returns false if the document has another version: diagnostics about its fields would be misleading.
 auto check_version(object_reader& reader) -> bool {
   const auto version = reader.integer("schema_version", presence::required);
   if (!version || *version == 1) return true;
@@ -247,7 +247,7 @@ void check_graph(std::size_t problems_before, draft& draft) {
   if (draft.problems.size() == problems_before) detail::link_fallbacks(draft.out, draft.problems);
   const bool edges_complete = draft.problems.size() == problems_before;
   draft.out.order = detail::order_nodes(draft.out.nodes, draft.problems);
-  // Where a name is misspelt or a cycle stands, these would complain about its consequences.
+  // If a name is misspelt or the graph has a cycle, these checks would report only the consequences.
   if (!edges_complete || draft.problems.size() != problems_before) return;
   detail::check_depth(draft.out, draft.problems);
   detail::check_reach(draft.out, draft.problems);

@@ -19,7 +19,7 @@ struct node_field {
   [[nodiscard]] auto operator==(const node_field&) const -> bool = default;
 };
 
-/// The params that the node gives, in the order of its operator's shape.
+/// Returns the params that the node gives, in the order of its operator's shape.
 [[nodiscard]] auto list_fields(const plan_node& node, const plan& plan, const registries& declared)
     -> std::vector<node_field>;
 

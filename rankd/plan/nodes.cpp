@@ -24,7 +24,7 @@ struct node_context {
   braid::diagnostics& problems;  ///< of this node
 };
 
-/// The number of a name, or a diagnostic about the field that holds it.
+/// Returns the number of a name, or a diagnostic about the field that holds it.
 auto resolve(object_reader& reader, std::string_view field, const std::string& name, name_table& known,
              std::string_view code, std::string_view what) -> std::optional<std::uint32_t> {
   const auto number = known.find(name);

@@ -9,7 +9,7 @@
 namespace rankd::detail {
 namespace {
 
-/// One end of the values that a param may have, in the range of the option.
+/// Reads one end of the values that a param may have, in the range of the option.
 auto read_end(object_reader& reader, std::string_view field, param_shape shape) -> scalar {
   shape.name = field;
   shape.need = presence::required;

@@ -53,11 +53,11 @@ struct plan_param {
   std::vector<std::uint32_t> trees = {};    ///< of pred_ids: positions in pred_table
   std::optional<param_binding> bound = {};  ///< the request gives the value, which is null here
 
-  /// The least and the greatest value of an int64 or a float64 that any request can give it.
+  /// Returns the least and the greatest value of an int64 or a float64 that any request can give it.
   [[nodiscard]] auto least() const noexcept -> const scalar& { return bound ? bound->min : value; }
   [[nodiscard]] auto most() const noexcept -> const scalar& { return bound ? bound->max : value; }
 
-  /// The value of a key_id, expr_id, pred_id or node_ref.
+  /// Returns the value of a key_id, expr_id, pred_id or node_ref.
   [[nodiscard]] auto index() const -> std::uint32_t {
     return static_cast<std::uint32_t>(std::get<std::int64_t>(value));
   }

@@ -23,7 +23,7 @@ void read_into(std::optional<T>& into, object_reader& reader, std::string_view f
   if (const auto number = reader.integer(field, presence::optional, range)) into = static_cast<T>(*number);
 }
 
-/// The members that are stated here, and those of `base` otherwise.
+/// Returns the members that are stated here, and those of `base` otherwise.
 auto read_budget(object_reader& reader, plan_budget base) -> plan_budget {
   read_into(base.rows, reader, "rows", amount_range);
   read_into(base.bytes, reader, "bytes", amount_range);

@@ -39,7 +39,7 @@ class plan_budgets {
 
   [[nodiscard]] auto of(std::string_view plan) const -> const plan_budget&;
 
-  /// A diagnostic for each budget of a plan that is not among these.
+  /// Returns a diagnostic for each budget of a plan that is not among these.
   [[nodiscard]] auto strangers(const std::vector<std::string>& plans) const -> braid::diagnostics;
 
   /// All that is stated, in one form: equal texts for equal budgets.

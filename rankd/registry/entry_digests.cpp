@@ -9,7 +9,7 @@
 namespace rankd::detail {
 namespace {
 
-/// A field that an entry means something by. Where its value is `otherwise`, the entry may as well not have it.
+/// A field that affects the meaning of an entry. A field with the value `otherwise` means the same as an absent one.
 struct meaning_field {
   const char* name;
   const char* otherwise = nullptr;  ///< as JSON

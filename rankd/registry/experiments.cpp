@@ -38,7 +38,7 @@ void for_each_item(object_reader& reader, std::string_view field, presence need,
   }
 }
 
-/// The digits of a part of a date.
+/// Returns the digits of a part of a date.
 auto digits(std::string_view text) -> std::optional<int> {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -75,7 +75,7 @@ auto read_time(object_reader& row, std::string_view field) -> std::optional<sys_
   return time;
 }
 
-/// Whether two experiments can run at the same time.
+/// Returns whether two experiments can run at the same time.
 auto meet(const experiment_entry& a, const experiment_entry& b) -> bool {
   if (a.status != experiment_status::active || b.status != experiment_status::active) return false;
   const bool a_first = a.end && b.start && *a.end <= *b.start;
@@ -112,7 +112,7 @@ class file_reader {
                    .source = {}});
   }
 
-  /// A param by name; null if there is no such param that may be used.
+  /// Returns a param by name; null if there is no such param that may be used.
   auto find_param(const std::string& name, const std::string& pointer) -> const param_entry* {
     const param_entry* param = declared_.find_param(name);
     if (param == nullptr) {

@@ -106,8 +106,8 @@ class experiment_set {
   std::string source_;
 };
 
-/// The bucket of a unit: the first eight bytes of SHA-256 of the salt, a zero byte and the unit, as a number with the
-/// most significant byte first, modulo `buckets`. Requires at least one bucket. Cost: half a microsecond.
+/// Returns the bucket of a unit: the first eight bytes of SHA-256 of the salt, a zero byte and the unit, as a number
+/// with the most significant byte first, modulo `buckets`. Requires at least one bucket. Cost: half a microsecond.
 [[nodiscard]] auto hash_to_bucket(std::string_view salt, std::string_view unit, std::uint32_t buckets) -> std::uint32_t;
 
 }  // namespace rankd

@@ -15,14 +15,13 @@ inline constexpr std::size_t largest_document = std::size_t{16} << 20U;  ///< by
 /// The byte order mark that some editors write at the beginning of a file in UTF-8. It is not part of the content.
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// The text of a file without its mark, if it has one.
+/// Returns the text of a file without its mark, if it has one.
 constexpr auto without_mark(std::string_view text) noexcept -> std::string_view {
   return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
 }
 
-/// The bytes of a regular file.
-/// Blocks: on the disk.
-/// Errors: unreadable_file, file_too_large; `source` names the file.
+/// Returns the bytes of a regular file. Blocks: on the disk. Errors: unreadable_file, file_too_large; `source` names
+/// the file.
 auto read_text_file(const std::filesystem::path& file, std::size_t largest = largest_document)
     -> braid::checked<std::string>;
 

@@ -12,7 +12,7 @@
 namespace rankd {
 namespace {
 
-/// True for bytes that a number, a literal or a misspelled one consists of.
+/// Returns true for bytes that a number, a literal or a misspelled one consists of.
 auto is_word_byte(char c) noexcept -> bool {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' ||
          c == '.' || c == '_';
@@ -58,7 +58,7 @@ auto fits(std::string_view digits) noexcept -> bool {
   return std::from_chars(digits.data(), digits.data() + digits.size(), out).ec == std::errc();
 }
 
-/// True for an integer that is neither an int64 nor a uint64.
+/// Returns true for an integer that is neither an int64 nor a uint64.
 auto is_large_integer(std::string_view word) noexcept -> bool {
   constexpr std::size_t digits_that_fit = 18;
   if (word.size() <= digits_that_fit) return false;

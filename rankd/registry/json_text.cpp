@@ -38,7 +38,7 @@ auto are_plain(const char* eight) noexcept -> bool {
   return (others & highest) == 0;
 }
 
-/// Eight bytes at a time; the last ones may overlap those before them.
+/// Checks eight bytes at a time; the last ones may overlap those before them.
 auto is_plain(std::string_view text) noexcept -> bool {
   constexpr std::size_t step = sizeof(std::uint64_t);
   if (text.size() < step) return std::ranges::all_of(text, [](char c) { return is_plain(c); });
@@ -66,7 +66,7 @@ void append_escape(std::string& out, unsigned char byte) {
   out += digits[byte & 0xFU];
 }
 
-/// One that is not plain.
+/// Appends a character that is not plain.
 void append_ascii(std::string& out, char c) {
   switch (c) {
     case '"': out += "\\\""; return;

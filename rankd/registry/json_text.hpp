@@ -22,7 +22,7 @@ void append_json_bytes(std::string& out, std::string_view bytes);
 void append_json_number(std::string& out, double value);
 void append_json_number(std::string& out, std::int64_t value);
 
-/// A number as JSON, for messages; "null" for any other value.
+/// Returns a number as JSON, for messages; "null" for any other value.
 auto number_text(const scalar& value) -> std::string;
 
 }  // namespace rankd

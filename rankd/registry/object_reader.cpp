@@ -28,7 +28,7 @@ auto wrong_type(std::string_view wanted, const json& value) -> std::unexpected<b
   return problem("wrong_type", "must be " + std::string(wanted) + ", not " + described(value));
 }
 
-/// True for a float that was written as an integer beyond 64 bits, or is as large.
+/// Returns true for a float that was written as an integer beyond 64 bits, or is as large.
 auto is_beyond_integers(const json& value) -> bool {
   constexpr double end = 0x1p63;
   return value.is_number_float() && std::abs(value.get<double>()) >= end;

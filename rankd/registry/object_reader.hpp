@@ -49,7 +49,7 @@ class object_reader {
   auto id(std::string_view field, presence need) -> std::optional<std::uint32_t>;
   /// A value of a registry's type; an integer stands for the float that equals it.
   auto typed(std::string_view field, presence need, value_type type) -> std::optional<scalar>;
-  /// The position among `choices` of the string that is there.
+  /// Returns the position among `choices` of the string that is there.
   auto choice(std::string_view field, presence need, std::span<const std::string_view> choices)
       -> std::optional<std::size_t>;
 
@@ -65,8 +65,8 @@ class object_reader {
   std::vector<std::string_view> asked_;
 };
 
-/// The value as a scalar of `type`, or the code and sentence of what is wrong with it.
-/// Errors: wrong_type, out_of_range for an integer past int64, non_finite_number.
+/// Returns the value as a scalar of `type`, or the code and sentence of what is wrong with it. Errors: wrong_type,
+/// out_of_range for an integer past int64, non_finite_number.
 auto scalar_from_json(const nlohmann::json& value, value_type type) -> std::expected<scalar, braid::diagnostic>;
 
 /// "a string", "an integer", …: what a message calls the value.

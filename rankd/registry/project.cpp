@@ -25,7 +25,7 @@ auto read_folder(object_reader& reader, std::string_view field, presence need, c
   return (root / *text).lexically_normal();
 }
 
-/// Whether there are such names is not known here: that takes the params.
+/// Returns whether there are such names is not known here: that takes the params.
 auto read_redacted(const nlohmann::json& table, std::string pointer, braid::diagnostics& problems)
     -> std::vector<std::string> {
   std::vector<std::string> out;

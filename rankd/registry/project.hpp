@@ -55,7 +55,7 @@ struct project {
   std::vector<shadow_settings> shadows = {};  ///< plans that a server runs in the shadow of others
   std::vector<std::string> redacted;          ///< names whose values the audit of a server does not have
 
-  /// The nearest folder that holds rankd.toml, from `start` upwards.
+  /// Returns the nearest folder that holds rankd.toml, from `start` upwards.
   static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;
 
   /// Reads rankd.toml, given as the file or as its folder.

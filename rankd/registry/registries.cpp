@@ -7,7 +7,7 @@
 namespace rankd {
 namespace {
 
-/// The entry whose `member` equals `value`, in a vector sorted by it.
+/// Returns the entry whose `member` equals `value`, in a vector sorted by it.
 template <typename Entry, typename Member, typename Value>
 auto find_sorted(const std::vector<Entry>& entries, Member member, const Value& value) -> const Entry* {
   const auto at = std::ranges::lower_bound(entries, value, std::ranges::less{}, member);

@@ -49,7 +49,7 @@ enum class param_source : std::uint8_t {
 
 auto to_string(param_source source) noexcept -> std::string_view;
 
-/// In what a param counts the time since 1970 (UTC).
+/// The unit in which a param counts the time since 1970 (UTC).
 enum class clock_unit : std::uint8_t { seconds, milliseconds };
 
 auto to_string(clock_unit unit) noexcept -> std::string_view;
@@ -150,7 +150,7 @@ struct endpoint_entry {
 
 auto to_string(endpoint_entry::kind_type kind) noexcept -> std::string_view;
 
-/// Whether operators read keys from it.
+/// Returns whether operators read keys from it.
 [[nodiscard]] inline auto is_store(const endpoint_entry& endpoint) noexcept -> bool {
   return endpoint.kind == endpoint_entry::kind_type::redis || endpoint.kind == endpoint_entry::kind_type::embedded;
 }
@@ -197,7 +197,7 @@ class registries {
  public:
   static constexpr std::uint32_t id_key = 1;
 
-  /// The type of all ids of the project: integer, or string if keys.toml declares the key `id` so.
+  /// Returns the type of all ids of the project: integer, or string if keys.toml declares the key `id` so.
   [[nodiscard]] auto id_type() const noexcept -> value_type {
     return keys_.empty() ? value_type::integer : keys_.front().type;
   }
@@ -218,8 +218,8 @@ class registries {
   [[nodiscard]] auto capabilities() const noexcept -> std::span<const capability_entry> { return capabilities_; }
   [[nodiscard]] auto endpoints() const noexcept -> std::span<const endpoint_entry> { return endpoints_; }
 
-  /// The digest of each registry, in the order keys, params, features, capabilities, endpoints. The digest of the
-  /// endpoints covers ids, names and kinds, so it is the same in every environment.
+  /// Returns the digest of each registry, in the order keys, params, features, capabilities, endpoints. The digest of
+  /// the endpoints covers ids, names and kinds, so it is the same in every environment.
   [[nodiscard]] auto digests() const noexcept -> std::span<const registry_digest> { return digests_; }
 
   /// Null if nothing of that name or number is declared.
@@ -239,7 +239,7 @@ class registries {
   [[nodiscard]] auto key_names() const -> std::vector<std::string_view>;
   [[nodiscard]] auto param_names() const -> std::vector<std::string_view>;
 
-  /// The position of an entry in `params()`: values of a request lie in an array in that order.
+  /// Returns the position of an entry in `params()`: values of a request lie in an array in that order.
   [[nodiscard]] auto index_of(const param_entry& entry) const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(&entry - params_.data());
   }

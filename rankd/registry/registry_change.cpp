@@ -18,7 +18,7 @@ void refuse(braid::diagnostics& problems, std::string message, std::string hint)
 
 constexpr std::string_view connects = "restart the server: it connects to its endpoints when it starts";
 
-/// Whether `id` is an endpoint of `others`, and of the same kind.
+/// Returns whether `id` is an endpoint of `others`, and of the same kind.
 void compare_endpoint(const endpoint_entry& id, const registries& others, std::string_view absent,
                       braid::diagnostics& problems) {
   const endpoint_entry* other = others.find_endpoint(id.endpoint_id);
@@ -42,7 +42,7 @@ auto what_needs_a_restart(const registries& now, const registries& read) -> brai
   return out;
 }
 
-/// The properties of endpoints that change only after a restart, a sentence each.
+/// Returns the properties of endpoints that change only after a restart, a sentence each.
 auto until_restart(const registries& now, const registries& read) -> std::vector<std::string> {
   std::vector<std::string> out;
   for (const endpoint_entry& each : read.endpoints()) {

@@ -18,13 +18,13 @@ using row_id = std::variant<std::int64_t, std::string>;
 /// escaped.
 inline constexpr std::size_t max_id_bytes = 128;
 
-/// Whether a text is an id: UTF-8 of 1 to `max_id_bytes` bytes, without NUL.
+/// Returns whether a text is an id: UTF-8 of 1 to `max_id_bytes` bytes, without NUL.
 auto is_text_id(std::string_view text) noexcept -> bool;
 
 /// Describes an id of a type, for messages: "an integer of 64 bits, or a string of its digits".
 auto id_sentence(value_type type) noexcept -> std::string_view;
 
-/// The digits, or the text.
+/// Returns the digits, or the text.
 auto to_text(const row_id& id) -> std::string;
 
 /// Appends the id as a JSON value.

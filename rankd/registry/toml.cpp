@@ -102,7 +102,7 @@ auto end_of_quoted(std::string_view text, std::size_t at) -> std::size_t {
   return text.size();
 }
 
-/// True for bytes that stand in a key besides dots and quoted strings.
+/// Returns true for bytes that a key may contain besides dots and quoted strings.
 auto is_key_byte(char c) noexcept -> bool {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' ||
          c == ' ' || c == '\t' || static_cast<unsigned char>(c) >= 0x80;

@@ -10,8 +10,8 @@
 
 namespace rankd {
 
-/// The document as an object. Floats may be inf or nan, as TOML allows.
-/// Errors: toml_syntax with line and column, toml_too_deep, unsupported_value for dates; `source` is `source_name`.
+/// Returns the document as an object. Floats may be inf or nan, as TOML allows. Errors: toml_syntax with line and
+/// column, toml_too_deep, unsupported_value for dates; `source` is `source_name`.
 auto parse_toml(std::string_view text, std::string_view source_name) -> braid::checked<nlohmann::json>;
 
 /// The same for a file, whose name becomes the source. Errors: those of `read_text_file` too.

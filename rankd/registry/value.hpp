@@ -10,7 +10,7 @@ namespace rankd {
 
 enum class value_type : std::uint8_t { integer, floating, string, boolean, vector };
 
-/// The name of a type as registries and messages spell it: int, float, string, bool, vector.
+/// Returns the name of a type as registries and messages spell it: int, float, string, bool, vector.
 auto to_string(value_type type) noexcept -> std::string_view;
 
 /// Null (monostate) or one value.

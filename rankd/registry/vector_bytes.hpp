@@ -9,19 +9,19 @@
 
 namespace rankd {
 
-/// How many numbers these bytes hold. Remaining bytes are ignored.
+/// Returns how many numbers these bytes hold. Remaining bytes are ignored.
 [[nodiscard]] constexpr auto vector_size(std::string_view bytes) noexcept -> std::size_t {
   return bytes.size() / sizeof(float);
 }
 
-/// One number. Requires an index below `vector_size`. Bytes need no alignment.
+/// Returns one number. Requires an index below `vector_size`. Bytes need no alignment.
 [[nodiscard]] inline auto vector_item(std::string_view bytes, std::size_t index) noexcept -> float {
   float value = 0;
   std::memcpy(&value, bytes.data() + index * sizeof(float), sizeof(float));
   return value;
 }
 
-/// Whether these are the bytes of so many numbers, all of them finite.
+/// Returns whether these are the bytes of so many numbers, all of them finite.
 [[nodiscard]] auto is_vector(std::string_view bytes, std::size_t dimensions) noexcept -> bool;
 
 /// Appends the number as a float32. Returns false, and appends nothing, if it is too large for a float32 or not finite.
@@ -31,9 +31,9 @@ namespace rankd {
 void append_vector_json(std::string& out, std::string_view bytes);
 
 // Products and sums are of float64, in the order of the numbers: products of float32 are exact there, so that every
-// machine gives the same bits. Where lengths differ the numbers that one side lacks are not looked at.
+// machine gives the same bits. If the lengths differ, the excess numbers of the longer side are ignored.
 
-/// The sum of the products. Cost: about a nanosecond for each number.
+/// Returns the sum of the products. Cost: about a nanosecond for each number.
 [[nodiscard]] auto dot_product(std::string_view a, std::string_view b) noexcept -> double;
 
 /// Returns the dot product divided by both lengths, which is from -1 to 1; 0 if one of them is 0.

@@ -12,8 +12,8 @@ namespace rankd {
 /// Blocks: on what is written to. Errors: the system's; some of the bytes may be written then.
 auto write_all(int descriptor, std::string_view bytes) -> braid::result<void>;
 
-/// Writes a file anew, readable for its owner and group at most, until the disk has its bytes; its name is durable
-/// after `sync_folder`. A crash may leave any part of it. Blocks: on the disk.
+/// Writes a file anew, readable for its owner and group at most, and waits until its bytes are on the disk. Its name is
+/// durable after `sync_folder`. A crash may leave any part of it. Blocks: on the disk.
 auto write_file(const std::filesystem::path& file, std::string_view bytes) -> braid::result<void>;
 
 /// Makes the names in a folder durable: what a crash leaves has them.

@@ -39,7 +39,7 @@ class batch {
   [[nodiscard]] auto text_ids() const noexcept -> std::optional<string_values> {
     return words_ == nullptr ? std::nullopt : std::optional(string_values{{codes_, size_}, words_});
   }
-  /// The id of a row, for messages and for what is done once.
+  /// Returns the id of a row, for messages and for what is done once.
   [[nodiscard]] auto id(std::uint32_t row) const -> row_id;
   /// All columns but `id`, ascending by key id.
   [[nodiscard]] auto columns() const noexcept -> std::span<const keyed_column> { return columns_; }
@@ -47,11 +47,11 @@ class batch {
   /// Returns the column of a key, `id` included; nothing if the batch does not have it, which means null in every row.
   [[nodiscard]] auto find(std::uint32_t key_id) const noexcept -> std::optional<column>;
 
-  /// This batch and one more column, in place of any that has the key already. Shares all others.
-  /// Requires a column of the same length and a key other than `id`.
+  /// Returns this batch with one more column, which replaces an existing column with the same key. Shares all other
+  /// columns. Requires a column of the same length and a key other than `id`.
   [[nodiscard]] auto with_column(std::uint32_t key_id, const column& values, braid::arena& memory) const -> batch;
 
-  /// The same ids with these columns and no others. Requires what the constructor does.
+  /// Returns the same ids with these columns and no others. Requires what the constructor does.
   [[nodiscard]] auto with_only(std::span<const keyed_column> columns) const -> batch;
 
  private:

@@ -10,12 +10,12 @@ namespace rankd {
 
 inline constexpr std::size_t word_bits = 64;
 
-/// How many words hold `bits` bits.
+/// Returns how many words hold `bits` bits.
 [[nodiscard]] constexpr auto words_for(std::size_t bits) noexcept -> std::size_t {
   return (bits + word_bits - 1) / word_bits;
 }
 
-/// A word with its lowest `bits` bits set; all of them from 64 on.
+/// Returns a word with its lowest `bits` bits set; all of them from 64 on.
 [[nodiscard]] constexpr auto low_bits(std::size_t bits) noexcept -> std::uint64_t {
   return bits >= word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
 }
@@ -48,7 +48,7 @@ class bitmap {
     return words_ == nullptr || test_bit(words_, index);
   }
 
-  /// How many of the first `bits` bits are set.
+  /// Returns how many of the first `bits` bits are set.
   [[nodiscard]] constexpr auto count(std::size_t bits) const noexcept -> std::size_t {
     if (words_ == nullptr) return bits;
     std::size_t sum = 0;

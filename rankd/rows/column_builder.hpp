@@ -55,7 +55,7 @@ class column_builder {
     values_[size_++] = stored{};
   }
 
-  /// The column. Requires that every announced row was pushed; nothing may be pushed afterwards.
+  /// Returns the column. Requires that every announced row was pushed; nothing may be pushed afterwards.
   [[nodiscard]] auto finish() -> column {
     BRAID_EXPECTS(size_ == values_.size(), "a column builder must be given every row that was announced");
     const bitmap validity = validity_.empty() ? bitmap() : bitmap(validity_.data());

@@ -68,7 +68,7 @@ class joiner {
   }
 
  private:
-  /// The keys of all, ascending.
+  /// Returns the keys of all, ascending.
   auto all_keys() -> std::pmr::vector<std::uint32_t> {
     std::pmr::vector<std::uint32_t> keys(&memory_);
     for (const side& each : sides_)
@@ -107,7 +107,7 @@ class joiner {
     return result;
   }
 
-  /// The values that `list_values(side)` gives of each side, if it has any.
+  /// Returns the values that `list_values(side)` gives of each side, if it has any.
   template <typename T, typename Values>
   auto plain(Values&& list_values) -> std::span<T> {
     const std::span<T> values = memory_.uninitialized<T>(size_);
@@ -147,7 +147,7 @@ class joiner {
     return {codes, is_shared ? words : unify(codes), dimensions};
   }
 
-  /// One dictionary of all; the codes of each side become codes of the result.
+  /// Builds one dictionary of all values; the codes of each side become codes of the result.
   auto unify(std::span<std::uint32_t> codes) -> const dictionary* {
     dictionary_builder words(memory_);
     for (const side& each : sides_) {

@@ -7,8 +7,8 @@
 
 namespace rankd {
 
-/// The active rows in their order, as a batch of their own that shares nothing with `rows`: the texts of other rows
-/// are left behind. Cost: a pass over the active rows for each column.
+/// Returns the active rows in their order, as a batch of their own that shares nothing with `rows`: the texts of other
+/// rows are left behind. Cost: a pass over the active rows for each column.
 auto copied_rows(const row_set& rows, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

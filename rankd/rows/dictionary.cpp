@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t first_slots = 16;
 
-/// The part of the hash that a slot remembers. Positions use the low bits, this the high ones.
+/// Returns the part of the hash that a slot remembers. Positions use the low bits, this the high ones.
 auto remembered(std::size_t hash) -> std::uint32_t { return static_cast<std::uint32_t>(hash >> 32U); }
 
 }  // namespace

@@ -34,7 +34,7 @@ class dictionary_builder {
  public:
   explicit dictionary_builder(braid::arena& memory) : memory_(memory), entries_(&memory), slots_(&memory) {}
 
-  /// The code of a string; a new one is copied into the arena.
+  /// Returns the code of a string; a new one is copied into the arena.
   auto intern(std::string_view text) -> std::uint32_t;
 
   /// The same for a string that outlives the dictionary: it is not copied.

@@ -34,9 +34,9 @@ struct slot_options {
   overflow_rule overflow = overflow_rule::later;
 };
 
-/// The rows at whose positions `wanted` has a bit in the slots, the others between them, both in their order. A slot
-/// for which no row is left goes to the others. Wanted rows that are left when the others have ended follow them, or
-/// are left out. Copies no column. Cost: one pass.
+/// Returns the rows at whose positions `wanted` has a bit in the slots, the others between them, both in their order. A
+/// slot for which no row is left goes to the others. Wanted rows that are left when the others have ended follow them,
+/// or are left out. Copies no column. Cost: one pass.
 auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& options, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

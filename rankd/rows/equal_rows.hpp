@@ -22,9 +22,9 @@ struct distinct_options {
   std::uint32_t score_key = 0;
 };
 
-/// One active row for each value under the key, in the order that the rows have. A null equals nothing: rows without a
-/// value all stay, and a missing column changes nothing. Integers and ids are equal exactly, strings by their bytes,
-/// and -0 equals 0. Copies no column. Cost: about one lookup in a hash table for each active row.
+/// Returns one active row for each value under the key, in the order that the rows have. A null equals nothing: rows
+/// without a value all stay, and a missing column changes nothing. Integers and ids are equal exactly, strings by their
+/// bytes, and -0 equals 0. Copies no column. Cost: about one lookup in a hash table for each active row.
 auto distinct(const row_set& rows, const distinct_options& options, braid::arena& memory) -> row_set;
 
 /// Stands for the number of a null. There are fewer values than that.
@@ -50,10 +50,10 @@ struct repeated_value {
   std::uint32_t row = 0;  ///< the second of them
 };
 
-/// For each position of `left` the active row of `right` with the same value under the key, equal as for `distinct`, or
-/// `no_partner`. Where one side has no such column no row has a partner.
-/// Requires that the key has the same type on both sides.
-/// Cost: about one lookup in a hash table for each active row of both; strings also one pass over both dictionaries.
+/// Returns, for each position of `left`, the active row of `right` with the same value under the key, equal as for
+/// `distinct`, or `no_partner`. If one side has no such column, no row has a partner. Requires that the key has the
+/// same type on both sides. Cost: about one lookup in a hash table for each active row of both; strings also one pass
+/// over both dictionaries.
 auto find_partners(const row_set& left, const row_set& right, std::uint32_t key_id, braid::arena& memory)
     -> std::expected<std::span<const std::uint32_t>, repeated_value>;
 

@@ -29,22 +29,22 @@ class row_set {
   row_set(const batch& table, std::span<const std::uint32_t> order) noexcept
       : table_(table), order_(order.data()), size_(order.size()) {}
 
-  /// The batch, active rows or not.
+  /// Returns the batch, active rows or not.
   [[nodiscard]] auto table() const noexcept -> const batch& { return table_; }
-  /// How many rows are active.
+  /// Returns how many rows are active.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return size_ == 0; }
 
   /// Returns true if each position is the row with the same number.
   [[nodiscard]] auto is_prefix() const noexcept -> bool { return order_ == nullptr; }
-  /// The active rows in order. Requires that it is no prefix.
+  /// Returns the active rows in order. Requires that it is not a prefix.
   [[nodiscard]] auto order() const noexcept -> std::span<const std::uint32_t> { return {order_, size_}; }
 
-  /// The row at a position.
+  /// Returns the row at a position.
   [[nodiscard]] auto row(std::size_t position) const noexcept -> std::uint32_t {
     return order_ == nullptr ? static_cast<std::uint32_t>(position) : order_[position];
   }
-  /// The id at a position. Requires ids that are integers.
+  /// Returns the id at a position. Requires ids that are integers.
   [[nodiscard]] auto id(std::size_t position) const noexcept -> std::int64_t { return table_.ids()[row(position)]; }
 
   /// Calls `fn(row)` for each active row in order.
@@ -64,10 +64,10 @@ class row_set {
     return fewer;
   }
 
-  /// The active rows at whose position `kept` has a bit, in the same order. Copies no column.
+  /// Returns the active rows at whose position `kept` has a bit, in the same order. Copies no column.
   [[nodiscard]] auto select(bitmap kept, braid::arena& memory) const -> row_set;
 
-  /// The same rows with one more column, which has a value for every row of the batch; as `batch::with_column`.
+  /// Returns the same rows with one more column, which has a value for every row of the batch; as `batch::with_column`.
   [[nodiscard]] auto with_column(std::uint32_t key_id, const column& values, braid::arena& memory) const -> row_set {
     row_set wider = *this;
     wider.table_ = table_.with_column(key_id, values, memory);

@@ -66,7 +66,7 @@ auto to_rank(double value) -> std::uint64_t {
 
 auto to_rank(bool value) -> std::uint64_t { return value ? 1 : 0; }
 
-/// For each code that occurs, its place among the strings that occur.
+/// Returns, for each code that occurs, its place among the strings that occur.
 auto make_ranks(const row_set& rows, const string_values& text, bitmap validity, braid::arena& memory)
     -> std::span<const std::uint32_t> {
   const std::span<std::uint32_t> ranks = memory.filled(text.words->size(), std::uint32_t{0});
@@ -112,7 +112,7 @@ class lowest_items {
     if (size_ == items_.size()) shrink();
   }
 
-  /// At most as many as were wanted, in their order.
+  /// Returns the requested number of rows at most, in order.
   [[nodiscard]] auto finish() -> std::span<const sort_item> {
     if (size_ > count_) shrink();
     sort_few(items_.first(size_));

@@ -81,7 +81,7 @@ class rank_server {
   rank_server(const rank_server&) = delete;
   auto operator=(const rank_server&) -> rank_server& = delete;
 
-  /// The address, with the port that the system chose.
+  /// Returns the address, with the port that the system chose.
   [[nodiscard]] auto address() const noexcept -> braid::socket_address;
 
   /// Reloads the bearer tokens of clients and the server's certificate: these tokens, and the current files of
@@ -97,7 +97,7 @@ class rank_server {
   /// Errors: no_runtime; those of the stores.
   auto renew_shadows(std::vector<shadow_settings> next) -> braid::checked<std::function<bool()>>;
 
-  /// From now on `/readyz` says that the server is about to stop; everything else continues.
+  /// Makes `/readyz` say that the server is about to stop. Everything else continues.
   void announce_stop() noexcept;
   /// Accepts no more connections, closes idle ones, answers received requests, and cuts the remaining connections after
   /// `grace`. Returns at once; `on_end` is called at the end. May be called again with another `grace`, which counts

@@ -60,7 +60,7 @@ class store_scrubber {
   /// Blocks: on the disk.
   auto step() -> scrub_step;
 
-  /// One for each named store.
+  /// Returns the counts of each named store.
   [[nodiscard]] auto counts() const -> std::vector<scrub_counts>;
 
  private:

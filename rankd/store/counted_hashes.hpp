@@ -69,7 +69,7 @@ class counted_hashes {
   void for_each(const std::function<void(const std::string&, const counted_hash&)>& see) const;
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_.load(braid::relaxed); }
-  /// Memory, estimated from the lengths of keys, names and values.
+  /// Returns the memory in bytes, estimated from the lengths of keys, names and values.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_.load(braid::relaxed); }
 
  private:

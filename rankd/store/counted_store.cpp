@@ -25,7 +25,7 @@ auto merged(std::span<const hash_field> under, std::span<const hash_field> over,
   return out.first(used);
 }
 
-/// Whether counters may change the answer, of the questions that `over` accepts: only answers about hashes.
+/// Returns whether counters may change the answer, of the questions that `over` accepts: only answers about hashes.
 template <typename Question>
 auto is_about_hashes(const Question& question) -> bool {
   if constexpr (std::same_as<Question, named_read>)

@@ -43,7 +43,7 @@ auto data_writer::reopen(const std::filesystem::path& file, std::size_t map_byte
   return writer;
 }
 
-/// Whether the file has all the pages that it claims: a missing page would end the process at the first read.
+/// Returns whether the file has all the pages that it claims: a missing page would end the process at the first read.
 auto data_writer::is_whole() const -> bool {
   MDB_envinfo info{};
   MDB_stat shape{};

@@ -36,7 +36,7 @@ class data_writer {
   /// bytes. Lifetime: the returned view is valid until the next call.
   auto put(std::string_view key, std::span<const std::byte> record) -> braid::result<std::optional<record_view>>;
 
-  /// Bytes put since the file was saved; they are kept in memory.
+  /// Returns the number of bytes that were put since the file was saved; they are kept in memory.
   [[nodiscard]] auto unsaved() const noexcept -> std::size_t { return unsaved_; }
 
   /// Makes the stored records and a note durable.

@@ -41,7 +41,7 @@ auto cannot_map(const fs::path& folder, int status) -> std::unexpected<braid::di
   return corrupt(folder, "the data file is damaged: " + reason);
 }
 
-/// Whether two descriptors refer to the same file.
+/// Returns whether two descriptors refer to the same file.
 auto is_same_file(int one, int other) -> bool {
   struct ::stat first{};
   struct ::stat second{};

@@ -43,7 +43,7 @@ class embedded_store {
   /// Errors: those of read_manifest, store_truncated, store_corrupt with the first block that is damaged.
   static auto open(const std::filesystem::path& folder) -> braid::checked<embedded_store>;
 
-  /// The right to read. Cost: about 0.2 us. Errors: store_errc::corrupt once there is `damage`.
+  /// Returns the right to read. Cost: about 0.2 us. Errors: store_errc::corrupt once there is `damage`.
   [[nodiscard]] auto take_snapshot() const -> braid::result<snapshot>;
 
   [[nodiscard]] auto manifest() const noexcept -> const store_manifest& { return manifest_; }

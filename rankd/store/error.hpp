@@ -15,7 +15,7 @@ enum class store_errc : std::uint8_t {
   full,            ///< a load needs a larger map
 };
 
-/// The category of `store_errc`; its messages are sentences.
+/// Returns the category of `store_errc`; its messages are sentences.
 auto store_category() noexcept -> const std::error_category&;
 
 /// Converts a `store_errc` implicitly to a std::error_code.

@@ -26,7 +26,7 @@ auto refusal(const planted_fault& fault) -> std::unexpected<store_error> {
   return std::unexpected(store_error(std::error_code(static_cast<int>(fault.code) + 1, planted_faults())));
 }
 
-/// Whether a question reads a key that begins with `prefix`. A model call reads no keys.
+/// Returns whether a question reads a key that begins with `prefix`. A model call reads no keys.
 auto reads_key(const store_question& question, std::string_view prefix) -> bool {
   return std::visit(
       [&]<typename Question>(const Question& question) {

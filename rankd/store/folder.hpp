@@ -51,7 +51,7 @@ void remove_other_generations(const std::filesystem::path& folder, std::uint64_t
 /// The hint for a damaged store.
 inline constexpr std::string_view load_again_hint = "delete the folder and load the data again";
 
-/// One diagnostic about a store, with the folder as its source.
+/// Returns one diagnostic about a store, with the folder as its source.
 auto store_diagnostic(std::string_view code, const std::filesystem::path& folder, std::string_view message,
                       std::string_view hint) -> braid::diagnostics;
 

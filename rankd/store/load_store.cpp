@@ -32,7 +32,7 @@ auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnosti
           .source = file.string()};
 }
 
-/// Whether a write failed because the disk is full. LMDB reports a short write as a failing disk.
+/// Returns whether a write failed because the disk is full. LMDB reports a short write as a failing disk.
 auto is_full_disk(std::error_code error, const fs::path& folder) -> bool {
   constexpr std::uintmax_t little = std::uintmax_t{1} << 20U;
   if (error == std::errc::no_space_on_device || error == std::error_code(EDQUOT, std::system_category())) return true;

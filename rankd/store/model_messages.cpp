@@ -77,7 +77,7 @@ struct tensor_in_answer {
   bool has_data = false;   ///< `data` is an array
   std::vector<double> values;
   std::size_t count = 0;                   ///< of all values, including discarded ones
-  std::optional<std::size_t> first_wrong;  ///< position of the first value that is no number
+  std::optional<std::size_t> first_wrong;  ///< position of the first value that is not a number
 };
 
 /// Reads an answer event by event, without a tree of its values: the call bounds its memory, whatever the server sends.
@@ -111,7 +111,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   bool number_float(double value, const std::string& /*literal*/) override { return add_number(value); }
   bool number_unsigned(std::uint64_t value) override {
     if (next() != place::dimension || is_special()) return add_number(static_cast<double>(value));
-    // One more dimension than allowed shows that a shape has too many.
+    // Reads one dimension more than allowed, which shows that a shape has too many.
     if (now().shape.size() <= max_dimensions) now().shape.push_back(value);
     ++numbers_;
     return true;

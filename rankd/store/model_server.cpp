@@ -94,7 +94,7 @@ auto fetch(braid::http_client& client, braid::http_client::call call, std::size_
   }
 }
 
-/// Whether a failure means that the server is ill, and not that the call was invalid or exceeded a limit.
+/// Returns whether a failure means that the server is ill, and not that the call was invalid or exceeded a limit.
 auto is_of_server(const store_error& error) -> bool {
   return error.category() == models() ? error.value() >= 500 : error != braid::errc::full;
 }

@@ -13,7 +13,7 @@ namespace {
 
 using items = std::span<const stored_item>;
 
-/// Whether a record has the kind that a read needs.
+/// Returns whether a record has the kind that a read needs.
 auto suits(record_kind record, read_kind kind) -> bool {
   switch (kind) {
     case read_kind::list: return record == record_kind::id_list || record == record_kind::text_list;

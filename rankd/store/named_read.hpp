@@ -45,8 +45,9 @@ struct stored_item {
   std::string_view text;  ///< of a field or string, or of an element or member that is read as a text
 };
 
-/// For each key, in order, its values: the elements or members that are ids, empty if the key is absent; or one item
-/// for each requested field or member; for strings one item for each key.
+/// The values of each key, in order. For lists and sets, these are the elements or members that are ids, or no item if
+/// the key is absent. For requested fields or members, there is one item for each; for strings, there is one item for
+/// each key.
 struct item_batch {
   std::span<const std::span<const stored_item>> of_key;
   std::uint64_t malformed = 0;  ///< elements and members that are not ids and were left out

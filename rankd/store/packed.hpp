@@ -121,7 +121,7 @@ class packed_reader {
 
   [[nodiscard]] auto is_sound() const noexcept -> bool { return sound_; }
   [[nodiscard]] auto rest() const noexcept -> std::string_view { return rest_; }
-  /// Whether everything has been read, and was there.
+  /// Returns whether everything has been read, and was there.
   [[nodiscard]] auto is_done() const noexcept -> bool { return sound_ && rest_.empty(); }
 
  private:

@@ -39,7 +39,7 @@ class read_recorder {
 
   /// Returns the reads so far, and stops recording.
   auto take() -> std::string;
-  /// Whether more was read than is kept. May also be called after `take`.
+  /// Returns whether more was read than is kept. May also be called after `take`.
   [[nodiscard]] auto is_cut() const noexcept -> bool { return is_cut_; }
 
  private:

@@ -48,7 +48,7 @@ class record_parser {
   std::unique_ptr<machine> machine_;
 };
 
-/// One diagnostic about a line of data.
+/// Returns one diagnostic about a line of data.
 auto line_diagnostic(std::uint32_t line, std::string_view code, std::string_view pointer, std::string_view message,
                      std::string_view hint) -> braid::diagnostic;
 

@@ -42,7 +42,7 @@ auto parse_redis_options(const endpoint_entry& endpoint) -> braid::checked<redis
 /// Errors: also bad_redis_url.
 auto parse_redis_options(std::string_view url) -> braid::checked<redis_address>;
 
-/// Whether a text looks like such a URL.
+/// Returns whether a text looks like such a URL.
 auto is_redis_url(std::string_view text) noexcept -> bool;
 
 /// Checks a URL without resolving its host. Errors: bad_redis_url.

@@ -303,7 +303,7 @@ auto replayed_reads::live_store(std::uint64_t endpoint) const noexcept -> store*
   return live_ == nullptr ? nullptr : (*live_)[endpoint];
 }
 
-/// The first elements of a list, from more of them, or from all: fewer came than were asked for.
+/// Returns the first elements of a list, from more of them, or from all: fewer came than were asked for.
 auto replayed_reads::part_of_list(std::uint64_t endpoint, std::string_view head, std::string_view key) const
     -> std::optional<std::string> {
   if (read_call(head) != store_call::lrange_ids) return std::nullopt;

@@ -133,12 +133,12 @@ struct shared_reads::flight {
   braid::scope* inside = nullptr;  // the scope of its task, while it runs
   bool is_over = false;            // its task has ended: without an answer, or with a failure, a second read may follow
 
-  // For the second attempt.
+  // Called for the second attempt.
   std::unique_ptr<braid::arena> second_memory;  // null: there was no second attempt
   bool is_second_under_way = false;
   braid::scope* second_inside = nullptr;
 
-  /// Whether an equal question of a request may use it.
+  /// Returns whether an equal question of a request may use it.
   [[nodiscard]] auto is_useful() const noexcept -> bool {
     if (is_given_up || thrown) return false;
     if (!landed.is_set()) return true;
@@ -193,7 +193,7 @@ auto shared_reads::add(const question& asked) -> std::shared_ptr<flight> {
   return one;
 }
 
-/// Nothing is sent for the question any more; the next request that asks it begins a new read.
+/// Removes the flight of the question, so that the next request that asks it begins a new read.
 void shared_reads::land(flight& one) {
   const auto found = under_way_.find(one.asked);
   if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);

@@ -56,7 +56,7 @@ class shared_reads {
   shared_reads(const shared_reads&) = delete;
   auto operator=(const shared_reads&) -> shared_reads& = delete;
 
-  /// Whether any of these stores has reads that are worth sharing.
+  /// Returns whether any of these stores has reads that are worth sharing.
   [[nodiscard]] static auto suits(const std::vector<store*>& behind) noexcept -> bool;
 
   /// Returns the stores for one request.

@@ -47,7 +47,7 @@ class store {
   /// Returns the meaning of an error of `ask`. The default says `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& error) const -> store_failure;
 
-  /// Whether it answers on the thread that asks, without waiting: then tasks gain nothing by sharing an answer.
+  /// Returns whether it answers on the thread that asks, without waiting: then tasks gain nothing by sharing an answer.
   [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
 
   /// Reads up to `max_bytes` more of the store's files on this machine, and compares them with their checksums. Does

@@ -136,7 +136,7 @@ class nearest_heap {
 
 }  // namespace
 
-/// One search: the ranges of slots that are looked at, in pieces that workers may share.
+/// A search: the ranges of slots to be read, in pieces that workers may share.
 class vector_file::search {
  public:
   search(const vector_file& file, std::string_view vector, const nearest_options& options)

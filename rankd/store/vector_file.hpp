@@ -18,7 +18,7 @@
 
 namespace rankd {
 
-/// One of the nearest.
+/// One of the nearest vectors.
 struct neighbour {
   double score = 0;  ///< greater is nearer: a dot product, a cosine, or the squared distance with a minus before it
   std::int64_t id = 0;

@@ -43,7 +43,7 @@ auto is_there(dl_phdr_info* info, std::size_t /*size*/, void* wanted) -> int {
   return 0;
 }
 
-/// The address range of an object, from its first segment to its last.
+/// Returns the address range of an object, from its first segment to its last.
 auto is_one_more(dl_phdr_info* info, std::size_t /*size*/, void* to) -> int {
   symbol_table::loaded made{.path = info->dlpi_name, .base = info->dlpi_addr, .begin = ~std::uint64_t{0}, .end = 0};
   for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {

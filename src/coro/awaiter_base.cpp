@@ -11,7 +11,7 @@ namespace {
 constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_succession;
 constinit thread_local bool completes_later __attribute__((tls_model("initial-exec"))) = false;
 
-/// In the child of a fork, which may happen in the middle of a wait: its own loops resume tasks at once.
+/// Called in the child of a fork, which may happen in the middle of a wait: the child's own loops resume tasks at once.
 void forget_waits_in_child() noexcept {
   ready_awaits_left = ready_awaits_in_succession;
   completes_later = false;
@@ -159,7 +159,7 @@ void awaiter_base::stopped(stop_callback& self) noexcept {
 void awaiter_base::stop_later() noexcept {
   if (is_linked()) unlink();
   state_ = state::stopped;
-  // Not at once: the stop may come from the middle of a task of the same scope.
+  // Does not run at once, because the stop may come from the middle of a task of the same scope.
   where().post_resumption(*this);
 }
 

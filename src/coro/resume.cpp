@@ -47,7 +47,7 @@ void resume(std::coroutine_handle<> first) noexcept {
     resume_left();
 }
 
-/// One after the other, and not each from inside of the one above: the stack does not grow with their number.
+/// Resumes one after the other, and none from inside of another, so that the stack does not grow with their number.
 auto promise_base::stop() noexcept -> std::coroutine_handle<> {
   bool may_destroy = scope_ == nullptr || scope_->where().is_current();
   promise_base* at = this;

@@ -43,7 +43,7 @@ void departure::arrived(job& self, action what) {
   hop.come_home_for(schedule_awaiter::step::go_on);
 }
 
-/// Not at once: the stop may come from the middle of a task of the same scope.
+/// Does not run at once, because the stop may come from the middle of a task of the same scope.
 void departure::stopped(stop_callback& self) noexcept {
   auto& way = static_cast<departure&>(self);
   schedule_awaiter* const hop = way.hop_;

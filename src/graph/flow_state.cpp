@@ -50,7 +50,7 @@ flow_state::flow_state(std::shared_ptr<const flow_plan> plan, const clock_source
       rest_(block_.get() + block_layout(*plan_, clock).rest,
             block_layout(*plan_, clock).end - block_layout(*plan_, clock).rest) {}
 
-/// In reverse order, because a value may point into values from which it was computed.
+/// Destroys the values in reverse order, because a value may point into values from which it was computed.
 flow_state::~flow_state() {
   for (std::size_t index = plan_->values.size(); index-- > 0;) {
     const flow_value_slot& each = plan_->values[index];

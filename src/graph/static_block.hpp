@@ -21,7 +21,7 @@ namespace braid::detail {
 
 class static_run;
 
-/// One node, which can be forked. Written when the graph is built, but for the countdown and what thieves write.
+/// A node, which can be forked. Only the countdown, and what thieves write, changes after the graph was built.
 struct alignas(64) static_node final : fork_record {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t many = std::uint32_t{1} << 31U;
@@ -68,12 +68,12 @@ class static_block {
     return {targets_.data() + node.first, node.second - static_node::many};
   }
 
-  /// The run that the node is part of.
+  /// Returns the run that the node is part of.
   [[nodiscard]] static auto find_run(static_node& node) noexcept -> static_run& {
     return **reinterpret_cast<static_run**>(reinterpret_cast<std::byte*>(&node - node.place) - sizeof(static_node));
   }
 
-  /// From now on `run` has the nodes. Requires that no other run has them.
+  /// Assigns the nodes to `run`. Requires that no other run has them.
   void take(static_run& run) noexcept {
     // edge static_graph.run: observe, the nodes are seen as the last run left them
     const bool is_taken = taken_.exchange(true, acquire);

@@ -19,7 +19,7 @@
 namespace braid {
 namespace detail {
 
-/// One run, on the stack of the thread that waits for it.
+/// A run, on the stack of the thread that waits for it.
 class static_run {
  public:
   static_run(static_block& nodes, const stop_flag* flag, const std::stop_token* token) noexcept
@@ -91,7 +91,7 @@ auto static_run::is_stopped() noexcept -> bool {
 
 namespace {
 
-/// The worker that this thread is, if it is one whose forks others can take.
+/// Returns the worker that this thread is, if it is one whose forks others can take.
 auto forking_worker() noexcept -> worker* {
   worker* const self = worker_of_thread;
   return self != nullptr && self->exchange != nullptr ? self : nullptr;
@@ -107,7 +107,7 @@ class walk {
         self_(self),
         base_(self == nullptr ? 0 : self->forks.position()) {}
 
-  /// Runs this node and all that become ready here. How many were taken by others.
+  /// Runs this node and all that become ready here. Returns how many were taken by other threads.
   auto go(static_node& from) noexcept -> std::int32_t;
 
  private:

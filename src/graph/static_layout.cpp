@@ -9,7 +9,7 @@ namespace {
 
 constexpr node_index no_node = std::numeric_limits<node_index>::max();
 
-/// The start of each node's successors in one list; it has one more entry than there are nodes.
+/// Returns the start of each node's successors in one list; it has one more entry than there are nodes.
 auto find_begins(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> begins(nodes + 1, 0);
   for (const auto [from, to] : edges) ++begins[from + 1];
@@ -17,7 +17,7 @@ auto find_begins(std::size_t nodes, std::span<const graph_shape::edge> edges) ->
   return begins;
 }
 
-/// The successors of all nodes, in the order in which they were given.
+/// Returns the successors of all nodes, in the order in which they were given.
 auto find_targets(std::span<const graph_shape::edge> edges, const std::vector<std::uint32_t>& begins)
     -> std::vector<node_index> {
   std::vector<node_index> targets(edges.size());
@@ -68,7 +68,7 @@ auto static_layout::add_hidden(list successors) -> node_index {
   return static_cast<node_index>(lists_.size() - 1);
 }
 
-/// A list that is short enough, of relays that share the wide one among them.
+/// Returns a list that is short enough, of relays that share the wide one among them.
 auto static_layout::narrowed(list wide) -> list {
   while (wide.count > max_successors) {
     const std::uint32_t parts = (wide.count + max_successors - 1) / max_successors;

@@ -24,7 +24,7 @@ class static_layout {
   /// Returns all nodes in the order in which they run. There are fewer nodes than in the graph if edges form a cycle.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
   [[nodiscard]] auto has_cycle() const noexcept -> bool { return order_.size() != lists_.size(); }
-  /// The nodes of a cycle, each before the next. Requires that there is one.
+  /// Returns the nodes of a cycle, each before the next. Requires that there is one.
   [[nodiscard]] auto cycle() const -> std::vector<node_index>;
 
   [[nodiscard]] auto successors(node_index node) const noexcept -> std::span<const node_index> {

@@ -62,7 +62,7 @@ auto io_backend::make(kind of) -> result<std::unique_ptr<io_backend>> {
 }
 
 void descriptor::close() noexcept {
-  // Not tried again after EINTR: Linux has closed it by then.
+  // Does not try again after EINTR, because Linux has closed the descriptor by then.
   if (number_ != none) ::close(std::exchange(number_, none));
 }
 

@@ -84,7 +84,7 @@ class descriptor_table {
   return interest == io_interest::read ? 0 : 1;
 }
 
-/// The call to the kernel that a trace shows from here to the end of the slice.
+/// Returns the call to the kernel that a trace shows from here to the end of the slice.
 [[nodiscard]] inline auto trace_wait(std::optional<duration> timeout) noexcept -> trace_slice {
   return {trace_group::io, timeout == duration::zero() ? "poll" : "wait"};
 }

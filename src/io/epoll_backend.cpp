@@ -28,8 +28,8 @@ constexpr std::uint32_t write_events = EPOLLOUT | EPOLLHUP | EPOLLERR;
 constexpr std::uint32_t last_events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 constexpr std::uint64_t wake_data = ~std::uint64_t{0};
 
-/// Has the processor fetch a transfer that is about to be answered, and what lies around it: the operation that it is a
-/// part of. It may have gone: nothing is looked at.
+/// Prefetches a transfer that is about to be answered, and the operation that contains it. Either may be destroyed
+/// already, because a prefetch reads no value.
 void fetch_early(const void* transfer) noexcept {
   constexpr std::uintptr_t line = 64;
   const auto at = reinterpret_cast<std::uintptr_t>(transfer);
@@ -279,8 +279,9 @@ class epoll_backend final : public io_backend {
     item->ready(*item);
   }
 
-  /// Tries the next call whatever one fails with, but for EINTR: kernels before 5.11 do not have the first one, and
-  /// sandboxes refuse with errors of their choice. Less than 0, with errno, if the last one fails, too.
+  /// Polls with the first call that works. If a call fails with anything but EINTR, the next one is tried, because
+  /// kernels before 5.11 do not have the first one, and sandboxes refuse calls with errors of their choice. Returns a
+  /// negative number, with errno, if the last call fails, too.
   auto poll(std::optional<duration> timeout) noexcept -> int {
     const trace_slice slice = trace_wait(timeout);
     while (true) {

@@ -58,7 +58,7 @@ auto open_with(const std::string& path, int flags) -> result<descriptor> {
   }
 }
 
-/// Without O_NONBLOCK the open of a FIFO would wait for the other end, perhaps for ever, and no stop could end that.
+/// Without O_NONBLOCK, opening a FIFO would wait for the other end, perhaps for ever, and a stop could not end that.
 auto open_now(const std::string& path, file::mode mode) -> result<descriptor> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
   auto opened = open_with(path, to_flags(mode) | O_NONBLOCK);

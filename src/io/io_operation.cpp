@@ -89,7 +89,7 @@ auto io_operation::begin(awaiter_base& self) noexcept -> std::coroutine_handle<>
   return {};
 }
 
-/// True: it is over. False: the backend has it.
+/// Returns true if it is over, and false if the backend has it.
 auto io_operation::over_or_waiting() noexcept -> bool {
   if (registration().may_be_ready(side()) && attempt()) return true;
   if (const auto started = loop_->backend().start(*this); !started) return absorb(-started.error().value());

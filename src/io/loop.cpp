@@ -23,8 +23,8 @@ constexpr duration time_per_iteration = 100us;
 constexpr int jobs_between_clock_reads = 16;
 constexpr std::uint32_t iterations_per_timed = 64;
 
-/// Behind the first, second, fourth and eighth job of an iteration, because jobs may be long, and then not so often,
-/// because they are not.
+/// Checks after the first, second, fourth and eighth job of an iteration, because jobs may be long, and then less
+/// often, because these were not.
 constexpr auto reads_clock_behind(int count) noexcept -> bool {
   return count < jobs_between_clock_reads ? (count & (count - 1)) == 0 : count % jobs_between_clock_reads == 0;
 }
@@ -43,7 +43,7 @@ class in_iteration {
 
 constinit thread_local loop* current_loop __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// In the child of a fork: its thread runs no loop.
+/// Called in the child of a fork, whose thread runs no loop.
 void forget_loop_in_child() noexcept { current_loop = nullptr; }
 
 [[maybe_unused]] const int loop_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_loop_in_child);
@@ -269,7 +269,7 @@ void loop::wait(time_point deadline) noexcept {
   backend_->is_answering_.store(false, relaxed);
 }
 
-/// Brings a stopping loop towards its end. True when it has stopped.
+/// Does the next step towards the end of a stopping loop. Returns true if the loop has stopped.
 auto loop::finished() noexcept -> bool {
   root_.request_stop();
   if (root_.tasks() != 0 || !ready_.empty()) return false;
@@ -294,7 +294,7 @@ void loop::stop() noexcept {
   }
 }
 
-/// After what the caller has brought: the loop may have found it already, and have stopped.
+/// Called after the caller has queued its work: the loop may have found the work already, and may have stopped.
 void loop::wake() noexcept {
   backend_->wake();
   // edge loop.woken: publish, the destructor waits until this thread is done with the backend
@@ -350,8 +350,8 @@ void loop::post_resumption(job& step) noexcept {
   if (pushed == detail::push_result::wake) wake();
 }
 
-/// Accepted while it is stopping as well: jobs in the inbox when that is closed still run. A loop that does not run yet
-/// has no tasks that wait, and nothing that would answer.
+/// Accepts jobs while the loop is stopping as well: jobs that are in the inbox when it is closed still run. A loop that
+/// does not run yet has no tasks that wait, and nothing that would answer.
 auto loop::ask(job& question) noexcept -> detail::asked {
   if (status() == state::idle) return detail::asked::refused;
   const detail::push_result pushed = inbox_.try_push(question);

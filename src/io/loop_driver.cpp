@@ -43,7 +43,7 @@ void loop_driver::await_end() noexcept {
   while (has_stopped_.load(acquire) == 0) futex_wait(has_stopped_, 0);
 }
 
-/// True when there was a permit; otherwise the worker counts as asleep in this way from here on.
+/// Returns true if there was a permit; otherwise the worker counts as asleep in this way from here on.
 auto loop_driver::take_or_announce(std::uint32_t how) noexcept -> bool {
   std::uint32_t seen = none;
   if (permit_.compare_exchange_strong(seen, how, relaxed, relaxed)) return false;

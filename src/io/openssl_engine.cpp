@@ -193,7 +193,8 @@ auto openssl_engine::output() noexcept -> std::span<const std::byte> {
   return std::span(sending_).subspan(sent_);
 }
 
-/// One for the process, which is never freed: OpenSSL may be cleaned up before our statics are.
+/// Returns the BIO method of the process, which is never freed, because OpenSSL may be cleaned up before our statics
+/// are.
 auto openssl_engine::method() -> BIO_METHOD* {
   constinit static atomic<BIO_METHOD*> made{nullptr};  // no lock: the child of a fork would wait for it
   BIO_METHOD* known = made.load(acquire);              // edge tls.method: observe, its functions are seen set

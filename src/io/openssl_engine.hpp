@@ -68,7 +68,7 @@ class openssl_engine final : public tls_engine {
   std::size_t begin_ = 0;  // of received bytes that OpenSSL has not read
   std::size_t whole_ = 0;  // the end of the complete records; OpenSSL never gets a partial record
   std::size_t end_ = 0;
-  bool out_of_step_ = false;         // something came that is no record: OpenSSL gets it all, and says what it is
+  bool out_of_step_ = false;         // something came that is not a record: OpenSSL gets it all, and says what it is
   std::vector<std::byte> produced_;  // by OpenSSL, and not being sent
   std::size_t replies_ = 0;          // of them
   std::vector<std::byte> sending_;   // does not change while it is being sent

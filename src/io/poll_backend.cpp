@@ -85,7 +85,7 @@ class poll_backend final : public io_backend {
   struct entry {
     std::array<std::size_t, 2> places{};  // indexes in `asked_`, by interest; 0 if there is no entry
   };
-  /// One of both.
+  /// The object that waits for a descriptor: a wait for readiness, or a transfer.
   struct asker {
     io_watch* watch = nullptr;
     io_transfer* transfer = nullptr;

@@ -114,7 +114,7 @@ BRAID_IN_CHILD auto become(void* context) noexcept -> int {
   return 127;
 }
 
-/// No signal is taken while it lives.
+/// Blocks all signals while the object exists.
 class signals_blocked {
  public:
   signals_blocked() noexcept {

@@ -66,7 +66,7 @@ class program_start {
   /// Returns our end of a pipe, or a closed descriptor.
   [[nodiscard]] auto lead(int stream, child_process::stream where) -> result<descriptor>;
 
-  /// Errors: the system's. Where it fails no program has begun, and no process is left.
+  /// Errors: the system's. If it fails, no program has begun, and no process is left.
   [[nodiscard]] auto run() -> result<running_program>;
 
   /// The data that the child reads: pointers and numbers only, no objects with code of their own.

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int signal_count = 65;
 
-/// One set. Written under `changes`; read by the handler, which may run at any time on any thread.
+/// A set. It is written under `changes` and read by the handler, which may run at any time on any thread.
 struct place {
   atomic<std::uint64_t> signals{0};  // one bit for each; 0: a free place
   atomic<std::uint64_t> pending{0};  // the ones among them that have arrived: set by handlers, cleared by `next`
@@ -102,7 +102,7 @@ void close_owned(place& of) noexcept {
   if (const int owned = std::exchange(of.owned, -1); owned >= 0) ::close(owned);
 }
 
-/// After its return no handler uses the descriptor. In the child of a fork, a set of the parent has no place.
+/// Returns once no handler uses the descriptor any more. In the child of a fork, a set of the parent has no place.
 void leave(std::size_t ticket) noexcept {
   const std::lock_guard guard(changes);
   if (ticket >> place_bits != generation) return;
@@ -127,7 +127,7 @@ void block_during_fork() noexcept {
 
 void unblock_after_fork() noexcept { ::pthread_sigmask(SIG_SETMASK, &mask_before_fork, nullptr); }
 
-/// In the child of a fork signals do what they did before the first set that had them. The tasks that waited for them
+/// In the child of a fork, each signal does what it did before a set first included it. The tasks that waited for them
 /// belong to the parent, and the descriptors that the handler would write to may be other files.
 void forget_sets_in_child() noexcept {
   for (place& each : places) {

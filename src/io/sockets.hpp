@@ -7,7 +7,7 @@
 
 namespace braid::detail {
 
-/// A socket that does not block and is closed on exec.
+/// Returns a socket that does not block and is closed on exec.
 auto make_socket(int family, int type) -> result<descriptor>;
 auto do_not_block(int number) noexcept -> result<void>;  // and close on exec
 auto set_option(int number, int level, int name, int value) noexcept -> result<void>;

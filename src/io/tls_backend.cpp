@@ -33,7 +33,7 @@ auto find_tls_backend() -> const tls_backend* { return &::braid_tls_backend; }
 
 namespace {
 
-/// Has the version in its name: a table of another one has other entries.
+/// The file of the backend. Its name includes the version, because the table of another version has other entries.
 constexpr std::string_view file_name = BRAID_TLS_LIBRARY;
 
 /// Returns the folder of the library that contains this code, or an empty path if it is unknown. The loader's path is

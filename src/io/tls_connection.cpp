@@ -80,7 +80,8 @@ auto tls_connection::shake_hands() -> task<result<void>> {
   }
 }
 
-/// One step of the handshake, elsewhere if it may be a long one. The first of a client answers nothing, and is short.
+/// Does one step of the handshake, on another thread if it may take long. The first step of a client answers nothing,
+/// so it is short.
 auto tls_connection::step() -> task<result<tls_step>> {
   executor* const elsewhere = engine_->setup().handshakes();
   if (elsewhere == nullptr || !engine_->is_worth_a_step()) co_return engine_->shake_hands();

@@ -90,7 +90,7 @@ class uring_backend final : public io_backend {
     place& here = table_.known(item.descriptor).places[index_of(item.interest)];
     here.waiting = nullptr;
     --watches_;
-    // Without room for it the kernel continues to wait, and its report is stale.
+    // If there is no room for the request, the kernel continues to wait, and its report is stale.
     io_uring_sqe* request = next_request();
     if (request == nullptr) return;
     ::io_uring_prep_poll_remove(request, pack_data(item, here.times));
@@ -163,13 +163,14 @@ class uring_backend final : public io_backend {
   }
 
   void enable() noexcept {
-    // Not by the library's function: the one of Debian 12 declares it and does not have it.
+    // Makes the system call itself, because the library of Debian 12 declares the function but does not define it.
     if (std::exchange(is_enabled_, true)) return;
     if (::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0) < 0)
       cannot_wait("io_uring_register(2)", errno);
   }
 
-  /// Returns true for what io_uring_enter(2) answers when it has nothing, is interrupted or is short of memory.
+  /// Returns true if the status of io_uring_enter(2) is a success, or says that there was nothing, that it was
+  /// interrupted or that memory is short.
   static auto passes(int status) noexcept -> bool {
     return status >= 0 || status == -EINTR || status == -ETIME || status == -EAGAIN || status == -EBUSY ||
            status == -ENOMEM || status == -EBADR;

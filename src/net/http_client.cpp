@@ -22,7 +22,8 @@ auto has_trace(const http_client::call& call) -> bool {
   });
 }
 
-/// Head and body of a call as they are sent, but for a body in pieces. `within` is the span of the caller, or null.
+/// Returns the head and the body of a call as they are sent, but for a body in pieces. `within` is the span of the
+/// caller, or null.
 auto text_of_call(const http_client::call& call, const http_url& url, const trace_context* within)
     -> std::expected<std::string, http_errc> {
   using kind = http_framing::kind;

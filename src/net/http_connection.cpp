@@ -138,7 +138,7 @@ auto http_connection::was_ended(const result<std::size_t>& got) noexcept -> bool
 // The course of a connection
 
 void http_connection::received(std::size_t bytes) {
-  // It had to go, and has been asked for something first.
+  // The connection was about to close, but a request has arrived first.
   if (close_requested_ && !work_ && service_->wants_room && !service_->idle.empty())
     service_->idle.front().close_idle();
   input_.received(bytes);

@@ -26,7 +26,7 @@ class http_pacer {
   /// Charges the time that refusing answers took, which were sent with one write. Returns true if their connection must
   /// wait for a turn.
   [[nodiscard]] auto charge(duration took, time_point now) noexcept -> bool;
-  /// From now on no task waits.
+  /// Makes no task wait from now on.
   void open() noexcept;
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return waiting_; }
 

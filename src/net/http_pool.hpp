@@ -64,7 +64,7 @@ class http_line : public list_hook {
   std::variant<stream_socket, tls_stream> stream_;
 };
 
-/// One host's connections.
+/// The connections to one host.
 struct http_host {
   explicit http_host(std::size_t connections) : room(connections) { free.reserve(connections); }
 

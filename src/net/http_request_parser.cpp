@@ -23,7 +23,7 @@ auto is_target(std::string_view text) -> bool {
   return true;
 }
 
-/// The minor version; 0 or 1 for what this library speaks.
+/// Returns the minor version; 0 or 1 for what this library speaks.
 auto parse_version(std::string_view text) -> std::expected<int, http_errc> {
   const bool shaped = text.size() == 8 && text.starts_with(version_prefix) && is_http(text[5], is_digit) &&
                       text[6] == '.' && is_http(text[7], is_digit);

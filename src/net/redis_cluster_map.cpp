@@ -37,7 +37,7 @@ auto to_error_detail(std::error_code error) noexcept -> error_detail {
   return is_soon ? error_detail::soon : error_detail::no;
 }
 
-/// Why an answer is no map of slots.
+/// Returns why an answer is not a map of slots.
 auto error_in(const resp_value& answer) noexcept -> redis_errc {
   if (answer.is_error()) return parse_redis_error(answer.text());
   const bool is_empty = answer.type() == resp_type::array && answer.items().empty();
@@ -97,7 +97,7 @@ auto redis_cluster_state::measure_share(time_point limit, std::size_t nodes) con
                   std::clamp(all / static_cast<duration::rep>(std::max<std::size_t>(nodes, 2)), min_time, max_length));
 }
 
-/// Takes what CLUSTER SLOTS has answered. False: it is no such answer, and nothing was learnt.
+/// Processes the answer to CLUSTER SLOTS. Returns false, and changes nothing, if it is not such an answer.
 auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from) -> bool {
   struct range {
     std::uint16_t first;
@@ -158,7 +158,7 @@ auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
   return all;
 }
 
-/// Only one task at a time asks.
+/// Only one task at a time asks for the map.
 auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
   while (is_refreshing_) {
     if (loop_->now() >= deadline) co_return fail(errc::deadline_exceeded);
@@ -221,8 +221,8 @@ auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
   return refreshed_ == time_point() || loop_->now() >= after(refreshed_, options_.refresh_pause);
 }
 
-/// A call that has a map, though a stale one, keeps half of its time for the command. Where another task asks already,
-/// the call waits a moment for the result of that.
+/// A call that has a map, though a stale one, keeps half of its time for the command. If another task asks already, the
+/// call waits a moment for the result of that task.
 auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
   if (!is_stale_ || !may_ask_for_map()) co_return;
   if (is_refreshing_) {

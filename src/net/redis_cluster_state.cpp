@@ -40,7 +40,8 @@ constexpr std::string_view asking_command = "*1\r\n$6\r\nASKING\r\n";
 
 }  // namespace
 
-/// Around the wait for a node. Where a stop cuts it off, no other task looks at what the node has done by then.
+/// A guard around the wait for a node. If a stop interrupts the wait, no other task checks what the node has done by
+/// then.
 class redis_cluster_state::watch {
  public:
   watch(redis_cluster_state& of, const place& asked) noexcept : cluster_(&of), asked_(asked) {}

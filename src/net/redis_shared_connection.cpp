@@ -21,7 +21,7 @@ constexpr std::size_t max_unsent = 1U << 20U;
 constexpr std::size_t max_shared = 64U << 10U;
 constexpr duration second_look = std::chrono::milliseconds(10);
 
-/// Without its bytes, which are not kept.
+/// Copies a reply without its bytes, which are not kept.
 auto type_only(const resp_value& reply) noexcept -> resp_value {
   if (reply.has_text())
     return resp_value::of_text(reply.type(), reply.type() == resp_type::verbatim ? std::string_view("txt:") : "");
@@ -205,7 +205,8 @@ void redis_shared_connection::flush() noexcept {
   if (!out_.empty()) transport_->send();
 }
 
-/// For the wire, which has sent what it had. Also commands that the buffer had no room for.
+/// Swaps the encoded commands into `into`, including commands for which the buffer had no room before. Returns false if
+/// there is nothing to send.
 auto redis_shared_connection::take_encoded(byte_buffer& into) noexcept -> bool {
   encode_waiting();
   same_reads_.clear();  // they are places in the buffer

@@ -237,8 +237,8 @@ void redis_shared_connection::turned_away(std::string_view text) noexcept {
   lose(why, why, text);
 }
 
-/// Why the connection has ended, with what the server has said of that. A server that does not know a command of the
-/// greeting repeats its arguments, one of which is the password.
+/// Returns why the connection has ended, with what the server has said of that. A server that does not know a command
+/// of the greeting repeats its arguments, one of which is the password.
 void redis_shared_connection::keep_reason(std::error_code error, std::string_view text) noexcept {
   constexpr std::size_t max_text = 1'000;
   last_error_ = error;

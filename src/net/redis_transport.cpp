@@ -175,7 +175,7 @@ void redis_transport::give_up() noexcept {
   owner_ = nullptr;
   if (is_open_) {
     const auto* const secure = std::get_if<tls_stream>(&stream_);
-    // Not in the middle of what is being sent: that is cut, and the server shall see so.
+    // Skips the shutdown of TLS in the middle of a write, so that the server can see that the write was cut.
     if (secure != nullptr && idle_writer_ != nullptr) static_cast<void>(secure->try_shutdown());
     std::visit([](const auto& open) { static_cast<void>(socket_of(open).shutdown(stream_socket::side::both)); },
                stream_);

@@ -193,7 +193,7 @@ auto resp_parser::open(const cursor& cursor, resp_type type, std::uint64_t count
   return step::opened;
 }
 
-/// After a value: ends every aggregate whose last element it was. True when that was the whole reply.
+/// Ends every aggregate whose last element has been read. Returns true if the reply is complete.
 auto resp_parser::close_frames() noexcept -> bool {
   while (depth_ > 0) {
     frame& top = frames_[depth_ - 1];

@@ -46,8 +46,8 @@ struct process_runtime {
 
 constinit detail::never_destroyed<process_runtime> default_one;
 
-/// In the child of a fork: the threads have stayed in the parent, whatever they held. Each layer makes sure that this
-/// thread is not a worker and runs no loop.
+/// Called in the child of a fork: the threads have stayed in the parent, whatever they held. Each layer makes sure that
+/// this thread is not a worker and runs no loop.
 void forget_parent() noexcept {
   const bool ends_with_process = default_one.value.ends_with_process;
   process_runtime& state = *::new (static_cast<void*>(&default_one.value)) process_runtime;

@@ -51,7 +51,7 @@ auto bound_socket() noexcept -> int {
   return -1;
 }
 
-/// The user of this process, and root.
+/// Returns the user of this process, and root.
 auto may_ask(int client) noexcept -> bool {
   ::ucred who{};
   ::socklen_t size = sizeof who;
@@ -137,7 +137,8 @@ void open_as_asked(const char* value) noexcept {
 
 }  // namespace
 
-/// Without the guard of a static object, which a thread of the parent might hold during a fork, for ever in the child.
+/// Does not use a static object, because a thread of the parent might hold its guard during a fork, and in the child it
+/// would then be held for ever.
 void begin_top_socket() noexcept {
   constinit static atomic<bool> has_begun{false};
   const char* const value = ::secure_getenv("BRAID_TOP");

@@ -33,8 +33,8 @@ auto try_register() noexcept -> bool {
 constexpr int unknown = -1;
 constinit atomic<int> best{unknown};  // no guard: one held during a fork would block the child
 
-/// In the child of a fork: the kernel copies its data about the process before the memory, so a thread of the parent
-/// may have registered, and stored that, in between.
+/// Called in the child of a fork: the kernel copies its data about the process before the memory, so a thread of the
+/// parent may have registered, and stored that, in between.
 void register_again() noexcept {
   if (best.load(relaxed) == static_cast<int>(barrier_kind::asymmetric)) static_cast<void>(try_register());
 }

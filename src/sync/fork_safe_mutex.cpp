@@ -42,7 +42,7 @@ namespace {
 
 }  // namespace
 
-/// May be called again by a thread that has not seen the end of this: the list says whether the lock is there.
+/// A thread that has not seen the end of this call may call it again, so the list is searched for the lock first.
 void fork_safe_mutex::enter_list() {
   {
     const std::lock_guard guard(locks.value.mutex);

@@ -13,7 +13,7 @@
 namespace braid::detail {
 namespace {
 
-/// The word as the kernel wants it. In the model build, too, the value is what an atomic begins with.
+/// Returns the word as the kernel wants it. In the model build, too, the value is what an atomic begins with.
 auto address(const atomic<std::uint32_t>& word) noexcept -> const void* { return &word; }
 
 }  // namespace

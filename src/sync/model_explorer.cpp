@@ -95,7 +95,7 @@ class replaying_decider final : public model_decider {
   std::string_view rest_;
 };
 
-/// One run. True when it did not fail.
+/// Runs the body once. Returns true if it did not fail.
 auto run_once(const model_options& options, const model_body& body, model_decider& decider, model_report& report)
     -> bool {
   ++report.runs;

@@ -70,7 +70,7 @@ void enter_list() noexcept {
   own.is_listed = true;
 }
 
-/// In the child of a fork there is one thread, and it belongs to the program, whatever it did in the parent.
+/// The child of a fork has one thread, which belongs to the program, whatever it did in the parent.
 void forget_others_in_child() noexcept {
   own.sections = 0;
   own.marker.leave();

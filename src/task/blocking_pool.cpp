@@ -17,7 +17,7 @@ namespace {
 
 constinit thread_local const blocking_pool* current_pool = nullptr;
 
-/// In the child of a fork: its thread does not belong to a pool.
+/// Called in the child of a fork, whose thread does not belong to a pool.
 void forget_blocking_pool_in_child() noexcept { current_pool = nullptr; }
 
 [[maybe_unused]] const int blocking_pool_fork_handler =

@@ -41,7 +41,8 @@ auto fork_exchange::steal_shared(worker& self) noexcept -> fork_record* {
   return nullptr;
 }
 
-/// The oldest fork of a job that waits, whose thread has left the worker to others: the job may wait for that fork.
+/// Returns the oldest fork of a job that waits, whose thread has left the worker to others: the job may wait for that
+/// fork.
 auto fork_exchange::steal_own(worker& self) noexcept -> fork_record* {
   share(self);
   return self.forks.steal();

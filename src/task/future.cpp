@@ -25,7 +25,7 @@ namespace {
 #if defined(BRAID_MODEL)
 constexpr unsigned looks_before_sleep = 1;  // each is a step that the explorer has to order
 #else
-constexpr unsigned looks_before_sleep = 100;  // of a thread that is no worker: some microseconds
+constexpr unsigned looks_before_sleep = 100;  // of a thread that is not a worker: some microseconds
 #endif
 constexpr unsigned pauses_between_looks = 4;
 
@@ -40,7 +40,7 @@ auto looks_outside() noexcept -> unsigned {
 /// Asked when the library is loaded: a thread that asked during a fork would leave the guard held in the child.
 [[maybe_unused]] const unsigned asked_early = looks_outside();
 
-/// Whether `of` settles soon.
+/// Polls a future for a short time. Returns true if it has settled.
 auto settles_soon(const future_core& of) noexcept -> bool {
   for (unsigned look = looks_outside(); look > 0; --look) {
     if (of.is_settled()) return true;
@@ -121,7 +121,7 @@ auto future_core::wait_for(duration limit) -> bool {
 }
 
 /// Returns whether the future is the only reference within a moment: the thread that settled it drops its own a few
-/// steps later, which is no reason to refuse anything.
+/// steps later, which is not a reason to refuse anything.
 auto future_core::is_alone_soon() const noexcept -> bool {
   constexpr duration patience = 100ms;
   const time_point limit = steady_time().now() + patience;
@@ -132,7 +132,7 @@ auto future_core::is_alone_soon() const noexcept -> bool {
   return true;
 }
 
-/// It is refused before the consumer is in the head: the future stays as it was.
+/// Throws, if at all, before the consumer is in the head, so that the future stays unchanged.
 void future_core::wait_for_readers() {
   if (refs_.load(relaxed) != 1 && waits_for_io() && !is_alone_soon())
     expect_to_block("this thread waits for I/O as well, and a continuation that reads the value has not returned yet");
@@ -140,7 +140,8 @@ void future_core::wait_for_readers() {
   if (try_defer(here)) block_until_set(here.end(), executor_);
 }
 
-/// A settled future is to have its consumer notified when all other references are gone. False when they are.
+/// Defers the notification of the consumer of a settled future until all other references are gone. Returns false if
+/// they are gone already.
 auto future_core::try_defer(continuation& node) noexcept -> bool {
   if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe, the readers are done with the value
   // Relaxed, because the reader is the thread that gives up the last reference but one, after the next line.
@@ -151,7 +152,7 @@ auto future_core::try_defer(continuation& node) noexcept -> bool {
   return false;
 }
 
-/// There were several continuations, or threads that sleep.
+/// Settles a future that had several continuations or sleeping threads.
 void future_core::settle_many(std::uintptr_t before, verdict as, cascade& more) noexcept {
   if ((before & watched) != 0) wake_sleepers();
   continuation* at = find_node(before);

@@ -268,7 +268,8 @@ auto job_slab::take_shared(std::uint32_t& slot) noexcept -> bool {
   return true;
 }
 
-/// Now and then another one first: a thread whose own jobs never end does not keep the shared ones from running.
+/// Takes a shared job first now and then, so that a thread whose own jobs never end does not keep the shared ones from
+/// running.
 auto job_slab::take_own(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   if (self.ran.load(relaxed) % fair_every == 0 && take_shared(slot)) [[unlikely]]
     return true;
@@ -279,7 +280,7 @@ auto job_slab::find(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   return take_own(self, slot) || take_shared(slot) || steal(self, slot);
 }
 
-/// Half of what another thread has queued; the oldest of it is the answer, and the others go to this thread's queue.
+/// Steals half of what another thread has queued. Returns the oldest job; the others go to this thread's queue.
 auto job_slab::steal(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   std::array<std::uint32_t, 256> taken;
   const std::size_t first = self.watch.find_first(contexts_.size());
@@ -378,7 +379,7 @@ void job_slab::settle(std::uint32_t slot, const slab_step& step) noexcept {
     if (parent != no_slot) count_ended_child(parent);
 }
 
-/// Along a line of first parents without recursion: it may be long.
+/// Goes along a line of first parents without recursion, because it may be long.
 void job_slab::count_ended_child(std::uint32_t parent) noexcept {
   while (parent != no_slot) {
     const slab_step step = slots_[parent].end_child(barrier_);

@@ -13,7 +13,8 @@ namespace braid {
 namespace detail {
 namespace {
 
-/// Which posts of a thread are timed. The gaps between them are random, so that no pattern of the posts is met in step.
+/// Chooses the posts of a thread that are timed. The gaps between them are random, so that they do not coincide with a
+/// pattern of the posts.
 class post_choice {
  public:
   /// A post is timed: chooses the next one.

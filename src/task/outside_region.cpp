@@ -1,4 +1,4 @@
-// src/task/outside_region.cpp: when a thread that is no worker shares a loop, and how it takes part.
+// src/task/outside_region.cpp: when a thread that is not a worker shares a loop, and how it takes part.
 #include <braid/task/detail/outside_region.hpp>
 
 #include <braid/sync/detail/cpu_pause.hpp>
@@ -136,7 +136,7 @@ void outside_region::run_without_help() {
   }
 }
 
-/// False when there is something left that is worth a wake.
+/// Runs the calls on this thread alone. Returns false if the work that is left is worth a wake.
 auto outside_region::run_alone(time_point begin) -> bool {
   const std::uint32_t handed_over = calls_handed_over;
   part_size size(work_, begin);

@@ -76,7 +76,7 @@ auto register_worker(const pool::options& options, std::size_t index) -> std::un
   return std::make_unique<registration>(options.registration->registry.registry(), std::move(label));
 }
 
-/// The victims of a worker, in the order in which it tries to steal from them.
+/// Returns the victims of a worker, in the order in which it tries to steal from them.
 auto list_victims(const pool::options& options, std::size_t index) -> std::vector<std::size_t> {
   std::vector<std::size_t> others;
   others.reserve(options.workers - 1);
@@ -396,8 +396,8 @@ void pool::await_drops() noexcept {
   while (const std::uint32_t left = dropping_.load(acquire)) detail::futex_wait(dropping_, left);
 }
 
-/// Requires that the scheduler is closed. Whether nothing was left to do before the deadline; then the workers have
-/// ended.
+/// Returns whether nothing was left to do before the deadline; then the workers have ended. Requires that the scheduler
+/// is closed.
 auto pool::ends_by(time_point deadline) noexcept -> bool {
   sleepers_->stop(*scheduler_);
   // edge pool.left: observe, all that the workers did is seen

@@ -104,7 +104,8 @@ void shared_timers::state::end_serving(const std::optional<time_point>& next) no
   looks_at = next.value_or(time_point::max());
 }
 
-/// Without the lock, because the function arms and disarms. Only meanwhile can others begin to wait.
+/// Calls the function without the lock, because it arms and disarms timers. Only meanwhile can other threads begin to
+/// wait.
 void shared_timers::state::hand_out(lock_type& lock, timer& item, void (timer::*what)() noexcept) noexcept {
   handed = &item;
   lock.unlock();

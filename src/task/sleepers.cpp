@@ -60,8 +60,8 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
   return leave(self);
 }
 
-/// For a worker that has nothing to do in a settled pool, and has not announced itself: it does not poll. It
-/// sees what was before the stop, as a worker that leaves after a poll does.
+/// Called by a worker that has nothing to do in a settled pool and has not announced itself, so that it does not poll.
+/// It sees everything before the stop, as a worker that leaves after a poll does.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
   static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe what was before the stop
   for (idle_.advertise(self.index); !idle_.try_retire(self.index); idle_.advertise(self.index)) {
@@ -99,7 +99,8 @@ auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   return wake_cause::monitored;
 }
 
-/// It does not count as the monitor, and no worker relies on it: each worker that is awake for long checks by itself.
+/// This worker does not count as the monitor, and no worker relies on it: each worker that is awake for long checks by
+/// itself.
 auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   const time_point now = steady_time().now();
   if (self.idle.monitor_due == time_point()) self.idle.monitor_due = now + monitor_interval;
@@ -140,8 +141,8 @@ void sleepers::wait_idle(scheduler_base& jobs) noexcept {
   }
 }
 
-/// Once for all, because each poll is in the contexts of all workers. Where all have idled during an ordinary poll
-/// no thread has moved jobs either. Requires that the pool stops.
+/// Polls once for all workers, because each poll is in the contexts of all of them. If all workers were idle during an
+/// ordinary poll, no thread has moved jobs either. Requires that the pool stops.
 void sleepers::try_quiesce(scheduler_base& jobs) noexcept {
   if (is_quiescent() || !(jobs.is_quiescent() || is_done(jobs))) return;
   // edge sleepers.stopping: publish what was before the stop, for workers that leave without a poll

@@ -198,7 +198,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
   }
 }
 
-/// One that has just given its context away sees `ends` as well.
+/// A thread that has just given its context away sees `ends` as well.
 void spare_threads::join() noexcept {
   spare_list last;
   {

@@ -32,7 +32,7 @@ auto allowed_locations(const topology& machine) -> std::vector<topology::locatio
   return locations;
 }
 
-/// The allowed CPUs of each node, those first that a node should use first.
+/// Returns the allowed CPUs of each node, those first that a node should use first.
 auto queues_of_nodes(const topology& machine) -> std::vector<std::vector<unsigned>> {
   std::vector<topology::location> locations = allowed_locations(machine);
   std::map<unsigned, unsigned> rank;  // of a CPU among the allowed threads of its core

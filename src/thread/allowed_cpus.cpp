@@ -24,7 +24,7 @@ struct named_set {
   std::string name;
 };
 
-/// The mask of the first thread, which new processes and threads inherit unless it is changed.
+/// Returns the mask of the first thread, which new processes and threads inherit unless it is changed.
 auto mask_of_this_process() -> cpu_set {
   std::vector<cpu_set_t> words(cpu_set::limit / CPU_SETSIZE);
   const std::size_t bytes = words.size() * sizeof(cpu_set_t);

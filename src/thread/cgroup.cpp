@@ -161,7 +161,7 @@ auto locations_of_process(const fs::path& root, std::string_view controller) -> 
   return all;
 }
 
-/// The folders of a cgroup and its parents, from the inside out.
+/// Returns the folders of a cgroup and its parents, from the inside out.
 auto find_folders(const cgroup_location& location) -> std::vector<fs::path> {
   std::vector<fs::path> folders;
   for (fs::path at = location.below; !at.empty(); at = at.parent_path()) folders.push_back(location.point / at);

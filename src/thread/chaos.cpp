@@ -68,7 +68,8 @@ namespace {
 
 auto has_ended(std::error_code error) -> bool { return error == std::errc::no_such_process; }
 
-/// Gives a thread `wanted`, as long as it has what it was given last. False when the system refuses.
+/// Sets the value `wanted` of a thread, unless another program has changed it since the last time. Returns false if the
+/// system refuses.
 template <typename T, typename Get, typename Set>
 auto change(const thread_info& thread, detail::disturbed_setting<T>& setting, const T& wanted, Get get, Set set)
     -> bool {
@@ -136,7 +137,7 @@ auto chaos::state::look_for() -> result<void> {
   return look_at_others(wanted);
 }
 
-/// On a thread of its own, whose nice value may suffer.
+/// Runs on a thread of its own, whose nice value may change.
 auto chaos::state::look_at_others(const std::vector<thread_info>& threads) -> result<void> {
   std::vector<thread_info> others;
   for (const thread_info& each : threads)

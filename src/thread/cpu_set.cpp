@@ -18,7 +18,7 @@ auto without_blanks(std::string_view text) -> std::string_view {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// A number below the limit that fills the whole text.
+/// Returns a number below the limit that fills the whole text.
 auto parse_cpu(std::string_view text) -> std::optional<unsigned> {
   const auto cpu = detail::number_in<unsigned>(text);
   return cpu && *cpu < cpu_set::limit ? cpu : std::nullopt;

@@ -40,8 +40,8 @@ using observers = std::vector<std::shared_ptr<observer>>;
 struct registry_state {
   void add(registered_thread_node& node) noexcept;
   void remove(registered_thread_node& node) noexcept;
-  /// In the child of a fork: removes the threads of the parent, whose ids would name threads of the other process. Call
-  /// it under the lock, before any use of the list.
+  /// Removes, in the child of a fork, the threads of the parent, whose ids would name threads of the other process.
+  /// Call it under the lock, before any use of the list.
   void forget_parent() noexcept;
 
   fork_safe_mutex mutex;

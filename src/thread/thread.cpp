@@ -11,7 +11,7 @@
 namespace braid {
 namespace {
 
-/// For std::visit: one function object from several.
+/// A function object made from several, for std::visit.
 template <typename... Cases>
 struct cases : Cases... {
   using Cases::operator()...;

@@ -78,7 +78,7 @@ struct writer {
   nice_value nice;
 };
 
-/// A policy with its number.
+/// Returns a policy with its number.
 template <typename Policy, typename Number>
 auto policy_with(result<Number> number) -> result<scheduling> {
   if (!number) return fail(number.error());
@@ -138,7 +138,7 @@ auto write_scheduling(::pid_t id, const scheduling& wanted) -> result<void> {
   return status_result(::syscall(SYS_sched_setattr, id, &after, 0));
 }
 
-/// Not from the attributes, which have no nice value for threads that are not fair.
+/// Does not read the attributes, which have no nice value for threads that are not scheduled fairly.
 auto read_nice(::pid_t id) -> result<nice_value> {
   errno = 0;  // -1 is also a nice value
   const int value = ::getpriority(PRIO_PROCESS, static_cast<::id_t>(id));
@@ -156,7 +156,7 @@ auto read_priority(::pid_t id) -> result<realtime_priority> {
   return realtime_priority::from(static_cast<int>(found->priority));  // 0 if the policy has no priority
 }
 
-/// One call that changes the number and nothing else: the kernel refuses it for policies without a priority. The
+/// Changes the number and nothing else, in one call: the kernel refuses it for policies without a priority. The
 /// library's function of that name is missing in some C libraries.
 auto write_priority(::pid_t id, realtime_priority wanted) -> result<void> {
   const ::sched_param number{.sched_priority = wanted.value()};

@@ -82,7 +82,7 @@ class thread_folder {
   open_file folder_;
 };
 
-/// The text of a field of `stat`, counted from the state, which has the number 0.
+/// Returns the text of a field of `stat`, counted from the state, which has the number 0.
 auto field_of(std::string_view stat, int number) -> std::string_view {
   for (; number > 0; --number) stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
   return stat.substr(0, stat.find(' '));
@@ -117,7 +117,7 @@ auto read_start(const thread_folder& folder) -> result<std::uint64_t> {
   return *ticks;
 }
 
-/// The folder of exactly this thread.
+/// Returns the folder of exactly this thread.
 auto find_folder(const thread_info& thread) -> result<thread_folder> {
   auto folder = thread_folder::open(thread.id());
   if (!folder) return folder;

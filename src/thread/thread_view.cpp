@@ -9,8 +9,8 @@
 namespace braid {
 namespace {
 
-/// The id inside the clock that measures the CPU time of a thread: the kernel's interface puts its complement above
-/// three bits of kind. Nothing for a thread that has ended, whose id the C library has set to 0.
+/// Returns the id inside the clock that measures the CPU time of a thread: the kernel's interface puts its complement
+/// above three bits of kind. Nothing for a thread that has ended, whose id the C library has set to 0.
 auto kernel_id(::pthread_t thread) -> std::optional<::pid_t> {
   constexpr int kind_bits = 3;
   ::clockid_t clock = 0;

@@ -10,7 +10,8 @@
 namespace braid {
 namespace {
 
-/// The draft of the first source that knows a CPU; its reason begins with the failures of the sources before it.
+/// Returns the draft of the first source that knows a CPU; its reason begins with the failures of the sources before
+/// it.
 auto first_answer(const std::filesystem::path& root, topology_source first) -> detail::topology_draft {
   detail::topology_draft draft;
   if (first == topology_source::nothing) draft.reason = "no source was asked";

@@ -59,7 +59,7 @@ class settlement {
     if (draft_.source != topology_source::nothing) draft_.reason += "; " + sentence;
   }
 
-  /// A number that no package has claimed.
+  /// Returns a number that no package has claimed.
   [[nodiscard]] auto free_package() const -> unsigned {
     unsigned id = 0;
     const auto claimed = [&](const auto& each) { return each.second.package == id; };

@@ -69,7 +69,7 @@ auto hwloc() -> const loaded_hwloc& {
   return *loaded;
 }
 
-/// One topology of hwloc's.
+/// A topology of hwloc.
 class foreign_topology {
  public:
   explicit foreign_topology(const hwloc_calls& calls) : calls_(&calls) {

@@ -15,14 +15,14 @@ namespace fs = std::filesystem;
 constexpr const char* cpu_folder = "sys/devices/system/cpu";
 constexpr const char* node_folder = "sys/devices/system/node";
 
-/// No CPU has more; the kernel counts them without gaps.
+/// The maximum number of caches of a CPU. The kernel numbers them without gaps.
 constexpr int max_caches = 16;
 
 auto numbered(const fs::path& folder, std::string_view name, unsigned number) -> fs::path {
   return folder / (std::string(name) + std::to_string(number));
 }
 
-/// The list in the first of two files that has one: newer kernels have the first, older ones the second.
+/// Returns the list in the first of two files that has one: newer kernels have the first, older ones the second.
 auto cpus_in_either(const fs::path& newer, const fs::path& older) -> cpu_set {
   auto cpus = cpus_in(newer);
   return (cpus ? cpus : cpus_in(older)).value_or(cpu_set());

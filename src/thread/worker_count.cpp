@@ -22,7 +22,7 @@ auto workers_in(std::string_view text) -> std::optional<unsigned> {
   return count;
 }
 
-/// The text as one can print it: short, and without what moves a terminal's cursor.
+/// Returns a printable form of the text: short, and without characters that move a terminal's cursor.
 auto printable(std::string_view text) -> std::string {
   constexpr std::size_t max_length = 40;
   std::string shown(text.substr(0, max_length));

@@ -18,7 +18,7 @@ constexpr std::uint64_t first_counter_track = 0x3'0000'0000;
 
 auto own_process() -> std::uint64_t { return static_cast<std::uint64_t>(::getpid()); }
 
-/// The first line of a file in /proc.
+/// Returns the first line of a file in /proc.
 auto format_line(const std::string& path) -> std::string {
   std::string line;
   std::ifstream in(path);

@@ -22,7 +22,7 @@ namespace braid::detail {
 class tick_line {
  public:
   explicit tick_line(const trace_clock& clock) noexcept : first_ticks_(clock.ticks()), first_ns_(boot_nanoseconds()) {}
-  /// One that was measured by another process.
+  /// Creates a line from the values that another process measured.
   tick_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept
       : first_ticks_(first_ticks), first_ns_(first_ns), ns_per_tick_(ns_per_tick) {}
 
@@ -122,7 +122,7 @@ class trace_encoder {
   std::unordered_map<std::uint64_t, std::int64_t> tasks_;      // begun and not ended, of those that have a track
 };
 
-/// The name of a thread: what it left when it ended, or what the system says.
+/// Returns the name of a thread: what it left when it ended, or what the system says.
 [[nodiscard]] auto thread_name(const thread_ring& ring, bool has_ended) -> std::string;
 
 }  // namespace braid::detail

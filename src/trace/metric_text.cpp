@@ -65,7 +65,7 @@ class writer {
   }
 
  private:
-  /// OpenMetrics wants to see that it is no whole number.
+  /// OpenMetrics wants to see that it is not a whole number.
   auto to_bound(double bound) const -> std::string {
     std::string text = to_text(bound);
     if (format_ == metric::format::open_metrics && text.find_first_of(".eI") == std::string::npos) text += ".0";

@@ -32,7 +32,7 @@ class flight_recorder {
   /// the last file is ignored, unless `by_hand`. `asked_ns` is the time of the request, by `boot_nanoseconds`, because
   /// the writer may process it late.
   void save(std::string_view reason, std::uint64_t asked_ns, bool by_hand);
-  /// The bytes of such a file, of the last `span_ns` before `asked`, in ticks.
+  /// Returns the bytes of such a file, of the last `span_ns` before `asked`, in ticks.
   [[nodiscard]] auto read(std::string_view reason, std::uint64_t asked, std::uint64_t span_ns) -> std::string;
 
  private:

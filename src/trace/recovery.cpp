@@ -142,7 +142,7 @@ auto find_thread(const thread_ring& ring, std::size_t state) -> left_thread {
   return made;
 }
 
-/// The latest time of all records, and of what the trace has.
+/// Returns the latest time of all records, and of what the trace has.
 auto last_time(const std::vector<left_thread>& threads, const tick_line& line) -> std::uint64_t {
   std::uint64_t last = 0;
   for (const left_thread& each : threads) last = std::max(last, each.known.last_ns);

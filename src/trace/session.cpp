@@ -148,7 +148,7 @@ void save_at_signal() noexcept {
 }
 
 void start_from_environment() {
-  // Not in a setuid program: the file would be written with its rights.
+  // Does nothing in a setuid program, because the file would be written with its rights.
   const char* const wanted = ::secure_getenv("BRAID_TRACE");
   if (wanted == nullptr || wanted[0] == 0) return;
   auto settings = parse_trace_settings(wanted);
@@ -176,7 +176,7 @@ void start_from_environment() {
   }
 }
 
-/// After the static objects, whose pools may have run jobs until here.
+/// Called after the destructors of static objects, whose pools may have run jobs until then.
 [[gnu::destructor(101)]] void end_trace() noexcept {
   if (is_traced()) session->finish();
 }
@@ -332,7 +332,7 @@ void trace_session::keep_last() {
   remove_lock();
 }
 
-/// FILE was there for its lock: it goes if it is what was opened, and a file without a byte.
+/// Removes FILE, which existed only for its lock, if it is still the opened file and is empty.
 void trace_session::remove_lock() const noexcept {
   struct stat opened{};
   struct stat there{};

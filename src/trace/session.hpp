@@ -50,7 +50,7 @@ struct thread_ring {
   ::pid_t thread;
   std::array<char, 16> name;  ///< written by the thread when it ends, and, in a file, when it begins
   atomic<bool> ended;         ///< set by the thread when it ends
-  // In a file only:
+  // Used only if the trace goes to a file:
   atomic<std::uint32_t> is_open;     ///< 1 while a thread has it, or the trace lacks some of it
   std::uint64_t place;               ///< in the file
   std::array<ring_state, 2> states;  ///< one counts; the writer prepares the other one
@@ -69,7 +69,7 @@ class trace_clock {
   bool is_counter_even_;
 };
 
-/// The time since the machine started, which Perfetto's tracks are drawn by.
+/// Returns the time since the machine started, which Perfetto's tracks are drawn by.
 [[nodiscard]] auto boot_nanoseconds() noexcept -> std::uint64_t;
 
 class ring_file;
@@ -113,7 +113,7 @@ class trace_session {
   [[nodiscard]] auto settings() const noexcept -> const trace_settings& { return settings_; }
   [[nodiscard]] auto clock() const noexcept -> const trace_clock& { return clock_; }
 
-  /// A ring for the calling thread; null out of memory.
+  /// Returns a ring for the calling thread; null out of memory.
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
   void add_task(std::uint64_t number, std::string_view name);
   /// Registers a name that was created at run time.
@@ -133,7 +133,7 @@ class trace_session {
   [[nodiscard]] auto take_tasks() -> task_names;
   /// Returns false if the file accepts no more; the trace then ends.
   [[nodiscard]] auto write(std::string_view bytes) noexcept -> bool;
-  /// The file of the rings, or null.
+  /// Returns the file of the rings, or null.
   [[nodiscard]] auto rings() noexcept -> ring_file* { return rings_.get(); }
   /// All that has been written holds what the rings say has been read.
   void commit_rings() noexcept;

@@ -19,7 +19,7 @@ class trace_writer {
   trace_writer(const trace_writer&) = delete;
   auto operator=(const trace_writer&) -> trace_writer& = delete;
 
-  /// Writes what threads have noted since the last call. Whether there was anything.
+  /// Writes what threads have noted since the last call. Returns whether there was anything.
   auto write_new() -> bool;
   /// Does the same for the last time, and closes all files.
   void finish();

@@ -29,7 +29,7 @@ class BRAID_API arena final : public std::pmr::memory_resource {
   auto operator=(arena&&) -> arena& = delete;
   ~arena() override { reset(); }
 
-  /// Bytes without a value, aligned to `alignment`.
+  /// Returns bytes without a value, aligned to `alignment`.
   [[nodiscard]] auto bytes(std::size_t size, std::size_t alignment) -> void* {
     void* place = cursor_;
     std::size_t space = static_cast<std::size_t>(limit_ - cursor_);
@@ -55,7 +55,7 @@ class BRAID_API arena final : public std::pmr::memory_resource {
     return out;
   }
 
-  /// A copy of `source`.
+  /// Returns a copy of `source`.
   template <typename T>
     requires std::is_trivially_copyable_v<T>
   [[nodiscard]] auto copied(std::span<const T> source) -> std::span<T> {
@@ -64,7 +64,7 @@ class BRAID_API arena final : public std::pmr::memory_resource {
     return out;
   }
 
-  /// A copy of `text`.
+  /// Returns a copy of `text`.
   [[nodiscard]] auto copied(std::string_view text) -> std::string_view {
     const std::span<char> out = copied(std::span<const char>(text.data(), text.size()));
     return {out.data(), out.size()};
@@ -80,7 +80,7 @@ class BRAID_API arena final : public std::pmr::memory_resource {
   /// Frees everything at once.
   void reset() noexcept;
 
-  /// Bytes of all chunks that it holds.
+  /// Returns the number of bytes in all chunks.
   [[nodiscard]] auto reserved() const noexcept -> std::size_t { return reserved_; }
 
   /// Returns the bytes that were handed out or lost at the ends of chunks. A first chunk of this size would have held

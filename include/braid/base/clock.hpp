@@ -26,7 +26,7 @@ class BRAID_API clock_source {
   [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
 };
 
-/// The monotonic clock of the system. Threads: any. Cost: about 25 ns.
+/// Returns the monotonic clock of the system. Threads: any. Cost: about 25 ns.
 BRAID_API auto steady_time() noexcept -> const clock_source&;
 
 /// A clock that stands still until `advance` is called. For tests. Threads: one.

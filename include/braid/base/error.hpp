@@ -37,14 +37,14 @@ enum class errc {
   unknown_host,       ///< no address was found for this host name
   unknown_backend,    ///< the variable BRAID_IO names no backend of event loops
   status_lost,        ///< other code has collected the status of a child process, or SIGCHLD is ignored
-  bad_address,        ///< the text is no address; equals std::errc::invalid_argument
+  bad_address,        ///< the text is not an address; equals std::errc::invalid_argument
   bad_interval,       ///< the interval is not positive, or leads beyond the end of time; equals the same
   too_long,           ///< a line or a block exceeds the limit of its reader; equals std::errc::message_size
 };
 
 namespace detail {
 
-/// The category of `errc`; its messages are sentences. Threads: any.
+/// Returns the category of `errc`; its messages are sentences. Threads: any.
 BRAID_API auto braid_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
@@ -56,7 +56,7 @@ BRAID_API auto make_error_code(errc code) noexcept -> std::error_code;
 template <typename T>
 using result = std::expected<T, std::error_code>;
 
-/// The failing side of a result: `return fail(errc::closed);`.
+/// Returns the failing side of a result: `return fail(errc::closed);`.
 inline auto fail(std::error_code code) -> std::unexpected<std::error_code> { return std::unexpected(code); }
 
 /// Returns the value of a result, or throws its error: `auto listener = or_throw(stream_listener::…);`.
@@ -67,7 +67,7 @@ auto or_throw(result<T> from, const char* what = nullptr) -> T {
   if constexpr (!std::is_void_v<T>) return *std::move(from);
 }
 
-/// The last error of a system call of the calling thread, from errno. Threads: any.
+/// Returns the last error of a system call of the calling thread, from errno. Threads: any.
 BRAID_API auto last_system_error() noexcept -> std::error_code;
 
 }  // namespace braid
@@ -113,7 +113,8 @@ class BRAID_API diagnostics {
   [[nodiscard]] auto end() const noexcept { return items_.end(); }
   [[nodiscard]] auto front() const noexcept -> const diagnostic& { return items_.front(); }
 
-  /// One line a diagnostic, ended by a line break: "source#/pointer: node `name`: sentence [code]; hint".
+  /// Returns one line for each diagnostic, ended by a line break: "source#/pointer: node `name`: sentence [code];
+  /// hint".
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:

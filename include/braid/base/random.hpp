@@ -26,13 +26,13 @@ class random_source {
     return z ^ (z >> 31U);
   }
 
-  /// A number in [0, bound). The bias is below bound / 2^64. Requires bound > 0.
+  /// Returns a number in [0, bound). The bias is below bound / 2^64. Requires bound > 0.
   constexpr auto below(std::uint64_t bound) noexcept -> std::uint64_t {
     __extension__ using wide = unsigned __int128;
     return static_cast<std::uint64_t>((wide{(*this)()} * bound) >> 64U);
   }
 
-  /// A number in [0, 1), with 53 random bits.
+  /// Returns a number in [0, 1), with 53 random bits.
   constexpr auto unit() noexcept -> double { return static_cast<double>((*this)() >> 11U) * 0x1.0p-53; }
 
  private:

@@ -166,7 +166,7 @@ class watch {
     waiting_.pop_all(woken);
   }
 
-  /// An observer that has seen the value as it is now.
+  /// Returns an observer that has seen the value as it is now.
   [[nodiscard]] auto observe() noexcept -> observer {
     const std::lock_guard guard(lock_);
     return observer(*this, version_);

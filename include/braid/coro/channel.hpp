@@ -58,11 +58,11 @@ class channel {
     return try_send(T(value));
   }
 
-  /// `co_await receive()` waits for a value. Gives a std::optional<T>, without a value once the channel is closed and
+  /// `co_await receive()` waits for a value. Returns a std::optional<T>, without a value once the channel is closed and
   /// nothing is left.
   [[nodiscard]] auto receive() noexcept { return receive_awaiter(*this); }
 
-  /// The next value, if there is one.
+  /// Returns the next value, if there is one.
   [[nodiscard]] auto try_receive() noexcept -> std::optional<T>;
 
   /// Refuses values that are sent from now on, including values of waiting senders, and wakes all waiting tasks.
@@ -163,7 +163,7 @@ auto channel<T>::put(T& value, detail::wake_list& woken) noexcept -> bool {
   return true;
 }
 
-/// The oldest value; the oldest sender that waits then has room. False when there is nothing.
+/// Moves the oldest value out, which makes room for the oldest waiting sender. Returns false if the channel is empty.
 template <typename T>
 auto channel<T>::take(std::optional<T>& into, detail::wake_list& woken) noexcept -> bool {
   if (size_ != 0) {

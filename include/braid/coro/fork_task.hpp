@@ -112,7 +112,7 @@ template <stop_signal Signal, typename... T>
 
 namespace detail {
 
-/// A part of a range: one loop, or two parts that are forked.
+/// Returns a part of a range: one loop, or two parts that are forked.
 template <typename Range>
 auto fork_part(Range& all, std::size_t from, std::size_t to, std::size_t max_count) -> fork_task<void> {
   if (to - from <= max_count) {

@@ -193,7 +193,7 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE generator : public std::ranges::view_in
     handle().destroy();
   }
 
-  /// Runs to the first element. Once.
+  /// Runs to the first element. Call it once.
   [[nodiscard]] auto begin() -> iterator {
     promise().advance();
     return iterator(*promise_);
@@ -297,7 +297,7 @@ class async_generator_promise final : public promise_base {
   }
   [[nodiscard]] auto runs() const noexcept -> bool { return runs_; }
 
-  /// The element that was yielded; null at the end. Errors: rethrows what the coroutine threw, once.
+  /// Returns the element that was yielded; null at the end. Errors: rethrows what the coroutine threw, once.
   [[nodiscard]] auto take() -> element* {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     return value_;

@@ -29,7 +29,8 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   /// a home ends only after the tasks on it have. Threads: any.
   virtual void post_resumption(job& step) noexcept = 0;
 
-  /// The scope of the tasks that belong to nothing narrower; a stop of the home stops it. Threads: the home's own.
+  /// Returns the scope of the tasks that belong to nothing narrower; a stop of the home stops it. Threads: the home's
+  /// own.
   [[nodiscard]] virtual auto root() noexcept -> scope& = 0;
 
   /// Returns whether its jobs always run on the same thread, which fibers require.
@@ -53,7 +54,7 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   /// Returns whether its jobs run on `executor`, or are jobs of `executor` itself.
   /// Threads: any.
   [[nodiscard]] virtual auto runs_on(detail::executor_id executor) const noexcept -> bool { return has_id(executor); }
-  /// The thread that it has for ever, or 0. Threads: any.
+  /// Returns the thread that it has for ever, or 0. Threads: any.
   [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }
 
   const scope* listed_root_ = nullptr;  // for debuggers; written with `is_listed_`

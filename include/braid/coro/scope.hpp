@@ -106,9 +106,10 @@ class BRAID_API scope : private job, private stop_callback {
   /// Requires that every task has ended.
   ~scope();
 
-  /// Runs `child` until it suspends for the first time; from then on it lives in this scope. In a scope that is
-  /// stopped already it does not start. Where 64 tasks that were spawned so are in their first steps, each inside of
-  /// the one before, the next one's first step is queued at home instead, so that no chain of them uses up the stack.
+  /// Runs `child` until it suspends for the first time; from then on it lives in this scope. If the scope is stopped
+  /// already, the child does not start. If 64 tasks that were spawned in this way are in their first steps, each inside
+  /// of the one before, the next one's first step is queued at home instead, so that no chain of them uses up the
+  /// stack.
   void spawn(task<void> child);
   /// Does the same for a callable that returns a task. The callable is kept until the task has ended, so the task may
   /// use its captures.
@@ -142,7 +143,7 @@ class BRAID_API scope : private job, private stop_callback {
   /// Returns the flag that long computations poll.
   [[nodiscard]] auto stop() const noexcept -> const stop_flag& { return stop_; }
 
-  /// The time at which this scope is stopped by itself; time_point::max() for never.
+  /// Returns the time at which this scope is stopped by itself; time_point::max() for never.
   [[nodiscard]] auto deadline() const noexcept -> time_point { return deadline_; }
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
   [[nodiscard]] auto tasks() const noexcept -> std::size_t { return tasks_; }
@@ -164,12 +165,13 @@ class BRAID_API scope : private job, private stop_callback {
   /// ends.
   void keep(stop_callback& waiting) noexcept { deaf_.push_back(waiting); }
 
-  /// For `schedule_on`: a task of this scope is about to leave. Requires that no stop has come.
+  /// Called by `schedule_on` if a task of this scope is about to leave. Requires that no stop has come.
   void sends(detail::departure& way) noexcept;
-  /// For `schedule_on`: the task has left, and the scope frees the object. Threads: any, while the task is away.
+  /// Called by `schedule_on` if the task has left: the scope frees the object. Threads: any, while the task is away.
   void has_sent(detail::departure& way) noexcept;
 
-  /// Gives `key` a value for the tasks of this scope and of those inside. Once, before there are any.
+  /// Sets the value of `key` for the tasks of this scope and of the scopes inside. Call it once, before there are
+  /// tasks.
   void bind(const void* key, void* value) noexcept {
     key_ = key;
     value_ = value;
@@ -194,7 +196,7 @@ class BRAID_API scope : private job, private stop_callback {
   void enter() noexcept { ++tasks_; }
   [[nodiscard]] auto leave() noexcept -> std::coroutine_handle<> { return root_left(); }
 
-  /// The first task's exception, given once.
+  /// Returns the first task's exception, given once.
   [[nodiscard]] auto take_error() noexcept -> std::exception_ptr { return std::exchange(error_, nullptr); }
 
  private:

@@ -153,7 +153,7 @@ class interval {
     }
   };
 
-  /// The tick after the last one, whether it has passed or not.
+  /// Returns the tick after the last one, whether it has passed or not.
   [[nodiscard]] auto after_last(time_point now) const noexcept -> time_point {
     const bool from_now = !last_ || rule_.mode == every_mode::fixed_delay;
     return detail::later(from_now ? now : *last_, rule_.interval).value_or(time_point::max());

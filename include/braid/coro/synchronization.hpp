@@ -42,7 +42,7 @@ class async_semaphore {
   /// Waits for a permit, and returns it.
   [[nodiscard]] auto acquire() noexcept -> awaiter;
 
-  /// A permit, if one is free.
+  /// Returns a permit, if one is free.
   [[nodiscard]] auto try_acquire() noexcept -> std::optional<permit>;
 
   /// Adds `count` permits: released by `permit::forget`, or new ones.
@@ -356,7 +356,7 @@ class event {
     /// Requires that it is not awaited yet.
     waiter(waiter&& other) noexcept : waiter(*other.event_) {}
 
-    /// Not known before the task is at home.
+    /// Returns false, because only at home is it known whether the task must wait.
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
     template <std::derived_from<detail::promise_base> Promise>

@@ -43,7 +43,7 @@ class [[nodiscard]] outcome {
   /// Returns the exception. Requires `has_exception()`.
   [[nodiscard]] auto exception() const noexcept -> std::exception_ptr { return std::get<2>(state_); }
 
-  /// The value. Errors: rethrows the exception; std::system_error with errc::stopped when stopped.
+  /// Returns the value. Errors: rethrows the exception; std::system_error with errc::stopped when stopped.
   auto take() -> T {
     const auto held = std::get_if<1>(&state_);
     if (held == nullptr) [[unlikely]]

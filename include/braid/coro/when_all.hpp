@@ -29,7 +29,7 @@ namespace braid {
 
 namespace detail {
 
-/// One of several tasks, and how it ended. Where it fails or is stopped it stops the others.
+/// One of several tasks, and how it ended. If it fails or is stopped, it stops the others.
 template <typename T>
 class gathered {
  public:
@@ -40,7 +40,7 @@ class gathered {
     if (!scope.stop().requested()) scope.begin(std::move(work), *this);
   }
 
-  /// For the scope, once the task has ended.
+  /// Called by the scope once the task has ended.
   void root_ended(std::coroutine_handle<task_promise<T>> frame) noexcept {
     try {
       ended_ = std::move(frame.promise().result());
@@ -155,7 +155,7 @@ BRAID_COROUTINE_WRAPPER auto when_all(A&&... work) -> task<std::tuple<detail::he
 
 namespace detail {
 
-/// Which task has won, and what failed; touched at home only.
+/// The task that won, and what failed. Used at home only.
 struct race {
   std::optional<std::size_t> winner;
   std::exception_ptr failure;  // of the first that failed, or was stopped by a stop of the scope itself

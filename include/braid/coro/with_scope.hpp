@@ -60,8 +60,8 @@ auto joined(scope& children, Start start) -> task<joined_end<T>> {
   co_return end;
 }
 
-/// The value after a stop that goes no further than its scope. Errors: std::system_error with `reason`, unless the
-/// value is nothing or a result.
+/// Returns the value after a stop that goes no further than its scope. Errors: std::system_error with `reason`, unless
+/// the value is nothing or a result.
 template <typename T>
 auto value_of_own_stop(errc reason) -> T {
   if constexpr (is_result<T>)

@@ -46,7 +46,7 @@ class flow_node {
  public:
   flow_node() = default;  ///< refers to no node
 
-  /// For nodes that depend on the end of this one and do not use its value.
+  /// Use this for nodes that depend on the end of this one but not on its value.
   [[nodiscard]] auto done() const noexcept -> flow_node<void> { return {value_, builder_}; }
 
  private:
@@ -107,7 +107,7 @@ class BRAID_API flow_report {
   [[nodiscard]] auto total() const noexcept -> duration;
   /// The steps add up to `total()`.
   [[nodiscard]] auto critical_path() const -> std::vector<critical_step>;
-  /// A line for each node, and the critical path.
+  /// Returns a line for each node, and the critical path.
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:

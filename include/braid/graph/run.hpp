@@ -49,12 +49,12 @@ class graph_run {
   graph_run(const graph_run&) = delete;
   auto operator=(const graph_run&) -> graph_run& = delete;
 
-  /// Starts every node that waits for nothing. Once.
+  /// Starts every node that waits for nothing. Call it once.
   void start();
 
   /// Happens when the result is known.
   [[nodiscard]] auto settled() noexcept -> event& { return settled_; }
-  /// Why the run failed; nothing when all nodes are done. Requires that it is settled.
+  /// Returns why the run failed; nothing when all nodes are done. Requires that it is settled.
   [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
   /// Returns all failed nodes in the order of the shape; empty without `keep_going`. Final once the run is joined.
   [[nodiscard]] auto failures() const noexcept -> std::span<const graph_failure> { return record_.failures(); }
@@ -86,7 +86,8 @@ class graph_run {
       running_hook::unlink();
     }
 
-    /// Its own time is over, if the run as a whole continues and nothing else has stopped it.
+    /// Handles a stop of the node. The node's own time is over if the run as a whole continues and nothing else has
+    /// stopped it.
     static void stopped(stop_callback& self) noexcept {
       auto& at = static_cast<running&>(self);
       const bool own_deadline = at.inside.stop().reason() == errc::deadline_exceeded;

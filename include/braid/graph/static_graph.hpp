@@ -105,7 +105,8 @@ class BRAID_API graph_builder {
   auto operator=(graph_builder&&) -> graph_builder& = default;
   ~graph_builder() = default;
 
-  /// A node that calls `fn`. Cost: no allocation of its own for captures of up to 16 bytes that are trivially copyable.
+  /// Returns a node that calls `fn`. Cost: no allocation of its own for captures of up to 16 bytes that are trivially
+  /// copyable.
   template <detail::node_function Fn>
   auto add(Fn&& fn) -> graph_node {
     using callable = std::decay_t<Fn>;
@@ -157,8 +158,8 @@ class BRAID_API graph_builder {
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return calls_.size(); }
 
-  /// The graph; the builder is empty then. Errors: the codes unknown_node, self_edge, duplicate_edge, too_large, and
-  /// cycle, for one of the cycles, when nothing else is wrong. The sentences name the nodes.
+  /// Returns the graph; the builder is empty then. Errors: the codes unknown_node, self_edge, duplicate_edge,
+  /// too_large, and cycle, for one of the cycles, when nothing else is wrong. The sentences name the nodes.
   [[nodiscard]] auto build() && -> checked<static_graph>;
 
  private:

@@ -110,8 +110,8 @@ class BRAID_API io_backend {
   /// Errors: as `watch`, if the descriptor is not registered yet; then nothing is reported later.
   [[nodiscard]] virtual auto start(detail::io_transfer& item) noexcept -> result<void> = 0;
 
-  /// Ends a pending transfer early. True: it is over, and there is no answer. False: the kernel has it; the answer
-  /// comes, with -ECANCELED or with what was moved before.
+  /// Ends a pending transfer early. Returns true if it is over and there will be no answer. Returns false if the kernel
+  /// has it: then the answer comes, with -ECANCELED or with what was moved before.
   [[nodiscard]] virtual auto cancel(detail::io_transfer& item) noexcept -> bool = 0;
 
   /// Forgets a registration, whose descriptor is about to be closed. Requires that nothing is pending on it.

@@ -71,12 +71,12 @@ extern template class BRAID_API write_operation<void>;
 
 }  // namespace detail
 
-/// The bytes of a text.
+/// Returns a view of a text as bytes. Lifetime: that of the text.
 [[nodiscard]] inline auto bytes_of(std::string_view text) noexcept -> std::span<const std::byte> {
   return std::as_bytes(std::span(text));
 }
 
-/// The text that bytes are. Lifetime: of the bytes.
+/// Returns a view of bytes as text. Lifetime: that of the bytes.
 [[nodiscard]] inline auto text_of(std::span<const std::byte> bytes) noexcept -> std::string_view {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

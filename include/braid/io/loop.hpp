@@ -64,11 +64,11 @@ class BRAID_API loop final : public home {
   ~loop() override;
 
   /// Makes the calling thread the loop's own until the loop has stopped, and calls `running` once it is running.
-  /// Blocks: until then. Once.
+  /// Blocks: until then. Call it once.
   void run(const std::function<void()>& running = {});
 
-  /// One iteration without blocking, on a thread that is the loop's own from the first iteration on: for tests that
-  /// turn the clock themselves. False once the loop has stopped.
+  /// Runs one iteration without blocking. The thread of the first iteration becomes the loop's own. Tests that set the
+  /// clock themselves use it. Returns false once the loop has stopped.
   auto run_once() -> bool;
 
   /// Asks the loop to stop; does not wait. Everything that was written before is visible to the work that the first
@@ -77,7 +77,7 @@ class BRAID_API loop final : public home {
   void stop() noexcept;
 
   [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
-  /// The loop whose thread calls, or null.
+  /// Returns the loop whose thread calls, or null.
   [[nodiscard]] static auto current() noexcept -> loop*;
   /// Returns the number of tasks that were started by `spawn` and have not ended. On other threads the number is
   /// approximate.

@@ -35,7 +35,7 @@ class BRAID_API child_process {
     pipe,     ///< to a stream of the child_process
   };
 
-  /// Which program a child process runs, and what it is given.
+  /// The program that a child process runs, with its arguments and surroundings.
   struct options {
     std::string program;                      ///< a path, or a name that is looked for in PATH
     std::vector<std::string> arguments = {};  ///< after the name of the program

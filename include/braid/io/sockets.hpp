@@ -44,7 +44,7 @@ class BRAID_API socket_address {
 
   /// Numbers only; names are for `resolve`. Errors: errc::bad_address for anything but the forms above.
   [[nodiscard]] static auto parse(std::string_view text) -> result<socket_address>;
-  /// An IPv4 or IPv6 address without brackets. Errors: errc::bad_address.
+  /// Returns an IPv4 or IPv6 address without brackets. Errors: errc::bad_address.
   [[nodiscard]] static auto ip(std::string_view host, std::uint16_t port) -> result<socket_address>;
   /// 127.0.0.1. A listener with port 0 gets a free one.
   [[nodiscard]] static auto loopback(std::uint16_t port) noexcept -> socket_address;
@@ -84,7 +84,7 @@ class BRAID_API socket_address {
 /// read, and then a TCP peer gets connection_reset.
 class BRAID_API stream_socket : public byte_stream {
  public:
-  /// Which directions of a connection `shutdown` ends.
+  /// The directions of a connection that `shutdown` ends.
   enum class side : std::uint8_t { read, write, both };
 
   /// Options that do not apply to Unix sockets are ignored there.

@@ -194,7 +194,8 @@ class BRAID_API tls_stream {
 
   [[nodiscard]] explicit operator bool() const noexcept { return connection_ != nullptr; }
   [[nodiscard]] auto on() const noexcept -> loop& { return socket().on(); }
-  /// The connection below: for its addresses and options, and to break it off by `shutdown`. Requires an open stream.
+  /// Returns the connection below: for its addresses and options, and to break it off by `shutdown`. Requires an open
+  /// stream.
   [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
 
   /// Waits until bytes have arrived, and copies as many as possible to the front of `buffer`, which must not be empty.
@@ -279,7 +280,7 @@ BRAID_COROUTINE_WRAPPER [[nodiscard]] inline auto end_writing(const tls_stream& 
   return of.shutdown();
 }
 
-/// The connection that the bytes go through: for addresses and options, and to break it off by `shutdown`.
+/// Returns the connection that the bytes go through: for addresses and options, and to break it off by `shutdown`.
 [[nodiscard]] inline auto socket_of(const stream_socket& of) noexcept -> const stream_socket& {
   return of;  // NOLINT(bugprone-return-const-ref-from-parameter): callers keep the socket, as with a tls_stream
 }

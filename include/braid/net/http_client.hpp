@@ -76,8 +76,8 @@ class BRAID_API http_client {
     duration idle_timeout = 30s;            ///< an unused connection is closed after this time
     duration connect_timeout = 10s;         ///< for name, connection and handshake together
     unsigned redirects = 0;                 ///< the maximum number of redirects that `fetch` follows
-    /// Gives the addresses of names; without it, numbers and `localhost` only, and http_errc::no_resolver for others.
-    /// Outlives the client.
+    /// Resolves names to addresses, and outlives the client. If it is null, only numbers and `localhost` work; others
+    /// fail with http_errc::no_resolver.
     resolver* names = nullptr;
     /// The context of a client, for `https://`. Without it, the first such call creates a context that trusts the
     /// authorities of the system, and the client then has its own threads, which read them and perform handshakes. If
@@ -119,8 +119,8 @@ class BRAID_API http_client {
 
     /// Lifetime of the views: as this object.
     [[nodiscard]] auto head() const noexcept -> const http_response_head&;
-    /// The next piece of the body; empty at its end. Lifetime: until the next call.
-    /// Errors: truncated, bad_chunk, body_too_large; the system's.
+    /// Returns the next piece of the body; empty at its end. Lifetime: until the next call. Errors: truncated,
+    /// bad_chunk, body_too_large; the system's.
     [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
 
    private:
@@ -149,7 +149,7 @@ class BRAID_API http_client {
   /// Authorization and Cookie are not sent to another host, port or scheme.
   [[nodiscard]] auto fetch(call call) -> task<result<answer>>;
 
-  /// A GET. Errors: as `fetch`.
+  /// Returns a GET. Errors: as `fetch`.
   [[nodiscard]] auto get(std::string url) -> task<result<answer>>;
 
   /// Connections that wait for another call.

@@ -29,7 +29,7 @@ inline constexpr std::uint8_t http_methods = 7;
 
 namespace detail {
 
-/// The method of that name, which is case-sensitive. Threads: any. Errors: nothing for another name.
+/// Returns the method of that name, which is case-sensitive. Threads: any. Errors: nothing for another name.
 [[nodiscard]] BRAID_API auto method_named(std::string_view name) noexcept -> std::optional<http_method>;
 
 /// Returns whether repeating the request has no further effect.
@@ -112,7 +112,7 @@ enum class http_errc {
   too_many_fields,      ///< more than `http_limits::fields`
   head_too_large,       ///< longer than `http_limits::head_bytes`
   bad_host,             ///< no Host in HTTP/1.1, several, or one that is not a valid host
-  bad_length,           ///< a Content-Length that is no number, or several
+  bad_length,           ///< a Content-Length that is not a number, or several
   length_and_encoding,  ///< both Content-Length and Transfer-Encoding
   bad_encoding,         ///< the Transfer-Encoding leaves the end of the body unknown
   unknown_encoding,     ///< a Transfer-Encoding other than chunked
@@ -127,7 +127,7 @@ enum class http_errc {
   too_many_responses,   ///< endless informational responses, or a response without a request
   too_many_redirects,   ///< more than `http_client::options::redirects`
   no_resolver,          ///< the URL names a host, and `http_client::options::names` is not set
-  bad_url,              ///< the text is no URL of http or https
+  bad_url,              ///< the text is not a URL of http or https
   no_answer,            ///< a handler ended without `reply` and `begin`; its client gets 500
   answered_twice,       ///< a handler called `reply` or `begin` although the answer had begun
   used_twice,           ///< two tasks of a handler read the body, or write the answer, at the same time
@@ -135,7 +135,7 @@ enum class http_errc {
 
 namespace detail {
 
-/// The category of `http_errc`; its messages are sentences. Threads: any.
+/// Returns the category of `http_errc`; its messages are sentences. Threads: any.
 BRAID_API auto http_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
@@ -188,7 +188,7 @@ class http_fields {
     return {{text_ + at.name_at, at.name_size}, {text_ + at.value_at, at.value_size}};
   }
 
-  /// The value of the first field of that name. Cost: looks at each field.
+  /// Returns the value of the first field of that name. Cost: looks at each field.
   [[nodiscard]] BRAID_API auto find(std::string_view name) const noexcept -> std::optional<std::string_view>;
   /// Returns the number of fields with that name.
   [[nodiscard]] BRAID_API auto count(std::string_view name) const noexcept -> std::size_t;

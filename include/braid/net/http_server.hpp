@@ -216,7 +216,7 @@ class BRAID_API http_router {
     /// Returns the matching pattern as it was added; empty if no pattern matches, or if it has no handler for the
     /// method.
     [[nodiscard]] auto pattern() const noexcept -> std::string_view;
-    /// The options of the route; null if no route fits.
+    /// Returns the options of the route; null if no route fits.
     [[nodiscard]] auto options() const noexcept -> const http_router::route_options*;
     /// Returns the methods for which the path has handlers; empty if no pattern matches.
     [[nodiscard]] auto allowed() const noexcept -> http_router::method_set { return allowed_; }
@@ -317,7 +317,8 @@ class BRAID_API http_server {
   http_server(const http_server&) = delete;
   auto operator=(const http_server&) -> http_server& = delete;
 
-  /// Takes connections until `stop`, and ends when the last one has. Once. Errors: what `accept` says.
+  /// Accepts connections until `stop`, and ends when the last connection has ended. Call it once. Errors: those of
+  /// `accept`.
   [[nodiscard]] auto serve(stream_listener listener) -> task<result<void>>;
 
   /// Accepts no more connections, closes idle ones, lets requests that have begun be answered, with `Connection:

@@ -141,7 +141,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
                      arena& memory, duration timeout);
   ~redis_replies_wait() = default;
 
-  /// A batch that `Encode` writes.
+  /// Returns a batch that `Encode` writes.
   template <auto Encode>
   static auto kind_for(redis_replies expected, extent much) noexcept -> const kind&;
 

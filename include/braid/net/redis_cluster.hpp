@@ -32,8 +32,8 @@ inline constexpr std::uint16_t redis_slots = 16'384;
 /// Lifetime: of the key. Threads: any.
 BRAID_API auto redis_hashed_part(std::string_view key) noexcept -> std::string_view;
 
-/// The slot of a key, by its hashed part. Keys with the same part in braces lie in the same slot. Source: the Redis
-/// cluster specification; CRC16 as in XMODEM. Cost: 1.5 ns a byte. Threads: any.
+/// Returns the slot of a key, by its hashed part. Keys with the same part in braces lie in the same slot. Source: the
+/// Redis cluster specification; CRC16 as in XMODEM. Cost: 1.5 ns a byte. Threads: any.
 BRAID_API auto find_redis_slot(std::string_view key) noexcept -> std::uint16_t;
 
 /// Returns the first key of an encoded command, as `write_command` has written it; empty if it has none. Names of
@@ -55,7 +55,7 @@ class redis_cluster_state;
 /// Threads: those of one loop, the destructor too. Lifetime: ends before its loop and after its calls.
 class BRAID_API redis_cluster {
  public:
-  /// Which nodes of a cluster answer reads.
+  /// The nodes of a cluster that answer reads.
   enum class reads : std::uint8_t {
     masters,   ///< earlier writes are seen
     replicas,  ///< a replica of the key's master, round robin, if one is reachable; its data may lag behind

@@ -52,7 +52,7 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   /// If the last error is a `resp_errc`: what the server has sent.
   [[nodiscard]] auto last_fault() const noexcept -> const detail::resp_fault& { return connection_.last_fault(); }
 
-  /// For `redis_calls`.
+  /// Returns the connection that `redis_calls` uses.
   [[nodiscard]] auto shared_connection() noexcept -> detail::redis_shared_connection& { return connection_; }
 
  private:
@@ -92,7 +92,7 @@ class redis_pool : public detail::redis_calls<redis_pool> {
     return {};
   }
 
-  /// For `redis_calls`.
+  /// Returns the connection that `redis_calls` uses.
   [[nodiscard]] auto shared_connection() noexcept -> detail::redis_shared_connection& {
     const auto is_better = [](const auto& one, const auto& other) {
       const bool ready = one->status() == detail::redis_shared_connection::state::ready;

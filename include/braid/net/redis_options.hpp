@@ -50,7 +50,7 @@ enum class redis_errc : std::uint8_t {
 
 namespace detail {
 
-/// The category of `redis_errc`; its messages are sentences. Threads: any.
+/// Returns the category of `redis_errc`; its messages are sentences. Threads: any.
 BRAID_API auto redis_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
@@ -60,7 +60,7 @@ BRAID_API auto make_error_code(redis_errc code) noexcept -> std::error_code;
 
 namespace detail {
 
-/// The code of an error reply, from its text: "WRONGTYPE Operation against…" is wrong_type. Threads: any.
+/// Returns the code of an error reply, from its text: "WRONGTYPE Operation against…" is wrong_type. Threads: any.
 BRAID_API auto parse_redis_error(std::string_view text) noexcept -> redis_errc;
 
 /// The location of a slot according to the cluster.

@@ -44,13 +44,13 @@ class resp_value {
  public:
   constexpr resp_value() noexcept : integer_(0) {}
 
-  /// A text of one of the types that have one. Requires less than 4 GiB.
+  /// Returns a text of one of the types that have one. Requires less than 4 GiB.
   static constexpr auto of_text(resp_type type, std::string_view text) noexcept -> resp_value {
     resp_value out(type, text.size());
     out.text_ = text.data();
     return out;
   }
-  /// An aggregate; a map has its keys and values, alternating.
+  /// Returns an aggregate; a map has its keys and values, alternating.
   static constexpr auto of_items(resp_type type, std::span<const resp_value> items) noexcept -> resp_value {
     resp_value out(type, items.size());
     out.items_ = items.data();
@@ -85,7 +85,7 @@ class resp_value {
     BRAID_EXPECTS(has_text(), "only a text has bytes");
     return type_ == resp_type::verbatim ? std::string_view(text_ + 4, size_ - 4U) : std::string_view(text_, size_);
   }
-  /// The three letters before a verbatim text, such as `txt`. Requires that type.
+  /// Returns the three letters before a verbatim text, such as `txt`. Requires that type.
   [[nodiscard]] auto format() const noexcept -> std::string_view {
     BRAID_EXPECTS(type_ == resp_type::verbatim, "only a verbatim text has a format");
     return {text_, 3};
@@ -147,7 +147,7 @@ enum class resp_errc : std::uint8_t {
 
 namespace detail {
 
-/// The category of `resp_errc`; its messages are sentences. Threads: any.
+/// Returns the category of `resp_errc`; its messages are sentences. Threads: any.
 BRAID_API auto resp_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
@@ -224,7 +224,7 @@ inline auto write_text(char* to, std::string_view text) noexcept -> char* {
   return write_line_end(to + text.size());
 }
 
-/// Bytes that an argument needs at most.
+/// Returns the maximum number of bytes that an argument needs.
 template <resp_argument T>
 auto max_bytes(const T& value) noexcept -> std::size_t {
   if constexpr (std::same_as<T, resp_joined>)

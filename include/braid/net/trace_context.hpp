@@ -22,7 +22,7 @@ struct trace_context {
   bool is_sampled = false;                  ///< the caller may have recorded it
   std::string state = {};                   ///< `tracestate` as it was received, or empty
 
-  /// The first span of a new trace, with random numbers. Threads: any.
+  /// Returns the first span of a new trace, with random numbers. Threads: any.
   [[nodiscard]] BRAID_API static auto begin() -> trace_context;
   /// Parses the value of a field `traceparent`. For a version above 00 it reads the fields of version 00.
   /// Threads: any. Errors: nothing for a value that the recommendation calls invalid, such as one with upper-case
@@ -36,9 +36,9 @@ struct trace_context {
 
   /// Returns a new span of the same trace, inside this one.
   [[nodiscard]] BRAID_API auto child() const -> trace_context;
-  /// The value of the field: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
+  /// Returns the value of the field: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
   [[nodiscard]] BRAID_API auto traceparent() const -> std::string;
-  /// The number of the trace, as logs and collectors show it: 32 digits.
+  /// Returns the number of the trace, as logs and collectors show it: 32 digits.
   [[nodiscard]] BRAID_API auto trace_id_text() const -> std::string;
 
   /// The span that a task works for. `http_server::options::traces` binds it for handlers, and a program by

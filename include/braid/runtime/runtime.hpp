@@ -105,14 +105,14 @@ class BRAID_API runtime {
 
   [[nodiscard]] auto shape() const noexcept -> runtime_shape { return shape_; }
 
-  /// A loop: the one of the calling thread, if that is one of them; else round robin.
+  /// Returns a loop: the calling thread's own if it has one, otherwise the next one in turn.
   [[nodiscard]] auto io() noexcept -> loop&;
   /// Returns all loops: one in a separate runtime; in a merged runtime, the loop of each worker, by the worker's index.
   [[nodiscard]] auto loops() noexcept -> std::span<loop* const> { return loops_; }
   [[nodiscard]] auto workers() noexcept -> pool& { return *pool_; }
-  /// The queue in front of the workers that `queue_capacity` limits; null if nothing is limited.
+  /// Returns the queue in front of the workers that `queue_capacity` limits; null if nothing is limited.
   [[nodiscard]] auto queue() noexcept -> bounded_executor* { return queue_.get(); }
-  /// For jobs that block. It has threads while it has jobs, and for a while after.
+  /// Returns the pool for jobs that block. It has threads while it has jobs, and for a short time after.
   [[nodiscard]] auto blocking() noexcept -> blocking_pool& { return *blocking_; }
 
   /// Starts a task without a handle. In a merged runtime any worker may start it; the task then stays on that worker's

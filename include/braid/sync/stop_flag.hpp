@@ -17,10 +17,10 @@ class stop_flag {
  public:
   [[nodiscard]] auto requested() const noexcept -> bool { return reason_.load(relaxed) != none; }
 
-  /// Why: errc::stopped or errc::deadline_exceeded. Requires that a stop was requested.
+  /// Returns the reason: errc::stopped or errc::deadline_exceeded. Requires that a stop was requested.
   [[nodiscard]] auto reason() const noexcept -> errc { return static_cast<errc>(reason_.load(relaxed)); }
 
-  /// True for the call that set it; the first reason stays.
+  /// Returns true for the call that set it; the first reason stays.
   auto request(errc reason) noexcept -> bool {
     std::uint8_t seen = none;
     return reason_.compare_exchange_strong(seen, static_cast<std::uint8_t>(reason), relaxed, relaxed);

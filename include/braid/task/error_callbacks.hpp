@@ -33,10 +33,10 @@ class BRAID_API error_callbacks {
   /// callback may remove itself. Errors: std::bad_alloc, and then the list is unchanged.
   auto remove(id id) -> bool;
 
-  /// True if the list has this callback.
+  /// Returns true if the list has this callback.
   [[nodiscard]] auto contains(id id) const -> bool;
 
-  /// How many callbacks there are.
+  /// Returns how many callbacks there are.
   [[nodiscard]] auto size() const -> std::size_t;
 
   /// Calls all callbacks that were there when it began. Errors: rethrows what a callback threw first, after the others

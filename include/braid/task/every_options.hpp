@@ -28,8 +28,8 @@ struct every_options {
   detail::time_span interval = {};  ///< a duration of any unit; must be positive
   every_mode mode = every_mode::fixed_rate;
   missed_ticks missed = missed_ticks::skip;
-  /// The first tick; without one: now. One that has passed by less than an interval is late, and its run begins at
-  /// once. One that has passed by more is missed.
+  /// The first tick; now if there is no value. A tick that passed less than an interval ago is late, and its run begins
+  /// at once. A tick that passed earlier is missed.
   std::optional<time_point> first = std::nullopt;
 };
 

@@ -119,11 +119,11 @@ class BRAID_API executor {
   auto operator=(const executor&) -> executor& = delete;
   virtual ~executor();
 
-  /// Queues the job. False when the executor is closed: then the job still belongs to the caller.
-  /// Threads: any. Blocks: never, beyond a short lock of some executors.
+  /// Queues the job. Returns false if the executor is closed: then the job still belongs to the caller. Threads: any.
+  /// Blocks: never, beyond a short lock of some executors.
   [[nodiscard]] virtual auto try_post(job& work) noexcept -> bool = 0;
 
-  /// Why a `try_post` of the caller was refused a moment ago. Threads: any.
+  /// Returns why a `try_post` of the caller was refused a moment ago. Threads: any.
   [[nodiscard]] virtual auto why_refused() const noexcept -> errc { return errc::closed; }
 
   /// Returns whether the calling thread runs this executor's jobs.
@@ -170,8 +170,8 @@ class BRAID_API executor {
   /// this first in its destructor, once its jobs have ended; the base class does it last.
   void retire() noexcept;
 
-  /// For an executor that is but a way into another one: it has the name of that one, until `give_up_id`, in its
-  /// destructor. Errors: std::bad_alloc.
+  /// For an executor that only passes jobs to another one: it has the name of the other executor until `give_up_id`, in
+  /// its destructor. Errors: std::bad_alloc.
   void share_id(const executor& other) {
     // edge executor.id: publish the slot of the other, which this one has from now on
     id_.store(other.id().to_word(), release);
@@ -229,7 +229,7 @@ class BRAID_API timer_service {
   /// Disarms `item`; it does not fire after this.
   virtual void disarm(timer& item) noexcept = 0;
 
-  /// The time that deadlines are compared with.
+  /// Returns the time that deadlines are compared with.
   [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
 };
 

@@ -51,7 +51,7 @@ class BRAID_API blocking_pool final : public executor {
   /// Drains.
   ~blocking_pool() override;
 
-  /// Also returns false if there is no thread and the system refuses one.
+  /// Returns false also if there is no thread and the system refuses to create one.
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
@@ -212,8 +212,8 @@ class BRAID_API observed_executor final : public detail::executor_layer {
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
 
-  /// From now on jobs that begin or end call these hooks; calls of the former ones may still be running.
-  /// Errors: std::bad_alloc.
+  /// Replaces the hooks that jobs call when they begin or end. Calls of the former hooks may still be running. Errors:
+  /// std::bad_alloc.
   void set_hooks(hooks hooks);
 
   [[nodiscard]] auto counts() const -> totals;

@@ -203,8 +203,8 @@ class BRAID_API task_group {
   /// Waits. Exceptions of functions since the last `wait` are lost.
   ~task_group();
 
-  /// Has `fn` run once, on a worker that has time, or in `wait`. Where a worker has forked all that it can hold, or
-  /// jobs run as they are posted, it runs here and now. Errors: std::bad_alloc. Cost: a block of memory for jobs.
+  /// Runs `fn` once, on an idle worker or in `wait`. If the deque of the worker is full, or if jobs run as they are
+  /// posted, `fn` runs at once on the calling thread. Errors: std::bad_alloc. Cost: a block of memory for jobs.
   template <detail::job_function Fn>
   void run(Fn&& fn) {
     using task = detail::task_group_call<std::decay_t<Fn>>;

@@ -49,7 +49,7 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
  public:
   using value_type = T;
 
-  /// One without a state: it can only be assigned to, destroyed, and asked whether it is valid.
+  /// Creates a future without a state. You can only assign to it, destroy it, or ask whether it is valid.
   future() noexcept = default;
   future(future&& other) noexcept
       : state_(std::exchange(other.state_, nullptr)), others_(std::exchange(other.others_, detail::readers::none)) {}
@@ -90,13 +90,13 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   /// Blocks: never.
   void request_stop(errc reason = errc::stopped) noexcept { state().request_stop(reason); }
 
-  /// The number of the task; 0 for other work.
+  /// Returns the number of the task; 0 for other work.
   [[nodiscard]] auto id() const noexcept -> task_id {
     const task_info* const known = state().info();
     return known == nullptr ? task_id() : known->id;
   }
 
-  /// The name that the task was spawned with. Lifetime: as long as the future.
+  /// Returns the name that the task was spawned with. Lifetime: as long as the future.
   [[nodiscard]] auto name() const noexcept -> std::string_view {
     const task_info* const known = state().info();
     return known == nullptr ? std::string_view() : known->name;
@@ -209,7 +209,7 @@ class [[nodiscard]] shared_future : public detail::refused_views<T> {
  public:
   using value_type = T;
 
-  /// One without a state.
+  /// Creates a future without a state.
   shared_future() noexcept = default;
   /// Converts a future, as `future::share` does.
   shared_future(future<T>&& from) noexcept : state_(detail::future_access::consume(from).state) {}
@@ -231,8 +231,8 @@ class [[nodiscard]] shared_future : public detail::refused_views<T> {
   [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
-  /// The value, which lives as long as a copy of this future. Blocks: as `wait`.
-  /// Errors: rethrows what the work threw; as `wait`.
+  /// Returns the value, which lives as long as a copy of this future. Blocks: as `wait`. Errors: rethrows what the work
+  /// threw; as `wait`.
   auto get() const -> decltype(auto) {
     state().wait();
     if (state_->how() == detail::verdict::failure) std::rethrow_exception(state_->failure());
@@ -347,7 +347,8 @@ auto promise<T>::set_exception(std::exception_ptr failure) noexcept -> result<vo
   return {};
 }
 
-/// A future that is ready with a T made from `args`. Threads: any. Errors: std::bad_alloc; what making the T throws.
+/// Returns a future that is ready with a T made from `args`. Threads: any. Errors: std::bad_alloc; what making the T
+/// throws.
 template <typename T, typename... Args>
   requires(std::is_void_v<T> ? sizeof...(Args) == 0 : std::constructible_from<T, Args...>)
 auto ready_future(Args&&... args) -> future<T> {
@@ -356,7 +357,7 @@ auto ready_future(Args&&... args) -> future<T> {
   return made.get_future();
 }
 
-/// A future that has failed. Threads: any. Errors: std::bad_alloc.
+/// Returns a future that has failed. Threads: any. Errors: std::bad_alloc.
 template <typename T>
 auto failed_future(std::exception_ptr failure) -> future<T> {
   promise<T> made;
@@ -364,7 +365,7 @@ auto failed_future(std::exception_ptr failure) -> future<T> {
   return made.get_future();
 }
 
-/// A future that has failed with a std::system_error of this code. Threads: any. Errors: std::bad_alloc.
+/// Returns a future that has failed with a std::system_error of this code. Threads: any. Errors: std::bad_alloc.
 template <typename T>
 auto failed_future(std::error_code code) -> future<T> {
   return failed_future<T>(std::make_exception_ptr(std::system_error(code)));

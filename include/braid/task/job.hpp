@@ -102,7 +102,7 @@ class closure_job final : public job {
   Fn fn_;
 };
 
-/// A job on the heap that runs `fn` once.
+/// Returns a job on the heap that runs `fn` once.
 template <detail::job_function Fn>
 [[nodiscard]] auto make_job(Fn&& fn) -> detail::closure_job<std::decay_t<Fn>>& {
   return detail::closure_job<std::decay_t<Fn>>::create(std::forward<Fn>(fn));

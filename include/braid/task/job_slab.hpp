@@ -140,7 +140,7 @@ class BRAID_API job_slab {
   /// Returns the number of dropped jobs. Final after `join`.
   [[nodiscard]] auto dropped() const noexcept -> std::size_t { return dropped_.load(relaxed); }
 
-  /// The threads that were or will be spawned.
+  /// Returns the threads that were or will be spawned.
   [[nodiscard]] auto threads() const noexcept -> unsigned { return threads_; }
 
   /// Returns the number of jobs that a thread has begun: the slab's threads from 0, then the thread that created it.
@@ -267,7 +267,7 @@ void fill_slot(slab_slot& slot, Fn&& fn) {
   }
 }
 
-/// The callable, if it is a `T`; else null.
+/// Returns the callable, if it is a `T`; else null.
 template <typename T>
 auto find_callable(slab_slot& slot) noexcept -> T* {
   if constexpr (fits_in_slot<T>)

@@ -51,7 +51,7 @@ enum class scheduler : std::uint8_t {
   shared_queue,  ///< one queue, from which all workers take jobs in order
 };
 
-/// Which of their CPUs the workers of a pool use.
+/// The CPUs that the workers of a pool use.
 enum class worker_placement : std::uint8_t {
   anywhere,  ///< each of them all
   spread,    ///< each of them one, round robin
@@ -209,7 +209,7 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto ends_by(time_point deadline) noexcept -> bool;
   void call_hook(const std::function<void(std::size_t)>& hook, std::size_t index) noexcept;
 
-  /// The worker of this pool that calls, or null.
+  /// Returns the worker of this pool that calls, or null.
   [[nodiscard]] auto poster() const noexcept -> worker* {
     worker* const self = detail::worker_of_thread;
     return self != nullptr && self->pool == this ? self : nullptr;

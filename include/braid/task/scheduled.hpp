@@ -33,7 +33,7 @@ namespace braid {
 /// Threads: any, but one at a time for one handle.
 class scheduled_task {
  public:
-  /// No work.
+  /// Creates a handle without work.
   scheduled_task() noexcept = default;
 
   scheduled_task(const scheduled_task& other) noexcept : state_(other.state_) {
@@ -67,7 +67,7 @@ class scheduled_task {
   /// Returns the number of runs that have begun, including the current one.
   [[nodiscard]] auto runs() const noexcept -> std::uint64_t { return state_ == nullptr ? 0 : state_->runs(); }
 
-  /// For the scheduling functions: creates a handle that takes over one reference.
+  /// Creates a handle that takes over one reference. Called by the scheduling functions.
   static auto adopt(detail::scheduled_state& owned) noexcept -> scheduled_task { return scheduled_task(owned); }
 
  private:

@@ -153,8 +153,8 @@ template <std::ranges::input_range R>
   return {};
 }
 
-/// Spawns every callable of `range`. One future for each, in their order.
-/// Threads: any. Errors: in each future, as `spawn`.
+/// Spawns every callable of `range`. Returns a future for each, in their order. Threads: any. Errors: in each future,
+/// as `spawn`.
 template <std::ranges::input_range R>
   requires detail::spawnable<detail::element<R>>
 auto spawn_all(executor& executor, R&& range) -> std::vector<detail::spawned_future<detail::element<R>>> {

@@ -113,7 +113,7 @@ struct all_values_as_vector {
   }
 };
 
-/// The endings of all inputs.
+/// Returns the endings of all inputs.
 template <typename T, typename Input>
 auto find_ending(Input& one) -> ended<T> {
   if (one.has_failed()) return std::unexpected(one.template state<T>().take_failure());
@@ -150,7 +150,7 @@ struct all_endings_as_vector {
   }
 };
 
-/// A future of its own for a reader of a shared one, with a copy of the value.
+/// Returns a future of its own for a reader of a shared one, with a copy of the value.
 template <typename T>
 auto make_copy(const shared_future<T>& from) -> future<T> {
   if constexpr (std::is_void_v<T>)
@@ -278,7 +278,8 @@ class any_state final : public future_state<typename Rule::result> {
 
   inputs inputs_;
   // Inputs that have not settled, `begin`, and the references to the result together; the last to go frees the object.
-  // And `won`, once an input with a value has come. One word, because after the last but one the object may be gone.
+  // Also `won`, once an input with a value has settled. One word, because after the last but one the object may be
+  // gone.
   atomic<std::size_t> holds_;
 };
 

@@ -211,7 +211,7 @@ using worker_list = std::vector<std::unique_ptr<worker>>;
 
 namespace detail {
 
-/// The worker that the calling thread is, or null. Not inlined, because the answer must not be kept across a
+/// Returns the worker that the calling thread is, or null. Not inlined, because the answer must not be kept across a
 /// suspension that may change the thread. Threads: any.
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 

@@ -30,7 +30,7 @@ struct cgroup {
     std::filesystem::path file;  ///< that says so, as the process sees it, whatever `root` was
   };
 
-  /// The quotas over the process's own cgroup and all its parents, each from the inside out.
+  /// Returns the quotas over the process's own cgroup and all its parents, each from the inside out.
   BRAID_API static auto cpu_quotas(const std::filesystem::path& root = "/") -> std::vector<quota>;
 
   /// Returns the smallest of `cpu_quotas`, or nothing if no quota is set.
@@ -41,8 +41,8 @@ struct cgroup {
   BRAID_API static auto allowed_cpus(const std::filesystem::path& root = "/") -> std::optional<cpuset>;
 
   /// Moves one thread, and no other of its process, into the cgroup that `folder` is: writes `cgroup.threads` of
-  /// version 2, `tasks` of version 1, and creates nothing. Blocks: while the kernel moves the thread.
-  /// Errors: invalid_argument for a folder that is no cgroup, or a thread below 1; the system's own codes, such as
+  /// version 2, `tasks` of version 1, and creates nothing. Blocks: while the kernel moves the thread. Errors:
+  /// invalid_argument for a folder that is not a cgroup, or a thread below 1; the system's own codes, such as
   /// operation_not_supported for a cgroup of version 2 that is not of the kind for threads.
   [[nodiscard]] BRAID_API static auto attach(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
 };

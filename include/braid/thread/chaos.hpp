@@ -79,7 +79,7 @@ class BRAID_API chaos {
   auto operator=(chaos&& other) noexcept -> chaos&;
   ~chaos();
 
-  /// The thread that disturbs the others. Errors: the system's own codes.
+  /// Returns the thread that disturbs the others. Errors: the system's own codes.
   [[nodiscard]] auto info() const -> result<thread_info>;
 
   /// Returns how often all threads were disturbed.

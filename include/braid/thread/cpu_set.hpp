@@ -22,7 +22,7 @@ class BRAID_API cpu_set {
   class iterator;
   using value_type = unsigned;
 
-  /// One more than the largest number that a set takes; no Linux kernel counts further.
+  /// The largest number that a set can hold, plus one. No Linux kernel has more CPUs.
   static constexpr unsigned limit = 8192;
 
   cpu_set() = default;
@@ -33,7 +33,7 @@ class BRAID_API cpu_set {
   /// Errors: invalid_argument for anything else, a range that runs backwards, or a number of `limit` or more.
   [[nodiscard]] static auto parse(std::string_view text) -> result<cpu_set>;
 
-  /// The CPUs from `first` to `last`, both included. Requires first <= last < limit.
+  /// Returns the CPUs from `first` to `last`, both included. Requires first <= last < limit.
   static auto range(unsigned first, unsigned last) -> cpu_set;
 
   /// Requires cpu < limit.
@@ -45,14 +45,14 @@ class BRAID_API cpu_set {
   [[nodiscard]] auto size() const noexcept -> std::size_t;
   [[nodiscard]] auto empty() const noexcept -> bool { return words_.empty(); }
 
-  /// The smallest number, or nothing in an empty set.
+  /// Returns the smallest number, or nothing in an empty set.
   [[nodiscard]] auto first() const noexcept -> std::optional<unsigned>;
 
   /// Members in ascending order.
   [[nodiscard]] auto begin() const noexcept -> iterator;
   [[nodiscard]] auto end() const noexcept -> iterator;
 
-  /// The form that `parse` reads: `0-3,8`; empty for an empty set.
+  /// Returns the form that `parse` reads: `0-3,8`; empty for an empty set.
   [[nodiscard]] auto to_string() const -> std::string;
 
   /// Intersection, union and difference.

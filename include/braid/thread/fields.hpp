@@ -81,7 +81,7 @@ consteval auto takes(std::index_sequence<I...> /*values*/) -> bool {
   return requires { T{(static_cast<void>(I), anything{})...}; };
 }
 
-/// The longest list of values that initialises a T.
+/// Returns the longest list of values that initialises a T.
 template <typename T>
 consteval auto count_fields() -> std::size_t {
   constexpr std::size_t max_count = 32;
@@ -93,7 +93,7 @@ consteval auto count_fields() -> std::size_t {
   }(std::make_index_sequence<max_count + 1>());
 }
 
-/// The compiler's name of the field at a given address: text that ends in `.name]`, or in `::name); …]`.
+/// Returns the compiler's name of the field at a given address: text that ends in `.name]`, or in `::name); …]`.
 template <auto Address>
 consteval auto spelled() -> std::string_view {
   return __PRETTY_FUNCTION__;
@@ -136,7 +136,7 @@ constexpr auto same_field(const Left* left, const Right* right) noexcept -> bool
 template <plain_struct T>
 inline constexpr std::size_t field_count = detail::count_fields<T>();
 
-/// The name of a field, as its struct spells it.
+/// Returns the name of a field, as its struct spells it.
 template <plain_struct T, std::size_t Index>
   requires(Index < field_count<T>)
 consteval auto field_name() -> std::string_view {

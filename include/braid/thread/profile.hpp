@@ -28,7 +28,7 @@ class BRAID_API settings_report {
   /// The settings of a thread.
   enum class setting : std::uint8_t { name, affinity, scheduling, stack_size };
 
-  /// One setting, and that it was applied or the error with which it was refused.
+  /// A setting, with the error if it was refused.
   struct outcome {
     settings_report::setting setting;
     result<void> outcome;
@@ -66,7 +66,7 @@ struct thread_profile {
   /// A large share of the CPU: other, nice -10. Needs a privilege.
   static auto low_latency() -> thread_profile { return {.scheduling = scheduling::other{-10}}; }
 
-  /// For long computations: batch, nice 0.
+  /// Returns a profile for long computations: batch, nice 0.
   static auto throughput() -> thread_profile { return {.scheduling = scheduling::batch{0}}; }
 
   /// Uses only time that no other thread wants: idle. Needs no privilege.

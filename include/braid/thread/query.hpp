@@ -89,7 +89,7 @@ class queryable {
   /// The values whose field `holds`.
   template <auto Member, typename Fn>
   [[nodiscard]] auto where_if(Fn holds) const;
-  /// One field of each value, or several as a std::tuple.
+  /// Returns one field of each value, or several as a std::tuple.
   template <auto... Members>
   [[nodiscard]] auto project() const;
 
@@ -152,7 +152,7 @@ class query : public detail::queryable<query<Stage>> {
 
   explicit query(Stage stage) : stage_(std::move(stage)) {}
 
-  /// For queryable.
+  /// Returns the stage, as `queryable` requires.
   [[nodiscard]] auto stage() const -> const Stage& { return stage_; }
 
  private:
@@ -161,7 +161,7 @@ class query : public detail::queryable<query<Stage>> {
 
 namespace detail {
 
-/// A query over values that belong to it. Threads: any.
+/// Returns a query over values that belong to it. Threads: any.
 template <typename T>
 [[nodiscard]] auto query_over(std::vector<T> values) -> query<detail::snapshot_stage<T>> {
   return query(detail::snapshot_stage<T>{std::make_shared<const std::vector<T>>(std::move(values))});

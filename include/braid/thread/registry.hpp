@@ -36,8 +36,8 @@ struct BRAID_API thread_entry {
   std::uint64_t generation = 0;
   std::chrono::nanoseconds registered_at{};  ///< since the machine was booted, the time that it slept included
 
-  /// The thread, to read its state and to change it. Blocks: while it reads a file of /proc.
-  /// Errors: no_such_process when it has ended, also when another thread has its id; the system's own codes.
+  /// Returns the thread, to read its state and to change it. Blocks: while it reads a file of /proc. Errors:
+  /// no_such_process when it has ended, also when another thread has its id; the system's own codes.
   [[nodiscard]] auto control() const -> result<thread_info>;
 
   auto operator==(const thread_entry&) const -> bool = default;
@@ -76,11 +76,11 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
   auto operator=(const thread_registry&) -> thread_registry& = default;
   ~thread_registry() = default;
 
-  /// The threads of this moment, to be asked several questions.
+  /// Returns the threads of this moment, to be asked several questions.
   [[nodiscard]] auto snapshot() const -> thread_query { return query(stage()); }
   [[nodiscard]] auto entries() const -> std::vector<thread_entry>;
 
-  /// The threads of several registries, each registration once. Threads: any.
+  /// Returns the threads of several registries, each registration once. Threads: any.
   [[nodiscard]] static auto merged(std::initializer_list<thread_registry> registries) -> thread_query;
   [[nodiscard]] auto size() const -> std::size_t;
 
@@ -88,7 +88,7 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
   /// Cost: O(n) for n threads.
   [[nodiscard]] auto has(const thread_entry& entry) const -> bool;
 
-  /// For queryable.
+  /// Returns the stage, as `queryable` requires.
   [[nodiscard]] auto stage() const -> detail::snapshot_stage<thread_entry>;
 
   /// Returns whether both are handles of one registry.
@@ -190,7 +190,7 @@ class registered_thread : public thread {
     requires detail::thread_callable<Fn, Args...>
   [[nodiscard]] static auto create(options options, Fn&& fn, Args&&... args) -> result<registered_thread>;
 
-  /// The entry as the registry got it.
+  /// Returns the entry as it was registered.
   [[nodiscard]] auto entry() const noexcept -> const thread_entry& { return entry_; }
 
  private:

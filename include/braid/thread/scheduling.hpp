@@ -35,7 +35,7 @@ class nice_value {
     if (value < smallest || value > largest) detail::number_out_of_range();
   }
 
-  /// A number that is known only when the program runs. Errors: invalid_argument outside of the range.
+  /// Returns a number that is known only when the program runs. Errors: invalid_argument outside of the range.
   [[nodiscard]] static constexpr auto from(int value) -> result<nice_value>;
 
   [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
@@ -55,7 +55,7 @@ class realtime_priority {
     if (value < smallest || value > largest) detail::number_out_of_range();
   }
 
-  /// A number that is known only when the program runs. Errors: invalid_argument outside of the range.
+  /// Returns a number that is known only when the program runs. Errors: invalid_argument outside of the range.
   [[nodiscard]] static constexpr auto from(int value) -> result<realtime_priority>;
 
   [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
@@ -108,7 +108,7 @@ class BRAID_API scheduling {
     requires detail::one_of<Policy, other, batch, idle, fifo, round_robin, deadline>
   constexpr scheduling(Policy policy) : policy_(policy) {}
 
-  /// The policy, for std::visit.
+  /// Returns the policy, for std::visit.
   [[nodiscard]] constexpr auto policy() const noexcept -> const policies& { return policy_; }
 
   template <typename Policy>

@@ -24,10 +24,10 @@ namespace braid {
 /// system's own codes (docs/design/threads.md).
 class BRAID_API thread_info {
  public:
-  /// The thread that has this id now.
+  /// Returns the thread that has this id now.
   [[nodiscard]] static auto of(::pid_t id) -> result<thread_info>;
 
-  /// The threads of this process that run now, the oldest first. Threads: any. Errors: the system's own codes.
+  /// Returns the threads of this process that run now, the oldest first. Threads: any. Errors: the system's own codes.
   /// Cost: a read of a file of /proc for each thread; so also the next two.
   [[nodiscard]] static auto all() -> result<std::vector<thread_info>>;
   /// Returns all threads of the process with this name.
@@ -85,8 +85,8 @@ class BRAID_API thread_info {
 
 namespace this_thread {
 
-/// The calling thread, for others to control. Errors: the system's own codes. Cost: a read of a file of /proc; keep the
-/// answer.
+/// Returns the calling thread, for others to control. Errors: the system's own codes. Cost: a read of a file of /proc;
+/// keep the answer.
 [[nodiscard]] BRAID_API auto info() -> result<thread_info>;
 
 }  // namespace this_thread
@@ -106,7 +106,7 @@ namespace this_thread {
 /// Names the calling thread. Errors: invalid_argument for more than 15 bytes or a zero byte; the system's codes.
 [[nodiscard]] BRAID_API auto set_name(std::string_view name) -> result<void>;
 
-/// The name of the calling thread.
+/// Returns the name of the calling thread.
 BRAID_API auto name() -> std::string;
 
 }  // namespace this_thread
@@ -116,19 +116,19 @@ BRAID_API auto name() -> std::string;
 /// `info` come from the headers above. Threads: any. Blocks: never. Errors: the system's own codes.
 namespace braid::this_thread {
 
-/// The CPUs that the calling thread may run on.
+/// Returns the CPUs that the calling thread may run on.
 [[nodiscard]] BRAID_API auto affinity() -> result<cpu_set>;
 /// Lets the calling thread run on these CPUs only.
 [[nodiscard]] BRAID_API auto set_affinity(const cpu_set& cpus) -> result<void>;
-/// The policy and priority by which the system schedules the calling thread.
+/// Returns the policy and priority by which the system schedules the calling thread.
 [[nodiscard]] BRAID_API auto scheduling() -> result<braid::scheduling>;
 /// Sets the policy and priority of the calling thread.
 [[nodiscard]] BRAID_API auto set_scheduling(const braid::scheduling& wanted) -> result<void>;
-/// The nice value of the calling thread.
+/// Returns the nice value of the calling thread.
 [[nodiscard]] BRAID_API auto nice() -> result<nice_value>;
 /// Sets the nice value of the calling thread.
 [[nodiscard]] BRAID_API auto set_nice(nice_value wanted) -> result<void>;
-/// The real-time priority of the calling thread.
+/// Returns the real-time priority of the calling thread.
 [[nodiscard]] BRAID_API auto priority() -> result<realtime_priority>;
 /// Sets the real-time priority of the calling thread.
 [[nodiscard]] BRAID_API auto set_priority(realtime_priority wanted) -> result<void>;

@@ -66,7 +66,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// Returns the outcome of each option that was passed to `create`.
   [[nodiscard]] auto report() const noexcept -> const settings_report& { return report_; }
 
-  /// Its identity, to keep beyond the life of this object.
+  /// Returns its identity, to keep beyond the life of this object.
   [[nodiscard]] auto info() const -> result<thread_info>;
 
   [[nodiscard]] auto joinable() const noexcept -> bool { return !std::holds_alternative<std::monostate>(held_); }
@@ -190,7 +190,7 @@ class thread_view : public detail::thread_control<thread_view<T>> {
       return *viewed_;
   }
 
-  /// Its identity, to keep beyond the life of the object.
+  /// Returns its identity, to keep beyond the life of the object.
   [[nodiscard]] auto info() const -> result<thread_info> { return info_of(get()); }
 
   /// Waits until it has ended. Errors: as the function `join`.

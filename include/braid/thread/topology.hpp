@@ -96,23 +96,23 @@ struct topology {
   /// Errors: no_such_device if there is no such node; errc::invalid_argument, which the system also reports for an
   /// empty mask, if none of its CPUs is allowed.
   [[nodiscard]] BRAID_API auto cpus_of_node(unsigned id) const -> result<cpu_set>;
-  /// The allowed CPUs of the package with this id. Errors: as above.
+  /// Returns the allowed CPUs of the package with this id. Errors: as above.
   [[nodiscard]] BRAID_API auto cpus_of_package(unsigned id) const -> result<cpu_set>;
-  /// The allowed CPUs of the shared cache at this position of `l3`. Errors: as above.
+  /// Returns the allowed CPUs of the shared cache at this position of `l3`. Errors: as above.
   [[nodiscard]] BRAID_API auto cpus_of_l3(std::size_t position) const -> result<cpu_set>;
-  /// The allowed CPUs of all cores of one kind. Errors: as above.
+  /// Returns the allowed CPUs of all cores of one kind. Errors: as above.
   [[nodiscard]] BRAID_API auto cpus_of_kind(core_kind kind) const -> result<cpu_set>;
 
-  /// The first allowed CPU of every core that has one: as many as can compute without sharing a core.
+  /// Returns the first allowed CPU of every core that has one: as many as can compute without sharing a core.
   [[nodiscard]] BRAID_API auto one_per_core() const -> cpu_set;
 
-  /// A CPU for each of `workers`, far from each other: round robin over the nodes; within a node first one CPU of each
-  /// core, those that are not efficiency cores before those that are, then the other hardware threads. Begins again
-  /// when the allowed CPUs run out.
+  /// Returns a CPU for each of `workers`, far from each other: round robin over the nodes; within a node first one CPU
+  /// of each core, those that are not efficiency cores before those that are, then the other hardware threads. Begins
+  /// again when the allowed CPUs run out.
   [[nodiscard]] BRAID_API auto spread_over_nodes(std::size_t workers) const -> std::vector<unsigned>;
 
-  /// A CPU for each of `workers`, close to each other: the hardware threads of a core, then the cores of a cache, of a
-  /// node, of a package. Begins again when the allowed CPUs run out.
+  /// Returns a CPU for each of `workers`, close to each other: the hardware threads of a core, then the cores of a
+  /// cache, of a node, of a package. Begins again when the allowed CPUs run out.
   [[nodiscard]] BRAID_API auto compact(std::size_t workers) const -> std::vector<unsigned>;
 };
 

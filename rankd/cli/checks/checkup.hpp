@@ -71,7 +71,7 @@ void check_stores(const workspace& workspace, checkup& checkup);
 /// Checks the limits of this process, the features of the kernel, and the clock. `root` replaces `/`.
 void check_system(const std::filesystem::path& root, checkup& checkup);
 
-/// A line for each finding, with its advice below.
+/// Returns a line for each finding, with its advice below.
 auto to_text(const checkup& checkup) -> std::string;
 
 /// Returns the findings as one JSON object.

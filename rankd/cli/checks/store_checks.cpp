@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 
 auto format_area(const endpoint_entry& endpoint) -> std::string { return "store " + endpoint.endpoint_id; }
 
-/// Whether a file of the project's data is younger than the store that was filled from it.
+/// Returns whether a file of the project's data is younger than the store that was filled from it.
 auto data_is_younger(const fs::path& data, const fs::path& folder) -> bool {
   std::error_code error;
   const auto filled = fs::last_write_time(folder / store_manifest::file_name, error);
@@ -158,7 +158,7 @@ auto greet(braid::loop& loop, braid::redis_options how) -> braid::task<greeting>
   co_return seen;
 }
 
-/// The value of a line `name:value` of INFO, or empty.
+/// Returns the value of a line `name:value` of INFO, or empty.
 auto info_of(std::string_view info, std::string_view name) -> std::string {
   for (std::size_t at = info.find(name); at != std::string_view::npos; at = info.find(name, at + 1)) {
     const bool begins = at == 0 || info[at - 1] == '\n';
@@ -236,7 +236,7 @@ void check_models(const endpoint_entry& endpoint, braid::runtime& runtime, check
                "start the server of models, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
 }
 
-/// The endpoints that the nodes of plans name.
+/// Returns the endpoints that the nodes of plans name.
 auto endpoints_in_plans(const workspace& workspace) -> std::set<std::string> {
   std::set<std::string> out;
   const auto artifacts = list_artifacts(workspace.where.plans);

@@ -61,7 +61,7 @@ auto available_memory(const fs::path& root) -> std::optional<std::uint64_t> {
   return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
-/// The folders of the process's own cgroup of version 2 and of its parents, as they are seen here.
+/// Returns the folders of the process's own cgroup of version 2 and of its parents, as they are seen here.
 auto cgroup_folders(const fs::path& root) -> std::vector<fs::path> {
   const std::string text = text_in(root / "proc/self/cgroup");
   const fs::path top = root / "sys/fs/cgroup";

@@ -82,8 +82,8 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
   return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
 }
 
-/// The bytes of all plans that a request could name, and of all models, operators and files of vectors that these could
-/// use.
+/// Returns the bytes of all plans that a request could name, and of all models, operators and files of vectors that
+/// these could use.
 auto plans_digest(const workspace& workspace) -> std::string {
   std::string all;
   const auto add = [&all](const std::string& name, const braid::checked<std::string>& text) {
@@ -108,7 +108,7 @@ auto read_identity(const fs::path& file) -> nlohmann::json {
   return {status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
-/// The names of the experiments that run now.
+/// Returns the names of the experiments that run now.
 auto list_running(const experiment_set& experiments) -> std::string {
   std::string out;
   const auto now = experiment_time();
@@ -163,7 +163,7 @@ auto open_requests(const fs::path& in, line_position start) -> braid::checked<li
   return std::move(*opened);
 }
 
-/// Whether two paths name one file.
+/// Returns whether two paths name one file.
 auto is_same_file(const fs::path& one, const fs::path& other) -> bool {
   std::error_code error;
   return fs::equivalent(one, other, error) && !error;

@@ -58,7 +58,8 @@ auto no_users(const braid::diagnostics& why) -> std::unexpected<braid::diagnosti
                  "name a file of requests with --requests", why.front().source);
 }
 
-/// A request for each user that the store has a hash of, in the order of the store, up to as many as are enough.
+/// Returns a request for each user that the store has a hash of, in the order of the store, up to as many as are
+/// enough.
 auto requests_for_users(const workspace& workspace) -> braid::checked<std::vector<std::string>> {
   constexpr std::string_view prefix = "user:";
   constexpr std::size_t enough = 100'000;
@@ -296,7 +297,7 @@ auto find_server(const bench_options& options) -> http_load_address {
   return {.url = options.http, .token = token == nullptr ? "" : token};
 }
 
-/// The requests for a server that is there.
+/// Returns the requests for a server that is there.
 auto requests_for_server(const bench_options& options, const workspace& workspace)
     -> braid::checked<std::vector<std::string>> {
   auto requests = make_requests(options, workspace);

@@ -95,7 +95,7 @@ class project_rules {
     return out;
   }
 
-  /// How many warnings of each kind there are.
+  /// Returns how many warnings of each kind there are.
   [[nodiscard]] auto count(const load_report& done) -> column_check::counts {
     if (!check_) return {};
     column_check::counts out = check_->columns().count();

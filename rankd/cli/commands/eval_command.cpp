@@ -141,7 +141,7 @@ auto read_judgements(const std::filesystem::path& file, const registries& declar
   return out;
 }
 
-/// The texts of a column, as answers show them.
+/// Returns the texts of a column, as answers show them.
 auto list_values(const ranking& answer, const key_entry* key) -> std::vector<std::optional<std::string>> {
   std::vector<std::optional<std::string>> out;
   const auto column = key == nullptr ? std::nullopt : answer.rows.table().find(key->key_id);

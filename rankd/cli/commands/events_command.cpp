@@ -36,7 +36,7 @@ auto unwritable(const join_options& options, std::error_code error) -> std::unex
   return refused("output_unwritable", "the output cannot be written: " + error.message(), {}, options.out);
 }
 
-/// The files of a series of exposures in their order.
+/// Returns the files of a series of exposures in their order.
 auto exposure_files(const fs::path& folder) -> std::vector<fs::path> {
   std::vector<fs::path> out;
   std::error_code ignored;
@@ -81,7 +81,7 @@ auto is_intact(std::string_view text, const json& line) -> bool {
   return !line.contains("crc32c") || checked_event_line(text).has_value();
 }
 
-/// Whether a text is a number, which no spreadsheet computes anything of.
+/// Returns whether a text is a number, which no spreadsheet computes anything of.
 auto is_number(std::string_view text) -> bool {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -89,8 +89,8 @@ auto is_number(std::string_view text) -> bool {
   return error == std::errc() && end == text.data() + text.size() && has_digit;
 }
 
-/// Whether a spreadsheet may interpret a text as a formula: it would run what others have written. A text that begins
-/// with the mark itself gets another one, so that removing the first mark of each cell restores the text.
+/// Returns whether a spreadsheet may interpret a text as a formula: it would run what others have written. A text that
+/// begins with the mark itself gets another one, so that removing the first mark of each cell restores the text.
 auto wants_mark(std::string_view text) -> bool {
   return !text.empty() && std::string_view("=+-@\t\r'").contains(text.front()) && !is_number(text);
 }
@@ -123,7 +123,7 @@ void append_value_cell(std::string& out, const json& value) {
 /// Called after the last cell of a row.
 void end_row(std::string& out) { out.back() = '\n'; }
 
-/// A row that was shown, as events name it.
+/// Returns a row that was shown, as events name it.
 auto find_place(const std::string& request, const std::string& item) -> std::string { return request + '\n' + item; }
 
 class joiner {

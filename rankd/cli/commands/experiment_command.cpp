@@ -29,7 +29,7 @@ namespace {
 using ordered = nlohmann::ordered_json;
 using align = text_table::align;
 
-/// The names of the plans that experiments are about, each once.
+/// Returns the names of the plans that experiments are about, each once.
 auto list_plans(const experiment_set& experiments) -> std::set<std::string> {
   std::set<std::string> out;
   for (const experiment_entry& each : experiments.experiments())

@@ -172,7 +172,7 @@ class tally {
   json listed_ = json::array();
 };
 
-/// The artifacts of files and folders.
+/// Returns the artifacts of files and folders.
 auto artifacts_in(const std::vector<std::filesystem::path>& given)
     -> braid::checked<std::vector<std::filesystem::path>> {
   std::vector<std::filesystem::path> out;

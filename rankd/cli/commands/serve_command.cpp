@@ -257,7 +257,7 @@ auto read_registries(const project& project, recording recorded, const std::shar
   return change;
 }
 
-/// The candidates that the project names now.
+/// Returns the candidates that the project names now.
 auto read_shadows(const std::filesystem::path& root) -> braid::checked<std::vector<shadow_settings>> {
   auto now = project::load(root);
   if (!now) return std::unexpected(std::move(now.error()));

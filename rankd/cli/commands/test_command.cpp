@@ -45,7 +45,7 @@ struct tested_plan {
   plan_tests tests;
 };
 
-/// The files of tests that the command line means.
+/// Returns the files of tests that the command line means.
 auto find_files(const workspace& workspace, const test_options& options) -> braid::checked<std::vector<artifact>> {
   auto all = list_plan_tests(workspace.where.plans);
   if (!all) return std::unexpected(std::move(all.error()));

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int max_terms = 10'000;
 
-/// The upper tail of the gamma distribution, Q(a, x), by its series below a + 1 and by a continued fraction above.
-/// Source: Press et al., Numerical Recipes, 6.2.
+/// Returns the upper tail of the gamma distribution, Q(a, x), by its series below a + 1 and by a continued fraction
+/// above. Source: Press et al., Numerical Recipes, 6.2.
 auto upper_gamma(double a, double x) -> double {
   if (x <= 0) return 1;
   const double factor = std::exp(a * std::log(x) - x - std::lgamma(a));

@@ -60,8 +60,8 @@ struct split_report {
   [[nodiscard]] auto is_fair() const noexcept -> bool;
 };
 
-/// The split of the units "1", "2" and so on to `ids`, for each experiment that has not ended. Filters and plans play
-/// no part. Cost: half a microsecond for each id and layer.
+/// Returns the split of the units "1", "2" and so on to `ids`, for each experiment that has not ended. Filters and
+/// plans play no part. Cost: half a microsecond for each id and layer.
 [[nodiscard]] auto simulate_split(const experiment_set& experiments, std::uint64_t ids) -> split_report;
 
 }  // namespace rankd

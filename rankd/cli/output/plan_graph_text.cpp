@@ -21,7 +21,7 @@ auto sources_text(const std::vector<graph_source>& sources) -> std::string {
   return joined(all, "-");
 }
 
-/// Fields that are no edges.
+/// Fields that are not edges.
 auto own_fields(const graph_node& node) -> std::vector<node_field> {
   std::vector<node_field> own;
   for (const node_field& field : node.fields)

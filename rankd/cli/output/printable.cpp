@@ -52,7 +52,7 @@ auto is_in(const std::array<character_range, Count>& ranges, char32_t c) -> bool
   return std::ranges::any_of(ranges, [c](character_range each) { return each.first <= c && c <= each.last; });
 }
 
-/// The character that a well-formed sequence spells.
+/// Returns the character that a well-formed sequence spells.
 auto decoded(std::string_view sequence) -> char32_t {
   const auto byte = [sequence](std::size_t at) { return static_cast<unsigned char>(sequence[at]); };
   if (sequence.size() == 1) return byte(0);

@@ -9,12 +9,12 @@
 
 namespace rankd {
 
-/// The text with everything escaped that would not show as itself or would steer a terminal: control characters as `\n`
-/// or `\x1b`, bytes that are not UTF-8 as `\xff`, line separators and marks that turn the direction of writing as
-/// `\u{202e}`. A backslash stays as it is: this is for reading, not for reading back.
+/// Returns the text with everything escaped that would not show as itself or would steer a terminal: control characters
+/// as `\n` or `\x1b`, bytes that are not UTF-8 as `\xff`, line separators and marks that turn the direction of writing
+/// as `\u{202e}`. A backslash stays as it is: this is for reading, not for reading back.
 auto printable(std::string_view text) -> std::string;
 
-/// The lines of `diagnostics::to_text`, each part of them printable.
+/// Returns the lines of `diagnostics::to_text`, each part of them printable.
 auto printable(const braid::diagnostics& problems) -> std::string;
 
 /// Returns the columns that printable text occupies on a terminal: two for wide characters, zero for marks that join

@@ -23,7 +23,7 @@ auto counted(std::uint64_t count, std::string_view noun) -> std::string;
 /// The text that a table shows for an absent value.
 inline constexpr std::string_view nothing = "-";
 
-/// A number by a format of printf for one double. Zero has no sign.
+/// Returns a number by a format of printf for one double. Zero has no sign.
 auto printed(const char* format, double value) -> std::string;
 
 /// Returns "a, b, c"; `none` if there are no items.

@@ -21,7 +21,7 @@ class text_table {
   /// Requires one cell for each column. Characters that would not show as themselves are escaped, as by `printable`.
   void add(std::vector<std::string> cells);
 
-  /// A line for the titles, a rule, and one for each row.
+  /// Returns a line for the titles, a rule, and one for each row.
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:

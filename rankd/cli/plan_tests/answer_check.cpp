@@ -101,7 +101,7 @@ auto answer_checker::value_text(std::uint32_t key_id, std::size_t position) cons
   return out;
 }
 
-/// The first position at which the rows are not those that are expected there.
+/// Returns the first position at which the rows are not those that are expected there.
 auto answer_checker::sequence_difference(const id_expectation& expectation) const -> std::optional<mismatch> {
   const bool whole = expectation.rule == id_rule::exactly;
   for (std::size_t at = 0; at < expectation.ids.size() || (whole && at < ids_.size()); ++at) {
@@ -212,7 +212,7 @@ auto answer_checker::operator()(const row_expectation& expectation) const -> std
                  first + 1);
 }
 
-/// Whether row `after` may follow row `before`.
+/// Returns whether row `after` may follow row `before`.
 auto in_order(const column& values, std::uint32_t before, std::uint32_t after, sort_direction direction) -> bool {
   if (values.is_null(after)) return true;
   if (values.is_null(before)) return false;

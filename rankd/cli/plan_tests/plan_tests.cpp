@@ -57,7 +57,7 @@ auto place_text(const json& span, const std::vector<std::string>& files) -> std:
   return name.substr(0, name.find('#')) + ":" + std::to_string(*line) + ":" + std::to_string(*column);
 }
 
-/// The part of `within` that a token of a JSON pointer names, or null.
+/// Returns the part of `within` that a token of a JSON pointer names, or null.
 auto step(const json& within, std::string token) -> const json* {
   if (within.is_array()) {
     std::size_t at = 0;
@@ -74,7 +74,7 @@ auto step(const json& within, std::string token) -> const json* {
   return found == within.end() ? nullptr : &*found;
 }
 
-/// The place of the smallest part around `pointer` that has one.
+/// Returns the place of the smallest part around `pointer` that has one.
 auto place_around(const json& document, std::string_view pointer, const std::vector<std::string>& files)
     -> std::string {
   std::string found;
@@ -126,7 +126,7 @@ class tests_reader {
   record_parser parser_{list_lengths(declared_)};
 };
 
-/// The diagnostics, each with its place in the author's file at the end of its message.
+/// Returns the diagnostics, each with its place in the author's file at the end of its message.
 auto tests_reader::placed() const -> braid::diagnostics {
   braid::diagnostics out;
   for (braid::diagnostic each : problems_) {

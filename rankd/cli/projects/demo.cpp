@@ -73,7 +73,7 @@ class made_folders {
     return error;
   }
 
-  /// Deletes them; one into which another process has put something stays.
+  /// Deletes the folders, except those into which another process has put something.
   void remove() {
     std::error_code ignored;  // nothing better can be done than to continue
     for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
@@ -143,7 +143,7 @@ auto demo_writer::write_text(const detail::demo_file& file) -> bool {
   return close(out, file.path);
 }
 
-/// The mark of a project that is called as its folder.
+/// Returns the mark of a project that is called as its folder.
 auto named_mark(std::string_view text, const fs::path& folder) -> std::string {
   constexpr std::string_view placeholder = "name = \"project\"";
   std::string out(text);
@@ -216,7 +216,7 @@ auto demo_writer::run(atomic_file& mark) -> braid::checked<demo_report> {
                  folder_ / failed_);
 }
 
-/// Why nothing may be written into `folder`, or no diagnostic.
+/// Returns why nothing may be written into `folder`, or no diagnostic.
 auto check_folder(const fs::path& folder) -> braid::diagnostics {
   std::error_code error;
   const bool begun = fs::exists(folder / (std::string(mark_file) + std::string(atomic_file::default_suffix)), error);

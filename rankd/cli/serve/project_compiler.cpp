@@ -23,7 +23,7 @@ auto is_program(const fs::path& file) -> bool {
   return !error && fs::is_regular_file(status) && (status.permissions() & any) != fs::perms::none;
 }
 
-/// Whether a folder is of this user or of root, and other users may not write to it.
+/// Returns whether a folder is of this user or of root, and other users may not write to it.
 auto is_trusted(const fs::path& folder) -> bool {
   struct ::stat found{};
   if (::stat(folder.c_str(), &found) != 0) return false;

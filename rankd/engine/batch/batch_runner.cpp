@@ -93,7 +93,7 @@ auto batch_runner::next() -> std::optional<batch_answers> {
   return answers;
 }
 
-/// The first piece that no thread has begun; null at the end.
+/// Returns the first piece that no thread has begun; null at the end.
 auto batch_runner::take() -> piece* {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return ending_ || begun_ < pieces_.size(); });

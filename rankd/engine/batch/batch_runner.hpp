@@ -58,7 +58,7 @@ class batch_runner {
   /// Drops lines that no thread has begun, and stops the others at their next wait.
   ~batch_runner();
 
-  /// Whether the threads have less queued work than they should.
+  /// Returns whether the threads have less queued work than they should.
   [[nodiscard]] auto wants_more() const noexcept -> bool;
 
   /// Requires at most `max_lines`.

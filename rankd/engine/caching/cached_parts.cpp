@@ -55,7 +55,7 @@ auto key_of(const bound_cache& cache, const rank_request& request) -> std::strin
   return key;
 }
 
-/// The parts of a request that a part of a plan reads, with the names that identify it in traces.
+/// Returns the parts of a request that a part of a plan reads, with the names that identify it in traces.
 auto request_of_part(const rank_request& request) -> rank_request {
   rank_request out;
   out.request_id = request.request_id;

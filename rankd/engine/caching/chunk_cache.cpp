@@ -16,7 +16,7 @@ struct size_class {
   std::size_t bytes;
 };
 
-/// The class of chunks of at least `size` bytes: all sizes of a class have the same three highest bits.
+/// Returns the class of chunks of at least `size` bytes: all sizes of a class have the same three highest bits.
 constexpr auto class_of(std::size_t size) noexcept -> size_class {
   if (size <= smallest_chunk) return {0, smallest_chunk};
   const std::size_t last = size - 1;
@@ -29,7 +29,7 @@ static_assert(class_of(1024).number == 0 && class_of(1025).number == 1 && class_
 static_assert(class_of(2048).number == 4 && class_of(2048).bytes == 2048 && class_of(2049).bytes == 2560);
 static_assert(class_of(chunk_cache::largest_chunk).number == 64);
 
-/// The bytes in each chunk of a class.
+/// Returns the bytes in each chunk of a class.
 constexpr auto bytes_of(std::size_t number) noexcept -> std::size_t {
   if (number == 0) return smallest_chunk;
   return ((5 + (number - 1) % 4) * (smallest_chunk / 4)) << ((number - 1) / 4);

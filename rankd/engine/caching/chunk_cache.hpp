@@ -27,7 +27,7 @@ class chunk_cache final : public std::pmr::memory_resource {
   auto operator=(const chunk_cache&) -> chunk_cache& = delete;
   ~chunk_cache() override;
 
-  /// Bytes in free chunks.
+  /// Returns the number of bytes in free chunks.
   [[nodiscard]] auto kept() const -> std::size_t;
 
  private:

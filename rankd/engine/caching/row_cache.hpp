@@ -72,7 +72,7 @@ class row_cache {
 
   /// Notes that the rows with this key could not be renewed; does nothing if there are no such rows.
   void note_failure(std::string_view key);
-  /// Whether a failure was noted within the last second.
+  /// Returns whether a failure was noted within the last second.
   [[nodiscard]] auto has_failed_lately(std::string_view key) const -> bool;
 
   [[nodiscard]] auto now() const noexcept -> braid::time_point { return options_.clock->now(); }

@@ -13,10 +13,10 @@ namespace rankd {
 /// Returns the rows that the request asks for, in its order; at most `max_captured_rows` for all nodes together.
 auto captured_for_request(const run_picture& run, const registries& declared) -> std::vector<captured_rows>;
 
-/// Whether some node of the plan captures rows of a request with this id.
+/// Returns whether some node of the plan captures rows of a request with this id.
 [[nodiscard]] auto captures_request(const bound_plan& plan, std::string_view request_id) -> bool;
 
-/// The rows that nodes of the plan capture of this request, in the order of the plan.
+/// Returns the rows that nodes of the plan capture of this request, in the order of the plan.
 auto captured_by_plan(const run_picture& run, const registries& declared) -> std::vector<captured_rows>;
 
 }  // namespace rankd

@@ -40,7 +40,7 @@ auto rows_given(const run_picture& run, node_index node) -> const row_set*;
 /// Returns what became of the ids that the request asks about.
 auto find_fates(const run_picture& run, const registries& declared) -> std::vector<id_fate>;
 
-/// The columns of a batch that answers may show, ascending by key id.
+/// Returns the columns of a batch that answers may show, ascending by key id.
 auto shown_fields(const batch& table, const registries& declared) -> std::vector<const key_entry*>;
 
 }  // namespace rankd

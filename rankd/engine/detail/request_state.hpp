@@ -130,7 +130,7 @@ struct request_state {
   std::span<node_slot> nodes;               ///< in `memory`
   std::span<fallen_node> fallen;            ///< by number; empty if the plan has no fallbacks
 
-  /// The nodes whose rows a node takes: only the chosen one if it chooses among them.
+  /// Returns the nodes whose rows a node takes: only the chosen one if it chooses among them.
   [[nodiscard]] auto find_sources(node_index node) const noexcept -> std::span<const node_index> {
     if (route->takes_cached(node)) return {};
     if (route->taken.empty() || route->taken[node] == plan_route::none) return plan->nodes[node].sources;
@@ -148,19 +148,19 @@ struct request_state {
         std::as_const(*this).find_cached(node));  // NOLINT(*-const-cast): of a state to write
   }
 
-  /// The code of the failure for which a node's fallback is used; empty if it is not used. Threads: the loop.
+  /// Returns the code of the failure for which a node's fallback is used; empty if it is not used. Threads: the loop.
   [[nodiscard]] auto failure_of(node_index node) const noexcept -> std::string_view {
     return fallen.empty() ? std::string_view() : fallen[node].code;
   }
 
-  /// The rows that a node passes on: its own, or those of its fallback. Requires that it has ended.
+  /// Returns the rows that a node passes on: its own, or those of its fallback. Requires that it has ended.
   [[nodiscard]] auto find_rows(node_index node) const noexcept -> const row_set& {
     if (!fallen.empty()) [[unlikely]]
       return find_replaced_rows(node);
     return nodes[node].output;
   }
 
-  /// Whether a node does nothing for this request. Requires that all nodes before it have ended.
+  /// Returns whether a node does nothing for this request. Requires that all nodes before it have ended.
   [[nodiscard]] auto is_idle(node_index node) const noexcept -> bool {
     if (route->bypasses(node)) return true;
     if (fallen.empty()) [[likely]]

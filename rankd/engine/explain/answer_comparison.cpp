@@ -35,7 +35,7 @@ class common_ids {
   std::size_t common_ = 0;
 };
 
-/// The part of an answer that is compared, as text.
+/// Returns the part of an answer that is compared, as text.
 auto comparable_text(const ranking& answer) -> std::string {
   ranking copy = answer;
   copy.plan.clear();

@@ -40,11 +40,11 @@ inline constexpr double rbo_persistence = 0.9;
 /// errors.
 [[nodiscard]] auto compare_answers(const ranking& before, const ranking& after, std::size_t depth) -> answer_verdict;
 
-/// The ids of the candidates, the best first; empty for an error.
+/// Returns the ids of the candidates, the best first; empty for an error.
 [[nodiscard]] auto candidate_ids(const ranking& answer) -> std::vector<row_id>;
 
-/// The share of common ids among the first `depth` ids of both lists, relative to the longer list. A repeated id counts
-/// as another id. 1 if both are empty.
+/// Returns the share of common ids among the first `depth` ids of both lists, relative to the longer list. A repeated
+/// id counts as another id. 1 if both are empty.
 [[nodiscard]] auto overlap_at(std::span<const row_id> before, std::span<const row_id> after, std::size_t depth)
     -> double;
 

@@ -25,10 +25,10 @@ auto find_state(braid::node_progress progress) -> node_state {
   return node_state::skipped;
 }
 
-/// Whether the body of the node has written all its results.
+/// Returns whether the body of the node has written all its results.
 auto is_over(node_state state) -> bool { return state == node_state::done || state == node_state::failed; }
 
-/// The state of a node in a run whose result is known.
+/// Returns the state of a node in a run whose result is known.
 auto state_in(const braid::graph_run<plan_nodes>& run, const request_state& state, node_index node) -> node_state {
   if (state.route->bypasses(node)) return node_state::bypassed;
   if (state.failure_of(node) == "node_timeout") return node_state::timed_out;
@@ -36,7 +36,7 @@ auto state_in(const braid::graph_run<plan_nodes>& run, const request_state& stat
   return known == node_state::done && state.is_idle(node) ? node_state::bypassed : known;
 }
 
-/// The state of the node that decided the error; a node that broke the budget may have ended well.
+/// Returns the state of the node that decided the error; a node that broke the budget may have ended well.
 auto state_of_failed(const braid::graph_failure& failure, node_state known) -> node_state {
   using cause = braid::graph_failure::cause;
   if (failure.why == cause::node_timeout) return node_state::timed_out;
@@ -90,7 +90,7 @@ auto make_options(const rank_request& request, const bound_node& node, const reg
   return out;
 }
 
-/// The input whose rows a choice passes on.
+/// Returns the input whose rows a choice passes on.
 auto chosen_by(const request_state& state, node_index node) -> std::string {
   const auto& taken = state.route->taken;
   return taken.empty() || taken[node] == plan_route::none ? std::string() : state.plan->nodes[taken[node]].node_id;

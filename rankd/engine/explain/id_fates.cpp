@@ -51,7 +51,7 @@ class sighting_table {
     return static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
   }
 
-  /// The index of an id among those that are asked about, or the number of these if it is not among them.
+  /// Returns the index of an id among those that are asked about, or the number of these if it is not among them.
   template <typename Id, typename IdOf>
   [[nodiscard]] auto find(const Id& id, IdOf id_of) const -> std::size_t {
     const auto at = std::ranges::lower_bound(ids_, id, {}, id_of);
@@ -178,7 +178,7 @@ class tracer {
     fate_.drops.back().from = run_->state.plan->nodes[source].node_id;
   }
 
-  /// The first row with the id that enters and does not leave.
+  /// Returns the first row with the id that enters and does not leave.
   [[nodiscard]] auto first_missing(arrival in, node_index node) const -> arrival {
     const row_set& kept = run_->state.nodes[node].output;
     for (std::size_t position = in.position; position < in.in.size(); ++position) {

@@ -29,7 +29,7 @@ auto first_positions(const ranking& answer) -> std::unordered_map<row_id, std::s
   return out;
 }
 
-/// The numbers that are not in a longest ascending sequence of these distinct numbers.
+/// Returns the numbers that are not in a longest ascending sequence of these distinct numbers.
 auto out_of_order(const std::vector<std::size_t>& numbers) -> std::vector<bool> {
   constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> ends;  // for each length, the sequence with the lowest end, as places in `numbers`
@@ -60,7 +60,7 @@ auto value_text(const batch& table, std::uint32_t row, std::uint32_t key_id) -> 
   return out;
 }
 
-/// The row of the first candidate with an id.
+/// Returns the row of the first candidate with an id.
 auto find_row(const ranking& answer, const row_id& id) -> std::optional<std::uint32_t> {
   std::optional<std::uint32_t> out;
   if (answer.error) return out;
@@ -70,7 +70,7 @@ auto find_row(const ranking& answer, const row_id& id) -> std::optional<std::uin
   return out;
 }
 
-/// Whether a formula names a key, and not only a longer name that begins with it.
+/// Returns whether a formula names a key, and not only a longer name that begins with it.
 auto names_key(std::string_view formula, const std::string& key) -> bool {
   const std::string name = "Key." + key;
   for (std::size_t at = formula.find(name); at != std::string_view::npos; at = formula.find(name, at + 1)) {
@@ -235,7 +235,7 @@ auto move_explainer::sentence(const fork& at, const ranking& before, const ranki
   return "not dropped any more at " + name + dropped(at, after, in_second);
 }
 
-/// Why the node that drops more rows drops this one, with its values here and in the other answer.
+/// Returns why the node that drops more rows drops this one, with its values here and in the other answer.
 auto move_explainer::dropped(const fork& at, const ranking& other, std::string_view which) const -> std::string {
   const bool is_now = at.is.dropped() > at.was.dropped();
   const id_drop& drop = is_now ? *at.is.drop : *at.was.drop;

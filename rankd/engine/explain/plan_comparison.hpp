@@ -29,7 +29,8 @@ struct plan_comparison {
 /// Each plan comes with the registries that it is bound to. Cost: `differences`, and `find_columns` for both.
 [[nodiscard]] auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison;
 
-/// One object on one line, with its end: what `rankd diff A B --json` prints, and `GET /v1/plans/NAME/diff` answers.
+/// Returns one object on one line, with its end: what `rankd diff A B --json` prints, and `GET /v1/plans/NAME/diff`
+/// answers.
 [[nodiscard]] auto comparison_json(const plan_comparison& found, const bound_plan& before, const bound_plan& after)
     -> std::string;
 

@@ -36,8 +36,8 @@ inline constexpr std::size_t quality_metrics = 6;
 /// relevant, `judged` without a candidate, `diversity` without two.
 using quality = std::array<std::optional<double>, quality_metrics>;
 
-/// The quality of an answer, whose ids come best first. A repeated id counts as not relevant. `values` are empty, or
-/// the text of one column for each id, nothing for null, which differs from all others.
+/// Returns the quality of an answer, whose ids come best first. A repeated id counts as not relevant. `values` are
+/// empty, or the text of one column for each id, nothing for null, which differs from all others.
 [[nodiscard]] auto measure_quality(std::span<const row_id> ids, std::span<const std::optional<std::string>> values,
                                    const judgements& judged, const quality_options& options) -> quality;
 
@@ -55,8 +55,8 @@ struct mean_estimate {
   std::size_t count = 0;  ///< of values
 };
 
-/// The same values and options return the same estimate; nothing without values.
-/// Cost: `resamples` passes over the values. Source: Efron, "Bootstrap methods", 1979.
+/// Returns an estimate that is the same for the same values and options; nothing without values. Cost: `resamples`
+/// passes over the values. Source: Efron, "Bootstrap methods", 1979.
 [[nodiscard]] auto estimate_mean(std::span<const double> values, const bootstrap_options& options)
     -> std::optional<mean_estimate>;
 

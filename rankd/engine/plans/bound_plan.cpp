@@ -127,7 +127,7 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& co
           .hedge = std::chrono::milliseconds(node.hedge_ms)};
 }
 
-/// The digests of models that were found.
+/// Returns the digests of models that were found.
 auto make_digests(std::vector<std::string> names, model_folder* models) -> std::vector<model_digest> {
   std::vector<model_digest> out;
   for (std::string& name : names) {
@@ -137,7 +137,7 @@ auto make_digests(std::vector<std::string> names, model_folder* models) -> std::
   return out;
 }
 
-/// The libraries whose operators the nodes use, each once, by name.
+/// Returns the libraries whose operators the nodes use, each once, by name.
 auto list_operators(const plan& loaded) -> std::vector<operator_digest> {
   std::vector<operator_digest> out;
   for (const plan_node& node : loaded.nodes)
@@ -148,7 +148,7 @@ auto list_operators(const plan& loaded) -> std::vector<operator_digest> {
   return out;
 }
 
-/// The digests of files that were found.
+/// Returns the digests of files that were found.
 auto make_digests(const std::vector<std::string>& endpoints, const registries& declared, vector_folder* vectors)
     -> std::vector<model_digest> {
   std::vector<model_digest> out;

@@ -49,8 +49,8 @@ struct bound_node {
   std::uint32_t extra_key = 0;         ///< the key of this column
 };
 
-/// Immutable once published; shared by all requests. Copies share operators and the contents of the artifact. Threads:
-/// any.
+/// A plan with its operators bound. It is immutable once published, and shared by all requests. Copies share operators
+/// and the contents of the artifact. Threads: any.
 struct bound_plan {
   std::string name;
   std::string digest;                           ///< of everything that it was made from: see `plan_identity`
@@ -76,12 +76,12 @@ struct bound_plan {
   std::shared_ptr<const registries> declared = {};
 };
 
-/// The nodes that run for a request with these values of params. Lifetime: the plan outlives it.
-/// Cost: nothing without branches, otherwise the cost of plan_branches::find_route.
+/// Returns the nodes that run for a request with these values of params. Lifetime: the plan outlives it. Cost: nothing
+/// without branches, otherwise the cost of plan_branches::find_route.
 [[nodiscard]] auto find_route(const bound_plan& plan, std::span<const scalar> params)
     -> std::shared_ptr<const plan_route>;
 
-/// The fallback of a node that has one: the id of another node, `input` or `empty`.
+/// Returns the fallback of a node that has one: the id of another node, `input` or `empty`.
 [[nodiscard]] auto find_substitute(const bound_plan& plan, node_index node) -> std::string;
 
 /// Looks up all names in the plan and checks it, once; requests to it have this budget. The models that it calls come
@@ -101,8 +101,8 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
 /// fallback_of_other_registries. Then nothing has changed.
 auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics;
 
-/// Whether something replaces late results, in the plan or in its substitute: then the answers to the same request may
-/// differ.
+/// Returns whether something replaces late results, in the plan or in its substitute: then the answers to the same
+/// request may differ.
 [[nodiscard]] auto depends_on_time(const bound_plan& plan) noexcept -> bool;
 
 /// Distinguishes versions of a plan: the digest of its artifact, or, if it uses models, files of vectors or operators

@@ -24,14 +24,14 @@ auto find_conditions(const plan_node& node) -> const plan_param* {
   return found == node.params.end() ? nullptr : &*found;
 }
 
-/// An edge from each node to the next one in an order.
+/// Returns an edge from each node to the next one in an order.
 auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<braid::graph_shape::edge> {
   std::vector<braid::graph_shape::edge> edges;
   for (std::size_t at = 1; at < order.size(); ++at) edges.push_back({order[at - 1], order[at]});
   return edges;
 }
 
-/// The nodes whose rows each node takes; empty for nodes that do not run.
+/// Returns the nodes whose rows each node takes; empty for nodes that do not run.
 auto find_sources(const plan& loaded, const plan_route& route) -> detail::node_lists {
   detail::node_lists out(loaded.nodes.size());
   for (node_index at = 0; at < out.size(); ++at) {
@@ -121,7 +121,7 @@ plan_branches::plan_branches(std::shared_ptr<const plan> loaded, std::span<const
   }
 }
 
-/// A bit for each condition. They read no columns, so that one row without any will do.
+/// Returns a bit for each condition. They read no columns, so that one row without any will do.
 auto plan_branches::outcomes(std::span<const scalar> params) const -> std::uint64_t {
   constexpr std::size_t enough = 4096;
   static constexpr std::array<std::int64_t, 1> one_id{0};

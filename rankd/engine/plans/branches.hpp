@@ -48,7 +48,7 @@ struct route_ends {
   std::vector<bool> cached = {};
 };
 
-/// The route of a plan without choices. Requires a plan whose nodes were bound without diagnostic.
+/// Returns the route of a plan without choices. Requires a plan whose nodes were bound without diagnostic.
 [[nodiscard]] auto whole_route(const plan& loaded, const registries& declared) -> plan_route;
 
 /// The conditions of a plan and the routes to which they lead.
@@ -65,10 +65,10 @@ class plan_branches {
   plan_branches(std::shared_ptr<const plan> loaded, std::span<const pred_program> preds, const registries& declared,
                 route_ends ends = {});
 
-  /// The route of a request with these values of params, one for each of registries::params.
+  /// Returns the route of a request with these values of params, one for each of registries::params.
   [[nodiscard]] auto find_route(std::span<const scalar> params) const -> std::shared_ptr<const plan_route>;
 
-  /// How many routes are known.
+  /// Returns how many routes are known.
   [[nodiscard]] auto kept() const -> std::size_t;
 
  private:
@@ -86,7 +86,7 @@ class plan_branches {
       kept_;  // under the mutex; a bit for each condition
 };
 
-/// Whether a node of the plan chooses among its inputs.
+/// Returns whether a node of the plan chooses among its inputs.
 [[nodiscard]] auto has_branches(const plan& loaded) noexcept -> bool;
 
 /// Checks the conditions of a node, if it has some. Errors: row_value_in_condition if one reads a column.

@@ -53,7 +53,7 @@ auto obstacle_of_node(const plan_node& node, const plan_node& cached) -> std::op
   return std::nullopt;
 }
 
-/// The first obstacle, by number of the nodes, params last.
+/// Returns the first obstacle, by number of the nodes, params last.
 auto find_obstacle(const plan& loaded, node_index cached, const registries& declared) -> std::optional<obstacle> {
   const std::vector<bool> outside = outside_of_part(loaded, cached);
   for (node_index at = 0; at < outside.size(); ++at) {

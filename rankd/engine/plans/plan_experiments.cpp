@@ -33,7 +33,7 @@ auto list_arms(const experiment_entry& entry, const std::string& pointer, const 
   return out;
 }
 
-/// The place of a layer among those that are used.
+/// Returns the place of a layer among those that are used.
 auto make_layer(plan_experiments& into, const experiment_layer& from, const registries& declared) -> std::uint32_t {
   auto found = std::ranges::find(into.layers, from.name, &plan_experiments::layer::name);
   if (found == into.layers.end()) {
@@ -65,7 +65,7 @@ void add_experiment(plan_experiments& into, const experiment_set& experiments, s
   into.experiments.push_back(std::move(made));
 }
 
-/// The unit of a request as text: a number by its digits. Nothing if it is absent.
+/// Returns the unit of a request as text: a number by its digits; nothing if it is absent.
 auto find_unit(const plan_experiments::layer& layer, const rank_request& request) -> std::optional<std::string> {
   if (!layer.unit) return request.user_id ? std::optional(to_text(*request.user_id)) : std::nullopt;
   const scalar& value = request.params[*layer.unit];
@@ -74,7 +74,7 @@ auto find_unit(const plan_experiments::layer& layer, const rank_request& request
   return std::nullopt;
 }
 
-/// The slot that contains a bucket; null if there is no such slot.
+/// Returns the slot that contains a bucket; null if there is no such slot.
 auto find_slot(const plan_experiments::layer& layer, std::uint32_t bucket) -> const plan_experiments::slot* {
   const auto behind = std::ranges::upper_bound(layer.slots, bucket, {}, &plan_experiments::slot::from);
   if (behind == layer.slots.begin()) return nullptr;
@@ -87,7 +87,7 @@ auto is_about(const plan_experiments::experiment& one, const rank_request& reque
   return std::ranges::find(one.about->in, request.params[one.about->param]) != one.about->in.end();
 }
 
-/// The arm that the bucket of a request belongs to.
+/// Returns the arm that the bucket of a request belongs to.
 auto arm_by_bucket(const plan_experiments& running, std::uint32_t layer, const rank_request& request)
     -> std::optional<chosen_arm> {
   const plan_experiments::layer& in = running.layers[layer];
@@ -106,7 +106,7 @@ auto list_names(const Items& items) -> std::vector<std::string_view> {
   return out;
 }
 
-/// The arm that the request names; reports an unknown experiment or arm.
+/// Returns the arm that the request names; reports an unknown experiment or arm.
 auto forced_arm(const plan_experiments& running, const forced_choice& named, diagnostic_list problems)
     -> std::optional<chosen_arm> {
   const std::string pointer = braid::json_pointer("/experiments", named.experiment);

@@ -72,13 +72,13 @@ struct plan_experiments {
   [[nodiscard]] auto operator==(const plan_experiments&) const -> bool = default;
 };
 
-/// The experiments of the plan with this name that run at `now`, or, without `now`, that have not ended; null if there
-/// are none.
+/// Returns the experiments of the plan with this name that run at `now`, or, without `now`, that have not ended; null
+/// if there are none.
 [[nodiscard]] auto find_experiments(const experiment_set& experiments, std::string_view plan,
                                     const registries& declared, std::optional<std::chrono::sys_seconds> now)
     -> std::shared_ptr<const plan_experiments>;
 
-/// The clock, as experiments read it.
+/// Returns the clock, as experiments read it.
 [[nodiscard]] auto experiment_time() -> std::chrono::sys_seconds;
 
 /// Sets the experiments of a plan.

@@ -79,8 +79,8 @@ struct budget_line {
 };
 [[nodiscard]] auto list_lines(const plan_budget& budget) -> std::vector<budget_line>;
 
-/// One object on one line, with its end: what `rankd plans --json NAME` prints, and `GET /v1/plans/NAME?form=full`
-/// answers.
+/// Returns one object on one line, with its end: what `rankd plans --json NAME` prints, and `GET
+/// /v1/plans/NAME?form=full` answers.
 [[nodiscard]] auto graph_json(const plan_graph& graph) -> std::string;
 
 }  // namespace rankd

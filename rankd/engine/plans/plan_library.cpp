@@ -20,7 +20,7 @@ auto unknown_plan(std::string_view name, const std::vector<std::string_view>& kn
 
 auto number_of(const std::shared_ptr<const plan_version>& version) -> std::uint64_t { return version->number; }
 
-/// Whether the models that a plan calls still have the bytes that it was bound to.
+/// Returns whether the models that a plan calls still have the bytes that it was bound to.
 auto has_models(const bound_plan& plan, model_folder& in) -> bool {
   return std::ranges::all_of(plan.models,
                              [&in](const model_digest& each) { return in.digest(each.name) == each.sha256; });
@@ -122,7 +122,7 @@ auto plan_library::try_artifact(std::string text, const std::string& name) -> br
   return std::unexpected(std::move(problems));
 }
 
-/// Whether one of these plans has a version that continues to serve.
+/// Returns whether one of these plans has a version that continues to serve.
 auto plan_library::would_serve(const std::vector<left_out_plan>& left_out) const -> bool {
   const std::scoped_lock lock(changes_);
   return std::ranges::any_of(left_out, [this](const left_out_plan& each) { return histories_.contains(each.name); });
@@ -134,7 +134,7 @@ void plan_library::add_pinned_to(std::vector<std::string>& names) const {
     if (here.pinned) names.push_back(name);
 }
 
-/// The newest version with this name, if its artifact has the same bytes.
+/// Returns the newest version with this name, if its artifact has the same bytes.
 auto plan_library::find_newest(std::string_view name, std::string_view artifact_digest) const -> version_ptr {
   const std::scoped_lock lock(changes_);
   const auto at = histories_.find(name);
@@ -175,8 +175,8 @@ auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind
   return out;
 }
 
-/// The substitute that will serve: the pinned version, or the one that this reload found; if that is wrong, the last
-/// right one. Null if the plan names no substitute, or there is no such plan. If the substitute names a substitute
+/// Returns the substitute that will serve: the pinned version, or the one that this reload found; if that is wrong, the
+/// last right one; null if the plan names no substitute, or there is no such plan. If the substitute names a substitute
 /// itself, the result is only read.
 auto plan_library::substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
     -> plan_handle {
@@ -400,7 +400,7 @@ auto plan_library::info_of(const version_history& of, const version_ptr& version
           .users = all > own ? static_cast<std::size_t>(all - own) : 0};
 }
 
-/// The number of kept versions that have it as their substitute.
+/// Returns the number of kept versions that have it as their substitute.
 auto plan_library::standing_in(const version_ptr& version) const -> std::ptrdiff_t {
   std::ptrdiff_t count = 0;
   for (const auto& [name, each] : histories_)

@@ -97,10 +97,10 @@ class plan_library {
   /// the plan that serves. Blocks: on the disk, and for a reload. Errors: all that is wrong with it.
   auto try_artifact(std::string text, const std::string& name) -> braid::checked<bound_plan>;
 
-  /// The version of a plan that serves. Errors: unknown_plan.
+  /// Returns the version of a plan that serves. Errors: unknown_plan.
   [[nodiscard]] auto find(std::string_view name) const -> braid::checked<plan_handle>;
 
-  /// A version that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
+  /// Returns a version that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
   [[nodiscard]] auto find(std::string_view name, std::uint64_t number) const -> braid::checked<plan_handle>;
 
   /// All versions that serve.
@@ -120,7 +120,7 @@ class plan_library {
   /// All versions that are kept, by name, the oldest first.
   [[nodiscard]] auto versions() const -> std::vector<plan_version_info>;
 
-  /// The number of versions in memory: those that are kept, and those that are still in use.
+  /// Returns the number of versions in memory: those that are kept, and those that are still in use.
   [[nodiscard]] auto versions_in_memory() const noexcept -> std::size_t;
 
  private:

@@ -17,14 +17,14 @@ namespace {
 
 using detail::diagnostic_list;
 
-/// The columns that the nodes of the plan take, for a message: "id, price, rating".
+/// Returns the columns that the nodes of the plan take, for a message: "id, price, rating".
 auto list_names(const plan_needs& needs) -> std::string {
   std::string out = "id";
   for (const key_entry* key : needs.candidate_keys) out += ", " + key->name;
   return out;
 }
 
-/// The place at which the request names a column; for rows, in the first row that has it.
+/// Returns the place at which the request names a column; for rows, in the first row that has it.
 auto find_place(const candidate_rows& given, std::size_t column, std::string_view name) -> std::string {
   const std::string parent = given.form == candidates_form::columns
                                  ? std::string("/candidates")
@@ -54,7 +54,7 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
   }
 }
 
-/// Whether a request lacks a value that only it can set.
+/// Returns whether a request lacks a value that only it can set.
 auto lacks(const rank_request& request, std::size_t param) -> bool {
   return std::ranges::find(request.in_context, param) == request.in_context.end() &&
          std::ranges::find(request.overridden, param) == request.overridden.end();

@@ -52,11 +52,11 @@ class plan_set {
     return versions_;
   }
 
-  /// The plans that were left out, in the order of their names. If an earlier load found such a plan right, its last
-  /// right version is among the versions.
+  /// Returns the plans that were left out, in the order of their names. If an earlier load found such a plan right, its
+  /// last right version is among the versions.
   [[nodiscard]] auto left_out() const noexcept -> std::span<const left_out_plan> { return left_out_; }
 
-  /// The newest registries; a pinned plan may be bound to others. Null if the set was made without.
+  /// Returns the newest registries; a pinned plan may be bound to others; null if the set was made without.
   [[nodiscard]] auto declared() const noexcept -> const std::shared_ptr<const registries>& { return declared_; }
 
  private:

@@ -31,7 +31,7 @@ class route_linker {
     return !bypassed_[node] && nodes_[node].fallback && nodes_[node].fallback->kind == fallback_kind::node;
   }
 
-  /// The nodes that these edges lead to, and the nodes from which the search starts.
+  /// Returns the nodes that these edges lead to, and the nodes from which the search starts.
   [[nodiscard]] auto reached(std::vector<node_index> open, const node_lists& edges) const -> std::vector<bool> {
     std::vector<bool> seen(nodes_.size(), false);
     while (!open.empty()) {

@@ -51,7 +51,7 @@ void read_capture(const nlohmann::json& value, std::string pointer, const regist
   request.captures.push_back(std::move(made));
 }
 
-/// The place at which a request names the node, or one of its keys; empty if it does not.
+/// Returns the place at which a request names the node, or one of its keys; empty if it does not.
 auto place_in(const asked_capture& asked, std::string_view field, std::optional<std::size_t> at = std::nullopt)
     -> std::string {
   if (asked.pointer.empty() || !asked.is_object) return asked.pointer;
@@ -59,7 +59,7 @@ auto place_in(const asked_capture& asked, std::string_view field, std::optional<
   return at ? braid::json_pointer(place, *at) : place;
 }
 
-/// Whether rows of that side may have a key.
+/// Returns whether rows of that side may have a key.
 auto may_have(const plan_node& node, node_index at, capture_side side, const std::vector<node_columns>& columns,
               std::uint32_t key) -> bool {
   const auto has = [&](node_index of) { return std::ranges::binary_search(columns[of].has, key); };

@@ -80,7 +80,7 @@ auto is_among(const std::vector<std::size_t>& positions, std::size_t position) -
   return std::ranges::find(positions, position) != positions.end();
 }
 
-/// Whether the value of a param comes from the clock.
+/// Returns whether the value of a param comes from the clock.
 auto is_of_clock(const rank_request& request, const param_entry& param, std::size_t position) -> bool {
   return param.clock && !is_among(request.in_context, position) && !is_among(request.overridden, position) &&
          !is_among(request.set_by_arms, position);

@@ -63,7 +63,7 @@ class page_cursors {
 [[nodiscard]] auto find_page(rank_request& request, const bound_plan& plan, const registries& declared,
                              const page_cursors* cursors) -> std::optional<rank_error>;
 
-/// The milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 [[nodiscard]] auto milliseconds_now() noexcept -> std::chrono::milliseconds;
 
 }  // namespace rankd

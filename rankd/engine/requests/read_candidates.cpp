@@ -141,7 +141,7 @@ class candidates_reader {
     return true;
   }
 
-  /// The key of a column; null if a request must not set it.
+  /// Returns the key of a column; null if a request must not set it.
   auto find_key(const std::string& name, const std::string& pointer) -> const key_entry* {
     const key_entry* key = declared_->find_key(name);
     if (key == nullptr) {
@@ -203,7 +203,7 @@ class candidates_reader {
     into.push_vector(bytes);
   }
 
-  /// The columns in the order of their keys. Requires that nothing is wrong.
+  /// Returns the columns in the order of their keys. Requires that nothing is wrong.
   auto finish(std::vector<column_maker>& makers, const std::vector<std::uint32_t>& first_rows, candidates_form form)
       -> std::shared_ptr<const candidate_rows> {
     std::vector<std::size_t> order(makers.size());

@@ -267,13 +267,13 @@ auto now() -> std::chrono::milliseconds {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// The time of a request, in the unit of a param whose value comes from a clock.
+/// Returns the time of a request, in the unit of a param whose value comes from a clock.
 auto time_in(clock_unit unit, std::chrono::milliseconds time) -> std::int64_t {
   if (unit == clock_unit::seconds) return std::chrono::duration_cast<std::chrono::seconds>(time).count();
   return time.count();
 }
 
-/// One that says nothing but perhaps its id.
+/// Returns a request that contains nothing, except perhaps its id.
 
 auto request_with_defaults(std::string_view text, const registries& declared, request_origin origin,
                            std::optional<std::string_view> id) -> rank_request {

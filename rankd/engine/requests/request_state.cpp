@@ -27,7 +27,7 @@ auto request_state::find_replaced_rows(node_index node) const noexcept -> const 
 
 namespace {
 
-/// Whether a server that fails with this code may answer a moment later.
+/// Returns whether a server that fails with this code may answer a moment later.
 auto is_momentary(std::string_view code) noexcept -> bool {
   static constexpr std::array<std::string_view, 7> codes{"model_overloaded", "model_timeout",    "model_unreachable",
                                                          "store_not_ready",  "store_overloaded", "store_timeout",
@@ -35,7 +35,7 @@ auto is_momentary(std::string_view code) noexcept -> bool {
   return std::ranges::find(codes, code) != codes.end();
 }
 
-/// Whether anything uses the column that an operator adds by itself.
+/// Returns whether anything uses the column that an operator adds by itself.
 auto wants_extras(const bound_node& node, const rank_request& request) -> bool {
   if (!request.captures.empty()) return true;  // captures show all columns
   if (node.extras != extra_use::shown) return node.extras == extra_use::read;
@@ -113,7 +113,7 @@ auto plan_nodes::find_place(const bound_op& op, std::size_t rows) const noexcept
                                                                              : braid::node_mode::worker;
 }
 
-/// The number of rows of a part that is worth its own job; only nodes on workers share their rows.
+/// Returns the number of rows of a part that is worth its own job; only nodes on workers share their rows.
 auto plan_nodes::find_part(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t {
   if (slot.mode != braid::node_mode::worker) return evaluate_options::one_part;
   const double parts = op.cost_ns(slot.rows_in, state_->request.params) / options_->part_ns;

@@ -8,8 +8,8 @@
 
 namespace rankd::detail {
 
-/// The bits that the kernels give for these operands; what the arithmetic does not take is not looked at. The result
-/// need not be finite: see `wants_finite`.
+/// Returns the bits that the kernels give for these operands; what the arithmetic does not take is not looked at. The
+/// result need not be finite: see `wants_finite`.
 [[nodiscard]] auto computed(arithmetic operation, const std::array<double, 3>& of) noexcept -> double;
 
 /// A value for each row (step 1), or a single one for all of them (step 0).

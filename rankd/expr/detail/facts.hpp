@@ -21,10 +21,10 @@ struct facts {
 /// Returns the facts of each node; a predicate has none. Requires a tree in which `check_names` finds nothing wrong.
 auto find_facts(const syntax_tree& tree, const registries& known) -> std::vector<facts>;
 
-/// The double nearest to a number.
+/// Returns the double nearest to a number.
 auto as_double(const number& value) -> double;
 
-/// The int64, or the double, that equals a number, if there is one.
+/// Returns the int64, or the double, that equals a number, if there is one.
 auto as_exact_integer(const number& value) -> std::optional<std::int64_t>;
 auto as_exact_double(const number& value) -> std::optional<double>;
 

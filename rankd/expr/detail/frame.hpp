@@ -90,7 +90,7 @@ class frame {
     }
   }
 
-  /// The slots of the form in which the program returns values.
+  /// Returns the slots of the form in which the program returns values.
   template <typename T>
   [[nodiscard]] auto value() noexcept -> const vector_slot<T>&;
   [[nodiscard]] auto truth() const noexcept -> const std::uint64_t* { return truth_words(code_.truth); }

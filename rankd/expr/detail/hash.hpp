@@ -21,7 +21,7 @@ constexpr auto mixed(std::uint64_t word) noexcept -> std::uint64_t {
   return word ^ (word >> 31U);
 }
 
-/// The number that belongs to an id under the seed of this hash.
+/// Returns the number that belongs to an id under the seed of this hash.
 constexpr auto make_draw(std::uint64_t seed, std::int64_t id) noexcept -> std::uint64_t {
   return mixed(seed ^ mixed(static_cast<std::uint64_t>(id)));
 }

@@ -40,12 +40,12 @@ inline constexpr std::size_t unary_kernels = 5;
   return operation <= arithmetic::pow ? 2 : 1;
 }
 
-/// Whether the C library computes it, one value at a time.
+/// Returns whether the C library computes it, one value at a time.
 [[nodiscard]] constexpr auto is_of_library(arithmetic operation) noexcept -> bool {
   return operation == arithmetic::pow || (operation >= arithmetic::exp && operation <= arithmetic::log1p);
 }
 
-/// Whether a result that is no finite number is null. The others give what IEEE 754 says.
+/// Returns whether a result that is not a finite number is null. The others give what IEEE 754 says.
 [[nodiscard]] constexpr auto wants_finite(arithmetic operation) noexcept -> bool {
   return operation > arithmetic::mul && operation != arithmetic::neg;
 }
@@ -90,7 +90,7 @@ struct kernel_table {
   choosers<double> choose_float;
   choosers<std::int64_t> choose_exact;
 
-  /// The double nearest to each.
+  /// Converts each integer to the nearest double.
   void (*widen)(double* out, const std::int64_t* in, std::size_t rows);
   /// Makes zero what is not valid.
   void (*drop_invalid)(double* values, const std::uint64_t* valid, std::size_t rows);
@@ -114,7 +114,7 @@ struct kernel_table {
 /// RANKD_SIMD names.
 auto kernels() noexcept -> const kernel_table&;
 
-/// The names of the instructions that this machine has and that there are kernels for, best first.
+/// Returns the names of the instructions that this machine has and that there are kernels for, best first.
 auto kernel_instructions() -> std::vector<std::string_view>;
 
 /// While it lives, `kernels()` returns those of these instructions. For tests, on one thread.

@@ -62,7 +62,7 @@ inline constexpr std::int64_t max_buckets = 1'000'000;
 /// Every op, in the order of `node_op`.
 auto all_ops() noexcept -> std::span<const op_row>;
 
-/// The row of one op.
+/// Returns the row of one op.
 inline auto find_row(node_op op) noexcept -> const op_row& { return all_ops()[static_cast<std::size_t>(op)]; }
 
 }  // namespace rankd::detail

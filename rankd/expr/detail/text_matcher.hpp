@@ -25,7 +25,7 @@ enum class text_relation : std::uint8_t {
   contains,
 };
 
-/// Whether the relation holds for (a, b).
+/// Returns whether the relation holds for (a, b).
 [[nodiscard]] auto related(text_relation relation, std::string_view a, std::string_view b) noexcept -> bool;
 
 /// Says of any string whether it matches. Strings may hold any bytes.

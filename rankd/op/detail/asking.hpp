@@ -34,8 +34,8 @@ inline auto no_store() -> std::unexpected<op_error> {
 /// A node that ends before it has asked.
 inline auto ended(op_result<row_set> with) -> braid::task<op_result<row_set>> { co_return with; }
 
-/// The ids in ascending order, each once. Asking for each once and answering by binary search keeps the batch small
-/// when many rows or lists name the same users.
+/// Returns the ids in ascending order, each once. Asking for each once and answering by binary search keeps the batch
+/// small when many rows or lists name the same users.
 inline auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) -> std::span<const std::int64_t> {
   const std::span<std::int64_t> sorted = memory.copied(ids);
   std::ranges::sort(sorted);

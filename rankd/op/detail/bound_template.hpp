@@ -32,14 +32,14 @@ struct row_keys {
 /// Threads: any.
 class bound_template {
  public:
-  /// The template of a param of kind key_template. Complains with unknown_key, blocked_key, unreadable_key,
+  /// Returns the template of a param of kind key_template. Complains with unknown_key, blocked_key, unreadable_key,
   /// wrong_key_type, and the same of params, at the param.
   static auto bind(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
       -> bound_template;
 
-  /// The keys of the rows of the node's first source, or of one row without columns if it has no source. A row has no
-  /// key if a hole is null, or if the key would be empty or longer than `named_read::max_key`: no store has such keys.
-  /// Cost: about 50 ns per row, and the memory of the keys.
+  /// Returns the keys of the rows of the node's first source, or of one row without columns if it has no source. A row
+  /// has no key if a hole is null, or if the key would be empty or longer than `named_read::max_key`: no store has such
+  /// keys. Cost: about 50 ns per row, and the memory of the keys.
   [[nodiscard]] auto list_keys(const node_context& context) const -> row_keys;
 
  private:

@@ -40,7 +40,8 @@ struct lightgbm_header {
   bool recodes = false;  ///< the categories that rows have are not the numbers that splits know
 };
 
-/// Whether `pandas_categorical` renumbers categories: LightGBM uses the position in these lists as the category.
+/// Returns whether `pandas_categorical` renumbers categories: LightGBM uses the position in these lists as the
+/// category.
 auto recodes_categories(const nlohmann::json& pandas_categorical) -> bool;
 
 /// Returns the rule of an objective, for this number of trees. Complains with unknown_objective and wrong_length.

@@ -14,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// The shape of that name. Requires that there is one.
+/// Returns the shape of that name. Requires that there is one.
 template <std::size_t Count>
 constexpr auto find_param_shape(const std::array<param_shape, Count>& shapes, std::string_view name)
     -> const param_shape& {
@@ -24,15 +24,16 @@ constexpr auto find_param_shape(const std::array<param_shape, Count>& shapes, st
 /// Returns the position of a choice in its shape; zero, the default, if the option is absent.
 auto find_choice(const plan_node& node, const param_shape& shape) -> std::size_t;
 
-/// The key that a param names. Complains with unknown_key, blocked_key, unreadable_key or unwritable_key; null then.
+/// Returns the key that a param names. Complains with unknown_key, blocked_key, unreadable_key or unwritable_key; null
+/// then.
 auto find_key(const plan_param& param, key_use use, const bind_context& context, braid::diagnostics& problems)
     -> const key_entry*;
 
-/// `find_key` of a key whose type is one of those that the shape of the param lists; otherwise wrong_key_type.
+/// Calls `find_key` and checks that the shape of the param lists the type of the key; otherwise reports wrong_key_type.
 auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& context,
                     braid::diagnostics& problems) -> const key_entry*;
 
-/// The keys of a param of kind key_ids, looked up in the same way; null after a diagnostic.
+/// Returns the keys of a param of kind key_ids, looked up in the same way; null after a diagnostic.
 auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& context,
                      braid::diagnostics& problems) -> std::vector<const key_entry*>;
 
@@ -50,12 +51,12 @@ void check_same_length(const plan_param& list, std::size_t items, const plan_par
 /// Reports out_of_range if `max` may be less than `min` for some params of requests; either may be null.
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems);
 
-/// The model that an item of a param of kind names refers to, or null after a diagnostic. Diagnostics about the
+/// Returns the model that an item of a param of kind names refers to, or null after a diagnostic. Diagnostics about the
 /// location of the file point at the param, those about its contents at the file.
 auto find_model(const plan_param& param, std::size_t item, const bind_context& context, braid::diagnostics& problems)
     -> std::shared_ptr<const model>;
 
-/// The column of strings called `name` that operators fill by themselves. Complains with unknown_key,
+/// Returns the column of strings called `name` that operators fill by themselves. Complains with unknown_key,
 /// blocked_key and wrong_key_type at the node; null then.
 auto find_string_key(std::string_view name, const plan_node& node, const bind_context& context,
                      braid::diagnostics& problems) -> const key_entry*;
@@ -64,8 +65,8 @@ auto find_string_key(std::string_view name, const plan_node& node, const bind_co
 void need_integer_ids(const plan_node& node, const bind_context& context, std::string_view hint,
                       braid::diagnostics& problems);
 
-/// The position in registries::endpoints of the endpoint that a param names. Complains with unknown_endpoint and
-/// wrong_endpoint_kind; zero then.
+/// Returns the position in registries::endpoints of the endpoint that a param names. Complains with unknown_endpoint
+/// and wrong_endpoint_kind; zero then.
 auto find_redis_endpoint(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> std::uint32_t;
 

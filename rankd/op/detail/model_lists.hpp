@@ -13,7 +13,7 @@
 
 namespace rankd::detail {
 
-/// The items of a list, all of one type; an item that is wrong is reported and reads as T{}.
+/// Returns the items of a list, all of one type; an item that is wrong is reported and reads as T{}.
 template <typename T>
 auto read_list(object_reader& reader, std::string_view field, value_type type, const model_reading& reading)
     -> std::vector<T> {

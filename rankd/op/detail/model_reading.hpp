@@ -32,8 +32,8 @@ struct model_reading {
   const registries& declared;
   braid::diagnostics& problems;
 
-  /// The number of the key of that name, which a model may read. Zero after a diagnostic: unknown_key, blocked_key,
-  /// unreadable_key, wrong_key_type.
+  /// Returns the number of the key of that name, which a model may read. Zero after a diagnostic: unknown_key,
+  /// blocked_key, unreadable_key, wrong_key_type.
   [[nodiscard]] auto key(const std::string& name, const std::string& pointer) const -> std::uint32_t;
 
   void report(std::string_view code, std::string pointer, std::string message, std::string hint = {}) const {
@@ -44,7 +44,7 @@ struct model_reading {
   void bound(std::size_t items, const std::string& pointer, std::size_t max_count) const;
 };
 
-/// Whether a key comes for the first time.
+/// Returns whether a key comes for the first time.
 auto is_new(std::uint32_t key, std::vector<std::uint32_t>& seen) -> bool;
 
 /// The model that a trainer wrote: trees whose features are still positions in the list of names in its file.
@@ -69,7 +69,7 @@ auto read_lightgbm_text(std::string_view text, const model_reading& reading) -> 
 auto read_lightgbm_dump(const nlohmann::json& document, const model_reading& reading) -> std::shared_ptr<const model>;
 auto read_xgboost(const nlohmann::json& document, const model_reading& reading) -> std::shared_ptr<const model>;
 
-/// A model of ONNX, as skl2onnx writes it; null after a diagnostic.
+/// Returns a model of ONNX, as skl2onnx writes it; null after a diagnostic.
 auto read_onnx(std::string_view bytes, const model_reading& reading) -> std::shared_ptr<const model>;
 
 }  // namespace rankd::detail

@@ -54,15 +54,15 @@ class onnx_call {
   /// Does the same for an item of a list of the node.
   void refuse_item(std::string_view code, std::string_view list, std::size_t at, const std::string& message) const;
 
-  /// The sentence with the node's name and operator in front.
+  /// Returns the sentence with the node's name and operator in front.
   [[nodiscard]] auto named(const std::string& message) const -> std::string;
 
   [[nodiscard]] auto node() const -> const onnx_node& { return node_; }
   [[nodiscard]] auto with() const -> const model_reading& { return scope_.with; }
   [[nodiscard]] auto out() const -> program_builder& { return scope_.out; }
 
-  /// Whether the steps so far are few enough; false after a diagnostic. Asked after each node, and within those whose
-  /// inputs are any number.
+  /// Returns whether the steps so far are few enough; false after a diagnostic. Asked after each node, and within those
+  /// whose inputs are any number.
   [[nodiscard]] auto may_go_on() const -> bool;
 
   /// How many inputs there are, and whether one is left out or beyond the last.
@@ -70,15 +70,15 @@ class onnx_call {
   [[nodiscard]] auto is_absent(std::size_t at) const -> bool;
   [[nodiscard]] auto is_constant(std::size_t at) const -> bool;
 
-  /// An input with rows; null after a diagnostic.
+  /// Returns an input with rows; null after a diagnostic.
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
   /// Returns the same for floats or doubles, with a row and columns.
   [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
-  /// An input that is the same for all rows; null after a diagnostic.
+  /// Returns an input that is the same for all rows; null after a diagnostic.
   [[nodiscard]] auto constant(std::size_t at) const -> const onnx_numbers*;
-  /// The one number of such an input.
+  /// Returns the one number of such an input.
   [[nodiscard]] auto single(std::size_t at) const -> std::optional<double>;
-  /// Whole numbers of such an input.
+  /// Returns the whole numbers of such an input.
   [[nodiscard]] auto whole(std::size_t at) const -> std::optional<std::vector<std::int64_t>>;
 
   [[nodiscard]] auto has(std::string_view attribute) const -> bool;
@@ -92,17 +92,17 @@ class onnx_call {
   /// Returns those inputs, each with as many columns as the widest; nothing after a diagnostic.
   [[nodiscard]] auto broadcast(std::initializer_list<std::size_t> which) const -> std::optional<onnx_operands>;
 
-  /// A step for each column of slots that are equally many.
+  /// Returns a step for each column of slots that are equally many.
   [[nodiscard]] auto each(step_kind kind, onnx_type type, std::span<const slot_list> operands, double value = 0) const
       -> slot_list;
   [[nodiscard]] auto each(step_kind kind, onnx_type type, const slot_list& operands, double value = 0) const
       -> slot_list;
 
-  /// These slots with one constant each.
+  /// Returns these slots with one constant each.
   [[nodiscard]] auto with_constants(step_kind kind, onnx_type type, const slot_list& slots,
                                     std::span<const double> values) const -> slot_list;
 
-  /// The constants as slots.
+  /// Returns the constants as slots.
   [[nodiscard]] auto constants(std::span<const double> values, onnx_type type) const -> slot_list;
 
  private:
@@ -128,7 +128,7 @@ auto onnx_arithmetic() -> std::span<const onnx_operator>;
 auto onnx_shapes() -> std::span<const onnx_operator>;
 auto onnx_learners() -> std::span<const onnx_operator>;
 
-/// Trees, which are more than a few lines.
+/// Adds the scores of an ensemble of trees.
 auto make_tree_regressor(const onnx_call& call) -> std::optional<onnx_rows>;
 auto make_tree_classifier(const onnx_call& call) -> std::optional<onnx_rows>;
 

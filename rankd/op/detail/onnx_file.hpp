@@ -70,15 +70,15 @@ struct onnx_file {
   std::map<std::string_view, std::string_view> metadata;
 };
 
-/// A name from the file between backquotes, whatever its bytes are.
+/// Returns a name from the file between backquotes, whatever its bytes are.
 auto shown(std::string_view name) -> std::string;
 
 /// Complains with truncated, bad_value, missing_field, too_many_items, duplicate_value, unsupported_schema,
 /// unknown_operator. Lifetime: the bytes outlive the file.
 auto read_onnx_file(std::string_view bytes, const model_reading& reading) -> onnx_file;
 
-/// The numbers of a tensor. Complains with truncated, wrong_type, wrong_length, external_data, too_many_items; nothing
-/// after a diagnostic.
+/// Returns the numbers of a tensor. Complains with truncated, wrong_type, wrong_length, external_data, too_many_items;
+/// nothing after a diagnostic.
 auto read_numbers(const onnx_tensor& tensor, const model_reading& reading) -> std::optional<onnx_numbers>;
 
 /// Returns an attribute of a node; nothing if it has no attribute of that name, or after a diagnostic.

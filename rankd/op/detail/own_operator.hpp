@@ -27,7 +27,7 @@ struct own_operator {
 auto checked_operator(const rankd_operator& offered, const operator_digest& digest)
     -> braid::checked<std::unique_ptr<own_operator>>;
 
-/// The operator of a name that `find_op` knows, or null for one of rankd.
+/// Returns the operator of a name that `find_op` knows, or null for one of rankd.
 auto find_own(std::string_view name) -> const own_operator*;
 
 /// Binds a node of such an operator.

@@ -39,12 +39,12 @@ class own_rows {
         makes_(makes_rows(effect)),
         merges_(effect == row_change::merged) {}
 
-  /// Null after an error, which `refusal` then has.
+  /// Null after an error, which is then in `refusal`.
   auto make(std::uint64_t count) -> const rankd_made*;
   [[nodiscard]] auto refusal() const noexcept -> const std::optional<op_error>& { return refusal_; }
 
-  /// The rows, in the order of the library, without the columns that it has written: position by position these are
-  /// `written`. Errors: a sentence.
+  /// Returns the rows, in the order of the library, without the columns that it has written: position by position these
+  /// are `written`. Errors: a sentence.
   auto finish() -> std::expected<row_set, std::string>;
   [[nodiscard]] auto written() const noexcept -> std::span<const rankd_written> { return written_; }
 

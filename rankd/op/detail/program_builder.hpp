@@ -16,21 +16,21 @@ using slot_list = std::vector<std::uint32_t>;
 
 class program_builder {
  public:
-  /// A slot that is filled before the steps run.
+  /// Returns a slot that is filled before the steps run.
   auto input(number_width width) -> std::uint32_t;
 
   auto constant(double value, number_width width) -> std::uint32_t;
 
-  /// A step that reads these slots. Requires a kind without numbers of its own.
+  /// Returns a step that reads these slots. Requires a kind without numbers of its own.
   auto step(step_kind kind, number_width width, std::span<const std::uint32_t> operands, double value = 0)
       -> std::uint32_t;
 
-  /// Computes for each column of `weights`, which are row by row, the sum of products with these slots, and one of
-  /// `last`.
+  /// Computes, for each column of the matrix `weights`, the sum of its products with these slots plus the number of
+  /// `last` for the column. `weights` is stored row by row.
   auto weighted(std::span<const std::uint32_t> operands, std::span<const double> weights, std::span<const double> last,
                 number_width width) -> slot_list;
 
-  /// The outputs of trees whose features are positions in `columns`.
+  /// Returns the outputs of trees whose features are positions in `columns`.
   auto forest(program_forest made, std::size_t outputs, std::span<const std::uint32_t> columns) -> slot_list;
 
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return made_.steps.size(); }

@@ -70,7 +70,7 @@ class model {
   [[nodiscard]] auto sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& options) const
       -> std::optional<std::span<model_sums>>;
 
-  /// Replaces the sums of all outputs by scores. False if they are the same. Requires finite sums.
+  /// Replaces the sums of all outputs by scores. Returns false if they are the same. Requires finite sums.
   [[nodiscard]] auto link(std::span<model_sums> sums) const noexcept -> bool;
 
   /// Returns the approximate cost of a row in nanoseconds.
@@ -97,7 +97,7 @@ inline constexpr std::size_t max_outputs = 1'000;
 inline constexpr std::uint32_t max_tree_levels = 64;
 inline constexpr std::uint32_t max_trained_levels = 1'000;  ///< trainers that grow leaf by leaf make deep ones
 
-/// The model of a text. Errors: see model_folder::find.
+/// Returns the model of a text. Errors: see model_folder::find.
 auto parse_model(std::string_view text, std::string_view source_name, const registries& declared)
     -> braid::checked<std::shared_ptr<const model>>;
 

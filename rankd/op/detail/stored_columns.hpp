@@ -49,7 +49,7 @@ inline constexpr std::array<std::string_view, 5> feature_types{"int", "float", "
 inline constexpr param_shape feature_keys{
     .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = feature_types};
 
-/// A column for a key, from the field or string called `name`.
+/// Returns a column for a key, from the field or string called `name`.
 inline auto make_wanted(const key_entry& key, std::string name) -> wanted_feature {
   return {.key_id = key.key_id,
           .name = std::move(name),

@@ -31,7 +31,7 @@ class wire_reader {
  public:
   explicit wire_reader(std::string_view message) noexcept : rest_(message), size_(message.size()) {}
 
-  /// The next field; nothing at the end, and from the first bytes on that are no field.
+  /// Returns the next field; nothing at the end, and from the first bytes on that are not a field.
   auto next() noexcept -> std::optional<wire_field>;
 
   /// Returns a description of the damage, as the end of a sentence: empty if all was read.
@@ -52,7 +52,7 @@ auto append_floats(const wire_field& field, std::vector<double>& out) -> bool;
 auto append_doubles(const wire_field& field, std::vector<double>& out) -> bool;
 auto append_integers(const wire_field& field, std::vector<std::int64_t>& out) -> bool;
 
-/// A number of the size of T at the front of the bytes, the lowest byte first.
+/// Returns a number of the size of T at the front of the bytes, the lowest byte first.
 template <typename T>
 auto little_endian(std::string_view bytes) noexcept -> T {
   std::uint64_t out = 0;

@@ -22,7 +22,7 @@ class name_table {
  public:
   static constexpr std::size_t max_for_hints = 1'000;
 
-  /// False when the name is there already.
+  /// Returns false if the name exists already.
   auto add(std::string_view name, std::uint32_t number) -> bool {
     return numbers_.try_emplace(std::string(name), number).second;
   }
@@ -65,7 +65,7 @@ auto read_extensions(object_reader& reader, draft& draft, braid::diagnostics& pr
 /// Reads a float64 in the range of its shape; null if it is absent or wrong.
 auto read_number(object_reader& reader, const param_shape& shape) -> scalar;
 
-/// Whether an option of that shape is given by a param of the request.
+/// Returns whether an option of that shape is given by a param of the request.
 auto is_bound(object_reader& reader, const param_shape& shape) -> bool;
 
 /// Reads what binds an option of that shape to a param. The param itself is not looked at.

@@ -62,11 +62,11 @@ auto read_name(object_reader& row) -> std::string;
 auto read_doc(object_reader& row) -> std::string;
 auto read_status(object_reader& row) -> lifecycle;
 
-/// The endpoints of one environment.
+/// Returns the endpoints of one environment.
 auto read_endpoints(section& section, std::string_view environment) -> std::vector<endpoint_entry>;
 
-/// The digest of each entry of a registry of that name, whose document is correct. The digest of `endpoints` covers
-/// only what all environments share.
+/// Returns the digest of each entry of a registry of that name, whose document is correct. The digest of `endpoints`
+/// covers only what all environments share.
 auto digests_of_entries(std::string_view registry, const nlohmann::json& document) -> std::vector<entry_digest>;
 
 /// Complains in `other` about every endpoint whose id, name or kind differs from `ours`.

@@ -47,7 +47,7 @@ class admission_gate {
   admission_gate(const admission_gate&) = delete;
   auto operator=(const admission_gate&) -> admission_gate& = delete;
 
-  /// Whether a request that comes now would be refused. If so, counts it as refused.
+  /// Returns whether a request that comes now would be refused. If so, counts it as refused.
   [[nodiscard]] auto refuses(braid::time_point now) noexcept -> bool;
 
   /// Enters, or waits for a turn until `deadline`. Errors: errc::full, errc::deadline_exceeded.
@@ -56,7 +56,7 @@ class admission_gate {
   /// Enters if no other request is ahead in the queue.
   [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
 
-  /// The number of requests that would be admitted at once now.
+  /// Returns the number of requests that would be admitted at once now.
   [[nodiscard]] auto free_permits() const noexcept -> std::size_t;
 
   /// Learns from a request that has ended; see `concurrency_limit`.

@@ -29,7 +29,7 @@ class in_flight_shares {
   /// counted.
   [[nodiscard]] auto try_enter(std::string_view name, std::optional<std::size_t> max_count) -> std::optional<pass>;
 
-  /// The number of places with that name.
+  /// Returns the number of places with that name.
   [[nodiscard]] auto count(std::string_view name) const -> std::size_t;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// Which clients an endpoint answers.
+/// The clients that an endpoint answers.
 enum class access : std::uint8_t {
   everyone,     ///< every client, also without a token
   token,        ///< a client that the server knows, if it has tokens
@@ -30,7 +30,7 @@ struct route_limit {
   std::size_t at_a_time = 0;
 };
 
-/// One endpoint of a server.
+/// An endpoint of a server.
 struct route {
   endpoint which = endpoint::other;
   braid::http_method method = braid::http_method::get;

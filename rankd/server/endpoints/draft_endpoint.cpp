@@ -37,7 +37,7 @@ struct edit {
 
 enum class edit_fields : std::uint8_t { text_or_artifact, text_and_digest, text_and_offset, option };
 
-/// An offset into the text, which has at least as many bytes as UTF-16 units.
+/// Returns an offset into the text, which has at least as many bytes as UTF-16 units.
 auto read_offset(object_reader& reader, std::string_view field, const std::string& text) -> std::size_t {
   const auto offset =
       reader.integer(field, presence::required, {.min = 0, .max = static_cast<std::int64_t>(text.size())});
@@ -75,7 +75,7 @@ auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked
   return std::unexpected(std::move(problems));
 }
 
-/// Why the saved plan is not the one that serves now; empty if it is.
+/// Returns why the saved plan is not the one that serves now; empty if it is.
 auto unserved(const std::string& plan, const braid::checked<reload_report>& read, const plan_changes& plans)
     -> braid::diagnostics {
   if (!read) return read.error();

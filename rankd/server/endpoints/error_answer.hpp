@@ -45,10 +45,11 @@ auto answer_left_out(std::string_view plan, const braid::diagnostics& problems, 
 /// Returns the answer for the error of a plan.
 auto answer_error(const rank_error& error, std::string_view request_id) -> error_answer;
 
-/// The code for a fault of the message itself, such as `head_too_large`.
+/// Returns the code for a fault of the message itself, such as `head_too_large`.
 auto code_of(braid::http_errc error) noexcept -> std::string_view;
 
-/// Its sentence; if the message is larger than the server accepts, with the limit and the option that changes it.
+/// Returns the sentence of an error. If the message is larger than the server accepts, it includes the limit and the
+/// option that changes it.
 auto format_sentence(braid::http_errc error, const braid::http_limits& limits) -> std::string;
 
 }  // namespace rankd

@@ -17,7 +17,7 @@ namespace {
 
 using braid::http_status;
 
-/// The members of a plan, without the closing brace.
+/// Returns the members of a plan, without the closing brace.
 auto plan_start(const known_plan& plan) -> std::string {
   std::string out = "{";
   append_json_member(out, "plan", plan.name);

@@ -64,7 +64,7 @@ class cutter {
     return {};
   }
 
-  /// The position of the quote that ends a string, or the end of the text.
+  /// Returns the position of the quote that ends a string, or the end of the text.
   [[nodiscard]] auto end_of_string(std::size_t begin) const noexcept -> std::size_t {
     std::size_t at = begin + 1;
     while (at < rest_.size() && rest_[at] != '"') at += rest_[at] == '\\' ? 2 : 1;
@@ -91,7 +91,7 @@ class cutter {
   texts found_;
 };
 
-/// Why a text is not a batch.
+/// Returns why a text is not a batch.
 auto find_problems(std::string_view body) -> braid::diagnostics {
   auto document = parse_json(body, "request");
   if (!document) return document.error();

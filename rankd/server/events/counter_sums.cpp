@@ -53,7 +53,7 @@ auto printed(const char* format, double value) -> std::string {
   return {digits.data(), static_cast<std::size_t>(size)};
 }
 
-/// The script of `counter_writer`, computed with doubles as in Lua.
+/// Returns the script of `counter_writer`, computed with doubles as in Lua.
 auto add_fading(counted_hash& hash, const event_counter& counter, const counter_step& step) -> bool {
   const std::string time_field = counter.time_field();
   const auto half_life = static_cast<double>(counter.half_life_s * 1000);

@@ -10,11 +10,11 @@
 
 namespace rankd {
 
-/// The amount as decimal digits that are parsed as the same number.
+/// Returns the amount as decimal digits that are parsed as the same number.
 [[nodiscard]] auto amount_text(const scalar& by) -> std::string;
 
-/// Whether every amount is an integer. If one may be a fraction, the field may hold a fraction already, which HINCRBY
-/// refuses: so the amount of one step does not determine the command.
+/// Returns whether every amount is an integer. If one may be a fraction, the field may hold a fraction already, which
+/// HINCRBY refuses: so the amount of one step does not determine the command.
 [[nodiscard]] auto adds_integers(const event_rules& rules, const event_counter& counter) -> bool;
 
 /// Changes a hash as Redis does: HINCRBY, HINCRBYFLOAT, or the script of a decaying sum, and EXPIRE counted from when

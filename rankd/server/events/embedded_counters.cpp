@@ -69,7 +69,8 @@ auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   return others;
 }
 
-/// Whether a log may contain the place in a snapshot: its file may have been removed, unless it is the newest one.
+/// Returns whether a log may contain the place in a snapshot: its file may have been removed, unless it is the newest
+/// one.
 auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
   if (place.file == 0) return true;
   if (files.empty() || place.file > event_file_number(files.back())) return false;

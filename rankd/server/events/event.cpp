@@ -152,7 +152,7 @@ auto find_field(const event& event, std::string_view name) -> const scalar* {
   return nullptr;
 }
 
-/// The text of a value in a key; nothing if there is no value.
+/// Returns the text of a value in a key; nothing if there is no value.
 auto key_text(const event& event, const std::string& name) -> std::optional<std::string> {
   if (name == "user_id") return event.user_id ? std::optional(to_text(*event.user_id)) : std::nullopt;
   if (name == "item_id") return event.item_id ? std::optional(to_text(*event.item_id)) : std::nullopt;

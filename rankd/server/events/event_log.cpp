@@ -46,7 +46,7 @@ auto make_checksum(std::string_view text) -> std::string {
   return out.insert(0, sum_digits - out.size(), '0');
 }
 
-/// The event with its checksum, as a line.
+/// Returns the event with its checksum, as a line.
 auto sealed(std::string line) -> std::string {
   line.pop_back();
   std::string sum = make_checksum(line);
@@ -85,7 +85,7 @@ void note_damage(const serve_log& log, const fs::path& file, std::size_t lines) 
   log.note(log_level::warning, "events_damaged", {{"file", name}, {"lines", static_cast<std::int64_t>(lines)}});
 }
 
-/// Whether a path refers to an open file.
+/// Returns whether a path refers to an open file.
 auto leads_to(const fs::path& path, const braid::descriptor& file) -> bool {
   struct ::stat named{};
   struct ::stat opened{};
@@ -93,7 +93,7 @@ auto leads_to(const fs::path& path, const braid::descriptor& file) -> bool {
          named.st_ino == opened.st_ino;
 }
 
-/// Whether a file of a log is locked: see `open_file`.
+/// Returns whether a file of a log is locked: see `open_file`.
 auto is_written_by_another(const fs::path& path) -> bool {
   const braid::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return file && ::flock(file.number(), LOCK_EX | LOCK_NB) != 0;
@@ -265,7 +265,7 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
         const bool is_new = take(events[at], lines[at], rules, now, waiting);
         ++(is_new ? mine.outcome.accepted : mine.outcome.duplicates);
       }
-      // One that is there already may be part of the group that is being written, and this one ends after that.
+      // An event with the same id may be part of the group that is being written; this call ends after that group.
       waiting.waiters.push_back(std::move(mine));
     } catch (...) {
       take_back(before, waiting);
@@ -303,7 +303,7 @@ void event_log::write(batch& taken, append_then /*then*/) {
   settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
 }
 
-/// They may be on the disk, and are not reported.
+/// These events may be on the disk, but are not reported.
 void event_log::lose(batch& taken) noexcept { settle(taken, event_outcome::result_kind::failed); }
 
 /// Counts what is written. Without memory for that, the events stay written, and their counters are behind.
@@ -322,8 +322,8 @@ auto event_log::cut() -> bool {
   return ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0 && options_.sync(file_.number()) == 0;
 }
 
-/// Whether the names of the lock and of the file still lead to what is open. Without memory for the names nothing is
-/// known, and what was written is not reported.
+/// Returns whether the names of the lock and of the file still lead to what is open. Without memory for the names
+/// nothing is known, and what was written is not reported.
 auto event_log::is_in_place() noexcept -> bool {
   bool is_there = false;
   try {
@@ -367,7 +367,7 @@ auto event_log::append(std::string_view bytes) -> bool {
   return false;
 }
 
-/// With a group that is lost goes what came meanwhile: it may count on ids of that group.
+/// If a group is lost, events that arrived meanwhile are dropped as well, because they may rely on ids of that group.
 void event_log::settle(batch& taken, event_outcome::result_kind how) noexcept {
   batch next;
   log_.locked([&](batch& waiting, event_counts& counts) {

@@ -161,10 +161,10 @@ class event_log {
 /// Returns a line of the log without its checksum; nothing if that is wrong.
 [[nodiscard]] auto checked_event_line(std::string_view line) -> std::optional<std::string>;
 
-/// The number of a file of a log; 0 for other files.
+/// Returns the number of a file of a log; 0 for other files.
 [[nodiscard]] auto event_file_number(const std::filesystem::path& file) -> unsigned;
 
-/// The files of a log in their order. Blocks: on the disk.
+/// Returns the files of a log in their order. Blocks: on the disk.
 [[nodiscard]] auto event_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;
 
 }  // namespace rankd

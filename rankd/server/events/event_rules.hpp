@@ -37,7 +37,7 @@ struct event_counter {
   std::int64_t idle_s = 0;       ///< the hash ends this long after the last event; 0: it stays
   std::int64_t half_life_s = 0;  ///< the value is halved after this time; 0: it does not decay
 
-  /// The field with the time, in milliseconds since 1970, at which a counter with a half-life has its value.
+  /// Returns the field with the time, in milliseconds since 1970, at which a counter with a half-life has its value.
   [[nodiscard]] auto time_field() const -> std::string { return name + "_at"; }
 };
 

@@ -50,7 +50,7 @@ void arrow_file::lose(const batch& taken) noexcept {
   log_.locked([lost](batch&, append_counts& counts) { counts.lost += lost; });
 }
 
-/// In batches of one schema, none of which is much larger than it has to be.
+/// Writes batches of one schema each, none much larger than necessary.
 void arrow_file::write(const batch& taken, append_then then) {
   settled_ = 0;
   std::size_t bytes = 0;

@@ -50,13 +50,13 @@ class arrow_file {
   /// batch tries again.
   void reopen() { log_.reopen(); }
 
-  /// Whether the last attempt to make a file has succeeded.
+  /// Returns whether the last attempt to make a file has succeeded.
   [[nodiscard]] auto reopened() noexcept -> reopening& { return reopening_; }
   [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
 
-  /// How many row sets were lost.
+  /// Returns how many row sets were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t { return log_.counts().lost; }
-  /// How many row sets the system has accepted.
+  /// Returns how many row sets the system has accepted.
   [[nodiscard]] auto written() const -> std::uint64_t { return log_.counts().written; }
 
  private:

@@ -22,7 +22,7 @@ constexpr std::size_t alignment = 8;
 
 void pad(std::string& out) { out.resize((out.size() + alignment - 1) / alignment * alignment); }
 
-/// A message with its length before it.
+/// Returns a message with its length before it.
 auto make_message(FlatBufferBuilder& out, format::MessageHeader kind, Offset<void> header, std::string_view body)
     -> std::string {
   out.Finish(
@@ -61,7 +61,7 @@ auto float_field(FlatBufferBuilder& out, const std::string& name, format::Precis
                     has);
 }
 
-/// The field of one value.
+/// Returns the field of one value.
 auto item_field(FlatBufferBuilder& out, const captured_key& key) -> field {
   const std::string item = "item";
   switch (key.holds) {

@@ -28,8 +28,8 @@ class file_series {
   /// Errors: unwritable_file.
   static auto create(options of) -> braid::checked<file_series>;
 
-  /// Goes on with a new file, after `last` at the end of the one before. False where none can be made; then the file
-  /// stays as it is.
+  /// Writes `last` at the end of the current file and continues with a new one. Returns false if no file can be
+  /// created; then the current file stays open.
   [[nodiscard]] auto open_next(std::string_view last = {}) noexcept -> bool;
   /// Lets the file go, after `last` at its end; one without bytes is removed. There is none until `open_next`.
   void close(std::string_view last = {});
@@ -37,9 +37,9 @@ class file_series {
   /// Returns whether the file still has the name that it was made with.
   [[nodiscard]] auto is_in_place() const noexcept -> bool;
   [[nodiscard]] auto is_open() const noexcept -> bool { return static_cast<bool>(file_); }
-  /// The size of the file, counting the bytes that `keep` has kept.
+  /// Returns the size of the file, counting the bytes that `keep` has kept.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
-  /// How many bytes may still be appended; 0 if it is full.
+  /// Returns how many bytes may still be appended; 0 if it is full.
   [[nodiscard]] auto room() const noexcept -> std::uint64_t;
 
   /// Appends to the file. Returns how many bytes the system has written: all, unless the disk is full.

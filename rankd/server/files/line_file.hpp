@@ -50,13 +50,13 @@ class line_file {
   /// fails, lines go into the previous file, and the writer tries again after `retry`.
   void reopen(std::chrono::milliseconds retry = default_retry);
 
-  /// Whether the last reopening has succeeded.
+  /// Returns whether the last reopening has succeeded.
   [[nodiscard]] auto reopened() noexcept -> reopening& { return reopening_; }
   [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
 
-  /// How many lines were lost.
+  /// Returns how many lines were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t { return log_.counts().lost; }
-  /// How many lines the system has accepted.
+  /// Returns how many lines the system has accepted.
   [[nodiscard]] auto written() const -> std::uint64_t { return log_.counts().written; }
 
  private:

@@ -36,9 +36,9 @@ class serve_log {
   }
   /// A line that gets no memory is lost, and counted.
   void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const noexcept;
-  /// The file that it writes to, or null.
+  /// Returns the file that it writes to, or null.
   [[nodiscard]] auto file() const noexcept -> const line_file* { return file_; }
-  /// How many lines of its file were lost.
+  /// Returns how many lines of its file were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t { return file_ == nullptr ? 0 : file_->lost(); }
 
  private:

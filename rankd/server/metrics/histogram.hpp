@@ -40,7 +40,7 @@ class histogram_of {
     seconds_ += other.seconds_;
   }
 
-  /// How many times are at most `bounds[at]`; `at == bounds.size()` for all.
+  /// Returns how many times are at most `bounds[at]`; `at == bounds.size()` for all.
   [[nodiscard]] auto up_to(std::size_t at) const noexcept -> std::uint64_t {
     std::uint64_t all = 0;
     for (std::size_t each = 0; each <= at; ++each) all += counts_[each];

@@ -15,7 +15,7 @@ using kind = exposition::kind;
 /// No node can have this name.
 constexpr std::string_view other_nodes = "(others)";
 
-/// Whether most of its time is I/O.
+/// Returns whether most of its time is I/O.
 auto waits(const bound_plan& plan, std::string_view node) -> bool {
   const auto found = std::ranges::find(plan.nodes, node, &bound_node::node_id);
   return found != plan.nodes.end() && found->op->work() == op_work::waits;

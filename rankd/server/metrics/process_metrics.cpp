@@ -32,7 +32,7 @@ auto memory_of_process() -> memory_sizes {
   return {.resident = resident * page, .addresses = pages * page};
 }
 
-/// Not by std::filesystem::directory_iterator, which ends the process where there is no memory.
+/// Does not use std::filesystem::directory_iterator, which ends the process if there is no memory.
 auto open_descriptors() -> double {
   ::DIR* const folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return 0;

@@ -29,7 +29,7 @@ auto hash_of(std::string_view text) noexcept -> std::uint64_t {
 
 auto to_rank(const answer_verdict& verdict) { return std::tuple(verdict.rbo, verdict.overlap); }
 
-/// Whether the candidate ran out of time. Its thread is in the idle class, so that says nothing about the plan.
+/// Returns whether the candidate ran out of time. Its thread is in the idle class, so that says nothing about the plan.
 auto is_starved(const shadow_run& run) -> bool {
   constexpr std::array<std::string_view, 3> codes{"deadline_exceeded", "time_budget_exceeded", "node_timeout"};
   return run.verdict.change == answer_change::error && std::ranges::find(codes, run.other_code) != codes.end();

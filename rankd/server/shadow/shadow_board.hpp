@@ -74,14 +74,14 @@ class shadow_board {
   /// Sets share and `in_flight` from other settings for the same two plans; the counts continue.
   void change(const shadow_settings& next) noexcept;
 
-  /// Whether the candidate runs for a request with this id: always the same for the same id.
+  /// Returns whether the candidate runs for a request with this id: always the same for the same id.
   [[nodiscard]] auto wants(std::string_view request_id) const noexcept -> bool;
 
   /// Counts a request that the candidate did not run.
   void count(shadow_verdict why);
 
-  /// Whether a run with this verdict, of these versions of both plans, would be among the worst: if the versions differ
-  /// from the last ones, the list of the worst begins again.
+  /// Returns whether a run with this verdict, of these versions of both plans, would be among the worst: if the
+  /// versions differ from the last ones, the list of the worst begins again.
   [[nodiscard]] auto is_among_worst(const answer_verdict& verdict, const std::string& digest,
                                     const std::string& other_digest) const -> bool;
 

@@ -33,7 +33,7 @@ class capture_sink final : public request_sink {
     }
   }
 
-  /// Adds rows to a file, if there is one. Those that get no memory are lost, and the next ones may get some.
+  /// Adds rows to a file, if there is one. If there is no memory, the rows are lost, but later rows may still be kept.
   template <typename File, typename Add>
   static void add(File* to, Add add_rows) {
     if (to == nullptr) return;

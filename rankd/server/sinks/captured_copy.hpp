@@ -51,7 +51,7 @@ struct captured_copy {
   std::uint64_t cut = 0;
   std::vector<captured_column> columns;  ///< ascending by key id; empty without rows
 
-  /// Its approximate size in a file.
+  /// Returns its approximate size in a file.
   [[nodiscard]] auto bytes() const -> std::size_t;
 };
 

@@ -48,7 +48,8 @@ void add_node_spans(const served_request& request, std::vector<otlp_span>& out) 
         .begin = base + std::chrono::duration_cast<std::chrono::system_clock::duration>(node.ready + *node.queue),
         .took = *node.run,
         .error = failed ? std::string(to_string(node.state)) : std::string()};
-    // Not from a list: it would copy the values, and a variant of libstdc++ 12 whose copy throws is not destroyed well.
+    // Does not use an initializer list, which would copy the values: libstdc++ 12 does not destroy a variant properly
+    // if its copy throws.
     span.attributes.reserve(3);
     span.attributes.emplace_back("rankd.op", ran.nodes[at].op_name);
     span.attributes.emplace_back("rankd.rows", static_cast<std::int64_t>(node.rows_out));

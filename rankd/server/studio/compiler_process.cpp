@@ -91,7 +91,7 @@ void compiler_process::begin_anew() {
   is_outdated_ = true;
 }
 
-/// Whether the process must end; true once after `begin_anew`.
+/// Returns whether the process must end; true once after `begin_anew`.
 auto compiler_process::was_outdated() -> bool {
   const std::scoped_lock lock(closing_);
   return std::exchange(is_outdated_, false);

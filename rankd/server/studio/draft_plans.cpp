@@ -36,7 +36,7 @@ auto make_answer(compiler_process& compiler, std::uint64_t number, ordered quest
   return refused(error->value("code", "compiler_failed"), error->value("message", "the compiler printed no reason"));
 }
 
-/// The engine's diagnostics about an artifact of the compiler. They have no place in the source.
+/// Returns the engine's diagnostics about an artifact of the compiler. They have no place in the source.
 auto make_json(const braid::diagnostics& problems) -> ordered {
   ordered out = ordered::array();
   for (const braid::diagnostic& each : problems)
@@ -57,7 +57,7 @@ auto bound(const std::string& artifact, const std::string& name, const decltype(
   return nullptr;
 }
 
-/// The members of an answer about a draft.
+/// Returns the members of an answer about a draft.
 auto draft_fields(const ordered& problems, const plan_handle& made) -> std::string {
   std::string graph = made == nullptr ? "null" : graph_json(make_graph(*made, *made->declared));
   graph.erase(graph.find_last_not_of('\n') + 1);

@@ -54,7 +54,7 @@ class draft_plans {
   auto take(const std::string& plan, const std::string& artifact) -> braid::checked<std::string>;
   /// Returns what a compiler elsewhere reads to compile the plan; that compiler is `browser_compiler` from then on.
   auto project(const std::string& plan) -> braid::checked<std::string>;
-  /// The compiler as a script for a worker of a browser; null until `project` was answered.
+  /// Returns the compiler as a script for a worker of a browser; null until `project` was answered.
   [[nodiscard]] auto browser_compiler() const -> std::shared_ptr<const std::string>;
   /// Writes the text as the source, and the artifact if it compiles: `{file, digest, diagnostics}`. Errors also:
   /// source_changed if the source has another digest than `digest`.

@@ -44,7 +44,7 @@ void append_attributes(std::string& out, std::span<const std::pair<std::string_v
   append_json_list(out, all, [](std::string& to, const auto& each) { append_attribute(to, each.first, each.second); });
 }
 
-/// The digits of a span as in `traceparent`.
+/// Returns the digits of a span as in `traceparent`.
 auto span_digits(braid::trace_context of, std::uint64_t span) -> std::string {
   of.span_id = span;
   return of.traceparent().substr(36, 16);

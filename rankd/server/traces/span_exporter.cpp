@@ -25,7 +25,7 @@ namespace {
 
 constexpr auto max_retry_after = std::chrono::seconds(30);  // whatever the collector asks for
 
-/// Whether the call may be retried. Source: OpenTelemetry Protocol, "OTLP/HTTP Response", retryable codes.
+/// Returns whether the call may be retried. Source: OpenTelemetry Protocol, "OTLP/HTTP Response", retryable codes.
 auto is_temporary(braid::http_status status) -> bool {
   using braid::http_status;
   return status == http_status::too_many_requests || status == http_status::bad_gateway ||
@@ -58,7 +58,7 @@ auto rejected_in(const std::string& body, std::size_t sent) -> std::size_t {
   return std::min(number, sent);
 }
 
-/// The seconds that the collector asks to wait for; zero if it does not say.
+/// Returns the seconds that the collector asks to wait for; zero if it does not say.
 auto asked_pause(const braid::result<braid::http_client::answer>& answer) -> braid::duration {
   if (!answer) return {};
   const auto field = answer->field("Retry-After");

@@ -62,8 +62,8 @@ class span_exporter {
   span_exporter(const span_exporter&) = delete;
   auto operator=(const span_exporter&) -> span_exporter& = delete;
 
-  /// Whether a trace that begins here is exported: decided by its number, so that all servers with the same share
-  /// decide alike. Cost: a comparison.
+  /// Returns whether a trace that begins here is exported: decided by its number, so that all servers with the same
+  /// share decide alike. Cost: a comparison.
   [[nodiscard]] auto samples(const braid::trace_context& first) const noexcept -> bool;
   /// Queues the spans of one request, or drops all of them. Blocks: for an uncontended lock.
   void add(std::vector<otlp_span> of_request);

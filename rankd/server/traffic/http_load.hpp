@@ -54,7 +54,7 @@ struct open_load_result {
   std::vector<std::chrono::nanoseconds> refusals{};
   std::vector<std::chrono::nanoseconds> lateness{};  ///< how late the client sent requests
 
-  /// The number of other answers, and of requests without an answer.
+  /// Returns the number of other answers, and of requests without an answer.
   [[nodiscard]] auto failed() const noexcept -> std::uint64_t;
 };
 

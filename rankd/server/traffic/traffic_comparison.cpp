@@ -23,7 +23,7 @@ constexpr std::size_t requests_of_runner = 128;                    // requests t
 constexpr std::size_t max_waiting_bytes = std::size_t{64} << 20U;  // in these requests
 constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);     // the record says which cursors were too old
 
-/// The plan and its substitute without limits of time: a comparison may take any time.
+/// Returns the plan and its substitute without limits of time: a comparison may take any time.
 auto without_limits(const bound_plan& plan) -> std::shared_ptr<const bound_plan> {
   bound_plan copy = plan;
   copy.budget = {.rows = plan.budget.rows, .bytes = plan.budget.bytes};
@@ -42,7 +42,7 @@ auto make_summary(const ranking& answer) -> compared_answer {
   return {.code = answer_code(answer), .candidates = answer_size(answer)};
 }
 
-/// Whether reads of one project mean the same in the other, because endpoints are numbers in them.
+/// Returns whether reads of one project mean the same in the other, because endpoints are numbers in them.
 auto have_same_endpoints(const registries& recorded, const registries& ours) -> bool {
   return recorded.id_type() == ours.id_type() &&
          std::ranges::equal(recorded.endpoints(), ours.endpoints(), [](const auto& one, const auto& other) {

@@ -100,11 +100,11 @@ class traffic_comparison {
   /// Runs the remaining requests, and explains the most changed ones. Call it once, at the end.
   auto finish() -> traffic_differences;
 
-  /// The plans of the records, with the number of requests of each.
+  /// Returns the plans of the records, with the number of requests of each.
   [[nodiscard]] auto plans() const noexcept -> const std::map<std::string, std::uint64_t, std::less<>>& {
     return plans_;
   }
-  /// How many requests the records have lost, as far as their numbers show it.
+  /// Returns how many requests the records have lost, as far as their numbers show it.
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return lost_ + lost_here(); }
 
  private:

@@ -113,7 +113,7 @@ class traffic_reader {
 
   /// How the file ends. Requires that `next` has returned nothing.
   [[nodiscard]] auto how_it_ends() const noexcept -> end { return end_; }
-  /// The bytes of the head and of the frames that were read.
+  /// Returns the bytes of the head and of the frames that were read.
   [[nodiscard]] auto position() const noexcept -> std::uint64_t { return position_; }
 
  private:

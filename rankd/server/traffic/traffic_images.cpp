@@ -34,7 +34,7 @@ auto endpoints_file(std::string_view environment) -> std::string {
   return "endpoints." + std::string(environment) + ".toml";
 }
 
-/// Whether a file with this name may be written into our folder, whatever a record says.
+/// Returns whether a file with this name may be written into our folder, whatever a record says.
 auto is_file_name(std::string_view name) -> bool {
   constexpr std::size_t longest = 200;
   const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
@@ -61,7 +61,7 @@ auto plan_changed(std::string message, std::string hint, const fs::path& source 
 
 constexpr const char* load_again = "load the plans again, so that the server runs what its files say";
 
-/// The text of experiments.toml, if it contains the experiments that the plan has at that time.
+/// Returns the text of experiments.toml, if it contains the experiments that the plan has at that time.
 auto experiments_text(const bound_plan& plan, const fs::path& folder, const registries& declared,
                       std::chrono::sys_seconds now) -> braid::checked<std::string> {
   if (plan.experiments == nullptr) return std::string();

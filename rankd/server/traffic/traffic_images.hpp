@@ -58,11 +58,11 @@ class recorded_world {
   auto replace_by(const std::filesystem::path& file) -> braid::checked<void>;
 
   [[nodiscard]] auto declared() const noexcept -> const registries& { return *declared_; }
-  /// The names of plans that replace no recorded plan.
+  /// Returns the names of plans that replace no recorded plan.
   [[nodiscard]] auto unused() const -> std::vector<std::string>;
-  /// The plan with that number; null if there is no such plan.
+  /// Returns the plan with that number; null if there is no such plan.
   [[nodiscard]] auto find(std::uint32_t number) const -> std::shared_ptr<const bound_plan>;
-  /// Whether another plan than the recorded one runs requests to that plan.
+  /// Returns whether another plan than the recorded one runs requests to that plan.
   [[nodiscard]] auto is_replaced(std::string_view name) const -> bool { return replacements_.contains(name); }
 
  private:

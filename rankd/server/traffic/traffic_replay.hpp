@@ -61,10 +61,10 @@ class traffic_replay {
   /// `recorded_world`; no_runtime.
   auto take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>>;
 
-  /// The names of the plans in the settings that no recorded request runs.
+  /// Returns the names of the plans in the settings that no recorded request runs.
   [[nodiscard]] auto unused_plans() const -> std::vector<std::string>;
 
-  /// How many requests the record has lost, as far as the numbers of the others show it.
+  /// Returns how many requests the record has lost, as far as the numbers of the others show it.
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return next_number_ - std::min(taken_, next_number_); }
 
  private:

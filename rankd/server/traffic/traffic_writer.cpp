@@ -160,7 +160,7 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
   flush();
 }
 
-/// Nothing of it was written: only the memory before the first frame may be short.
+/// Called if nothing was written: only the memory before the first frame may be short.
 void traffic_writer::lose(const batch& taken) noexcept { count(0, taken.items.size(), traffic_loss::write); }
 
 /// Returns what `has_plan` does, or that there is no memory for the plan now.

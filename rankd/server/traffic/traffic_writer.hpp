@@ -71,7 +71,7 @@ class traffic_writer {
   traffic_writer(const traffic_writer&) = delete;
   auto operator=(const traffic_writer&) -> traffic_writer& = delete;
 
-  /// Whether the next request is to be recorded: never after a request was too large for the size of the file.
+  /// Returns whether the next request is to be recorded: never after a request was too large for the size of the file.
   [[nodiscard]] auto wants_next() noexcept -> bool;
   /// Takes the frame of a request of that plan, and sets its numbers. A frame that gets no memory is lost. Blocks:
   /// never for long.

@@ -50,7 +50,7 @@ class circuit_breaker {
     }
     rests_until_ = now + options_.rest;
   }
-  /// Its caller went away before there was an answer.
+  /// Called if the caller left before there was an answer.
   void gave_up(pass by) noexcept {
     if (by == pass::trial) is_trying_ = false;
   }

@@ -12,7 +12,8 @@
 
 namespace rankd::lmdb {
 
-/// No lock file, no reader table: a data file is written by one process before any reader reads it, and never after.
+/// The flags of an environment. It needs no lock file and no reader table, because one process writes a data file
+/// before any reader reads it, and none writes it afterwards.
 inline constexpr unsigned environment_flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
 
 /// The longest key that LMDB accepts.

@@ -23,7 +23,7 @@ interface Scope {
 }
 declare const self: Scope & Record<string, unknown>;
 
-// The policy of the script keeps it from the network; nothing else that pages of this server share is of use here.
+// The policy of the script keeps it from the network; nothing else that the pages of this server share is needed here.
 for (const name of ["indexedDB", "caches", "BroadcastChannel", "importScripts", "Worker", "SharedWorker", "fetch"])
   Object.defineProperty(self, name, { value: undefined, configurable: false });
 

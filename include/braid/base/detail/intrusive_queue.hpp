@@ -39,17 +39,17 @@ class intrusive_queue {
     last_ = other.last_;
   }
 
-  /// The element that was pushed last, which stays. Null when the queue is empty.
+  /// Returns the element that was pushed last, which stays; null if the queue is empty.
   [[nodiscard]] auto newest() const noexcept -> T* { return first_ == nullptr ? nullptr : last_; }
 
-  /// The oldest element, taken out. Null when the queue is empty.
+  /// Returns the oldest element, taken out; null if the queue is empty.
   [[nodiscard]] auto pop() noexcept -> T* {
     T* taken = first_;
     if (taken != nullptr) first_ = taken->next;
     return taken;
   }
 
-  /// Takes this element out if it is among the first `max_count`. True when it was.
+  /// Removes the element if it is among the first `max_count`. Returns true if it was.
   [[nodiscard]] auto try_take(const T& element, std::size_t max_count) noexcept -> bool {
     T* before = nullptr;
     for (T* at = first_; at != nullptr && max_count > 0; --max_count, before = at, at = at->next) {

@@ -32,7 +32,7 @@ struct needed_task {
   auto operator==(const needed_task&) const -> bool = default;
 };
 
-/// The number of the spawned task that a scope belongs to, or 0. Threads: any that a task of the scope runs on.
+/// Returns the number of the spawned task that a scope belongs to, or 0. Threads: any that a task of the scope runs on.
 [[nodiscard]] BRAID_API auto task_number(const scope* scope) noexcept -> std::uint64_t;
 
 /// The wait of one coroutine. `suspend` starts the operation at home; the derived awaiter calls one of the `complete`
@@ -48,7 +48,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     const char* name = "wait";  ///< what it waits for, in a trace and in a dump
     /// Says more in a dump: which descriptor, how long still. Called at home; reads what a wait does not change.
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
-    /// For dumps: the task without which it does not end. Called at home.
+    /// Returns, for dumps, the task that this wait needs. Called at home.
     auto (*needs)(const awaiter_base& self) noexcept -> needed_task = nullptr;
     /// The same information for a debugger, which calls no functions: offsets of the data.
     const wait_layout* layout = nullptr;
@@ -79,10 +79,10 @@ class BRAID_API awaiter_base : public job, private stop_callback {
 
   [[nodiscard]] auto where() const noexcept -> home& { return promise_->where()->where(); }
 
-  /// The number of the spawned task that it belongs to, or 0.
+  /// Returns the number of the spawned task that it belongs to, or 0.
   [[nodiscard]] auto task() const noexcept -> std::uint64_t { return task_number(promise_->where()); }
 
-  /// For traces: a timer ends the wait at that time.
+  /// Records, for traces, the time at which a timer ends the wait.
   void trace_due(time_point time) const noexcept;
 
   /// Resumes the coroutine now, unless the thread puts that off.

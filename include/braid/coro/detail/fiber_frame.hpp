@@ -32,10 +32,9 @@ struct fiber_wait {
   await_place at;
 };
 
-/// One fiber. Its coroutine, the driver, calls `resume` whenever the fiber can continue. `resume` returns when the
-/// fiber waits for something, which the driver then awaits in its place.
-/// Threads: those of its home.
-/// Protocol: docs/design/fiber.md
+/// A fiber. Its coroutine, the driver, calls `resume` whenever the fiber can continue. `resume` returns when the fiber
+/// waits for something, which the driver then awaits in its place. Threads: those of its home. Protocol:
+/// docs/design/fiber.md
 class BRAID_API fiber_frame {
  public:
   /// Errors: std::bad_alloc; std::system_error with std::errc::function_not_supported in a build without fibers, and
@@ -46,7 +45,7 @@ class BRAID_API fiber_frame {
   /// Requires that it has ended, or never began.
   ~fiber_frame();
 
-  /// The fiber that the caller runs on, or null.
+  /// Returns the fiber that the caller runs on, or null.
   [[nodiscard]] static auto current() noexcept -> fiber_frame*;
   /// Returns the same; ends the program with a sentence if there is no fiber, or if an exception is being handled.
   [[nodiscard]] static auto that_may_wait() -> fiber_frame&;

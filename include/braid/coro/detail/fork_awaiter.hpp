@@ -200,7 +200,7 @@ class fork_loop final : public fork_point {
   const std::size_t end_;
 };
 
-/// The number of elements in one loop; more are halved first, because a loop has one rest for all thieves.
+/// Returns the number of elements in one loop; more are halved first, because a loop has one rest for all thieves.
 constexpr auto max_fork_loop(std::size_t count) noexcept -> std::size_t {
   return std::max<std::size_t>(16, count / 128);
 }

@@ -25,7 +25,7 @@ class BRAID_API fork_point : public fork_record {
  public:
   using is_computed = void;
 
-  /// Does the rest: starts the next child or joins. Gives what to resume, or null.
+  /// Does the rest: starts the next child or joins. Returns the coroutine to resume, or null.
   using next_fn = std::coroutine_handle<> (*)(fork_point& self) noexcept;
 
  protected:

@@ -17,18 +17,18 @@ namespace braid::detail {
 /// Protocol: docs/design/fork_task.md
 class join_balance {
  public:
-  /// The rest was taken from a child: one more strand.
+  /// Counts one more strand, because the rest was taken from a child.
   void took() noexcept { ++taken_; }
 
   /// Returns whether the rest has always been the only strand.
   [[nodiscard]] auto is_one() const noexcept -> bool { return taken_ == 0; }
 
-  /// A child has ended whose rest was taken. Whether it is the last strand.
+  /// Ends a child whose rest was taken. Returns whether it was the last strand.
   [[nodiscard]] auto child_ended() noexcept -> bool {
     return missing_.fetch_sub(1, acq_rel) == 1;  // edge join_balance.end: both, the last strand sees all results
   }
 
-  /// The rest has ended. Whether it is the last strand.
+  /// Ends the rest. Returns whether it was the last strand.
   [[nodiscard]] auto continuation_ended() noexcept -> bool {
     const std::int32_t taken = taken_;
     return missing_.fetch_add(taken, acq_rel) == -taken;  // edge join_balance.end: both, as a strand that ends last

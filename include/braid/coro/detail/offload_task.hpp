@@ -28,7 +28,7 @@ auto call_there(executor& executor, Fn& fn, Args&... args) -> task<typename offl
   }
 }
 
-/// The task that `offload` returns if the function has arguments or returns a task.
+/// Returns the task that `offload` returns if the function has arguments or returns a task.
 template <typename Fn, typename... Args>
 auto offload_task(executor& executor, Fn fn, Args... args) -> task<typename offload_result<Fn, Args...>::type> {
   using T = typename offload_result<Fn, Args...>::type;

@@ -82,7 +82,7 @@ class BRAID_API promise_base : private job {
     context_ = context;
   }
 
-  /// For dumps: this coroutine is about to wait there. A suspended coroutine stands at its latest await.
+  /// Records, for dumps, the place at which this coroutine is about to wait.
   void suspends_at(await_place place) noexcept { place_ = place; }
 
   void set_scope(scope* scope) noexcept { scope_ = scope; }

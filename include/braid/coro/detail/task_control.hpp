@@ -31,11 +31,11 @@ class BRAID_API task_control {
 
   // --- the task, at home ---
 
-  /// From now on a stop goes to this scope; a stop that was requested before is passed on at once.
+  /// Passes later stops to this scope. A stop that was requested before is passed on at once.
   void begin(scope& scope) noexcept;
 
-  /// From now on a stop has no effect. Returns true if no thread is about to stop the scope; otherwise `home` runs
-  /// `last` as soon as that is the case.
+  /// Makes later stops have no effect. Returns true if no thread is about to stop the scope; otherwise `home` runs
+  /// `last` as soon as no thread is.
   [[nodiscard]] auto try_leave(home& home, job& last) noexcept -> bool;
 
   /// The task has ended; for traces.

@@ -225,7 +225,7 @@ class task_start {
     if (state_ != nullptr) state_->give_up(why_not_);
   }
 
-  /// A task that ends with it. Errors: std::bad_alloc.
+  /// Returns a task that ends with it. Errors: std::bad_alloc.
   BRAID_COROUTINE_WRAPPER [[nodiscard]] auto operator()() && -> task<void> {
     why_not_ = errc::stopped;
     return run(std::move(*this));

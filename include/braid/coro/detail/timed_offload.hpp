@@ -40,7 +40,7 @@ class timed_call final : public job {
     return executor_->try_post(*this);
   }
 
-  /// The task waits no longer. False when it has been notified already.
+  /// Ends the wait of the task. Returns false if the task has been notified already.
   [[nodiscard]] auto try_abandon() noexcept -> bool {
     auto seen = state::awaited;
     // edge timed_call.left: both, the call frees what the task used; if this fails, the task reads the outcome

@@ -77,7 +77,7 @@ class wait_queue {
     item.queued_ = true;
     list_.push_back(item);
   }
-  /// The oldest, which no stop can reach any more. Null when no task waits.
+  /// Returns the oldest, which no stop can reach any more; null if no task waits.
   [[nodiscard]] auto pop() noexcept -> waiter* {
     waiter* const oldest = list_.pop_front();
     if (oldest != nullptr) oldest->queued_ = false;

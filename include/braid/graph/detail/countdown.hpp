@@ -14,8 +14,8 @@ namespace braid::detail {
 /// Protocol: docs/design/static_graph.md
 class countdown {
  public:
-  /// One of `all` predecessors has ended. True for the last.
-  /// Cost: a read-modify-write; the last one seldom needs any.
+  /// Counts one of `all` predecessors that has ended. Returns true for the last one. Cost: a read-modify-write; the
+  /// last one seldom needs any.
   [[nodiscard]] auto arrive(std::uint32_t all) noexcept -> bool {
     // If this reads 1, all other predecessors have arrived. edge static_graph.arrival: observe what the other
     // predecessors did

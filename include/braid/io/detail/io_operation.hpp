@@ -63,7 +63,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   io_operation(io_operation&& other) noexcept;
   ~io_operation() = default;
 
-  /// Tries. False: it would block, and the registration knows that.
+  /// Tries the operation. Returns false if it would block, which the registration then knows.
   [[nodiscard]] virtual auto attempt() noexcept -> bool = 0;
   /// Called when the backend has moved `outcome` bytes; a negative number is an error. Returns false if there is more
   /// to do.

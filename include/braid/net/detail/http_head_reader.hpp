@@ -42,7 +42,7 @@ class BRAID_API http_head_reader {
   /// Errors: the fault of a field.
   auto read_fields(std::string_view input) -> std::expected<bool, http_errc>;
 
-  /// Bytes of the lines that were read.
+  /// Returns the number of bytes in the lines that were read.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return line_at_; }
   [[nodiscard]] auto known() const noexcept -> const http_known_fields& { return known_; }
   [[nodiscard]] auto fields(std::string_view input) const noexcept -> http_fields { return {input.data(), places_}; }
@@ -68,7 +68,7 @@ class BRAID_API http_head_reader {
 /// Returns whether `text` is a host, with or without a port.
 [[nodiscard]] BRAID_API auto is_host(std::string_view text) noexcept -> bool;
 
-/// The body that the fields announce. Errors: body_too_large.
+/// Returns the body that the fields announce. Errors: body_too_large.
 [[nodiscard]] BRAID_API auto find_framing(const http_known_fields& known, const http_limits& limits)
     -> std::expected<http_framing, http_errc>;
 

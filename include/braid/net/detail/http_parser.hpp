@@ -33,7 +33,7 @@ class BRAID_API http_request_parser {
   /// another address each time.
   auto parse(std::string_view input) -> http_progress;
 
-  /// Why it was refused.
+  /// Returns why the message was refused.
   [[nodiscard]] auto error() const noexcept -> http_errc { return error_; }
   /// Returns whether any byte of a request has arrived.
   [[nodiscard]] auto started() const noexcept -> bool { return started_; }

@@ -59,7 +59,7 @@ class redis_wait : public awaiter_base, protected redis_request {
   redis_shared_connection* connection_;
 };
 
-/// One command, which `Command` encodes, and whose reply it reads.
+/// A command that `Command` encodes and whose reply it reads.
 template <typename Command>
 class [[nodiscard, gnu::warn_unused]] redis_call final : public redis_wait {
  public:

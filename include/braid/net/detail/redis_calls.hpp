@@ -70,8 +70,8 @@ class redis_calls {
   }
 
   /// Sends all commands and waits for all replies: result<std::span<const resp_value>>, one for each, errors among
-  /// them. Where the connection ends in between, all are lost. Lifetime: the batch stays as it is until then. Errors:
-  /// redis_errc::not_shared; std::bad_alloc.
+  /// them. If the connection ends in between, all replies are lost. Lifetime: the batch stays as it is until then.
+  /// Errors: redis_errc::not_shared; std::bad_alloc.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }

@@ -17,7 +17,7 @@ namespace braid::detail {
 /// Threads: one. Lifetime: what it knows is forgotten (`clear`) before the encoded bytes move.
 class redis_same_reads {
  public:
-  /// Has room for `max_count` commands; with 0 nothing is ever found. Errors: std::bad_alloc.
+  /// Creates a table for `max_count` commands. If `max_count` is 0, nothing is ever found. Errors: std::bad_alloc.
   explicit redis_same_reads(std::uint32_t max_count)
       : places_(max_count == 0 ? 0 : std::bit_ceil(std::size_t{max_count} * 2)) {}
 

@@ -55,11 +55,12 @@ class BRAID_API redis_shared_connection {
   auto operator=(const redis_shared_connection&) -> redis_shared_connection& = delete;
   ~redis_shared_connection();
 
-  /// Takes a request, which is notified when it is over, and not during this call. An error: it was not taken.
+  /// Accepts a request. The request is notified when it is over, but not during this call. If this returns an error,
+  /// the request was not accepted.
   [[nodiscard]] auto submit(redis_request& request) noexcept -> std::error_code;
-  /// Its caller has left: it is not notified any more. Its replies are dropped.
+  /// Called if the caller has left: the caller is not notified any more, and the replies are dropped.
   void withdraw(redis_request& request) noexcept;
-  /// Ends everything: requests with errc::closed. Again: nothing.
+  /// Ends everything: requests with errc::closed. A second call does nothing.
   void close() noexcept;
   /// Makes no further attempt to connect. Closes at once if no replies are due, and otherwise when the connection
   /// breaks or its owner destroys it. Requests that were not sent fail with errc::closed then.

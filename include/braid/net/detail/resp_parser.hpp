@@ -48,7 +48,7 @@ class BRAID_API resp_parser {
   /// Reads on. Each call needs at least one byte that was not there before.
   [[nodiscard]] auto parse(std::string_view input) -> progress;
 
-  /// The reply that is complete.
+  /// Returns the reply that is complete.
   [[nodiscard]] auto value() const noexcept -> const resp_value& { return root_; }
 
   /// Returns the fault of an invalid reply.

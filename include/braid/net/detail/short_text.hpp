@@ -39,7 +39,8 @@ struct short_text {
   std::size_t consumed = 0;  ///< with everything around it; 0 if it is absent
 };
 
-/// A counted text (`$`) of fewer than a hundred bytes, if that is there as a whole and there is nothing wrong with it.
+/// Returns a counted text (`$`) of fewer than a hundred bytes, if that is there as a whole and there is nothing wrong
+/// with it.
 inline auto short_text_at(const char* at, const char* end) noexcept -> short_text {
   constexpr std::ptrdiff_t max_begin = 5;  // $NN CR LF
   if (end - at < max_begin || *at != '$') return {};

@@ -55,7 +55,7 @@ class BRAID_API stall_watch {
  public:
   using report_fn = std::function<void(const runtime::stall&)>;
 
-  /// Without `report` stalls are written to stderr. Lifetime: the targets outlive it.
+  /// If `report` is empty, stalls are written to stderr. Lifetime: the targets outlive it.
   stall_watch(std::vector<stall_target> targets, duration limit, report_fn report, const clock_source& clock);
   stall_watch(const stall_watch&) = delete;
   auto operator=(const stall_watch&) -> stall_watch& = delete;
@@ -86,7 +86,7 @@ class BRAID_API stall_watch {
   std::thread thread_;
 };
 
-/// The loops and the workers of a runtime, as long as that lives.
+/// Returns the loops and the workers of a runtime, as long as that lives.
 [[nodiscard]] BRAID_API auto stall_targets_of(const runtime& runtime) -> std::vector<stall_target>;
 /// Returns whether it is running a job.
 /// Threads: any.

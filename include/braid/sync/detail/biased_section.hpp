@@ -11,11 +11,11 @@
 
 namespace braid::detail {
 
-/// One at a time is inside: the owner, or another that holds the lock. The owner announces itself and looks whether
-/// another wants in; the other announces itself, crosses the heavy side of the barrier, and waits for the owner to
-/// leave. An owner that finds another queues up for the lock like any other thread.
-/// Blocks: `revoke` while the owner is inside; `own` while another is.
-/// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002; the proof for this form is in docs/design/inbox.md.
+/// A section that one thread at a time may enter: the owner, or another thread that holds the lock. The owner announces
+/// itself and checks whether another thread wants to enter; the other announces itself, crosses the heavy side of the
+/// barrier, and waits for the owner to leave. An owner that finds another queues up for the lock like any other thread.
+/// Blocks: `revoke` while the owner is inside; `own` while another is. Source: Kawachiya, Koseki, Onodera, "Lock
+/// reservation", 2002; the proof for this form is in docs/design/inbox.md.
 template <typename Lock>
 class biased_section {
  public:

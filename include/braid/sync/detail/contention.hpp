@@ -8,7 +8,7 @@
 
 namespace braid::detail {
 
-/// Written by one thread at a time, read by any.
+/// Counters that one thread at a time writes and any thread reads.
 struct contention_counts {
   atomic<std::uint64_t> lost_exchanges{0};  ///< compare-exchanges of queues that another thread was faster at
   atomic<std::uint64_t> heavy_barriers{0};  ///< heavy sides of asymmetric barriers that interrupted the processors

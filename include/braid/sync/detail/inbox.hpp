@@ -103,7 +103,8 @@ class inbox {
     return work(consumers_.own([this] { return next(); }));
   }
 
-  /// The next of those that were here when the owner last looked. While there is one, producers keep their cache lines.
+  /// Returns the next of those that were here when the owner last looked. While there is one, producers keep their
+  /// cache lines.
   [[nodiscard]] auto claim_seen() noexcept -> work {
     return work(consumers_.own([this] { return next_seen(); }));
   }
@@ -123,9 +124,9 @@ class inbox {
     return static_cast<bool>(dropped);
   }
 
-  /// Moves half of what one producer has posted to `other` to this inbox, rounded up, but at most 128: how many. They
-  /// are here before they are gone from there, although this inbox may be closed. Wakes no worker; a thief that gets
-  /// several, or leaves some, wakes another thief. Cost: a heavy barrier.
+  /// Moves half of what one producer has posted to `other` to this inbox, rounded up, but at most 128. Returns the
+  /// number. They are here before they are gone from there, although this inbox may be closed. Wakes no worker; a thief
+  /// that gets several, or leaves some, wakes another thief. Cost: a heavy barrier.
   auto steal_half_from(inbox& other) -> std::size_t {
     producer* const mine = my_producer();
     return mine == nullptr ? 0 : steal_half_from(other, *mine);
@@ -142,8 +143,8 @@ class inbox {
   /// Refuses every later post. When this returns, all that was accepted can be taken.
   void close() noexcept;
 
-  /// False when something is here whose post happens before this call. Where a callable that was here is missed because
-  /// it was taken, all that its taker did before is visible.
+  /// Returns false if something is here whose post happens before this call. If it returns true because a callable has
+  /// been taken, everything that the taker did before is visible.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
   /// Returns the approximate number of callables, while others post and take.

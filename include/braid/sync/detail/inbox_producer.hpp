@@ -157,7 +157,7 @@ class inbox_producer : public inbox_producer_base {
 
   // --- a consumer ---
 
-  /// The oldest callable of this slice. Without a record when the slice is over.
+  /// Returns the oldest callable of this slice. Without a record when the slice is over.
   [[nodiscard]] auto claim() noexcept -> claimed {
     inbox_position at(taken_.load(relaxed));
     if (at.count() == slice_end_) return {};
@@ -194,12 +194,12 @@ class inbox_producer : public inbox_producer_base {
   /// here.
   auto move_half_to(posting& there) noexcept -> std::size_t;
 
-  /// Moves the oldest to other memory. False when nothing is here.
+  /// Moves the oldest callable to `place`. Returns false if there is no callable.
   auto move_one_to(std::byte* place) noexcept -> bool;
 
   // --- any thread ---
 
-  /// False when something is here whose post happens before this call.
+  /// Returns false if something is here whose post happens before this call.
   [[nodiscard]] auto empty() const noexcept -> bool {
     // edge inbox_producer.taken: observe what the takers did: they are not idle, or hold the callables
     const inbox_position taken(taken_.load(acquire));
@@ -209,7 +209,8 @@ class inbox_producer : public inbox_producer_base {
   /// A close waits until this is false.
   [[nodiscard]] auto is_posting() const noexcept -> bool { return posted_.load(relaxed) % 2 != 0; }
 
-  /// No thread posts or claims here any more. Requires that everything was claimed and done with.
+  /// Frees the memory. Requires that no thread posts or claims here any more, and that everything that was claimed is
+  /// done.
   void free_memory() noexcept;
 
  private:
@@ -219,8 +220,8 @@ class inbox_producer : public inbox_producer_base {
 
   static constexpr std::size_t fetched_ahead = 256;
 
-  /// The callable at this position, or, if the segment ends there, at the begin of the next one. Requires that it is
-  /// known that there is one.
+  /// Returns the callable at this position, or, if the segment ends there, at the begin of the next one. Requires that
+  /// it is known that there is one.
   auto next(inbox_position& at) noexcept -> inbox_record& {
     inbox_record& here = inbox_record::of(oldest_->memory.data() + at.offset());
     if (!here.is_end()) [[likely]]

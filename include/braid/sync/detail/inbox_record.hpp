@@ -18,7 +18,7 @@ enum class inbox_action : std::uint8_t {
   move,  ///< into other memory, and end its life here
 };
 
-/// Wants to know when it is dropped instead of run.
+/// A callable that is notified when it is dropped instead of run.
 template <typename Fn>
 concept wants_drop = requires(Fn& fn) { fn.drop(); };
 
@@ -59,7 +59,7 @@ class inbox_record {
   template <typename Fn>
   static void make(std::byte* at, Fn&& fn);
 
-  /// No record follows in this memory.
+  /// Writes the mark after the last record of a segment.
   static void make_end(std::byte* at) noexcept { ::new (at) inbox_record; }
 
   /// Returns the record that was constructed at `at`.

@@ -164,7 +164,7 @@ class model_atomic {
     return update(access(order, where), [count](T old) { return old - count; });
   }
 
-  /// For the explorer: how the futex reaches the history of this atomic.
+  /// Used by the explorer: gives the futex access to the history of this atomic.
   [[nodiscard]] auto access(memory_order order, source where) const noexcept -> model_access {
     return {place_, bits_of(value_.load(std::memory_order_relaxed)), order, where};
   }
@@ -213,8 +213,8 @@ class model_atomic {
 
 static_assert(std::is_standard_layout_v<model_atomic<std::uint32_t>>);
 
-/// The futex of a run. False when it gave up because of the deadline, which may be at any time. No other effect: what
-/// the waker wrote is visible only by what the waiter loads.
+/// Waits on the futex of a run. Returns false if the deadline has passed, which may happen at any time. A wake has no
+/// other effect: what the waker wrote is visible only by what the waiter loads.
 [[nodiscard]] auto model_wait(const model_atomic<std::uint32_t>& word, std::uint32_t expected,
                               const std::optional<time_point>& deadline) noexcept -> bool;
 void model_wake(const model_atomic<std::uint32_t>& word, int count) noexcept;

@@ -48,7 +48,7 @@ class model_decider {
   auto operator=(const model_decider&) -> model_decider& = delete;
   virtual ~model_decider() = default;
 
-  /// A number below `count`, which is at least two.
+  /// Returns a number below `count`, which is at least two.
   virtual auto decide(model_question question, std::size_t count) -> std::size_t = 0;
 };
 
@@ -87,7 +87,7 @@ class model_execution {
   /// Returns the last steps of the threads, one line each.
   [[nodiscard]] auto trace() const -> std::string;
 
-  /// The run that the calling thread is in, or null.
+  /// Returns the run that the calling thread is in, or null.
   static auto current() noexcept -> model_execution*;
 
   // For the threads of the run.

@@ -63,7 +63,7 @@ class model_memory {
   /// Returns the number of writes that a load may return: the newest one and those directly before it.
   [[nodiscard]] auto visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t;
 
-  /// The value that a load returns which reads the write `age` before the newest; `peek` has no effect.
+  /// Returns the value that a load returns which reads the write `age` before the newest; `peek` has no effect.
   [[nodiscard]] auto peek(std::size_t atomic, std::size_t age) const -> std::uint64_t;
   auto load(std::size_t atomic, std::size_t age, model_view& view, std::memory_order order) -> std::uint64_t;
 
@@ -77,7 +77,7 @@ class model_memory {
   void light_barrier(model_view& view);
   void heavy_barrier(model_view& view);
 
-  /// True when the access is ordered with every access before that it conflicts with.
+  /// Returns true if the access is ordered with every access before that it conflicts with.
   [[nodiscard]] auto read_plain(model_plain& plain, model_view& view) const -> bool;
   [[nodiscard]] auto write_plain(model_plain& plain, model_view& view) const -> bool;
 

@@ -47,7 +47,7 @@ class parker {
   static constexpr std::uint32_t permit = 1;  // the next park returns at once
   static constexpr std::uint32_t parked = 2;  // the owner sleeps, or is about to
 
-  /// True when a permit was there; otherwise the owner counts as asleep from here on.
+  /// Returns true if a permit was there; otherwise the owner counts as asleep from here on.
   auto take_or_announce() noexcept -> bool {
     std::uint32_t seen = empty;
     if (state_.compare_exchange_strong(seen, parked, relaxed, relaxed)) return false;

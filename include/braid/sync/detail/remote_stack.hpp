@@ -32,8 +32,8 @@ class remote_stack {
     return seen == armed() ? push_result::wake : push_result::queued;
   }
 
-  /// Everything that was pushed, oldest first, linked by `next`. Null when there is nothing. Also disarms; a closed
-  /// stack stays closed.
+  /// Takes everything that was pushed, oldest first, linked by `next`. Returns null if there is nothing. Also disarms;
+  /// a closed stack stays closed.
   [[nodiscard]] auto take() noexcept -> T* {
     const T* seen = head_.load(relaxed);  // only the owner closes, so this cannot turn closed before the exchange
     if (seen == nullptr || seen == closed()) return nullptr;
@@ -47,8 +47,8 @@ class remote_stack {
     return seen != nullptr && seen != armed() && seen != closed();
   }
 
-  /// Announces that the owner is about to sleep. False when it must not: an element is there, the stack is closed, or
-  /// the owner has not taken since it armed it last.
+  /// Announces that the owner is about to sleep. Returns false if it must not: an element is there, the stack is
+  /// closed, or the owner has not taken since it armed it last.
   [[nodiscard]] auto try_arm() noexcept -> bool {
     T* seen = nullptr;
     is_armed_ = head_.compare_exchange_strong(seen, armed(), relaxed, relaxed) || is_armed_;

@@ -37,8 +37,9 @@ class split_deque {
   split_deque(std::size_t capacity, asymmetric_barrier& barrier, std::size_t max_capacity);
   split_deque(std::size_t capacity, asymmetric_barrier& barrier) : split_deque(capacity, barrier, capacity) {}
 
-  /// Adds at the new end. False when full, or out of memory: the caller then runs the entry itself. Threads: the owner.
-  /// Cost: two stores and three loads; a read-modify-write more when a thief has asked; a new ring when it grows.
+  /// Adds at the new end. Returns false if full, or out of memory: the caller then runs the entry itself. Threads: the
+  /// owner. Cost: two stores and three loads; a read-modify-write more when a thief has asked; a new ring when it
+  /// grows.
   [[nodiscard]] auto try_push(T& entry) noexcept -> bool {
     const bool pushed = try_push_privately(entry);
     if (pushed && wanted() && is_asked()) [[unlikely]]
@@ -77,12 +78,12 @@ class split_deque {
   /// Threads: the owner. Cost: two read-modify-writes.
   auto share() noexcept -> std::size_t;
 
-  /// Takes at the old end. Null when nothing is shared; the owner then learns that a thief asked.
-  /// Threads: any, the owner too. Cost: one compare-exchange, and the transfer of three cache lines.
+  /// Takes the oldest entry. Returns null if nothing is shared; the owner then learns that a thief asked. Threads: any,
+  /// the owner too. Cost: one compare-exchange, and the transfer of three cache lines.
   [[nodiscard]] auto steal() noexcept -> T*;
 
   /// Takes at the old end although the owner has not answered a question, and shares half of the private part for
-  /// others. Null when no thief has asked, the private part is empty, or the owner or another thief was faster.
+  /// others. Returns null if no thief has asked, the private part is empty, or the owner or another thief was faster.
   /// Threads: any but the owner. Cost: the heavy side of the barrier.
   [[nodiscard]] auto take() noexcept -> T*;
 
@@ -165,11 +166,11 @@ class split_deque {
   static auto shared_in(word value) noexcept -> std::uint16_t {
     return static_cast<std::uint16_t>(border_of(value) - tail_of(value));
   }
-  /// The true position of the border. Requires that `head` is not below it.
+  /// Returns the true position of the border. Requires that `head` is not below it.
   static auto split_in(word value, index head) noexcept -> index {
     return head - static_cast<std::uint16_t>(static_cast<std::uint16_t>(head) - border_of(value));
   }
-  /// Is at most 0 also while a pop has lowered the head of an empty private part.
+  /// Returns the number of private entries. It is 0 or less while a pop has lowered the head of an empty private part.
   static auto private_in(word value, index head) noexcept -> std::int16_t {
     return static_cast<std::int16_t>(static_cast<std::uint16_t>(head) - border_of(value));
   }
@@ -196,7 +197,7 @@ class split_deque {
     std::unique_ptr<ring> outgrown;
   };
 
-  /// The oldest entry, as far as a thief knows that has read this word.
+  /// Returns the oldest entry, as far as a thief knows that has read this word.
   [[nodiscard]] auto oldest_in(word seen) noexcept -> T* {
     ring& current = *ring_.load(acquire);  // edge split_deque.ring: observe the slots of a ring that has grown
     return current.at(tail_of(seen)).load(relaxed);
@@ -301,7 +302,7 @@ auto split_deque<T>::take() noexcept -> T* {
   return nullptr;
 }
 
-/// The head is lowered already, and a thief may have moved the border. Where nothing is private it comes back over the
+/// The head is lowered already, and a thief may have moved the border. If nothing is private, the owner takes back the
 /// newer half of the shared part.
 template <typename T>
 auto split_deque<T>::pop_carefully(index head) noexcept -> T* {

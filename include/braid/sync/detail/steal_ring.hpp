@@ -27,7 +27,7 @@ class steal_ring {
   /// The maximum that one `take_half` returns.
   static constexpr std::size_t half = Capacity / 2;
 
-  /// False when full. Cost: two stores.
+  /// Returns false if full. Cost: two stores.
   [[nodiscard]] auto try_push(T& element) noexcept -> bool {
     const std::uint64_t tail = tail_.load(relaxed);  // only the owner writes it
     if (tail - taken_ == Capacity && room() == 0) return false;
@@ -50,7 +50,7 @@ class steal_ring {
     return Capacity - (tail_.load(relaxed) - taken_);
   }
 
-  /// The oldest element, or null. Cost: a compare-exchange.
+  /// Returns the oldest element, or null. Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T* {
     const std::uint64_t tail = tail_.load(relaxed);
     std::uint64_t head = head_.load(relaxed);
@@ -71,7 +71,7 @@ class steal_ring {
     return head_.compare_exchange_strong(head, head + 1, release, relaxed);
   }
 
-  /// Takes the older half, rounded up, but not more than `out` holds: how many, oldest first.
+  /// Takes the older half, rounded up, oldest first, but not more than `out` can hold. Returns the number.
   [[nodiscard]] auto take_half(std::span<T*> out) noexcept -> std::size_t {
     std::uint64_t head = head_.load(relaxed);
     for (;;) {

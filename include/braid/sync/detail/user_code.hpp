@@ -22,7 +22,8 @@ class code_marker {
   // edge user_code.left: publish, what the thread did so far is seen by those that wait for it to leave
   void pass() noexcept { number_.store(number_.load(relaxed) + 2, release); }
 
-  /// Called when no code of the program is on the stack of the thread. None will be until `enter`.
+  /// Called when no code of the program is on the stack of the thread. No code of the program will run on it until
+  /// `enter`.
   // edge user_code.left: publish, what the thread did so far is seen by those that wait for it to leave
   void leave() noexcept { number_.store((number_.load(relaxed) | 1U) + 1, release); }
 

@@ -37,8 +37,8 @@ BRAID_API auto block(blocking_wait& wait, job* awaited = nullptr, std::optional<
 /// Blocks as `block` does, until `ended` is set.
 BRAID_API void block_until_set(end_signal& ended, executor_id executor = {}) noexcept;
 
-/// Has the calling thread run the jobs of this executor, which has no threads, wherever it waits, until
-/// `end_run_while_waiting`, from any thread. Errors: std::bad_alloc.
+/// Makes the calling thread run the jobs of this executor, which has no threads of its own, whenever it waits.
+/// `end_run_while_waiting`, from any thread, ends this. Errors: std::bad_alloc.
 BRAID_API void run_while_waiting(executor_id executor);
 BRAID_API void end_run_while_waiting(executor_id executor) noexcept;
 

@@ -35,7 +35,7 @@ class brief_guard {
 /// empty and brings over what was added. Threads: any. Cost: a lock; a poll of an empty queue is three loads.
 class common_queue {
  public:
-  /// False when closed: then the job still belongs to the caller.
+  /// Returns false if closed: then the job still belongs to the caller.
   [[nodiscard]] auto try_push(job& work) noexcept -> bool {
     const brief_guard inside(added_.lock);
     if (closed_) return false;
@@ -44,7 +44,7 @@ class common_queue {
     return true;
   }
 
-  /// The oldest job, or null.
+  /// Returns the oldest job, or null.
   [[nodiscard]] auto pop() noexcept -> job* {
     if (brought_over_.load(relaxed) == taken_.count.load(relaxed) && empty()) return nullptr;
     const brief_guard inside(taken_.lock);
@@ -65,8 +65,8 @@ class common_queue {
     return true;
   }
 
-  /// False when a job is here whose push happens before this call. A caller that sees jobs as taken also sees what the
-  /// taking threads had done before.
+  /// Returns false if a job is here whose push happens before this call. A caller that sees jobs as taken also sees
+  /// what the taking threads had done before.
   [[nodiscard]] auto empty() const noexcept -> bool { return size() == 0; }
 
   /// Reads `taken` first: a job that is counted as taken is counted as added, too, so the difference is not negative.

@@ -30,8 +30,8 @@ auto gather_front(Iterator first, Iterator last, Belongs belongs) -> Iterator {
   return end;
 }
 
-/// The median of nine elements at irregular distances, the same in each run: equal distances would be bad for periodic
-/// data.
+/// Returns the median of nine elements at irregular distances, the same in each run: equal distances would be bad for
+/// periodic data.
 template <typename Iterator, typename Sorting>
 auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
   const auto count = static_cast<std::uint64_t>(last - first);

@@ -26,7 +26,7 @@ class end_signal {
     if (before == awaited_) futex_wake(state_, 1);
   }
 
-  /// Blocks until it is set, or until `deadline`. Whether it is set.
+  /// Blocks until it is set, or until `deadline`. Returns whether it is set.
   auto wait(std::optional<time_point> deadline = std::nullopt) noexcept -> bool {
     std::uint32_t seen = open_;
     state_.compare_exchange_strong(seen, awaited_, relaxed, relaxed);

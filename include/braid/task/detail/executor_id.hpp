@@ -35,7 +35,7 @@ class executor_id {
     return static_cast<std::uint32_t>(value_ >> 32U);
   }
 
-  /// For an atomic that holds one.
+  /// Converts an id to a word that an atomic can hold, and back.
   [[nodiscard]] constexpr auto to_word() const noexcept -> std::uint64_t { return value_; }
   [[nodiscard]] static constexpr auto from_word(std::uint64_t word) noexcept -> executor_id {
     executor_id made;
@@ -65,7 +65,7 @@ class alignas(64) executor_slot {
   /// Ends the generation: no thread enters by its handles any more.
   void close() noexcept { state_.fetch_add(one_generation, relaxed); }
 
-  /// Returns the number of threads inside. Once only the caller's own are, the others have no effects still to come.
+  /// Returns the number of threads inside. Once only the caller is inside, the other threads have no more effects.
   [[nodiscard]] auto users() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(state_.load(acquire));  // edge executor_slot.left: observe the last use
   }

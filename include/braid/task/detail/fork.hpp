@@ -48,7 +48,7 @@ class pending_child {
     if (is_out_) static_cast<void>(take_back(self_, child_));
   }
 
-  /// True when no thief has taken it. False when it has ended elsewhere.
+  /// Takes the child back. Returns true if no thief has taken it, and false if it has ended elsewhere.
   [[nodiscard]] auto reacquire() noexcept -> bool {
     is_out_ = false;
     return take_back(self_, child_);

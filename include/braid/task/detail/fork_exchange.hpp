@@ -34,7 +34,7 @@ class BRAID_API fork_exchange {
   /// Returns when the record, which a thief has taken, has ended. Requires an empty deque of the worker.
   void wait_for(worker& self, fork_record& stolen) noexcept;
 
-  /// Runs what others forked, once. False when there is nothing, or the stack holds enough of it.
+  /// Runs one fork of another worker. Returns false if there is no fork, or if the stack holds enough of them already.
   auto help(worker& self) noexcept -> bool;
 
   /// Runs a posted job, once, within the same bounds. For waits that may need one.
@@ -96,7 +96,7 @@ BRAID_API void run_left_forks(worker& self, std::uint32_t position) noexcept;
 /// there.
 BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* newest) noexcept -> bool;
 
-/// False when there is no room.
+/// Pushes a fork. Returns false if the deque is full.
 [[nodiscard]] inline auto push_fork(worker& self, fork_record& record) noexcept -> bool {
   const bool pushed = self.forks.try_push_privately(record);
   if (self.forks.wanted()) [[unlikely]]
@@ -104,7 +104,7 @@ BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* n
   return pushed;
 }
 
-/// True when no thief has taken the child: it is the caller's again. False when it has ended elsewhere.
+/// Takes the child back. Returns true if no thief has taken it, and false if it has ended elsewhere.
 [[nodiscard]] inline auto take_back(worker& self, fork_record& child) noexcept -> bool {
   fork_record* const newest = self.forks.pop();
   if (newest == &child) [[likely]] {

@@ -257,7 +257,8 @@ void future_continuation<T, Fn, Place, Gets>::pass_on(cascade& more) noexcept {
   }
 }
 
-/// The executor does not run the callable. Where that was to handle a failure, the failure stays what it is.
+/// Called if the executor does not run the callable. If the callable was to handle a failure, the failure stays
+/// unchanged.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 void future_continuation<T, Fn, Place, Gets>::give_up(errc error, cascade& more) noexcept {
   if constexpr (Gets == continuation_takes::failure) return pass_on(more);

@@ -49,12 +49,12 @@ class BRAID_API future_core : public continuation {
   /// The result is there. Called once, by the producer, which must not touch the object after this.
   void settle(verdict as, cascade& more) noexcept;
 
-  /// Has `node` notified, which holds a reference of its own and will only read.
+  /// Notifies `node` once the future settles. The node holds its own reference and only reads the value.
   void read_by(continuation& node, cascade& more) noexcept {
     if (!try_attach(node, pending)) more.add(node);
   }
 
-  /// Has `node` notified once no reader needs the value; it takes over the reference of the future.
+  /// Notifies `node` once no reader needs the value any more. The node takes over the reference of the future.
   void consume_by(continuation& node, readers others, cascade& more) noexcept {
     if (try_attach(node, claimed)) return;
     if (others == readers::none || !try_defer(node)) more.add(node);

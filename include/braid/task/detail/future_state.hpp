@@ -21,7 +21,7 @@ class future_state : public future_core {
                                     std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
  public:
-  /// The value, for readers. Requires that there is one.
+  /// Returns the value, for readers. Requires that there is one.
   [[nodiscard]] auto read() const noexcept -> decltype(auto) {
     if constexpr (std::is_reference_v<T>)
       return static_cast<T>(*value_);
@@ -29,7 +29,7 @@ class future_state : public future_core {
       return static_cast<const T&>(value_);
   }
 
-  /// The value, for the consumer, which may move it away.
+  /// Returns the value, for the consumer, which may move it away.
   [[nodiscard]] auto take() noexcept -> decltype(auto) {
     if constexpr (std::is_reference_v<T>)
       return static_cast<T>(*value_);

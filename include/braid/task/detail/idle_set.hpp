@@ -24,7 +24,7 @@ class idle_set {
     advertised_[index].store(1, release);  // edge idle_set.advertised: publish the count before the flag
   }
 
-  /// Takes the announcement back. False when the worker has been picked meanwhile: a wake is on its way.
+  /// Takes the announcement back. Returns false if the worker has been picked meanwhile: a wake is on its way.
   [[nodiscard]] auto try_cancel(std::size_t index) noexcept -> bool {
     // edge idle_set.advertised: observe the count, which is taken down next
     if (advertised_[index].exchange(0, acquire) == 0) return false;

@@ -10,8 +10,8 @@
 
 namespace braid::detail {
 
-/// A spawned job keeps what it throws for its future: nothing leaves its `run`. While one of these lives, the job that
-/// it names says here how it ended. They lie on the stack of the thread that runs the job.
+/// A spawned job keeps what it throws for its future: nothing leaves its `run`. While such an object exists, the job
+/// that it names records here how it ended. They lie on the stack of the thread that runs the job.
 class BRAID_API job_outcome {
  public:
   explicit job_outcome(const job& of) noexcept;
@@ -19,8 +19,8 @@ class BRAID_API job_outcome {
   auto operator=(const job_outcome&) -> job_outcome& = delete;
   ~job_outcome();
 
-  /// Says that `work`, which this thread runs, has thrown, or was left out. Where nothing observes it, a load of a
-  /// thread-local variable, on the way of an exception.
+  /// Says that `work`, which this thread runs, has thrown, or was left out. If nothing observes the job, this costs a
+  /// load of a thread-local variable, and only if there was an exception.
   static void note_failure(const job& work, const std::exception_ptr& error) noexcept;
   static void note_stop(const job& work, errc reason) noexcept;
 

@@ -20,7 +20,7 @@ class job_pace {
  public:
   explicit job_pace(const clock_source& clock) noexcept : clock_(&clock) {}
 
-  /// A job is about to run. True when a batch begins with it: a moment at which to look around.
+  /// Counts a job that is about to run. Returns true if a batch begins with it: then the worker looks for other work.
   [[nodiscard]] auto job_begins() noexcept -> bool {
     if (--left_ != 0) return false;
     measure(clock_->now());
@@ -109,8 +109,9 @@ class job_pace {
   std::uint32_t left_ = 1;  // jobs until the next read of the clock
   std::uint32_t batch_ = 1;
   std::int64_t last_ns_ = 0;  // the time per job in the previous batch; 0 if there was no batch
-  // On a cache line that other threads may read with each post, because it is written only once in a batch. Jobs of
-  // unknown length count as long, so that the first of them wake workers.
+  // The average time of a job. It has its own cache line because other threads may read it with each post, while the
+  // worker writes it only once in a batch. Jobs of unknown length count as long, so that the first of them wake
+  // workers.
   alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
   atomic<std::int64_t> began_ns_{0};  // when the batch began; 0: the worker has nothing to run; written by it
 };

@@ -78,8 +78,8 @@ class BRAID_API local_queues {
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
   [[nodiscard]] auto empty() noexcept -> bool;
-  /// Requires that they are closed. Whether all were found empty, now or before, while no thread moved jobs between
-  /// them.
+  /// Returns whether all queues were found empty, now or before, while no thread moved jobs between them. Requires that
+  /// they are closed.
   [[nodiscard]] auto is_quiescent() noexcept -> bool;
   void close() noexcept;
 

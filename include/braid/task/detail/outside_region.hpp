@@ -1,4 +1,5 @@
-// braid/task/detail/outside_region.hpp: a loop that begins on a thread that is no worker, and is shared when it lasts.
+// braid/task/detail/outside_region.hpp: a loop that begins on a thread that is not a worker, and is shared when it
+// lasts.
 #pragma once
 
 #include <braid/base/clock.hpp>

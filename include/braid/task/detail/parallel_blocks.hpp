@@ -34,7 +34,7 @@ template <typename Stop, typename Chunk>
   }
 }
 
-/// The result for the caller: the value, or the reason why it was stopped.
+/// Returns the result for the caller: the value, or the reason why it was stopped.
 template <typename Stop, typename T>
 auto unless_left_out(const Stop& stop, bool is_whole, T&& value) -> unless_stopped<Stop, std::remove_cvref_t<T>> {
   if constexpr (!std::is_same_v<Stop, never_stopped>)

@@ -41,7 +41,7 @@ class range_work {
       run_outside(count);
   }
 
-  /// Why there may be elements that were left out.
+  /// Returns why there may be elements that were left out.
   [[nodiscard]] auto reason() const noexcept -> std::optional<errc> { return find_reason(left_out_.load(relaxed)); }
 
  private:
@@ -102,7 +102,7 @@ void range_work<Stop, Chunk>::run_chunk(std::size_t first, std::size_t last) {
   guard.armed = false;
 }
 
-/// False when something was left out.
+/// Runs all elements. Returns false if it left some of them out.
 template <typename Stop, typename Chunk>
 auto range_work<Stop, Chunk>::run_whole(std::size_t first, std::size_t last) -> bool {
   for (std::size_t next = first; first < last; first = next) {
@@ -181,7 +181,7 @@ template <typename Iterator>
   return first[static_cast<std::iter_difference_t<Iterator>>(index)];
 }
 
-/// The iterator `index` elements further.
+/// Returns the iterator `index` elements further.
 template <typename Iterator>
 [[nodiscard]] constexpr auto after(const Iterator& first, std::size_t index) -> Iterator {
   return first + static_cast<std::iter_difference_t<Iterator>>(index);

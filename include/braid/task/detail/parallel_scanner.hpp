@@ -97,8 +97,8 @@ void scan_one(T& total, Value&& value, Out&& out, Combine& combine) {
   }
 }
 
-/// One pass over the elements from `first`, whose parts each begin with what `totals` says was before them. The last of
-/// `totals` that is used becomes the total with all elements.
+/// Does one pass over the elements from `first`. Each part begins with its total in `totals`, which covers all elements
+/// before it. The last total that is used becomes the total of all elements.
 template <scan_kind Kind, typename T, std::size_t Lanes, typename Iterator, typename Out, typename Combine>
 void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out out, Combine& combine) {
   const scan_parts<Lanes> parts(count);
@@ -180,7 +180,8 @@ class scan_blocks {
       add_group(group, totals.subspan(group * parts, parts));
   }
 
-  /// The total of that block becomes what is before the next one. One after the other, from the first.
+  /// Turns the total of a block into the total before the next one. Call it for one block after the other, from the
+  /// first.
   void add_block(std::size_t block) {
     if (block == 0) return;
     std::optional<T> sum = totals_[block - 1];
@@ -263,12 +264,12 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
 
   const auto add_up_blocks = [&](std::size_t from, std::size_t to) { blocks.add_all(from, to, totals, lanes); };
 
-  // Without lanes no thread needs the total of the last group; and a group that nothing is before is one part.
+  // Without lanes, no thread needs the total of the last group, and a group with no elements before it is one part.
   const bool is_one_part = groups <= 1 && !(lanes > 1 && init);
   const std::size_t summed = is_one_part ? 0 : lanes > 1 ? groups : groups - 1;
   std::optional<errc> stopped;
   if (groups != 0 && is_alone()) {
-    // One thread does one group after the other, and so finds its elements in the cache the second time.
+    // Each thread processes one group after the other, so that it finds the elements in its cache the second time.
     for (std::size_t group = 0; group != groups && !stopped; ++group) {
       if constexpr (!std::is_same_v<Stop, never_stopped>) stopped = stop.reason();
       if (stopped) break;

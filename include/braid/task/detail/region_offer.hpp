@@ -31,7 +31,8 @@ class region_offer final : public job {
     delete this;
   }
 
-  /// True: `help` was not called, and will not be; the offer belongs to its queue. False: `ended` is set, or will be.
+  /// Returns true if `help` was not called and will not be: then the offer belongs to its queue. Returns false if
+  /// `ended` is set or will be.
   [[nodiscard]] auto try_withdraw() noexcept -> bool {
     return state_.exchange(withdrawn, release) == open;  // edge region_offer.withdrawn: publish, it may be freed
   }

@@ -43,9 +43,9 @@ class BRAID_API scheduled_state : public timer, public job {
   scheduled_state(const scheduled_state&) = delete;
   auto operator=(const scheduled_state&) -> scheduled_state& = delete;
 
-  /// Sends it on its way to its first run, with a second reference for the caller. False when the timers are closed:
-  /// then it belongs to the caller alone. `now` is the time that the caller has read: a second reading would find that
-  /// a first tick of now has passed.
+  /// Schedules the first run, and keeps a second reference for the caller. Returns false if the timers are closed: then
+  /// the caller has the only reference. `now` is the time that the caller has read: a second reading would find that a
+  /// first tick of now has passed.
   [[nodiscard]] auto start(time_point first, time_point now) noexcept -> bool;
 
   auto cancel() noexcept -> cancellation;
@@ -64,7 +64,7 @@ class BRAID_API scheduled_state : public timer, public job {
   virtual void call() = 0;  // the function
   virtual void destroy_captures() noexcept = 0;
   virtual void free() noexcept = 0;
-  /// It has ended without its run, the only one; `how` says why.
+  /// Called if the only run was left out; the argument says why.
   virtual void never_ran(errc /*how*/) noexcept {}
 
   static void fired(timer& self) noexcept;

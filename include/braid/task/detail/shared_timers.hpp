@@ -49,7 +49,7 @@ class BRAID_API shared_timers : public timer_service {
   /// Errors: would_deadlock from a function of a timer of these timers.
   [[nodiscard]] auto close() noexcept -> result<std::size_t>;
 
-  /// For scheduled work.
+  /// Returns the timers that scheduled work uses.
   [[nodiscard]] auto keeper() const noexcept -> std::shared_ptr<detail::timer_keeper>;
 
  protected:

@@ -104,12 +104,12 @@ class BRAID_API slab_sleepers {
   [[nodiscard]] auto wants_wake() const noexcept -> bool { return wants_wake_.load(relaxed) != 0; }
 
   void wake_one() noexcept;
-  /// All look again at what they wait for.
+  /// Wakes all threads, which then check again what they wait for.
   void wake_all() noexcept;
 
-  /// A thread has found nothing to do, and looks around.
+  /// Begins the search of a thread that has nothing to do.
   void begin_search() noexcept;
-  /// It has found something. True when others sleep.
+  /// Ends the search of a thread that has found something. Returns true if other threads sleep.
   [[nodiscard]] auto end_search() noexcept -> bool;
 
   /// A thread that searched goes to sleep, unless `stays()`, called after it has been listed, says that it must not.

@@ -29,7 +29,7 @@ class slab_deque {
         mask_(std::bit_ceil(std::max<std::size_t>(capacity, 2)) - 1),
         ring_(std::make_unique<atomic<std::uint32_t>[]>(mask_ + 1)) {}
 
-  /// Adds at the new end. False when full.
+  /// Adds at the new end. Returns false if full.
   [[nodiscard]] auto try_push(std::uint32_t entry) noexcept -> bool {
     const std::uint64_t bottom = bottom_.load(relaxed);
     if (bottom - taken_seen_ > mask_ && !find_room(bottom)) [[unlikely]]
@@ -51,7 +51,7 @@ class slab_deque {
     return true;
   }
 
-  /// Takes the older half, rounded up, as far as `out` holds it: how many, the oldest first.
+  /// Takes the older half, rounded up, oldest first, but not more than `out` can hold. Returns the number.
   [[nodiscard]] auto steal_half(std::span<std::uint32_t> out) noexcept -> std::size_t {
     if (size() == 0) return 0;
     const std::lock_guard lock(lock_);
@@ -69,7 +69,7 @@ class slab_deque {
     return count;
   }
 
-  /// On threads other than the owner's it was true a short time ago.
+  /// On threads other than the owner's, the result may be slightly out of date.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t top = top_.load(relaxed);
     const std::uint64_t bottom = bottom_.load(relaxed);

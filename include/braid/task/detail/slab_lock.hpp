@@ -18,7 +18,7 @@ namespace braid::detail {
 /// Protocol: docs/design/job_slab.md
 class slab_lock {
  public:
-  /// From now on all threads use the lock word. Called from inside, or before other threads know the lock.
+  /// Makes all threads use the lock word from now on. Call it while you hold the lock, or before other threads know it.
   void revoke() noexcept { word_.fetch_or(revoked, relaxed); }
 
   /// Called by the bias owner. Returns true if it entered without the lock word; then it leaves by `leave`, otherwise

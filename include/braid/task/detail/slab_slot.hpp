@@ -28,7 +28,7 @@ enum class slab_phase : std::uint8_t {
 
 enum class slab_action : std::uint8_t { run, destroy };
 
-/// Which thread enters a slot: the bias owner of its lock (`bias_owner`), or another.
+/// The thread that enters a slot: the bias owner of its lock (`bias_owner`), or another one.
 enum class slab_access : std::uint8_t { bias_owner, other };
 
 /// Slots are identified by their number; this is not a slot.
@@ -58,7 +58,7 @@ class alignas(cache_line) slab_slot {
 
   using act_fn = void (*)(slab_slot&, slab_action);
 
-  /// No single thread will allocate here. Before others know of it.
+  /// Prepares a slot in which several threads allocate. Call it before other threads know the slot.
   void share() noexcept { lock_.revoke(); }
 
   static auto phase_of(std::uint64_t word) noexcept -> slab_phase { return static_cast<slab_phase>(word & 0xf); }
@@ -102,7 +102,7 @@ class alignas(cache_line) slab_slot {
 
   /// Holds the job open for one more child.
   [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
-  /// Makes this job a child of `parent`, which counts it already. `finished` when it has finished already.
+  /// Makes this job a child of `parent`, which counts it already. Returns `finished` if this job has finished.
   [[nodiscard]] auto add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
                                 slab_access as) noexcept -> errc;
 
@@ -252,7 +252,7 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
   return left;
 }
 
-/// Finishes a job that nothing depends on. False when something does, and then it is as before.
+/// Finishes a job that nothing depends on. Returns false, and changes nothing, if something depends on it.
 [[gnu::always_inline]] inline auto slab_slot::end_alone(asymmetric_barrier& barrier) noexcept -> bool {
   if (!lock_.enter(barrier)) [[unlikely]] {
     lock_.unlock();

@@ -81,8 +81,8 @@ class BRAID_API sleepers {
   /// Blocks until no job is queued or running.
   void wait_idle(scheduler_base& jobs) noexcept;
 
-  /// From now on a worker that finds nothing ends. Requires that the scheduler is closed. May be called again, and by
-  /// several threads.
+  /// Makes workers that find no work end from now on. Requires that the scheduler is closed. May be called again, and
+  /// by several threads.
   void stop(scheduler_base& jobs) noexcept;
 
  private:

@@ -41,7 +41,7 @@ class strand_queue {
     return in_order(head_.exchange(nullptr, acquire));  // edge strand.job: observe the elements
   }
 
-  /// Releases the strand. False when something was pushed meanwhile: then the caller still holds it.
+  /// Releases the strand. Returns false if a job was pushed meanwhile: then the caller still holds the strand.
   [[nodiscard]] auto try_release() noexcept -> bool {
     T* seen = head_.load(relaxed);
     if (seen != nullptr) return false;

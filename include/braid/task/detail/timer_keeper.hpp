@@ -17,12 +17,12 @@ class BRAID_API timer_keeper {
   auto operator=(const timer_keeper&) -> timer_keeper& = delete;
   virtual ~timer_keeper();
 
-  /// Makes `item` due at `time`. False when the timers are closed: then it neither fires nor is dropped. Where it
-  /// succeeds, `item` may have fired already.
+  /// Makes `item` due at `time`. Returns false if the timers are closed: then `item` neither fires nor is dropped. If
+  /// it returns true, `item` may have fired already.
   [[nodiscard]] virtual auto try_arm(timer& item, time_point time) noexcept -> bool = 0;
 
-  /// True when `item` was pending: then it neither fires nor is dropped. False when it was not. Either way nothing is
-  /// left in a function of `item` afterwards, but for the caller himself.
+  /// Removes `item`. Returns true if it was pending: then it neither fires nor is dropped. In both cases, no thread but
+  /// the caller is in a function of `item` afterwards.
   virtual auto retract(timer& item) noexcept -> bool = 0;
 
   [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;

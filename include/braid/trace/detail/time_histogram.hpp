@@ -25,10 +25,10 @@ class BRAID_API time_histogram {
   /// Adds a time that was measured once and represents `weight` times. A time below zero counts as zero.
   void add(duration span, std::uint64_t weight = 1) noexcept;
 
-  /// The sum of all.
+  /// Returns the sum of all times.
   [[nodiscard]] auto seconds() const noexcept -> double;
 
-  /// Each with those before it, so that the last one counts all. Errors: std::bad_alloc.
+  /// Returns cumulative counts, so that the last one counts all. Errors: std::bad_alloc.
   [[nodiscard]] auto buckets() const -> std::vector<metric::bucket>;
 
  private:

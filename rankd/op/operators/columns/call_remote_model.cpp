@@ -84,7 +84,7 @@ struct remote_params {
  private:
   using input_values = decltype(model_input::values);
 
-  /// The values of the active rows, in their order.
+  /// Returns the values of the active rows, in their order.
   [[nodiscard]] auto list_values(const sent_column& of, const row_set& rows, braid::arena& memory) const
       -> op_result<input_values> {
     const std::optional<column> from = rows.table().find(of.key_id);

@@ -47,7 +47,7 @@ struct canvas {
     if (rows.size() == rows.table().size()) rows = row_set(rows.table());
   }
 
-  /// A column of `value(row)` for each active row; null on inactive rows and if `known` has no bit for the row.
+  /// Returns a column of `value(row)` for each active row; null on inactive rows and if `known` has no bit for the row.
   template <typename Fn>
   [[nodiscard]] auto draw(bitmap known, const Fn& value) const -> column {
     const std::span<double> out = memory.uninitialized<double>(rows.table().size());
@@ -83,7 +83,7 @@ struct canvas {
   }
 };
 
-/// A float of a truth.
+/// Returns a float of a truth.
 constexpr auto as_float(bool holds) noexcept -> double { return holds ? 1.0 : 0.0; }
 
 /// Returns a bitmap of this size with all bits clear.
@@ -101,8 +101,8 @@ class ladder {
     steps_.resize((std::size_t{1} << bits_) - 1, std::numeric_limits<T>::max());
   }
 
-  /// How many of them are no greater than the value. One bit after the other, from the highest, and without branches:
-  /// which way a search goes is rarely predictable.
+  /// Returns how many of them are no greater than the value. One bit after the other, from the highest, and without
+  /// branches: which way a search goes is rarely predictable.
   [[nodiscard]] auto count_up_to(T value) const noexcept -> std::size_t {
     std::size_t count = 0;
     for (unsigned bit = bits_; bit-- > 0;) {
@@ -266,7 +266,7 @@ struct extract_params {
   }
 
  private:
-  /// The column; null on every row if it is absent.
+  /// Returns the column; null on every row if it is absent.
   static auto find_source(const made_feature& feature, const canvas& canvas) -> column {
     if (const auto found = canvas.rows.table().find(feature.from_key)) return *found;
     const std::size_t size = canvas.rows.table().size();

@@ -49,7 +49,7 @@ struct members_params {
   }
 
  private:
-  /// The member that each row asks about; a row whose member is null asks nothing.
+  /// Returns the member that each row asks about; a row whose member is null asks nothing.
   [[nodiscard]] auto members_of(const row_set& rows, const row_keys& named, braid::arena& memory) const
       -> asked_members {
     const std::optional<column> from = rows.table().find(member_key);

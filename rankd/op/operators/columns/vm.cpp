@@ -33,7 +33,7 @@ auto list_params(const expr_program& program, const registries& declared) -> std
   return out;
 }
 
-/// The first suspects when a value is null: the params that the request has left null.
+/// Returns the first suspects when a value is null: the params that the request has left null.
 auto null_params(const std::vector<read_param>& read, std::span<const scalar> given) -> std::string {
   std::string names;
   std::size_t count = 0;

@@ -14,7 +14,7 @@
 namespace rankd::detail::concat_op {
 namespace {
 
-/// The bytes of one row of a table; validity and the strings themselves are not counted.
+/// Returns the bytes of one row of a table; validity and the strings themselves are not counted.
 auto row_bytes(const batch& table) -> std::uint64_t {
   std::uint64_t bytes = sizeof(std::int64_t);
   for (const keyed_column& each : table.columns())

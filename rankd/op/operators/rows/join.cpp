@@ -48,7 +48,7 @@ struct source_values {
   std::optional<T> otherwise;  ///< of rows without partner
 };
 
-/// A column over the batch of `rows.left`, null on inactive rows.
+/// Returns a column over the batch of `rows.left`, null on inactive rows.
 template <typename T>
 auto taken_over(const matched_rows& rows, const source_values<T>& from, braid::arena& memory)
     -> std::pair<std::span<const T>, bitmap> {
@@ -151,7 +151,7 @@ struct join_params {
   }
 
  private:
-  /// The rows that have a partner; for an anti join, the rows without one.
+  /// Returns the rows that have a partner; for an anti join, the rows without one.
   [[nodiscard]] auto kept(const matched_rows& rows, braid::arena& memory) const -> row_set {
     const std::span<std::uint64_t> stays = memory.filled(words_for(rows.left.size()), std::uint64_t{0});
     for (std::size_t position = 0; position < rows.partners.size(); ++position)
@@ -233,7 +233,7 @@ auto refused_map(std::string code, std::string pointer, std::string message) -> 
           .source = {}};
 }
 
-/// Whether `map` fits `select`, both of known keys.
+/// Returns whether `map` fits `select`, both of known keys.
 void check_map(const plan_param& map, std::span<const key_entry* const> from, std::span<const key_entry* const> to,
                braid::diagnostics& problems) {
   if (from.size() != to.size()) {

@@ -70,7 +70,7 @@ struct nearest_params {
     return probe ? static_cast<std::size_t>(probe->in(params)) : 0;
   }
 
-  /// The vectors of the rows that have one.
+  /// Returns the vectors of the rows that have one.
   [[nodiscard]] auto list_queries(const row_set& rows) const -> std::vector<std::string_view> {
     std::vector<std::string_view> out;
     const auto by = rows.table().find(query_key);

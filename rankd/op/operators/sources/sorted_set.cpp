@@ -33,7 +33,7 @@ constexpr std::array sorted_set_shape{
     score_shape,
 };
 
-/// The range of scores that a node wants; nothing if it wants all.
+/// Returns the range of scores that a node wants; nothing if it wants all.
 auto read_range(const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> std::optional<score_ends> {
   const plan_param* min = node.find_param("min");
