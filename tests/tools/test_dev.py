@@ -10,25 +10,25 @@ from tree import TOOLS
 FUNCTION = r'''
 say() { echo "== $*"; }
 eval "$(sed -n '/^install_python()/,/^}/p' "$1")"
-install_python
+install_python "${@:2}"
 '''
 
 
 class Python(unittest.TestCase):
-    def ask(self, timeout):
-        """What is said, and what was asked of pip: of a `timeout` that ends with that status."""
+    def ask(self, timeout, *words):
+        """What is said, and what was asked of pip: of a `timeout` that ends with that status. `words` are those of the function."""
         with tempfile.TemporaryDirectory() as folder:
             there = Path(folder)
             (there / "tests/package").mkdir(parents=True)
             (there / "tests/package/requirements.txt").write_text("# those\none==1.2\ntwo==3\n", encoding="utf-8")
-            for name, text in (("python3", "mkdir -p build/python"),
+            for name, text in (("python3", 'mkdir -p "$3"'),
                                ("timeout", f'echo "$*" >> asked; {timeout}')):
                 (there / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
                 (there / name).chmod(0o755)
-            done = subprocess.run(["bash", "-c", FUNCTION, "bash", str(TOOLS.parent / "dev")], cwd=folder, text=True,
+            done = subprocess.run(["bash", "-c", FUNCTION, "bash", str(TOOLS.parent / "dev"), *words], cwd=folder, text=True,
                                   env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}, capture_output=True,
                                   check=True)
-            is_done = (there / "build/python/.installed").exists()
+            is_done = (there / (words[1] if words else "build/python") / ".installed").exists()
             return done.stdout, (there / "asked").read_text(encoding="utf-8").splitlines(), is_done
 
     def test_an_index_that_does_not_answer_is_asked_once_and_for_a_short_time(self):
@@ -45,6 +45,15 @@ class Python(unittest.TestCase):
         self.assertTrue(is_done)
         said, _, is_done = self.ask('case "$*" in *" install "*) exit 1 ;; esac')
         self.assertIn("they could not be had", said)
+        self.assertFalse(is_done)
+
+    def test_another_list_has_a_folder_of_its_own_and_what_follows_without_it(self):
+        words = ("tests/package/requirements.txt", "build/python/tests", "nothing is tested")
+        said, _, is_done = self.ask("exit 0", *words)
+        self.assertIn("in build/python/tests\n", said)
+        self.assertTrue(is_done)
+        said, _, is_done = self.ask("exit 124", *words)
+        self.assertIn("answered, so nothing is tested: run this again", said)
         self.assertFalse(is_done)
 
 
