@@ -41,7 +41,8 @@ void fetch_early(const void* transfer) noexcept {
 /// so that the next watch is one system call. A descriptor is registered once, for edges in both directions.
 class epoll_backend final : public io_backend {
  public:
-  epoll_backend(descriptor epoll, wake_signal wake) noexcept : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
+  epoll_backend(braid::descriptor epoll, wake_signal wake) noexcept
+      : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
 
   [[nodiscard]] auto name() const noexcept -> std::string_view override { return "epoll"; }
   [[nodiscard]] auto has_watches() const noexcept -> bool override { return watches_ != 0; }
@@ -62,6 +63,8 @@ class epoll_backend final : public io_backend {
     for (std::size_t at = 0; at < files; ++at) call(files_[at]);
     files_.erase(files_.begin(), files_.begin() + static_cast<std::ptrdiff_t>(files));
   }
+
+  [[nodiscard]] auto descriptor() const noexcept -> int override { return epoll_.number(); }
 
   void wake() noexcept override { wake_.raise(); }
 
@@ -301,7 +304,7 @@ class epoll_backend final : public io_backend {
     return ::epoll_pwait2(epoll_.number(), events_.data(), room, timeout ? &span : nullptr, nullptr);
   }
 
-  descriptor epoll_;
+  braid::descriptor epoll_;
   wake_signal wake_;
   std::array<epoll_event, 256> events_{};
   descriptor_table<entry> table_;

@@ -148,6 +148,7 @@ auto loop::step(blocking wait) -> bool {
   if (marker_ != nullptr) marker_->pass();
   const detail::loop_iteration here;
   const in_iteration noted(is_in_iteration_);
+  sleeps_outside_ = false;
   detail::add_to_count(iterations_);
   const time_point start = now();
   fire_timers(start);
@@ -246,6 +247,23 @@ auto loop::is_ready() const noexcept -> bool {
   return status() == state::stopping && (root_.tasks() == 0 || !root_.stop().requested());
 }
 
+/// The system is asked first: a wake that is older than this must not end the sleep.
+auto loop::prepare_sleep() noexcept -> std::optional<duration> {
+  BRAID_EXPECTS(backend_->descriptor() >= 0, "an outer event loop can only wait for a loop with the backend epoll");
+  backend_->wait(duration::zero());
+  backend_->is_answering_.store(false, relaxed);
+  if (!try_arm() || status() == state::stopping) return duration::zero();
+  sleeps_outside_ = true;
+  const auto next = wheel_.next_event();
+  return next ? std::optional(std::max(*next - now(), duration::zero())) : std::nullopt;
+}
+
+/// For work of the loop's own thread that begins outside of an iteration.
+void loop::wake_outer_loop() noexcept {
+  sleeps_outside_ = false;
+  backend_->wake();
+}
+
 /// Requires that `is_ready` returned false. Returns false if a post has arrived since; later posts wake the backend.
 auto loop::try_arm() noexcept -> bool {
   ready_.push_chain(inbox_.take());  // disarms: it may have been armed before, and nothing was posted since
@@ -332,6 +350,8 @@ auto loop::try_post(job& work) noexcept -> bool {
   job_times_.posted(work);
   if (is_current()) {
     ready_.push(work);
+    if (sleeps_outside_) [[unlikely]]
+      wake_outer_loop();
     return true;
   }
   const detail::push_result pushed = inbox_.try_push(work);
@@ -344,7 +364,12 @@ auto loop::try_post(job& work) noexcept -> bool {
 void loop::post_resumption(job& step) noexcept {
   detail::trace_post(&step);
   job_times_.posted(step);
-  if (is_current()) return ready_.push(step);
+  if (is_current()) {
+    ready_.push(step);
+    if (sleeps_outside_) [[unlikely]]
+      wake_outer_loop();
+    return;
+  }
   const detail::push_result pushed = inbox_.try_push(step);
   BRAID_EXPECTS(pushed != detail::push_result::closed, "a task cannot outlive its loop");
   if (pushed == detail::push_result::wake) wake();
@@ -364,6 +389,8 @@ void loop::arm(timer& item, time_point time) noexcept {
   BRAID_ASSERT(is_current(), "timers are armed on the loop's own thread");
   if (!item.is_armed()) detail::add_to_count(armed_);
   wheel_.arm(item, time);
+  if (sleeps_outside_) [[unlikely]]
+    wake_outer_loop();
 }
 
 /// On a stopped loop any thread that destroys the timer's owner may call it: no other thread uses it.

@@ -94,6 +94,10 @@ class BRAID_API io_backend {
   /// of every watch that is.
   virtual void wait(std::optional<duration> timeout) noexcept = 0;
 
+  /// Returns a descriptor that can be read when `wait` would not block, for an event loop that surrounds this one; -1
+  /// if the interface has none. Timeouts of `wait` are not part of it.
+  [[nodiscard]] virtual auto descriptor() const noexcept -> int { return -1; }
+
   /// Ends the current or the next `wait`. Threads: any. Cost: a write to an eventfd, 0.2 µs.
   virtual void wake() noexcept = 0;
 

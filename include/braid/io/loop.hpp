@@ -68,8 +68,15 @@ class BRAID_API loop final : public home {
   void run(const std::function<void()>& running = {});
 
   /// Runs one iteration without blocking. The thread of the first iteration becomes the loop's own. Tests that set the
-  /// clock themselves use it. Returns false once the loop has stopped.
+  /// clock themselves use it, and threads that run an event loop of another library. Returns false once the loop has
+  /// stopped.
   auto run_once() -> bool;
+
+  /// Prepares for a sleep of the thread in an event loop of another library, after `run_once`: that loop waits until
+  /// `backend().descriptor()` can be read, and at most for the returned time, and then calls `run_once` again. Returns
+  /// zero if there is something to do now, and nothing if no timer is armed. What the thread itself posts or arms until
+  /// then makes the descriptor readable as well. Requires the backend epoll.
+  [[nodiscard]] auto prepare_sleep() noexcept -> std::optional<duration>;
 
   /// Asks the loop to stop; does not wait. Everything that was written before is visible to the work that the first
   /// call stops. Repeated calls have no effect.
@@ -128,6 +135,7 @@ class BRAID_API loop final : public home {
   auto try_arm() noexcept -> bool;
   void wait(time_point deadline) noexcept;
   void wake() noexcept;
+  void wake_outer_loop() noexcept;
   void report(std::exception_ptr error) noexcept override;
   void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;
 
@@ -154,6 +162,7 @@ class BRAID_API loop final : public home {
   std::uint64_t armed_ = 0;                  // timers that are armed
   std::uint64_t waits_ = 0;                  // calls of the backend that may block
   atomic<bool> is_in_iteration_{false};      // and does not wait in the backend; written by the loop's thread
+  bool sleeps_outside_ = false;              // the thread may be in an event loop of another library; for that thread
   std::uint32_t wakes_owed_ = 0;             // what that becomes; known when the loop has stopped
   std::vector<task<void>> early_;            // spawned before the loop runs
   scope root_;
