@@ -9,26 +9,14 @@
 
 #include <tests/support/environment.hpp>
 #include <tests/support/eventually.hpp>
-#include <tests/support/sleeper.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <chrono>
-#include <cstddef>
-#include <latch>
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-using braid::errc;
 using braid::post;
-using braid::relaxed;
 using braid::scheduler;
-using braid::shutdown_mode;
 using braid::testing::eventually;
-using braid::testing::sleeper;
 using namespace std::chrono_literals;
 
 namespace {
