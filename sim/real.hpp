@@ -14,11 +14,11 @@
   auto sim_##name(__VA_ARGS__)->result
 
 /// libc's function of that name. The token protects the pointer.
-#define REAL(name)                                           \
-  ([] {                                                      \
-    static void* found = nullptr;                            \
-    if (found == nullptr) found = ::dlsym(RTLD_NEXT, #name); \
-    return reinterpret_cast<decltype(&sim_##name)>(found);   \
+#define REAL(name)                                                           \
+  ([] {                                                                      \
+    static void* real_function = nullptr;                                    \
+    if (real_function == nullptr) real_function = ::dlsym(RTLD_NEXT, #name); \
+    return reinterpret_cast<decltype(&sim_##name)>(real_function);           \
   }())
 
 namespace sim {

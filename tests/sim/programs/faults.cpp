@@ -64,7 +64,8 @@ class echo_server {
   echo_server() : listener_(listen_at_server()), thread_([this] { serve(); }) {}
   ~echo_server() {
     is_over_ = true;
-    const int last = connect_to_server();
+    int last = -1;
+    while ((last = connect_to_server()) < 0) std::this_thread::sleep_for(10ms);
     thread_.join();
     close(last);
     close(listener_);
