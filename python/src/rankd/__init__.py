@@ -4,7 +4,7 @@
 >>> with rankd.Ranker("demo", plan="home_feed") as ranker:
 ...     ranking = ranker.rank(user_id=42)
 
-Answers are those of ``rankd rank`` and ``rankd batch``, byte for byte.
+Answers are those of ``rankd rank`` and ``rankd batch``, byte for byte. ``rankd.ray`` ranks data sets on a cluster.
 """
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ class Ranker:
         self.close()
 
     def __reduce__(self):
-        raise TypeError("a Ranker cannot be pickled: open one in each process")
+        raise TypeError("a Ranker cannot be pickled: open one in each process, as rankd.ray does")
 
 
 def _one(request: Any, members: dict[str, Any]) -> str | bytes:
