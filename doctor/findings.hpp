@@ -40,6 +40,7 @@ struct attempt {
 struct rights {
   std::vector<attempt> attempts;
   std::string loops;     ///< the backend of event loops, or the reason why there is none
+  std::string barrier;   ///< what orders the steps of sleeping and waking threads, and its cost
   std::string rtprio;    ///< RLIMIT_RTPRIO: a number or unlimited
   std::string nice;      ///< RLIMIT_NICE: the lowest nice value that may be set
   std::string cap_nice;  ///< CAP_SYS_NICE: yes, no or unknown

@@ -113,6 +113,7 @@ void write_user(json_writer& out, const rights& user) {
   out.object([&] {
     for (const attempt& each : user.attempts) out.member(each.key, each.result ? each.result.message() : "allowed");
     out.member("loops", user.loops);
+    out.member("barrier", user.barrier);
     out.member("rtprio", user.rtprio);
     out.member("nice", user.nice);
     out.member("cap_sys_nice", user.cap_nice);

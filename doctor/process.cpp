@@ -1,18 +1,23 @@
 // doctor/process.cpp: the build, the environment, and what the system lets this user do, by trying it.
 #include <doctor/findings.hpp>
 
+#include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/fiber.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/runtime/detail/stall_watch.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/trace/detail/settings.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
+#include <stop_token>
 #include <string_view>
 #include <thread>
 
@@ -49,15 +54,48 @@ auto verdict_on_trace(std::string_view value) -> std::string {
   return parsed ? "valid" : "ignored: " + parsed.error();
 }
 
+auto verdict_on_barrier(std::string_view value) -> std::string {
+  if (value == "fence") return "valid";
+  if (value != "membarrier") return "ignored: neither membarrier nor fence";
+  const bool granted = detail::asymmetric_barrier::best_kind() == detail::barrier_kind::asymmetric;
+  return granted ? "valid" : "ignored: the system refuses membarrier";
+}
+
 auto verdict_on(std::string_view name, std::string_view value) -> std::string {
   if (name == "BRAID_WORKERS") return verdict_on_workers();
   if (name == "BRAID_IO") return verdict_on_io();
+  if (name == "BRAID_BARRIER") return verdict_on_barrier(value);
   if (name == "BRAID_TRACE") return verdict_on_trace(value);
   if (name == "BRAID_DUMP") return value == "quit" ? "valid" : "ignored: it is not quit";
   if (name == "BRAID_TOP") return value == "1" ? "valid" : "ignored: it is not 1";
   if (name == "BRAID_STALL")
     return detail::parse_stall_limit(value) ? "valid" : "ignored: not a duration such as 500ms or 2s";
   return "not a variable of the library";
+}
+
+/// Measures a barrier beside a thread that runs: without one, the kernel has no processor to interrupt.
+auto cost_of_barrier() -> std::string {
+  constexpr int calls = 21;
+  const std::jthread other([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {}
+  });
+  detail::asymmetric_barrier barrier;
+  std::vector<duration> costs;
+  for (int i = 0; i < calls; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    barrier.heavy();
+    costs.push_back(std::chrono::steady_clock::now() - begin);
+  }
+  std::ranges::sort(costs);
+  const std::chrono::duration<double, std::micro> median = costs[calls / 2];
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.2f µs (median of %d calls)", median.count(), calls);
+  return text.data();
+}
+
+auto barrier_of_workers() -> std::string {
+  const bool is_fence = detail::asymmetric_barrier::best_kind() == detail::barrier_kind::symmetric;
+  return (is_fence ? "fence, " : "membarrier, ") + cost_of_barrier();
 }
 
 auto backend_of_loops() -> std::string {
@@ -163,6 +201,7 @@ auto rights_of_this_user() -> rights {
                    {"io_uring", "io_uring", try_io_uring()},
                    {"membarrier", "membarrier", try_membarrier()}};
   user.loops = backend_of_loops();
+  user.barrier = barrier_of_workers();
   user.rtprio = real_time_limit();
   user.nice = nice_limit();
   user.cap_nice = capability_to_nice();

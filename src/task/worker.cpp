@@ -39,7 +39,7 @@ worker::worker(executor& owner, std::size_t number, detail::asymmetric_barrier& 
       index(number),
       sleep(std::move(sleeps_in)),
       has_own_work(sleep->has_own_work()),
-      forking{.pace = detail::fork_pace(clock)},
+      forking{.pace = detail::fork_pace(clock, decltype(forks)::no_entries(barrier.kind()))},
       pace(clock),
       box(barrier),
       own_producer(box.open_producer()),  // before any other thread can request one

@@ -205,10 +205,23 @@ TEST_CASE("this machine: every section, and the same facts as JSON") {
         "  membarrier ", "(RLIMIT_RTPRIO) ", "(RLIMIT_NICE) ", "(CAP_SYS_NICE) "})
     CHECK_MESSAGE(has(end.out, part), part);
   const json found = json::parse(doctor({"--json"}).out);
-  for (const char* name : {"real_time", "io_uring", "membarrier", "loops", "rtprio", "nice", "cap_sys_nice"})
+  for (const char* name : {"real_time", "io_uring", "membarrier", "loops", "barrier", "rtprio", "nice", "cap_sys_nice"})
     CHECK_FALSE(found.at("user").at(name).get<std::string>().empty());
   for (const char* name : {"compiler", "library", "checks", "sanitizer", "hwloc", "fibers"})
     CHECK_FALSE(found.at("build").at(name).get<std::string>().empty());
+}
+
+TEST_CASE("the barrier of workers is the one that is named, with its cost") {
+  {
+    const environment named("BRAID_BARRIER", "fence");
+    const json found = json::parse(doctor({"--json"}).out);
+    CHECK(found.at("user").at("barrier").get<std::string>().starts_with("fence, "));
+    CHECK(found.at("environment").at(0).at("verdict") == "valid");
+  }
+  const environment named("BRAID_BARRIER", "mfence");
+  const std::string said = doctor({}).out;
+  CHECK(has(said, "ignored: neither membarrier nor fence"));
+  CHECK(has(said, "workers sleep behind (BRAID_BARRIER)"));
 }
 
 TEST_CASE("the backend of event loops is the one that is named, and a name that means nothing is told") {

@@ -54,6 +54,22 @@ constexpr int no_filters = 2;
   ::_exit(barrier.kind() == barrier_kind::symmetric ? passed : failed);
 }
 
+/// Returns the exit status of a child in which BRAID_BARRIER has that value: `passed` if its barrier has that kind.
+auto child_with(const char* value, barrier_kind expected) -> int {
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv("BRAID_BARRIER", value, 1);
+    ::_exit(asymmetric_barrier().kind() == expected ? passed : failed);
+  }
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : failed;
+}
+
+auto best_of_system() -> barrier_kind {
+  const bool can = system_can() && !braid::testing::under_thread_sanitizer;
+  return can ? barrier_kind::asymmetric : barrier_kind::symmetric;
+}
+
 }  // namespace
 
 TEST_CASE("where the system refuses, a barrier is symmetric") {
@@ -67,9 +83,15 @@ TEST_CASE("where the system refuses, a barrier is symmetric") {
   CHECK(WEXITSTATUS(status) != failed);
 }
 
+TEST_CASE("BRAID_BARRIER chooses the kind, and a wrong value is ignored") {
+  // Before the cases below, in which this process asks.
+  CHECK(child_with("fence", barrier_kind::symmetric) == passed);
+  CHECK(child_with("membarrier", best_of_system()) == passed);
+  CHECK(child_with("mfence", best_of_system()) == passed);
+}
+
 TEST_CASE("a barrier is asymmetric where the system can and no thread sanitizer watches") {
-  const bool expected = system_can() && !braid::testing::under_thread_sanitizer;
-  CHECK((asymmetric_barrier().kind() == barrier_kind::asymmetric) == expected);
+  CHECK(asymmetric_barrier().kind() == best_of_system());
   CHECK(asymmetric_barrier::best_kind() == asymmetric_barrier().kind());
 }
 

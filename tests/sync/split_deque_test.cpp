@@ -212,6 +212,28 @@ TEST_CASE("a pin keeps thieves from taking, and is refused while a question stan
   CHECK((deque.take() == &all[0]) == pinned);
 }
 
+TEST_CASE("private entries are counted with each kind of barrier, until a thief asks") {
+  for (const barrier_kind kind : {asymmetric_barrier::best_kind(), barrier_kind::symmetric}) {
+    entries all;
+    asymmetric_barrier barrier(kind);
+    split_deque<int> deque(8, barrier);
+    const std::int64_t none = split_deque<int>::no_entries(kind);
+    CHECK(deque.has_private(none));
+    CHECK_FALSE(deque.has_private(none + 1));
+    for (std::size_t i = 0; i < 4; ++i) REQUIRE(deque.try_push(all[i]));
+    CHECK(deque.has_private(none + 4));
+    CHECK_FALSE(deque.has_private(none + 5));
+    CHECK(deque.pop() == &all[3]);
+    CHECK_FALSE(deque.has_private(none + 4));
+    deque.ask();
+    CHECK_FALSE(deque.has_private(none));
+    CHECK(deque.share() == 2);
+    CHECK(deque.has_private(none + 1));
+    CHECK_FALSE(deque.has_private(none + 2));
+    while (deque.pop() != nullptr) {}
+  }
+}
+
 TEST_CASE("sharing an empty deque leaves the question open") {
   entries all;
   asymmetric_barrier barrier;

@@ -46,6 +46,16 @@ TEST_CASE("a row of short forks allows it, until a thief asks") {
   CHECK(pace.enough() == 4);
 }
 
+TEST_CASE("forks are counted from the number that stands for none") {
+  braid::manual_clock clock;
+  fork_pace pace(clock, -1'000);
+  reacquire(pace, clock, 24, 100ns);
+  CHECK(pace.enough() == -996);
+  CHECK(pace.enough_of_a_loop() == -999);
+  pace.was_asked();
+  CHECK(pace.enough() == none);
+}
+
 TEST_CASE("a row with one long fork does not, and the next one is looked at anew") {
   braid::manual_clock clock;
   fork_pace pace(clock);

@@ -13,7 +13,7 @@ namespace braid::detail {
 /// The implementation of an asymmetric barrier.
 enum class barrier_kind : std::uint8_t {
   asymmetric,  ///< the light side is a promise of the compiler; the heavy side interrupts the other processors
-  symmetric,   ///< both sides change one word; used if the system refuses membarrier, and under the thread sanitizer
+  symmetric,   ///< both sides execute a full fence; used if the system refuses membarrier or BRAID_BARRIER is `fence`
 };
 
 /// An asymmetric StoreLoad fence for the Dekker pattern, by `membarrier(2)`; P1202, Folly's asymmetric fence. Each side
@@ -26,7 +26,8 @@ enum class barrier_kind : std::uint8_t {
 /// It orders loads and stores of atomics; plain data still needs the edge of an atomic.
 /// It has its own cache line, because the frequent side reads its kind, and neighbours could be written all the time.
 /// `where` is for the explorer of the model build, which leaves out one use at a time.
-/// Threads: any. Cost: light costs only a branch, heavy 0.1 to 2 µs; each costs a locked add if the kind is symmetric.
+/// Threads: any. Cost: light costs only a branch, heavy 0.1 to 20 µs, which `braid-doctor` measures; each costs a full
+/// fence if the kind is symmetric.
 /// Source: membarrier(2); P1202R5, "Asymmetric fences".
 /// Protocol: docs/design/asymmetric_barrier.md
 class alignas(cache_line) asymmetric_barrier {
@@ -42,7 +43,7 @@ class alignas(cache_line) asymmetric_barrier {
   asymmetric_barrier(const asymmetric_barrier&) = delete;
   auto operator=(const asymmetric_barrier&) -> asymmetric_barrier& = delete;
 
-  /// Returns the best kind that this process supports; asks the system once.
+  /// Returns the kind that BRAID_BARRIER chooses, or the best one that this process supports; asks the system once.
   /// Cost: the first call may take milliseconds if the process has threads.
   [[nodiscard]] BRAID_API static auto best_kind() noexcept -> barrier_kind;
 
@@ -50,7 +51,7 @@ class alignas(cache_line) asymmetric_barrier {
 
   void light([[maybe_unused]] source where = source::current()) noexcept {
     if (kind_ == barrier_kind::symmetric) [[unlikely]]
-      return meet();
+      return fence();
     light_if_asymmetric(where);
   }
 
@@ -64,7 +65,7 @@ class alignas(cache_line) asymmetric_barrier {
 
   void heavy([[maybe_unused]] source where = source::current()) noexcept {
     if (kind_ == barrier_kind::symmetric) [[unlikely]]
-      return meet();
+      return fence();
 #if defined(BRAID_MODEL)
     if (detail::model_active()) return detail::model_heavy_barrier(where);
 #endif
@@ -72,14 +73,16 @@ class alignas(cache_line) asymmetric_barrier {
   }
 
  private:
-  /// If two callers change one word, the second change happens after the first.
+  BRAID_API void fence() noexcept;
+  /// The fence of the explorer and the thread sanitizer: if two callers change one word, the second change happens
+  /// after the first.
   // edge asymmetric_barrier.met: both, the second of two callers sees what the first wrote before
   void meet() noexcept { met_.fetch_add(1, acq_rel); }
 
   BRAID_API static void interrupt_processors() noexcept;
 
   const barrier_kind kind_;
-  atomic<std::uint32_t> met_{0};  // written by both sides of a symmetric barrier; its value means nothing
+  atomic<std::uint32_t> met_{0};  // changed by `meet`; its value means nothing
 };
 
 }  // namespace braid::detail

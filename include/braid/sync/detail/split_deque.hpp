@@ -124,7 +124,13 @@ class split_deque {
     return count >= 0 ? static_cast<std::size_t>(count) : head - split_in(word_.load(relaxed), head);
   }
 
-  /// Returns whether at least `count` entries are private and no thief asks; false if barriers are symmetric.
+  /// Returns the number for no entry that `has_private` counts from. It is not 0 if barriers are symmetric: a
+  /// subtraction in `has_private` would be in each fork.
+  [[nodiscard]] static constexpr auto no_entries(barrier_kind kind) noexcept -> std::int64_t {
+    return kind == barrier_kind::symmetric ? -static_cast<std::int64_t>(guarded) : 0;
+  }
+
+  /// Returns whether at least `count - no_entries()` entries are private and no thief asks.
   /// Threads: the owner.
   [[nodiscard]] auto has_private(std::int64_t count) const noexcept -> bool {
     return distance(limit_.load(relaxed), head_.load(relaxed)) >= count;

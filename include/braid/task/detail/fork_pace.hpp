@@ -14,9 +14,11 @@ namespace braid::detail {
 /// Threads: the worker.
 class fork_pace {
  public:
-  explicit fork_pace(const clock_source& clock) noexcept : clock_(clock) {}
+  /// `no_forks` is the number that stands for an empty deque (`split_deque::no_entries`).
+  explicit fork_pace(const clock_source& clock, std::int64_t no_forks = 0) noexcept
+      : clock_(clock), no_forks_(no_forks) {}
 
-  /// Returns the number of private forks that is enough, so that one more may be skipped.
+  /// Returns the number of private forks, above `no_forks`, that is enough, so that one more may be skipped.
   [[nodiscard]] auto enough() const noexcept -> std::int64_t { return enough_; }
 
   /// Returns the same for a loop, whose forks are halves of the rest.
@@ -46,11 +48,12 @@ class fork_pace {
     if (came_back_ != last_of_row) return;
     came_back_ = 0;
     if (clock_.now() - row_began_ > of_short_row) return;
-    enough_ = 4;
-    enough_of_a_loop_ = 1;
+    enough_ = no_forks_ + 4;
+    enough_of_a_loop_ = no_forks_ + 1;
   }
 
   const clock_source& clock_;
+  const std::int64_t no_forks_;
   std::int64_t enough_ = none;
   std::int64_t enough_of_a_loop_ = none;
   std::uint32_t came_back_ = 0;  // since the row began
