@@ -237,6 +237,13 @@ void add_load(CLI::App& app, action& chosen) {
       ->type_name("URL");
   command->add_flag("--replace", options->replace, "Delete the earlier contents of the store; not with Redis");
   command->add_flag("--strict", options->strict, "Treat warnings as errors: the store stays unchanged");
+  command
+      ->add_option("--watch", options->watched,
+                   "Load each *.ndjson file that comes into this folder, and move it to `done` or `failed` there")
+      ->check(CLI::ExistingDirectory)
+      ->excludes("data")
+      ->excludes("--replace")
+      ->type_name("DIR");
   command->callback([options, &chosen] {
     if (options->replace && rankd::is_redis_url(options->store))
       throw CLI::ValidationError("--replace", "is for embedded stores; empty a Redis database with its own FLUSHDB");

@@ -193,6 +193,28 @@ auto shares_work(const request_state& state) -> bool {
   return std::ranges::any_of(state.cached, [](const cached_node& each) { return each.use != cache_use::miss; });
 }
 
+/// Whether a node of the plan names the endpoint.
+auto names_endpoint(const plan& stated, std::string_view endpoint_id) -> bool {
+  return std::ranges::any_of(stated.nodes, [endpoint_id](const plan_node& node) {
+    return std::ranges::any_of(node.params, [endpoint_id](const plan_param& param) {
+      const auto* value = std::get_if<std::string>(&param.value);
+      return param.kind == param_kind::endpoint_ref && value != nullptr && *value == endpoint_id;
+    });
+  });
+}
+
+/// Returns the generations of the embedded stores that the plan reads.
+auto generations_of(const request_state& state, const registries& declared) -> std::vector<generation_report> {
+  std::vector<generation_report> out;
+  for (std::size_t at = 0; at < state.stores->size(); ++at) {
+    const store* const each = (*state.stores)[at];
+    if (each == nullptr || each->generation() == 0) continue;
+    const std::string& id = declared.endpoints()[at].endpoint_id;
+    if (names_endpoint(*state.plan->stated, id)) out.push_back({.endpoint_id = id, .generation = each->generation()});
+  }
+  return out;
+}
+
 /// The times of the path and the rest add up to the total, because the rest is the difference.
 auto make_explanation(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
   explanation all = explain(run, declared);
@@ -200,6 +222,7 @@ auto make_explanation(const run_picture& run, const ranking& answer, const regis
   all.answering = answer.total;
   for (const path_step& step : all.critical_path) all.answering -= step.wait + step.run;
   if (run.state.reads != nullptr) all.reads = run.state.reads->counts();
+  all.generations = generations_of(run.state, declared);
   return all;
 }
 
@@ -291,15 +314,16 @@ auto activity_name(const request_state& state) -> std::string {
 engine::engine(braid::runtime& runtime, const registries& declared, std::vector<store*> stores, engine_options options)
     : runtime_(&runtime),
       declared_(&declared),
-      stores_(std::make_shared<const std::vector<store*>>(std::move(stores))),
-      shared_(shared_reads::suits(*stores_) ? std::make_unique<shared_reads>(*stores_) : nullptr),
+      pins_(stores),
+      shared_(shared_reads::suits(stores) ? std::make_unique<shared_reads>(std::move(stores)) : nullptr),
       options_(std::move(options)) {
   if (options_.cache.bytes == 0) return;
   // With the budget of the plan, except its time: that is a matter of the requests that wait.
   caches_ = std::make_unique<cached_parts>(
-      options_.cache, [this](std::shared_ptr<const bound_plan> plan, const bound_cache& part, rank_request request) {
+      options_.cache, [this](std::shared_ptr<const bound_plan> plan, const bound_cache& part, rank_request request,
+                             const pinned_stores& pinned) {
         return rank_alone({.plan = std::move(plan), .caches = nullptr, .part = &part}, std::move(request),
-                          stores_of_request());
+                          stores_from(pinned));
       });
 }
 
@@ -309,8 +333,13 @@ auto engine::cached() const noexcept -> std::optional<cache_counts> {
   return caches_ == nullptr ? std::nullopt : std::optional(caches_->counts());
 }
 
-auto engine::stores_of_request() -> request_stores {
-  return shared_ == nullptr ? request_stores(stores_) : request_stores(shared_->for_request());
+auto engine::stores_of_request() -> request_stores { return stores_from(pins_.now()); }
+
+auto engine::stores_from(const pinned_stores& pinned) -> request_stores {
+  request_stores out =
+      shared_ == nullptr ? request_stores(pinned.list) : request_stores(shared_->for_request(pinned.list));
+  if (caches_ != nullptr) out.from = pinned;
+  return out;
 }
 
 auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<ranking> {

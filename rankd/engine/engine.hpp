@@ -7,6 +7,7 @@
 #include <rankd/engine/ranking.hpp>
 #include <rankd/engine/requests/request.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/store/generation_pins.hpp>
 #include <rankd/store/shared_reads.hpp>
 #include <rankd/store/store.hpp>
 
@@ -55,8 +56,8 @@ class engine {
   auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores = {})
       -> braid::task<ranking>;
 
-  /// Returns the stores of the engine for one request: stores for which it is worthwhile share equal reads
-  /// (`shared_reads`). `rank` uses them if it is given no stores. Threads: the loop's.
+  /// Returns the stores of the engine for one request, which reads one generation of each. Stores for which it is
+  /// worthwhile share equal reads (`shared_reads`). `rank` uses them if it is given no stores. Threads: the loop's.
   [[nodiscard]] auto stores_of_request() -> request_stores;
 
   /// How often requests read the endpoint at a position, and how often no read was needed for it.
@@ -73,6 +74,7 @@ class engine {
  private:
   struct execution;
 
+  auto stores_from(const pinned_stores& pinned) -> request_stores;
   auto begin(std::shared_ptr<const bound_plan> plan, rank_request&& request, request_stores stores)
       -> braid::task<ranking>;
   auto rank_alone(run_target target, rank_request request, request_stores stores) -> braid::task<ranking>;
@@ -84,7 +86,7 @@ class engine {
 
   braid::runtime* runtime_;
   const registries* declared_;
-  store_list stores_;
+  generation_pins pins_;                  // of the stores
   std::unique_ptr<shared_reads> shared_;  // of these; null if sharing is worthwhile for no store
   engine_options options_;
   std::unique_ptr<cached_parts> caches_;          // null if nothing is kept

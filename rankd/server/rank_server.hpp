@@ -21,6 +21,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace rankd {
@@ -31,6 +33,8 @@ class draft_plans;
 class embedded_counters;
 class event_log;
 class event_rules;
+class record_writer;
+class store_follower;
 
 /// Stores for plans that run as shadows.
 struct shadow_stores {
@@ -57,8 +61,11 @@ struct serve_context {
   const counter_writer* counters = nullptr;  ///< to which the log writes; null: no such counters
   /// The same in embedded stores, which `stores` overlays with them.
   const embedded_counters* embedded = nullptr;
-  redaction redacted = {};            ///< in the audit, these lines and recorded traffic
-  traffic_writer* traffic = nullptr;  ///< records the requests that are ranked; null: no recording
+  /// Writers of records, with the ids of their endpoints; empty: no records are accepted.
+  std::vector<std::pair<std::string, record_writer*>> records = {};
+  const store_follower* follower = nullptr;  ///< of the embedded stores; null: they do not change
+  redaction redacted = {};                   ///< in the audit, these lines and recorded traffic
+  traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: no recording
   /// Files and folders of recorded traffic, on which the page compares plans.
   std::vector<std::filesystem::path> traffic_places = {};
   draft_plans* drafts = nullptr;             ///< plans that are tried before they are saved; null: no drafts

@@ -47,6 +47,11 @@ auto counted_store::ask(store_question question, braid::arena& arena) -> braid::
       question);
 }
 
+auto counted_store::pinned() -> std::shared_ptr<store> {
+  auto under = behind().pinned();
+  return under == nullptr ? nullptr : std::make_shared<counted_store>(std::move(under), counted_);
+}
+
 template <typename Question>
 auto counted_store::ask_over(Question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
   const auto under = answer_to<Question>(co_await behind().ask(question, arena));

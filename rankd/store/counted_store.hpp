@@ -15,10 +15,11 @@ namespace rankd {
 /// key, or field of it.
 class counted_store final : public store_layer {
  public:
-  counted_store(std::unique_ptr<store> behind, std::shared_ptr<const counted_hashes> counted) noexcept
+  counted_store(std::shared_ptr<store> behind, std::shared_ptr<const counted_hashes> counted) noexcept
       : store_layer(*behind), owned_(std::move(behind)), counted_(std::move(counted)) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
+  [[nodiscard]] auto pinned() -> std::shared_ptr<store> override;
 
  private:
   template <typename Question>
@@ -27,7 +28,7 @@ class counted_store final : public store_layer {
   [[nodiscard]] auto over(const hash_read& question, hash_batch under, braid::arena& arena) const -> hash_batch;
   [[nodiscard]] auto over(const named_read& question, item_batch under, braid::arena& arena) const -> item_batch;
 
-  std::unique_ptr<store> owned_;
+  std::shared_ptr<store> owned_;
   std::shared_ptr<const counted_hashes> counted_;
 };
 

@@ -80,6 +80,15 @@ auto data_writer::put(std::string_view key, std::span<const std::byte> record)
   return std::nullopt;
 }
 
+auto data_writer::find(std::string_view key) -> braid::result<std::optional<record_view>> {
+  MDB_val name = lmdb::value_of(key);
+  MDB_val value{};
+  const int status = ::mdb_get(transaction_.get(), database_, &name, &value);
+  if (status == MDB_NOTFOUND) return std::nullopt;
+  if (status != 0) return braid::fail(lmdb::error_of(status));
+  return record_view::parse(lmdb::bytes_of(value));
+}
+
 auto data_writer::save(std::string_view note) -> braid::result<void> {
   MDB_val name = lmdb::value_of(note_key);
   MDB_val value = lmdb::value_of(note);

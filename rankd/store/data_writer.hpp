@@ -36,6 +36,9 @@ class data_writer {
   /// bytes. Lifetime: the returned view is valid until the next call.
   auto put(std::string_view key, std::span<const std::byte> record) -> braid::result<std::optional<record_view>>;
 
+  /// Returns the record of a key, or nothing. Lifetime: the view is valid until the next call.
+  auto find(std::string_view key) -> braid::result<std::optional<record_view>>;
+
   /// Returns the number of bytes that were put since the file was saved; they are kept in memory.
   [[nodiscard]] auto unsaved() const noexcept -> std::size_t { return unsaved_; }
 

@@ -108,7 +108,10 @@ auto embedded_store::open_once(const fs::path& folder, store_manifest manifest)
   int mapped = -1;
   if (::mdb_env_get_fd(store->environment_.get(), &mapped) != 0 || !is_same_file(mapped, data.number()))
     return std::nullopt;  // what was verified is another file
-  store->guard_ = std::make_unique<guard>(std::move(data), std::move(*sums));
+  const std::chrono::nanoseconds made =
+      std::chrono::seconds(found.st_mtim.tv_sec) + std::chrono::nanoseconds(found.st_mtim.tv_nsec);
+  store->guard_ = std::make_unique<guard>(std::move(data), std::move(*sums),
+                                          std::chrono::duration_cast<std::chrono::milliseconds>(made));
   return std::move(*store);
 }
 
@@ -179,7 +182,9 @@ auto embedded_store::snapshot::count() const -> braid::result<std::uint64_t> {
   MDB_stat facts{};
   const int status = ::mdb_stat(transaction_.get(), database_, &facts);
   if (status != 0) return braid::fail(lmdb::error_of(status));
-  return facts.ms_entries;
+  const auto kept = history();
+  if (!kept) return braid::fail(kept.error());
+  return facts.ms_entries - (*kept ? 1 : 0);
 }
 
 auto embedded_store::cursor::next() -> braid::result<std::optional<store_entry>> {
@@ -188,7 +193,7 @@ auto embedded_store::cursor::next() -> braid::result<std::optional<store_entry>>
   MDB_val value{};
   const int status = ::mdb_cursor_get(handle_.get(), &name, &value, first_.empty() ? MDB_NEXT : MDB_SET_RANGE);
   first_.clear();
-  if (status == MDB_NOTFOUND) {
+  if (status == MDB_NOTFOUND || (status == 0 && lmdb::text_of(name) == history_key)) {
     handle_.reset();  // LMDB would begin again at the first key
     return std::nullopt;
   }

@@ -9,6 +9,7 @@
 #include <braid/io/backend.hpp>
 #include <braid/sync/atomic.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -35,6 +36,9 @@ class embedded_store {
   class snapshot;
   class cursor;
 
+  /// The key of what is kept with the data, behind all keys of records, which are UTF-8.
+  static constexpr std::string_view history_key = "\xfe";
+
   /// Opens the store in `folder`. Every block of its file is compared with the checksum that the load took, before LMDB
   /// sees any of it: LMDB follows the pointers in a page, even out of the file. The size is checked first: a page
   /// missing at the end would end the process by SIGBUS at the first read. A store of format 1 has no checksums, and is
@@ -47,6 +51,8 @@ class embedded_store {
   [[nodiscard]] auto take_snapshot() const -> braid::result<snapshot>;
 
   [[nodiscard]] auto manifest() const noexcept -> const store_manifest& { return manifest_; }
+  /// Returns when the load wrote the data file, counted from 1970.
+  [[nodiscard]] auto made() const noexcept -> std::chrono::milliseconds { return guard_->made; }
 
   /// Reads the next blocks of the file again, `max_bytes` bytes or one block, and compares them with their checksums;
   /// starts over at the end. Does nothing without checksums, and once there is damage.
@@ -68,6 +74,7 @@ class embedded_store {
   struct guard {
     braid::descriptor file;
     std::optional<block_checksums> sums;    ///< nothing in a store of format 1
+    std::chrono::milliseconds made{0};      ///< when the file was written
     std::uint64_t next_block = 0;           ///< of the scrub
     block_damage found;                     ///< written by the scrub, once
     braid::atomic<bool> is_damaged{false};  // written by the scrub: true for good, `found` is there
@@ -99,6 +106,9 @@ class embedded_store::snapshot {
 
   /// Returns the number of keys.
   [[nodiscard]] auto count() const -> braid::result<std::uint64_t>;
+
+  /// Returns the texts that `change_store` keeps with the data; nothing if there are none.
+  [[nodiscard]] auto history() const -> braid::result<std::optional<record_view>> { return find(history_key); }
 
  private:
   friend class embedded_store;

@@ -7,10 +7,12 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -184,6 +186,44 @@ void remove_other_generations(const fs::path& folder, std::uint64_t keep) {
     std::error_code ignored;  // a file that stays costs space, nothing else; the next load tries again
     if (is_data_file(name) && name != kept && name != kept_sums) fs::remove(item->path(), ignored);
   }
+}
+
+auto manifest_use::of(const fs::path& folder) -> braid::checked<std::optional<manifest_use>> {
+  braid::descriptor file = open_to_read(folder / store_manifest::file_name);
+  const bool is_claimed = !file || ::flock(file.number(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  auto manifest = read_manifest(folder);
+  if (!manifest) return std::unexpected(std::move(manifest.error()));
+  if (!file || !is_claimed) return std::nullopt;
+  manifest_use made(std::move(file), *manifest);
+  // A file that was replaced before it was locked keeps no load waiting, so it is no claim.
+  if (!made.is_current(folder)) return std::nullopt;
+  return made;
+}
+
+auto manifest_use::is_current(const fs::path& folder) const -> bool {
+  struct ::stat named{};
+  struct ::stat opened{};
+  return ::stat((folder / store_manifest::file_name).c_str(), &named) == 0 && ::fstat(file_.number(), &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+replaced_manifest::replaced_manifest(const fs::path& folder)
+    : file_(open_to_read(folder / store_manifest::file_name)), had_readers_(is_claimed()) {}
+
+auto replaced_manifest::is_claimed() const -> bool {
+  if (!file_ || ::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) return file_ && errno == EWOULDBLOCK;
+  ::flock(file_.number(), LOCK_UN);
+  return false;
+}
+
+auto replaced_manifest::wait_for_readers(braid::duration patience) const -> store_readers {
+  constexpr auto pause = std::chrono::milliseconds(2);
+  const braid::time_point end = braid::steady_time().now() + patience;
+  while (is_claimed()) {
+    if (braid::steady_time().now() >= end) return store_readers::behind;
+    std::this_thread::sleep_for(pause);
+  }
+  return had_readers_ ? store_readers::changed : store_readers::none;
 }
 
 auto folder_lock::acquire(const fs::path& folder, lock_wait wait) -> braid::result<folder_lock> {

@@ -1,6 +1,7 @@
 // rankd/store/folder.hpp: the folder of an embedded store: what it must contain, and how it changes all at once.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
 
@@ -54,6 +55,49 @@ inline constexpr std::string_view load_again_hint = "delete the folder and load 
 /// Returns one diagnostic about a store, with the folder as its source.
 auto store_diagnostic(std::string_view code, const std::filesystem::path& folder, std::string_view message,
                       std::string_view hint) -> braid::diagnostics;
+
+/// A reader's claim on the generation that a folder names: a shared lock on the file of the manifest, which ends with
+/// the process. A load that has replaced this file can wait until its readers use the new one (`replaced_manifest`).
+class manifest_use {
+ public:
+  /// Returns nothing while a load replaces the manifest. A file system without such locks grants all claims.
+  /// Errors: those of read_manifest.
+  static auto of(const std::filesystem::path& folder) -> braid::checked<std::optional<manifest_use>>;
+
+  /// Returns whether `folder` still names this generation. Cost: two system calls.
+  [[nodiscard]] auto is_current(const std::filesystem::path& folder) const -> bool;
+  [[nodiscard]] auto manifest() const noexcept -> const store_manifest& { return manifest_; }
+
+ private:
+  manifest_use(braid::descriptor file, store_manifest manifest) noexcept
+      : file_(std::move(file)), manifest_(manifest) {}
+
+  braid::descriptor file_;
+  store_manifest manifest_;
+};
+
+/// What the servers that read a store do after a load.
+enum class store_readers : std::uint8_t {
+  none,     ///< no server reads it
+  changed,  ///< all of them answer from the new generation
+  behind,   ///< one of them has not changed to it in time
+};
+
+/// A manifest that a load is about to replace.
+class replaced_manifest {
+ public:
+  /// Opens the manifest of `folder`, if there is one.
+  explicit replaced_manifest(const std::filesystem::path& folder);
+
+  /// Blocks: until no server claims it, at most for `patience`.
+  [[nodiscard]] auto wait_for_readers(braid::duration patience) const -> store_readers;
+
+ private:
+  [[nodiscard]] auto is_claimed() const -> bool;
+
+  braid::descriptor file_;
+  bool had_readers_ = false;
+};
 
 enum class lock_wait : std::uint8_t { give_up, until_free };
 

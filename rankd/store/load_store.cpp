@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -41,6 +43,12 @@ auto is_full_disk(std::error_code error, const fs::path& folder) -> bool {
   return error == std::errc::io_error && !unknown && room.available < little;
 }
 
+/// What a line deletes.
+struct deletion {
+  record_origin origin;
+  std::vector<std::string> fields;  ///< empty: the key
+};
+
 /// One load, from the lock to the new manifest.
 class load_job {
  public:
@@ -48,19 +56,28 @@ class load_job {
            std::optional<store_manifest> old)
       : folder_(folder), files_(files), options_(options), old_(old), parser_(options.vectors) {}
 
+  /// Reads all files.
   auto run() -> braid::checked<load_report>;
+  /// Makes these changes to the store, which is open, in place of those that files describe.
+  auto run(embedded_store old, const store_changes& changes) -> braid::checked<load_report>;
 
  private:
+  auto make_and_switch() -> braid::checked<load_report>;
   auto fail_on(std::error_code error) -> std::unexpected<braid::diagnostics>;
   void measure();
   auto attempt(std::size_t map_bytes) -> braid::result<void>;
   auto open_writer(std::size_t map_bytes) -> braid::result<data_writer>;
   auto save(data_writer& writer) -> braid::result<void>;
+  auto put_changes(data_writer& writer) -> braid::result<void>;
   auto read_file(data_writer& writer, std::uint32_t index) -> braid::result<void>;
   auto read_line(data_writer& writer, const text_line& line, std::uint32_t index) -> braid::result<void>;
   void show(const parsed_record& record);
   void twin(const parsed_record& record, record_origin first, record_origin second);
+  auto note_deletion(data_writer& writer, const parsed_record& record) -> braid::result<void>;
   auto merge(data_writer& writer) -> braid::result<void>;
+  auto keep_history(data_writer& writer, const embedded_store::snapshot& old) -> braid::result<void>;
+  auto merge_entry(data_writer& writer, const store_entry& entry) -> braid::result<void>;
+  auto without_fields(const store_entry& entry, const deletion& gone) -> std::span<const std::byte>;
   void report(load_stage stage, std::uint64_t bytes_done) const;
   [[nodiscard]] auto bytes_read() const -> std::uint64_t;
   [[nodiscard]] auto full() const -> bool { return diagnostics_.size() >= max_load_diagnostics; }
@@ -71,11 +88,15 @@ class load_job {
   const load_options& options_;
   std::optional<store_manifest> old_;
   std::optional<embedded_store> old_store_;  ///< only in merge mode
+  const store_changes* changes_ = nullptr;   ///< null: the files say what changes
 
   record_parser parser_;
   braid::diagnostics diagnostics_;
   detail::load_mark mark_;  ///< what was read and put
-  bool begun_ = false;      ///< a file that is there was made by this load, not by an earlier one
+  std::map<std::string, deletion, std::less<>> deletions_;
+  std::uint64_t deleted_ = 0;  ///< of these, what was there
+  record_builder builder_;
+  bool begun_ = false;  ///< a file that is there was made by this load, not by an earlier one
   load_report report_;
   record_origin shown_;  ///< the last record that `seen` was called for
   std::vector<std::uint64_t> file_bytes_;
@@ -92,7 +113,16 @@ auto load_job::run() -> braid::checked<load_report> {
     old_store_ = std::move(*opened);
   }
   mark_.made_from = detail::load_sources(files_, options_.mode, old_);
+  return make_and_switch();
+}
 
+auto load_job::run(embedded_store old, const store_changes& changes) -> braid::checked<load_report> {
+  old_store_.emplace(std::move(old));
+  changes_ = &changes;
+  return make_and_switch();
+}
+
+auto load_job::make_and_switch() -> braid::checked<load_report> {
   std::size_t map_bytes = options_.first_map_bytes;
   if (map_bytes == 0) map_bytes = smallest_map + 4 * bytes_total_ + (old_ ? 2 * old_->data_bytes : 0);
   braid::result<void> done = attempt(map_bytes);
@@ -107,6 +137,7 @@ auto load_job::run() -> braid::checked<load_report> {
   remove_other_generations(folder_, new_generation());
   report_.records = mark_.records;
   report_.kept = mark_.kept;
+  report_.deleted = deleted_;
   report_.generation = new_generation();
   return report_;
 }
@@ -136,9 +167,13 @@ void load_job::measure() {
 
 auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
   diagnostics_ = {};
+  deletions_.clear();
+  deleted_ = 0;
   auto writer = open_writer(map_bytes);
   if (!writer) return braid::fail(writer.error());
 
+  if (changes_ != nullptr)
+    if (auto done = put_changes(*writer); !done) return done;
   while (mark_.file < files_.size() && !full()) {
     if (auto done = read_file(*writer, mark_.file); !done) return done;
     ++mark_.file;
@@ -147,6 +182,7 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
   if (diagnostics_.empty() && options_.refused) diagnostics_.append(options_.refused());
   if (!diagnostics_.empty()) return {};
   if (auto done = merge(*writer); !done) return done;
+  if (!diagnostics_.empty()) return {};
   report(load_stage::syncing, bytes_total_);
   const auto size = writer->finish();
   if (!size) return braid::fail(size.error());
@@ -159,7 +195,7 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
 /// Opens the file that an interrupted load of the same data has left, or else a new one.
 auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> {
   const fs::path file = data_file(folder_, new_generation());
-  const bool may_go_on = begun_ || !options_.refused;
+  const bool may_go_on = changes_ == nullptr && (begun_ || !options_.refused);
   auto begun =
       may_go_on ? data_writer::reopen(file, map_bytes)
                 : braid::result<data_writer>(braid::fail(std::make_error_code(std::errc::no_such_file_or_directory)));
@@ -180,15 +216,29 @@ auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> 
   return data_writer::create(file, map_bytes);
 }
 
-/// Diagnostics are not saved: once there are some, records are stored only to compare the next lines with them.
+/// Diagnostics are not saved: once there are some, records are stored only to compare the next lines with them. Neither
+/// are deletions, so a load with some begins again.
 auto load_job::save(data_writer& writer) -> braid::result<void> {
-  return writer.save(diagnostics_.empty() ? detail::to_text(mark_) : std::string());
+  return writer.save(diagnostics_.empty() && deletions_.empty() ? detail::to_text(mark_) : std::string());
 }
 
 /// Returns the bytes of all files up to the current position.
 auto load_job::bytes_read() const -> std::uint64_t {
   const auto whole = file_bytes_.begin() + mark_.file;
   return std::accumulate(file_bytes_.begin(), whole, mark_.line.bytes);
+}
+
+auto load_job::put_changes(data_writer& writer) -> braid::result<void> {
+  for (const auto& [key, bytes] : changes_->records) {
+    if (auto put = writer.put(key, bytes); !put) return braid::fail(put.error());
+    ++mark_.records;
+  }
+  for (const auto& [key, fields] : changes_->deleted) deletions_.emplace(key, deletion{.origin = {}, .fields = fields});
+  if (changes_->history.empty()) return {};
+  const std::vector<std::string_view> texts(changes_->history.begin(), changes_->history.end());
+  const auto put = writer.put(embedded_store::history_key, builder_.text_list(texts, {}));
+  if (!put) return braid::fail(put.error());
+  return {};
 }
 
 auto load_job::read_file(data_writer& writer, std::uint32_t index) -> braid::result<void> {
@@ -229,11 +279,28 @@ auto load_job::read_line(data_writer& writer, const text_line& line, std::uint32
     return {};
   }
   if (!*parsed) return {};
-  show(**parsed);
-  const auto existing = writer.put((*parsed)->key, (*parsed)->bytes);
+  const parsed_record& record = **parsed;
+  if (const auto deleted = deletions_.find(record.key); deleted != deletions_.end()) {
+    twin(record, deleted->second.origin, record.origin);
+    return {};
+  }
+  if (record.deletes()) return note_deletion(writer, record);
+  show(record);
+  const auto existing = writer.put(record.key, record.bytes);
   if (!existing) return braid::fail(existing.error());
-  if (*existing) twin(**parsed, (*existing)->origin(), {index, static_cast<std::uint32_t>(line.number)});
+  if (*existing) twin(record, (*existing)->origin(), record.origin);
   ++mark_.records;
+  return {};
+}
+
+auto load_job::note_deletion(data_writer& writer, const parsed_record& record) -> braid::result<void> {
+  const auto existing = writer.find(record.key);
+  if (!existing) return braid::fail(existing.error());
+  if (*existing) {
+    twin(record, (*existing)->origin(), record.origin);
+    return {};
+  }
+  deletions_.emplace(record.key, deletion{record.origin, {record.fields.begin(), record.fields.end()}});
   return {};
 }
 
@@ -267,15 +334,57 @@ auto load_job::merge(data_writer& writer) -> braid::result<void> {
   for (;;) {
     const auto entry = cursor->next();
     if (!entry) return braid::fail(entry.error());
-    if (!*entry) return {};
+    if (!*entry) return keep_history(writer, *snapshot);
     if (!mark_.merged_to.empty() && (*entry)->key <= mark_.merged_to) continue;
-    const auto newer = writer.put((*entry)->key, (*entry)->record.bytes());
-    if (!newer) return braid::fail(newer.error());
-    if (!*newer) ++mark_.kept;
+    if (auto done = merge_entry(writer, **entry); !done) return done;
     mark_.merged_to = (*entry)->key;
     if (writer.unsaved() >= options_.save_bytes)
       if (auto done = save(writer); !done) return done;
   }
+}
+
+/// The changes may have another history already.
+auto load_job::keep_history(data_writer& writer, const embedded_store::snapshot& old) -> braid::result<void> {
+  const auto kept = old.history();
+  if (!kept) return braid::fail(kept.error());
+  if (!*kept) return {};
+  if (auto put = writer.put(embedded_store::history_key, (*kept)->bytes()); !put) return braid::fail(put.error());
+  return {};
+}
+
+auto load_job::merge_entry(data_writer& writer, const store_entry& entry) -> braid::result<void> {
+  std::span<const std::byte> bytes = entry.record.bytes();
+  if (const auto gone = deletions_.find(entry.key); gone != deletions_.end()) {
+    bytes = without_fields(entry, gone->second);
+    if (bytes.empty()) return {};
+  }
+  const auto newer = writer.put(entry.key, bytes);
+  if (!newer) return braid::fail(newer.error());
+  if (!*newer) ++mark_.kept;
+  return {};
+}
+
+/// Returns the record without the fields of a deletion; nothing if no field is left, or the key is deleted.
+auto load_job::without_fields(const store_entry& entry, const deletion& gone) -> std::span<const std::byte> {
+  if (gone.fields.empty()) {
+    ++deleted_;
+    return {};
+  }
+  if (entry.record.kind() != record_kind::hash) {
+    braid::diagnostics problem(line_diagnostic(
+        gone.origin.line, "not_a_hash", "/fields",
+        "the key `" + std::string(entry.key) + "` is not a hash, so it has no fields that could be deleted",
+        "leave out `fields` to delete the whole key"));
+    if (changes_ == nullptr) problem.set_source(files_[gone.origin.file].string());
+    diagnostics_.append(std::move(problem));
+    return {};
+  }
+  std::vector<hash_field> left;
+  for (std::size_t at = 0; at < entry.record.count(); ++at)
+    if (const hash_field each = entry.record.field_at(at); !std::ranges::binary_search(gone.fields, each.name))
+      left.push_back(each);
+  deleted_ += entry.record.count() - left.size();
+  return left.empty() ? std::span<const std::byte>() : builder_.hash(left, entry.record.origin());
 }
 
 void load_job::report(load_stage stage, std::uint64_t bytes_done) const {
@@ -322,11 +431,31 @@ auto ndjson_files(const fs::path& data_folder) -> braid::checked<std::vector<fs:
 auto load_store(const fs::path& folder, std::span<const fs::path> files, const load_options& options)
     -> braid::checked<load_report> {
   if (auto found = find_manifest(folder); !found) return std::unexpected(std::move(found.error()));
-  const auto lock = lock_folder(folder, options.wait);
+  auto lock = lock_folder(folder, options.wait);
   if (!lock) return std::unexpected(lock.error());
   auto old = find_manifest(folder);
   if (!old) return std::unexpected(std::move(old.error()));
-  return load_job(folder, files, options, *old).run();
+  const replaced_manifest replaced(folder);
+  auto report = load_job(folder, files, options, *old).run();
+  { const folder_lock ended = std::move(*lock); }  // other loads do not wait for the servers
+  if (report && options.wait_for_readers != braid::duration::zero())
+    report->readers = replaced.wait_for_readers(options.wait_for_readers);
+  return report;
+}
+
+auto change_store(const fs::path& folder, const std::function<store_changes(const embedded_store&)>& make)
+    -> braid::checked<std::optional<load_report>> {
+  if (auto there = read_manifest(folder); !there) return std::unexpected(std::move(there.error()));
+  const auto lock = lock_folder(folder, lock_wait::until_free);
+  if (!lock) return std::unexpected(lock.error());
+  auto now = embedded_store::open(folder);
+  if (!now) return std::unexpected(std::move(now.error()));
+  const store_changes changes = make(*now);
+  if (changes.is_empty()) return std::nullopt;
+  const store_manifest old = now->manifest();
+  auto report = load_job(folder, {}, {}, old).run(std::move(*now), changes);
+  if (!report) return std::unexpected(std::move(report.error()));
+  return *report;
 }
 
 auto load_if_missing(const fs::path& folder, const fs::path& data_folder, const load_options& options)

@@ -5,17 +5,23 @@
 #include <rankd/store/record.hpp>
 #include <rankd/store/vector_lengths.hpp>
 
+#include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace rankd {
+
+class embedded_store;
 
 /// The treatment of keys that are in the store and not in the files.
 enum class load_mode : std::uint8_t {
@@ -46,13 +52,17 @@ struct load_options {
   /// Called once all records were seen: if it returns diagnostics, the load changes nothing. Such a load sees all
   /// records: it does not continue an interrupted one.
   std::function<braid::diagnostics()> refused = nullptr;
+  /// How long to wait afterwards for servers that read the store; zero: not at all.
+  braid::duration wait_for_readers = braid::duration::zero();
 };
 
 struct load_report {
   std::uint64_t records = 0;     ///< made from the files
   std::uint64_t kept = 0;        ///< taken over from the store as it was
+  std::uint64_t deleted = 0;     ///< keys, and fields of other keys, that were in the store as it was
   std::uint64_t generation = 0;  ///< of the store as it is now
   std::uint64_t resumed_at = 0;  ///< bytes of the files that an earlier load, which was interrupted, had read
+  store_readers readers = store_readers::none;  ///< the servers that read the store
 };
 
 /// The number of diagnostics about data after which a load stops reading.
@@ -60,14 +70,31 @@ inline constexpr std::size_t max_load_diagnostics = 100;
 
 /// Makes a new store from `files` (and from the contents of `folder`, in merge mode) and replaces the old one by one
 /// rename. Whatever happens before that, kill -9 included, leaves the old store unchanged. Open stores keep their
-/// contents. The next load continues an interrupted one, if files, mode and store are the same; otherwise it removes
-/// the unfinished file.
-/// Blocks: on the disk, until it has everything.
-/// Errors: diagnostics about lines (of record_parser, and duplicate_key), too_many_diagnostics, data_unreadable,
+/// contents. The next load continues an interrupted one, if files, mode and store are the same, and no line before the
+/// interruption deletes; otherwise it removes the unfinished file. What lines delete is kept in memory.
+/// Blocks: on the disk, until it has everything, and then for servers.
+/// Errors: diagnostics about lines (of record_parser, duplicate_key, and not_a_hash for fields of another kind of
+/// record), too_many_diagnostics, data_unreadable,
 /// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, disk_full,
 /// store_write_failed.
 auto load_store(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,
                 const load_options& options) -> braid::checked<load_report>;
+
+/// Changes to a store, made in memory. No key is in both maps.
+struct store_changes {
+  std::map<std::string, std::vector<std::byte>, std::less<>> records;    ///< bytes of `record_builder`
+  std::map<std::string, std::vector<std::string>, std::less<>> deleted;  ///< sorted fields of a hash; empty: the key
+  std::vector<std::string> history;                                      ///< replaces the history of the store
+
+  [[nodiscard]] auto is_empty() const noexcept -> bool { return records.empty() && deleted.empty(); }
+};
+
+/// Makes a new generation of a store that differs from the old one by what `make` returns, as a load does. `make` sees
+/// the store as it is, and no other load runs until the change is done. Returns nothing, and changes nothing, if it
+/// returns no changes.
+/// Blocks: for other loads, and on the disk. Errors: those of load_store about the store.
+auto change_store(const std::filesystem::path& folder, const std::function<store_changes(const embedded_store&)>& make)
+    -> braid::checked<std::optional<load_report>>;
 
 /// Fills a store on its first use: loads all `*.ndjson` of `data_folder`, in order of their names, if `folder` holds no
 /// store yet, and returns nothing otherwise. If several processes start at once, one loads and the others wait for it.

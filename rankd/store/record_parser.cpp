@@ -67,12 +67,17 @@ struct line_kind {
 constexpr std::array line_kinds{line_kind{"hash", "fields"}, line_kind{"list", "values"}, line_kind{"set", "members"},
                                 line_kind{"sorted_set", "scores"}, line_kind{"string", "value"}};
 
+constexpr std::string_view delete_head = "delete";  // its body is that of a hash: `fields`, with another value
+constexpr std::size_t hash_kind = 0;
+
 /// The members of a line, each at most once: head and body of each kind.
 struct members {
+  std::optional<dom::element> deleted;  ///< the key that the line deletes, or whose fields it deletes
   std::array<std::optional<dom::element>, line_kinds.size()> heads;
   std::array<std::optional<dom::element>, line_kinds.size()> bodies;
 
   auto named(std::string_view name) -> std::optional<dom::element>* {
+    if (name == delete_head) return &deleted;
     for (std::size_t kind = 0; kind < line_kinds.size(); ++kind) {
       if (name == line_kinds[kind].head) return &heads[kind];
       if (name == line_kinds[kind].body) return &bodies[kind];
@@ -92,7 +97,9 @@ struct members {
 /// Returns the key that a line names, if it is a text.
 auto key_of(dom::object object) -> std::string_view {
   for (const dom::key_value_pair member : object)
-    if (std::ranges::find(line_kinds, member.key, &line_kind::head) != line_kinds.end() && member.value.is_string())
+    if ((member.key == delete_head ||
+         std::ranges::find(line_kinds, member.key, &line_kind::head) != line_kinds.end()) &&
+        member.value.is_string())
       return member.value.get_string().value_unsafe();
   return {};
 }
@@ -109,6 +116,7 @@ class record_parser::machine {
   auto run(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
 
  private:
+  auto deletion(const members& found) -> braid::checked<std::optional<parsed_record>>;
   void report(std::string_view code, std::string_view pointer, std::string_view message, std::string_view hint = {}) {
     const std::string record = key_.empty() ? std::string() : quote_name(key_) + ": ";
     diagnostics_.add(line_diagnostic(origin_.line, code, pointer, record + std::string(message), hint));
@@ -119,6 +127,8 @@ class record_parser::machine {
   auto read_document(std::string_view text) -> std::optional<dom::object>;
   auto read_members(dom::object object) -> members;
   void check_pairing(const members& found);
+  void check_deletion(const members& found);
+  void read_deleted_fields(dom::element element);
   auto read_key(dom::element element, std::string_view pointer) -> std::string_view;
   auto read_hash(dom::element element) -> std::span<const std::byte>;
   auto read_vector(dom::array numbers, std::string_view field) -> std::string_view;
@@ -174,6 +184,7 @@ auto record_parser::machine::read_members(dom::object object) -> members {
   static const std::vector<std::string_view> known = [] {
     std::vector<std::string_view> names;
     for (const line_kind& kind : line_kinds) names.insert(names.end(), {kind.head, kind.body});
+    names.push_back(delete_head);
     return names;
   }();
   members found;
@@ -194,15 +205,16 @@ auto record_parser::machine::read_members(dom::object object) -> members {
 
 void record_parser::machine::check_pairing(const members& found) {
   const std::vector<std::size_t> kinds = found.kinds();
-  if (kinds.size() > 1) {
+  if (kinds.size() + (found.deleted ? 1 : 0) > 1) {
+    const std::string_view other = found.deleted ? delete_head : line_kinds[kinds[1]].head;
     report("ambiguous_record", "",
-           "a line is a " + std::string(line_kinds[kinds[0]].head) + " or a " + std::string(line_kinds[kinds[1]].head) +
-               ", not both",
+           "a line is a " + std::string(line_kinds[kinds[0]].head) + " or a " + std::string(other) + ", not both",
            "write two lines, each with its own key");
     return;
   }
+  if (found.deleted) return check_deletion(found);
   if (kinds.empty()) {
-    report("missing_member", "", "none of `hash`, `list`, `set`, `sorted_set` and `string` names the key");
+    report("missing_member", "", "none of `hash`, `list`, `set`, `sorted_set`, `string` and `delete` names the key");
     return;
   }
   const std::string head = in_backquotes(line_kinds[kinds[0]].head);
@@ -212,6 +224,35 @@ void record_parser::machine::check_pairing(const members& found) {
     if (other != kinds[0] && found.bodies[other])
       report("unknown_member", braid::json_pointer("", line_kinds[other].body),
              head + " has no " + in_backquotes(line_kinds[other].body), "write " + body);
+}
+
+void record_parser::machine::check_deletion(const members& found) {
+  for (std::size_t kind = 0; kind < line_kinds.size(); ++kind)
+    if (kind != hash_kind && found.bodies[kind])
+      report("unknown_member", braid::json_pointer("", line_kinds[kind].body),
+             "`delete` has no " + in_backquotes(line_kinds[kind].body),
+             "name fields of a hash, or nothing: the whole key");
+}
+
+void record_parser::machine::read_deleted_fields(dom::element element) {
+  if (!element.is_array()) return wrong_type("/fields", "an array of names", element);
+  std::size_t index = 0;
+  const dom::array array = element.get_array().value_unsafe();
+  for (const dom::element item : array) {
+    if (full()) break;
+    const std::string pointer = braid::json_pointer("/fields", index++);
+    if (!item.is_string())
+      wrong_type(pointer, "the name of a field", item);
+    else if (item.get_string().value_unsafe().empty())
+      report("empty_field", pointer, "a field has no name");
+    else
+      texts_.push_back(item.get_string().value_unsafe());
+  }
+  if (index == 0) report("no_fields", "/fields", "no field is named", "leave out `fields` to delete the whole key");
+  std::ranges::sort(texts_);
+  for (auto at = std::ranges::adjacent_find(texts_); at != texts_.end() && !full();
+       at = std::adjacent_find(std::next(at), texts_.end()))
+    report("duplicate_field", "/fields", "the field " + quote_name(*at) + " is given twice");
 }
 
 auto record_parser::machine::read_key(dom::element element, std::string_view pointer) -> std::string_view {
@@ -415,6 +456,14 @@ void record_parser::machine::check_dump(std::string_view key, std::string_view p
            "divide it among several keys");
 }
 
+auto record_parser::machine::deletion(const members& found) -> braid::checked<std::optional<parsed_record>> {
+  const std::string_view key = read_key(*found.deleted, "/delete");
+  texts_.clear();
+  if (found.bodies[hash_kind]) read_deleted_fields(*found.bodies[hash_kind]);
+  if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
+  return parsed_record{.key = key, .bytes = {}, .origin = origin_, .fields = texts_};
+}
+
 auto record_parser::machine::run(const text_line& line, std::uint32_t file)
     -> braid::checked<std::optional<parsed_record>> {
   diagnostics_ = {};
@@ -437,12 +486,13 @@ auto record_parser::machine::run(const text_line& line, std::uint32_t file)
     pointer = braid::json_pointer("", line_kinds[kind].head);
     key = read_key(*found.heads[kind], pointer);
   }
+  if (found.deleted && found.kinds().empty()) return deletion(found);
   std::span<const std::byte> bytes;
   for (std::size_t kind = 0; kind < line_kinds.size(); ++kind)
     if (found.bodies[kind]) bytes = read_body(kind, *found.bodies[kind]);
   if (diagnostics_.empty()) check_dump(key, pointer, bytes, line.text.size());
   if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
-  return parsed_record{key, bytes};
+  return parsed_record{.key = key, .bytes = bytes, .origin = origin_};
 }
 
 record_parser::record_parser(vector_lengths lengths) : machine_(std::make_unique<machine>(std::move(lengths))) {}

@@ -16,16 +16,22 @@
 
 namespace rankd {
 
+/// What a line says about one key: a new record, or what to delete.
 struct parsed_record {
   std::string_view key;
-  std::span<const std::byte> bytes;
+  std::span<const std::byte> bytes;  ///< of the record; empty if the line deletes
+  record_origin origin = {};
+  std::span<const std::string_view> fields = {};  ///< of a hash, to delete; empty: a line that deletes means the key
+
+  [[nodiscard]] auto deletes() const noexcept -> bool { return bytes.empty(); }
 };
 
 /// Parses `{"hash": key, "fields": {name: text, …}}`, `{"list": key, "values": [id or text, …]}`, `{"set": key,
-/// "members": [id or text, …]}`, `{"sorted_set": key, "scores": {member: number, …}}` and `{"string": key, "value":
-/// text}`. A list of only integers is packed; a list with any text keeps text, and an integer in it becomes its decimal
-/// digits, as in every set.
-/// Threads: one. Lifetime: a result is valid until the next call, and as long as the line.
+/// "members": [id or text, …]}`, `{"sorted_set": key, "scores": {member: number, …}}`, `{"string": key, "value":
+/// text}`,
+/// `{"delete": key}` and `{"delete": key, "fields": [name, …]}`. A list of only integers is packed; a list with any
+/// text keeps text, and an integer in it becomes its decimal digits, as in every set. Threads: one. Lifetime: a result
+/// is valid until the next call, and as long as the line.
 class record_parser {
  public:
   /// The number of diagnostics about one line after which the rest of it is not read.

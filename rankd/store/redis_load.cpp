@@ -138,9 +138,8 @@ void data_check::measure() {
 }
 
 void data_check::look_at(const parsed_record& record) {
-  const record_view view = *record_view::parse(record.bytes);
-  const record_origin here = view.origin();
-  if (*seen_) (*seen_)(record.key, view);
+  const record_origin here = record.origin;
+  if (*seen_ && !record.deletes()) (*seen_)(record.key, *record_view::parse(record.bytes));
   const auto report = [&](std::string_view code, std::string_view message, std::string_view hint) {
     braid::diagnostics problem(line_diagnostic(here.line, code, "", message, hint));
     problem.set_source(files_[here.file].string());
@@ -230,8 +229,16 @@ void add_value(braid::redis_batch& batch, std::string_view key, const record_vie
   }
 }
 
+/// Adds the command that deletes what a line names.
+void add_deletion(braid::redis_batch& batch, const parsed_record& record) {
+  std::vector<std::string_view> words{record.fields.empty() ? "DEL" : "HDEL", record.key};
+  words.insert(words.end(), record.fields.begin(), record.fields.end());
+  batch.add_words(words);
+}
+
 /// Adds the commands that set a key to exactly the value of a record.
 void add_record(braid::redis_batch& batch, const parsed_record& record) {
+  if (record.deletes()) return add_deletion(batch, record);
   batch.add("DEL", record.key);
   add_value(batch, record.key, *record_view::parse(record.bytes));
 }
@@ -246,6 +253,7 @@ auto find_draft(std::string_view key) -> std::optional<std::string> {
 
 /// Like `add_record`, for servers without transactions: in one step, except for keys without a temporary key.
 void add_record_alone(braid::redis_batch& batch, const parsed_record& record) {
+  if (record.deletes()) return add_deletion(batch, record);
   const record_view view = *record_view::parse(record.bytes);
   const auto draft = find_draft(record.key);
   if (!draft || view.count() == 0) return add_record(batch, record);
@@ -335,7 +343,7 @@ auto sender::fill(record_source& source) -> braid::checked<bool> {
     if (!record) return refused("data_changed", "the files have changed while they were loaded");
     if (!*record) return false;
     server_->is_cluster() ? add_record_alone(batch_, **record) : add_record(batch_, **record);
-    ++mark_.records;
+    if (!(*record)->deletes()) ++mark_.records;
     mark_.file = source.file();
     mark_.line = source.line();
   }

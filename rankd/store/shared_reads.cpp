@@ -168,8 +168,8 @@ auto shared_reads::suits(const std::vector<store*>& behind) noexcept -> bool {
   return std::ranges::any_of(behind, [](const store* each) { return each != nullptr && !each->answers_at_once(); });
 }
 
-auto shared_reads::for_request() -> std::shared_ptr<request_reads> {
-  return std::allocate_shared<request_reads>(braid::detail::job_allocator<request_reads>(), *this);
+auto shared_reads::for_request(store_list now) -> std::shared_ptr<request_reads> {
+  return std::allocate_shared<request_reads>(braid::detail::job_allocator<request_reads>(), *this, std::move(now));
 }
 
 auto shared_reads::counts(std::size_t endpoint) const noexcept -> read_counts {
@@ -356,8 +356,9 @@ class request_reads::client final : public store_layer {
   std::size_t endpoint_;
 };
 
-request_reads::request_reads(shared_reads& from) : reads_(&from), memory_(first_chunk, &chunks) {
-  const std::vector<store*>& behind = from.inner_;
+request_reads::request_reads(shared_reads& from, store_list now)
+    : reads_(&from), inner_(std::move(now)), memory_(first_chunk, &chunks) {
+  const std::vector<store*>& behind = *inner_;
   pointers_ = behind;
   known_.reserve(8);
   clients_ = memory_.uninitialized<client*>(behind.size());

@@ -1,6 +1,7 @@
 // rankd/store/shared_reads.hpp: single flight: equal reads, of one request or at the same time, are sent once.
 #pragma once
 
+#include <rankd/store/generation_pins.hpp>
 #include <rankd/store/read_hedge.hpp>
 #include <rankd/store/store.hpp>
 
@@ -59,8 +60,8 @@ class shared_reads {
   /// Returns whether any of these stores has reads that are worth sharing.
   [[nodiscard]] static auto suits(const std::vector<store*>& behind) noexcept -> bool;
 
-  /// Returns the stores for one request.
-  [[nodiscard]] auto for_request() -> std::shared_ptr<request_reads>;
+  /// Returns the stores for one request. `now` has the same stores, pinned for it.
+  [[nodiscard]] auto for_request(store_list now) -> std::shared_ptr<request_reads>;
 
   /// Returns the counts of the endpoint at a position. Threads: any.
   [[nodiscard]] auto counts(std::size_t endpoint) const noexcept -> read_counts;
@@ -115,7 +116,7 @@ class shared_reads {
 /// failed question is. Threads: the loop's. Lifetime: `list` keeps it; its tasks end before its `shared_reads`.
 class request_reads {
  public:
-  explicit request_reads(shared_reads& from);
+  request_reads(shared_reads& from, store_list now);
   ~request_reads();
   request_reads(const request_reads&) = delete;
   auto operator=(const request_reads&) -> request_reads& = delete;
@@ -134,6 +135,7 @@ class request_reads {
   auto may_ask_again(std::size_t endpoint) -> bool;
 
   shared_reads* reads_;
+  store_list inner_;
   read_counts counts_;
   /// The earlier questions, unordered: a request has few reads, and compares their hashes.
   std::vector<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>,
@@ -153,6 +155,7 @@ struct request_stores {
 
   store_list list;                             ///< null: the stores of the engine
   std::shared_ptr<const request_reads> reads;  ///< counts the questions to them; null if nothing does
+  pinned_stores from = {};                     ///< those of the engine, for parts of the request that others share
 };
 
 }  // namespace rankd

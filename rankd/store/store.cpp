@@ -1,14 +1,12 @@
-// rankd/store/store.cpp: the embedded store as a store that operators can await, and the choice among stores.
+// rankd/store/store.cpp: opens the store that an endpoint names.
 #include <rankd/store/store.hpp>
 
-#include <rankd/store/batch_read.hpp>
-#include <rankd/store/embedded.hpp>
 #include <rankd/store/error.hpp>
+#include <rankd/store/followed_store.hpp>
 #include <rankd/store/model_server.hpp>
 #include <rankd/store/redis_options.hpp>
 #include <rankd/store/redis_store.hpp>
 
-#include <concepts>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -16,48 +14,6 @@
 
 namespace rankd {
 namespace {
-
-/// Takes a snapshot for each batch, so that batches on different threads share nothing.
-class embedded_client final : public store {
- public:
-  embedded_client(embedded_store data, std::filesystem::path path, std::string endpoint_id) noexcept
-      : data_(std::move(data)), path_(std::move(path)), endpoint_id_(std::move(endpoint_id)) {}
-
-  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
-    const auto snapshot = data_.take_snapshot();
-    if (!snapshot) co_return braid::fail(snapshot.error());
-    co_return std::visit(
-        [&]<typename Question>(const Question& question) -> store_result<store_answer> {
-          if constexpr (std::same_as<Question, model_call>)
-            return braid::fail(store_errc::wrong_type);
-          else
-            return read_batch(*snapshot, question, arena);
-        },
-        question);
-  }
-
-  [[nodiscard]] auto explain(const store_error& error) const -> store_failure override {
-    if (error == store_errc::wrong_type) return wrong_type_failure(endpoint_id_);
-    store_failure failure = store::explain(error);
-    if (error == store_errc::corrupt) failure = {"store_corrupt", damage().empty() ? error.message() : damage()};
-    failure.message = "endpoint `" + endpoint_id_ + "` at `" + path_.string() + "`: " + failure.message;
-    return failure;
-  }
-
-  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return true; }
-  auto scrub(std::uint64_t max_bytes) -> scrub_step override { return data_.scrub(max_bytes); }
-
-  [[nodiscard]] auto damage() const -> std::string override {
-    const auto found = data_.damage();
-    if (!found) return {};
-    return data_file({}, data_.manifest().generation).string() + ": " + found->to_string();
-  }
-
- private:
-  embedded_store data_;
-  std::filesystem::path path_;
-  std::string endpoint_id_;
-};
 
 auto unsupported(const endpoint_entry& endpoint, std::string_view message) -> std::unexpected<braid::diagnostics> {
   return std::unexpected(
@@ -97,6 +53,10 @@ auto store::explain(const store_error& error) const -> store_failure {
   return {"store_error", "the store refused to answer: " + error.message()};
 }
 
+auto store::pinned() -> std::shared_ptr<store> { return nullptr; }
+
+auto store::followed() noexcept -> followed_store* { return nullptr; }
+
 auto store::scrub(std::uint64_t /*max_bytes*/) -> scrub_step { return {}; }
 
 auto store::damage() const -> std::string { return {}; }
@@ -112,10 +72,7 @@ auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& roo
   if (!is_store(endpoint)) return unsupported(endpoint, "a file of vectors is not a store");
   const auto* embedded = std::get_if<endpoint_entry::embedded_resolver>(&endpoint.resolver);
   if (embedded == nullptr) return open_redis(endpoint, words);
-  std::filesystem::path path = root / embedded->path;
-  auto data = embedded_store::open(path);
-  if (!data) return std::unexpected(std::move(data.error()));
-  return std::make_unique<embedded_client>(std::move(*data), std::move(path), endpoint.endpoint_id);
+  return followed_store::open(root / embedded->path, endpoint.endpoint_id);
 }
 
 }  // namespace rankd

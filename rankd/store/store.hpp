@@ -20,6 +20,8 @@
 
 namespace rankd {
 
+class followed_store;
+
 /// The reason why a batch failed, as the answer to a request reports it.
 struct store_failure {
   std::string code;     ///< snake_case, stable
@@ -59,6 +61,15 @@ class store {
   /// batch.
   /// Threads: any.
   [[nodiscard]] virtual auto damage() const -> std::string;
+
+  /// Returns a store that answers from the generation of now as long as it exists, while a load may replace that; null
+  /// for a store without generations.
+  /// Threads: any. Lifetime: what this store refers to outlives it.
+  [[nodiscard]] virtual auto pinned() -> std::shared_ptr<store>;
+  /// Returns the store whose generations it passes on; null if it has none. Threads: any.
+  [[nodiscard]] virtual auto followed() noexcept -> followed_store*;
+  /// Returns the number of the generation that it answers from; 0 for a store without generations. Threads: any.
+  [[nodiscard]] virtual auto generation() const noexcept -> std::uint64_t { return 0; }
 };
 
 /// One for each of registries::endpoints, null if it is not open. Immutable.

@@ -8,7 +8,8 @@
 
 namespace rankd {
 
-/// A store that passes everything on to the store behind it. A class that derives from it overrides what it changes.
+/// A store that passes everything on to the store behind it. A class that derives from it overrides what it changes,
+/// and `pinned`, unless requests pin the store behind it.
 /// Threads: as the store behind it. Lifetime: the store behind it must outlive it.
 class store_layer : public store {
  public:
@@ -23,6 +24,8 @@ class store_layer : public store {
   [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return inner_->answers_at_once(); }
   auto scrub(std::uint64_t max_bytes) -> scrub_step override { return inner_->scrub(max_bytes); }
   [[nodiscard]] auto damage() const -> std::string override { return inner_->damage(); }
+  [[nodiscard]] auto followed() noexcept -> followed_store* override { return inner_->followed(); }
+  [[nodiscard]] auto generation() const noexcept -> std::uint64_t override { return inner_->generation(); }
 
  protected:
   [[nodiscard]] auto behind() const noexcept -> store& { return *inner_; }

@@ -17,7 +17,9 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 23> words{"\"hash\":\"user:1\"",
+constexpr std::array<std::string_view, 25> words{"{\"delete\":\"k\",\"fields\":[@]}",
+                                                 "\"delete\":\"user:1\"",
+                                                 "\"hash\":\"user:1\"",
                                                  "\"fields\":{\"country\":@}",
                                                  "\"list\":\"follow:1\"",
                                                  "\"values\":[@]",
@@ -113,10 +115,19 @@ void expect_sorted_set(const record_view& record, const json& scores) {
   }
 }
 
+void expect_deletion(const parsed_record& made, const json& document) {
+  BRAID_EXPECTS(made.key == document.at("delete").get<std::string>(), "the key is kept");
+  const auto fields = document.value("fields", std::vector<std::string>());
+  BRAID_EXPECTS(made.fields.size() == fields.size(), "every field is there");
+  for (const std::string& each : fields)
+    BRAID_EXPECTS(std::ranges::binary_search(made.fields, each), "a field is found, because they are sorted");
+}
+
 /// What the line says, read by another parser, is what the record holds.
 void expect_same(const parsed_record& made, std::string_view line) {
   const auto document = parse_json(line, "line");
   BRAID_EXPECTS(document.has_value(), "data is JSON");
+  if (made.deletes()) return expect_deletion(made, *document);
   const auto record = record_view::parse(made.bytes);
   BRAID_EXPECTS(record.has_value(), "what is written can be read");
   const auto expect_key = [&](const char* head) {

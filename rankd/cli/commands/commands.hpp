@@ -103,6 +103,7 @@ struct serve_command_options : project_options {
   std::chrono::seconds event_window{3600};    ///< in which an id of these counts once
   std::uint64_t counters_mib = 256;           ///< of counters over embedded stores
   std::uint64_t segment_mib = 64;             ///< of one file of these, and of events
+  bool accepts_records = false;               ///< clients may change records of embedded stores
   std::string collector;                      ///< receives the spans of requests; empty: spans are not sent
   double span_share = 1;                      ///< of the traces that begin here
   std::filesystem::path record;               ///< of traffic; empty: traffic is not recorded
@@ -125,6 +126,7 @@ struct load_command_options : project_options {
                          ///< embedded store
   bool replace = false;  ///< delete the earlier contents; embedded stores only
   bool strict = false;   ///< warnings are errors
+  std::filesystem::path watched;  ///< a folder whose files are loaded as they come, until a signal; empty: no folder
 };
 
 struct dump_command_options : project_options {

@@ -1,6 +1,7 @@
 // rankd/cli/commands/data_commands.cpp: rankd load and rankd init: filling stores, making projects.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/write_file.hpp>
 #include <rankd/cli/checks/data_check.hpp>
 #include <rankd/cli/projects/demo.hpp>
 #include <rankd/cli/output/printable.hpp>
@@ -14,19 +15,27 @@
 #include <braid/base/config.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace rankd {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// How long a load waits until the servers that read the store answer from the new data.
+constexpr auto patience_with_servers = std::chrono::seconds(60);
 
 /// Folders replaced by their *.ndjson files, in order of their names.
 auto find_files(const std::vector<fs::path>& data) -> braid::checked<std::vector<fs::path>> {
@@ -126,7 +135,8 @@ auto load_folder(const load_command_options& options) -> braid::checked<done_loa
                             .progress = bar.for_load(),
                             .vectors = rules.lengths(),
                             .seen = rules.viewer(),
-                            .refused = rules.refusal(options.strict)});
+                            .refused = rules.refusal(options.strict),
+                            .wait_for_readers = patience_with_servers});
   if (!loaded) return std::unexpected(std::move(loaded.error()));
   return done_load{*loaded, store->string(), rules.warnings(*loaded), rules.count(*loaded)};
 }
@@ -160,22 +170,124 @@ auto make_summary(const column_check::counts& all) -> std::string {
   return out;
 }
 
-}  // namespace
-
-auto load_command(const load_command_options& options) -> exit_status {
+/// Loads the data that the options name, and prints what was loaded, with warnings.
+auto load_once(const load_command_options& options) -> braid::checked<void> {
   const auto done = is_redis_url(options.store) ? load_server(options) : load_folder(options);
-  if (!done) return report(done.error());
+  if (!done) return std::unexpected(done.error());
   const load_report& loaded = done->report;
   print("loaded " + counted(loaded.records, "record") + " into " + printable(done->place) +
         (loaded.kept == 0 ? "" : ", kept " + std::to_string(loaded.kept)) +
+        (loaded.deleted == 0 ? "" : ", deleted " + std::to_string(loaded.deleted)) +
         (loaded.resumed_at == 0 ? ""
                                 : ", gone on with an interrupted load at byte " + std::to_string(loaded.resumed_at)) +
-        "\n");
+        (loaded.readers == store_readers::changed ? "; running servers answer from it" : "") + "\n");
+  if (loaded.readers == store_readers::behind)
+    std::fputs("warning: a running server has not changed to the new data within 60 s; its log says why\n", stderr);
   for (const braid::diagnostic& each : done->warnings)
     std::fputs(("warning: " + printable(braid::diagnostics(each))).c_str(), stderr);
-  if (done->warnings.empty()) return exit_status::fine;
-  std::fputs(("warnings: " + make_summary(done->counts) + "\n").c_str(), stderr);
+  if (!done->warnings.empty()) std::fputs(("warnings: " + make_summary(done->counts) + "\n").c_str(), stderr);
+  return {};
+}
+
+/// Whether a load that failed with this code may succeed later, with the same data.
+auto is_momentary(std::string_view code) -> bool {
+  constexpr std::array<std::string_view, 8> codes{"store_busy",       "disk_full",      "store_write_failed",
+                                                  "data_unreadable",  "store_timeout",  "store_unreachable",
+                                                  "store_overloaded", "store_not_ready"};
+  return std::ranges::find(codes, code) != codes.end();
+}
+
+/// The files of a folder that are loaded as they come.
+class watched_folder {
+ public:
+  explicit watched_folder(const load_command_options& options) : options_(options), folder_(options.watched) {
+    options_.watched.clear();
+  }
+
+  /// Loads the files that have not changed since the last look, in the order of their names. Each is moved to `done` or
+  /// `failed`. Returns false after a failure that may pass: then that file and those after it stay.
+  auto look() -> bool {
+    std::map<fs::path, state> now;
+    std::error_code error;
+    for (auto at = fs::directory_iterator(folder_, error); !error && at != fs::directory_iterator();
+         at.increment(error))
+      if (std::error_code gone; is_data(at->path()) && at->is_regular_file(gone))
+        now.emplace(at->path(), state{at->file_size(gone), at->last_write_time(gone)});
+    bool is_fine = true;
+    for (const auto& [file, found] : now) {
+      const auto before = seen_.find(file);
+      if (before == seen_.end() || before->second != found) break;  // in their order, so that the last value wins
+      is_fine = load(file);
+      if (!is_fine) break;
+    }
+    seen_ = std::move(now);
+    return is_fine;
+  }
+
+ private:
+  struct state {
+    std::uintmax_t bytes = 0;
+    fs::file_time_type changed;
+    auto operator==(const state&) const -> bool = default;
+  };
+
+  static auto is_data(const fs::path& file) -> bool {
+    return file.extension() == ".ndjson" && !file.filename().string().starts_with('.');
+  }
+
+  auto load(const fs::path& file) -> bool {
+    options_.data = {file};
+    const auto done = load_once(options_);
+    std::fflush(stdout);
+    if (done) return move(file, "done");
+    const std::string text = printable(done.error());
+    const bool is_new = std::exchange(complaint_, text) != text;
+    if (is_new) std::fputs(text.c_str(), stderr);
+    if (is_momentary(done.error().front().code)) return false;
+    complaint_.clear();
+    if (!move(file, "failed")) return false;
+    static_cast<void>(write_file(folder_ / "failed" / (file.filename().string() + ".errors"), text));
+    return true;
+  }
+
+  /// A file that cannot be moved would be loaded again and again.
+  auto move(const fs::path& file, std::string_view where) -> bool {
+    std::error_code error;
+    fs::create_directories(folder_ / where, error);
+    if (!error) fs::rename(file, folder_ / where / file.filename(), error);
+    if (!error) return true;
+    const std::string text = printable(file.string()) + " cannot be moved to `" + std::string(where) +
+                             "`: " + error.message() + "; it will be loaded again\n";
+    if (std::exchange(complaint_, text) != text) std::fputs(text.c_str(), stderr);
+    return false;
+  }
+
+  load_command_options options_;
+  const fs::path folder_;
+  std::map<fs::path, state> seen_;
+  std::string complaint_;  // the last one that was printed
+};
+
+volatile std::sig_atomic_t is_asked_to_end = 0;  // written by a signal handler
+
+auto watch(const load_command_options& options) -> exit_status {
+  for (const int each : {SIGTERM, SIGINT}) std::signal(each, [](int) { is_asked_to_end = 1; });
+  watched_folder folder(options);
+  print("watching " + printable(options.watched.string()) + "\n");
+  std::fflush(stdout);
+  while (is_asked_to_end == 0) {
+    const bool is_fine = folder.look();
+    std::this_thread::sleep_for(std::chrono::milliseconds(is_fine ? 200 : 1000));
+  }
   return exit_status::fine;
+}
+
+}  // namespace
+
+auto load_command(const load_command_options& options) -> exit_status {
+  if (!options.watched.empty()) return watch(options);
+  const auto done = load_once(options);
+  return done ? exit_status::fine : report(done.error());
 }
 
 auto init_command(const init_options& options) -> exit_status {

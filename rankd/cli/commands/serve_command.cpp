@@ -22,6 +22,8 @@
 #include <rankd/server/studio/plan_source.hpp>
 #include <rankd/server/rank_server.hpp>
 #include <rankd/server/traces/span_exporter.hpp>
+#include <rankd/server/records/record_writer.hpp>
+#include <rankd/server/store_follower.hpp>
 #include <rankd/server/store_scrubber.hpp>
 #include <rankd/server/traffic/traffic_images.hpp>
 #include <rankd/server/traffic/traffic_writer.hpp>
@@ -215,6 +217,14 @@ auto list_scrubbed(const workspace& workspace, const open_stores& stores) -> std
   return found;
 }
 
+/// Returns the same as stores that follow their folders.
+auto followed_of(const workspace& workspace, const open_stores& stores) -> std::vector<store_follower::target> {
+  std::vector<store_follower::target> found;
+  for (const store_scrubber::target& each : list_scrubbed(workspace, stores))
+    if (followed_store* const follows = each.reads->followed()) found.push_back({each.endpoint_id, follows});
+  return found;
+}
+
 /// Opens stores for candidates: they have separate connections to each Redis, so that no served request waits behind
 /// them. An embedded store has no connections, and is opened once.
 auto open_shadow_stores(const workspace& workspace, const open_stores& served) -> braid::checked<shadow_stores> {
@@ -403,6 +413,10 @@ class service {
     if (!loop) return std::unexpected(no_runtime(loop.error()));
     loop_ = std::move(*loop);
     log_findings(context_.log, loaded_);
+    follower_.emplace(followed_of(*workspace_, *stores_), context_.log);
+    static_cast<void>(follower_->look());  // from now on a load waits for this server
+    if (auto follows = follower_->start(); !follows) return std::unexpected(std::move(follows.error()));
+    if (options_->accepts_records) open_writers();
     scrubber_.emplace(list_scrubbed(*workspace_, *stores_), context_.log);
     if (options_->scrub_mib_per_second > 0)
       if (auto scrubs = scrubber_->start({.bytes_per_second = options_->scrub_mib_per_second << 20U}); !scrubs)
@@ -411,6 +425,14 @@ class service {
     if (!spans) return std::unexpected(std::move(spans.error()));
     spans_ = std::move(*spans);
     return {};
+  }
+
+  void open_writers() {
+    for (const store_follower::target& each : followed_of(*workspace_, *stores_)) {
+      writers_.push_back(std::make_unique<record_writer>(*each.follows, list_lengths(workspace_->declared),
+                                                         [this] { static_cast<void>(follower_->look()); }));
+      context_.records.emplace_back(each.endpoint_id, writers_.back().get());
+    }
   }
 
   auto start_events() -> braid::checked<void> {
@@ -446,6 +468,7 @@ class service {
     context_.traffic_places = find_traffic_places(*options_, *workspace_);
     context_.drafts = drafts_.get();
     context_.scrubber = &*scrubber_;
+    context_.follower = &*follower_;
     context_.spans = spans_.get();
     events_->give(context_);
     context_.on_end = [this] { loop_->stop(); };
@@ -535,6 +558,8 @@ class service {
   serve_context context_;  // its log writes to the files
   serve_options server_options_;
   std::unique_ptr<event_takers> events_;
+  std::optional<store_follower> follower_;
+  std::vector<std::unique_ptr<record_writer>> writers_;
   std::optional<store_scrubber> scrubber_;
   std::unique_ptr<span_exporter> spans_;
   std::unique_ptr<traffic_writer> traffic_;

@@ -129,6 +129,9 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
       ->check(whole_number(1, 1 << 20))
       ->needs(events)
       ->capture_default_str();
+  command.add_flag(
+      "--accept-records", options.accepts_records,
+      "Let clients change records of embedded stores by POST /v1/records; with tokens, those with `write`");
   command.add_option("--segment-mib", options.segment_mib, "The largest size of one file in these folders")
       ->check(whole_number(1, 1 << 20))
       ->capture_default_str();

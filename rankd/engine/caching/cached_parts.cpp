@@ -46,10 +46,11 @@ void put(packed_writer& out, const std::optional<row_id>& user) {
     out.integer(std::get<std::int64_t>(*user));
 }
 
-/// Everything that the rows depend on, except what the stores hold.
-auto key_of(const bound_cache& cache, const rank_request& request) -> std::string {
+/// Everything that the rows depend on, except what stores without generations hold.
+auto key_of(const bound_cache& cache, const rank_request& request, const pinned_stores& stores) -> std::string {
   std::string key = cache.digest;
   packed_writer out(key);
+  out.number(stores.version);
   if (cache.reads_user) put(out, request.user_id);
   for (const std::size_t param : cache.params) put(out, request.params[param]);
   return key;
@@ -73,13 +74,19 @@ auto request_of_part(const rank_request& request) -> rank_request {
 /// A part that has begun, or has ended.
 struct cached_parts::flight {
   flight(std::string_view of, std::shared_ptr<const bound_plan> p, const bound_cache& c, const rank_request& request,
-         braid::time_point now)
-      : key(of), plan(std::move(p)), cache(&c), asked(request_of_part(request)), begun(now) {}
+         pinned_stores pinned, braid::time_point now)
+      : key(of),
+        plan(std::move(p)),
+        cache(&c),
+        asked(request_of_part(request)),
+        stores(std::move(pinned)),
+        begun(now) {}
 
   std::string key;
   std::shared_ptr<const bound_plan> plan;
   const bound_cache* cache;  // of the plan
   rank_request asked;
+  pinned_stores stores;
   braid::time_point begun;
   part_result result;
   std::exception_ptr thrown;
@@ -105,9 +112,10 @@ struct cached_parts::waiting {
 };
 
 auto cached_parts::look_up(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache,
-                           const rank_request& request, braid::scope& root) -> cached_node {
+                           const rank_request& request, const pinned_stores& stores, braid::scope& root)
+    -> cached_node {
   cached_node out;
-  out.key = key_of(cache, request);
+  out.key = key_of(cache, request, stores);
   out.rows = table_.find(out.key, cache.how.ttl + cache.how.stale);
   if (out.rows == nullptr) return out;
   out.age = table_.now() - out.rows->made;
@@ -118,18 +126,19 @@ auto cached_parts::look_up(const std::shared_ptr<const bound_plan>& plan, const 
   }
   out.use = cache_use::stale;
   table_.count_stale();
-  if (may_renew(out.key)) begin(plan, cache, request, out.key, root, true);
+  if (may_renew(out.key)) begin(plan, cache, request, stores, out.key, root, true);
   return out;
 }
 
 auto cached_parts::make(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache,
-                        const rank_request& request, cached_node& into) -> braid::task<void> {
+                        const rank_request& request, const pinned_stores& stores, cached_node& into)
+    -> braid::task<void> {
   braid::scope& around = co_await braid::this_scope();
   std::shared_ptr<flight> one = find(into.key);
   into.use = one == nullptr ? cache_use::miss : cache_use::shared;
   if (one == nullptr) {
     table_.count_miss();
-    one = begin(plan, cache, request, into.key, around.where().root(), false);
+    one = begin(plan, cache, request, stores, into.key, around.where().root(), false);
   } else {
     table_.count_shared();
   }
@@ -151,9 +160,9 @@ auto cached_parts::may_renew(std::string_view key) const -> bool {
 
 /// If a part cannot be begun, others do not wait for it.
 auto cached_parts::begin(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache,
-                         const rank_request& request, std::string_view key, braid::scope& root, bool renews)
-    -> std::shared_ptr<flight> {
-  auto one = std::make_shared<flight>(key, plan, cache, request, table_.now());
+                         const rank_request& request, const pinned_stores& stores, std::string_view key,
+                         braid::scope& root, bool renews) -> std::shared_ptr<flight> {
+  auto one = std::make_shared<flight>(key, plan, cache, request, stores, table_.now());
   under_way_.insert_or_assign(one->key, one);
   one->renews = renews;
   if (renews) ++renewals_;
@@ -207,7 +216,7 @@ void cached_parts::keep(const flight& one, const ranking& answer, part_result& i
 }
 
 auto cached_parts::run(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void> {
-  auto work = owner.run_(one->plan, *one->cache, one->asked);
+  auto work = owner.run_(one->plan, *one->cache, one->asked, one->stores);
   const ranking answer = co_await std::move(work);
   if (answer.error)
     one->result.error = answer.error;

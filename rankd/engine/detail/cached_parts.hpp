@@ -6,6 +6,7 @@
 #include <rankd/engine/ranking.hpp>
 #include <rankd/engine/requests/request.hpp>
 #include <rankd/engine/caching/row_cache.hpp>
+#include <rankd/store/generation_pins.hpp>
 
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
@@ -42,20 +43,21 @@ struct cached_node {
 /// Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop.
 class cached_parts {
  public:
-  using run_fn =
-      std::function<braid::task<ranking>(std::shared_ptr<const bound_plan>, const bound_cache&, rank_request)>;
+  using run_fn = std::function<braid::task<ranking>(std::shared_ptr<const bound_plan>, const bound_cache&, rank_request,
+                                                    const pinned_stores&)>;
 
   /// `run` returns the rows of a part as an answer.
   cached_parts(cache_options options, run_fn run) : table_(options), run_(std::move(run)) {}
 
-  /// Returns the rows for a request if they are there; stale rows are made again meanwhile, in the scope.
+  /// Returns the rows for a request if they are there; stale rows are made again meanwhile, in the scope. Rows from
+  /// other generations of the stores than those of the request are not found.
   auto look_up(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
-               braid::scope& root) -> cached_node;
+               const pinned_stores& stores, braid::scope& root) -> cached_node;
 
   /// Sets the rows, or the error, of the part for a request that has found no rows. Lifetime: `plan` and `into` outlive
   /// it.
   auto make(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
-            cached_node& into) -> braid::task<void>;
+            const pinned_stores& stores, cached_node& into) -> braid::task<void>;
 
   [[nodiscard]] auto counts() const noexcept -> cache_counts { return table_.counts(); }
 
@@ -66,7 +68,8 @@ class cached_parts {
   auto find(std::string_view key) const -> std::shared_ptr<flight>;
   [[nodiscard]] auto may_renew(std::string_view key) const -> bool;
   auto begin(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
-             std::string_view key, braid::scope& root, bool renews) -> std::shared_ptr<flight>;
+             const pinned_stores& stores, std::string_view key, braid::scope& root, bool renews)
+      -> std::shared_ptr<flight>;
   void land(flight& one);
   void give_up(flight& one);
   void keep(const flight& one, const ranking& answer, part_result& into);

@@ -100,6 +100,7 @@ struct request_state {
         request(std::move(r)),
         stores(std::move(s.list)),
         reads(std::move(s.reads)),
+        pinned(std::move(s.from)),
         begin(now),
         timing(t),
         chunks(std::move(first.chunks)),
@@ -120,6 +121,7 @@ struct request_state {
   rank_request request;
   store_list stores;
   std::shared_ptr<const request_reads> reads;  ///< null if nothing counts the reads of the stores
+  pinned_stores pinned;                        ///< from which parts of the plan read; unset without a cache
   braid::time_point begin;
   node_timing timing;
   std::shared_ptr<chunk_cache> chunks;  ///< answers may outlive the engine

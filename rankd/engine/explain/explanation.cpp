@@ -177,6 +177,14 @@ void append_fate(std::string& out, const id_fate& fate) {
   out += '}';
 }
 
+void append_generation(std::string& out, const generation_report& store) {
+  out += '{';
+  append_field(out, "endpoint", store.endpoint_id);
+  out += ',';
+  append_count(out, "generation", store.generation);
+  out += '}';
+}
+
 void append_arm(std::string& out, const arm_report& arm) {
   out += '{';
   append_field(out, "experiment", arm.experiment);
@@ -260,6 +268,10 @@ auto to_json(const explanation& explanation) -> std::string {
       append_count(out, "hedged", explanation.reads->hedged);
     }
     out += '}';
+  }
+  if (!explanation.generations.empty()) {
+    out += ',';
+    append_list(out, "stores", explanation.generations, append_generation);
   }
   if (!explanation.arms.empty()) {
     out += ',';

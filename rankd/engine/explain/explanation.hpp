@@ -152,6 +152,12 @@ struct fragment_report {
   std::vector<std::string> nodes;
 };
 
+/// The generation of a store from which a request was answered.
+struct generation_report {
+  std::string endpoint_id;
+  std::uint64_t generation = 0;
+};
+
 /// The times of the path and `answering` add up to `total`, to the nanosecond.
 /// Lifetime: the rows are in the memory of the answer that this is part of.
 struct explanation {
@@ -163,7 +169,8 @@ struct explanation {
   std::vector<id_fate> ids;           ///< ids that the request asks about, in its order
   std::vector<arm_report> arms = {};  ///< of the experiments of its plan
   std::vector<fragment_report> fragments = {};
-  std::optional<read_counts> reads = {};  ///< of its stores; nothing if these answer at once
+  std::optional<read_counts> reads = {};            ///< of its stores; nothing if these answer at once
+  std::vector<generation_report> generations = {};  ///< of the embedded stores that the plan reads
 };
 
 /// Returns one JSON object.

@@ -225,9 +225,9 @@ auto plan_nodes::take_cached(braid::node_index node) -> braid::task<braid::node_
   const bound_cache& cache = *state_->plan->caches->of_node[node];
   cached_node& own = *state_->find_cached(node);
   braid::scope& around = co_await braid::this_scope();
-  own = state_->caches->look_up(state_->plan, cache, state_->request, around.where().root());
+  own = state_->caches->look_up(state_->plan, cache, state_->request, state_->pinned, around.where().root());
   if (own.rows == nullptr) {
-    auto making = state_->caches->make(state_->plan, cache, state_->request, own);
+    auto making = state_->caches->make(state_->plan, cache, state_->request, state_->pinned, own);
     co_await std::move(making);
   }
   co_return ended(node, own);

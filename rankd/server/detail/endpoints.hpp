@@ -15,6 +15,7 @@ using endpoint_handler = braid::task<void>(endpoint_context& context, braid::htt
 endpoint_handler answer_rank;                                                              // rank_endpoint.cpp
 endpoint_handler answer_batch;                                                             // batch_endpoint.cpp
 endpoint_handler answer_events;                                                            // event_endpoint.cpp
+endpoint_handler answer_records;                                                           // record_endpoint.cpp
 endpoint_handler answer_plan, answer_plans;                                                // plan_endpoints.cpp
 endpoint_handler answer_health, answer_openapi, answer_page, answer_ready, answer_shadow;  // state_endpoints.cpp
 endpoint_handler answer_metrics;                                                           // metrics_endpoint.cpp

@@ -293,7 +293,7 @@ auto answer_diff_answers(endpoint_context& context, braid::http_exchange& x) -> 
   const std::shared_ptr<const registries> declared = pair->before->declared;
   compared_side before(pair->before, *request, *declared);
   compared_side after(pair->after, *request, *declared);
-  const store_list live = std::make_shared<const std::vector<store*>>(context.store_pointers);
+  const store_list live = generation_pins(context.store_pointers).now().list;
   co_await run_both(*context.ranker, live, *declared, before, after);
   const auto print = [&before, &after, declared] { return answers_json(before, after, *declared); };
   const std::string text = co_await braid::offload(context.runtime->blocking(), print);

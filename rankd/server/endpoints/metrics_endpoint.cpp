@@ -8,10 +8,13 @@
 #include <rankd/server/events/embedded_counters.hpp>
 #include <rankd/server/events/event_log.hpp>
 #include <rankd/server/metrics/exposition.hpp>
+#include <rankd/server/records/record_writer.hpp>
+#include <rankd/server/store_follower.hpp>
 
 #include <braid/runtime/default_runtime.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -87,6 +90,42 @@ void write_scrub(exposition& out, const serve_shared& shared) {
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.rounds));
   out.family("rankd_store_damaged", kind::gauge, "1 if the store is damaged and answers no requests.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, each.is_damaged ? 1.0 : 0.0);
+}
+
+void write_generations(exposition& out, const serve_shared& shared) {
+  if (shared.context.follower == nullptr) return;
+  const std::vector<follow_counts> all = shared.context.follower->counts();
+  if (all.empty()) return;
+  out.family("rankd_store_generation", kind::gauge, "The generation of an embedded store that answers requests.");
+  for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.state.generation));
+  out.family("rankd_store_records", kind::gauge, "Keys in that generation.");
+  for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.state.records));
+  out.family("rankd_store_age_seconds", kind::gauge, "Time since the data file of that generation was written.");
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  for (const auto& each : all)
+    out.sample({{"endpoint", each.endpoint_id}},
+               std::max(std::chrono::duration<double>(now - each.state.made).count(), 0.0));
+  out.family("rankd_store_changes_total", kind::counter,
+             "New generations, by what became of them: `done`, or `refused` for each attempt to open one that failed.");
+  for (const auto& each : all) {
+    out.sample({{"endpoint", each.endpoint_id}, {"result", "done"}}, static_cast<double>(each.changes));
+    out.sample({{"endpoint", each.endpoint_id}, {"result", "refused"}}, static_cast<double>(each.refused));
+  }
+}
+
+void write_records(exposition& out, const serve_shared& shared) {
+  if (shared.context.records.empty()) return;
+  out.family("rankd_record_calls_total", kind::counter, "Calls of /v1/records, by what became of them.");
+  for (const auto& [name, writer] : shared.context.records) {
+    const record_counts counts = writer->counts();
+    const auto sample = [&, endpoint = std::string_view(name)](std::string_view result, std::uint64_t count) {
+      out.sample({{"endpoint", endpoint}, {"result", result}}, static_cast<double>(count));
+    };
+    sample("written", counts.written);
+    sample("repeated", counts.repeated);
+    sample("refused", counts.refused);
+    sample("failed", counts.failed);
+  }
 }
 
 void write_cache(exposition& out, const serve_shared& shared) {
@@ -259,10 +298,10 @@ void write_process(exposition& out, const serve_shared& /*shared*/) { write_proc
 using metric_writer = void (*)(exposition& out, const serve_shared& shared);
 
 /// All metrics of a server, in the order of its answer.
-constexpr metric_writer writers[] = {write_loops,      write_endpoints,  write_scrub,      write_cache,
-                                     write_late_nodes, write_lost_lines, write_spans,      write_traffic,
-                                     write_shadows,    write_lines,      write_reopenings, write_events,
-                                     write_counters,   write_reloads,    write_runtimes,   write_process};
+constexpr metric_writer writers[] = {
+    write_loops,      write_endpoints,  write_scrub,    write_generations, write_records,  write_cache,
+    write_late_nodes, write_lost_lines, write_spans,    write_traffic,     write_shadows,  write_lines,
+    write_reopenings, write_events,     write_counters, write_reloads,     write_runtimes, write_process};
 
 }  // namespace
 

@@ -29,7 +29,8 @@ auto may_change_plans(const serve_shared& shared) -> bool {
 constexpr route_limit trace_limit{name_of(endpoint::trace), 1};  // a trace is in memory as a whole
 constexpr route_limit answers_limit{name_of(endpoint::diff_answers), 4};
 constexpr route_limit traffic_limit{name_of(endpoint::diff_traffic), 1};
-constexpr route_limit compiler_limit{"drafts", 4};  // the compiler answers one question at a time
+constexpr route_limit records_limit{name_of(endpoint::records), 16};  // each call takes a thread until it is written
+constexpr route_limit compiler_limit{"drafts", 4};                    // the compiler answers one question at a time
 
 constexpr route table[] = {
     {endpoint::plans, method::get, access::token, answer_plans},
@@ -41,6 +42,7 @@ constexpr route table[] = {
     {endpoint::batch, method::post, access::head, answer_batch},
     {endpoint::shadow, method::get, access::see_shadows, answer_shadow},
     {endpoint::events, method::post, access::head, answer_events},
+    {endpoint::records, method::post, access::head, answer_records, nullptr, records_limit},
     {endpoint::diff, method::get, access::token, answer_diff},
     {endpoint::versions, method::get, access::token, answer_versions, has_versions},
     {endpoint::pin, method::post, access::edit, answer_pin, may_change_plans},

@@ -31,11 +31,13 @@ auto is_encoded(const braid::http_fields& fields) -> bool {
 }
 
 /// Returns true for `application/json` with any parameters.
-auto is_json(std::string_view type) -> bool {
-  if (type == json_type) return true;  // nearly all of them
+constexpr std::string_view ndjson_type = "application/x-ndjson";
+
+auto has_type(std::string_view type, std::string_view wanted) -> bool {
+  if (type == wanted) return true;  // nearly all of them
   const std::string_view essence = type.substr(0, type.find(';'));
   const std::string_view trimmed = essence.substr(0, essence.find_last_not_of(" \t") + 1);
-  return std::ranges::equal(trimmed, json_type, {},
+  return std::ranges::equal(trimmed, wanted, {},
                             [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
 }
 
@@ -111,10 +113,13 @@ auto served_request::check_head() -> bool {
   record.client = client->name;
   record.may_force = client->may_force;
   record.may_send_events = client->may_send_events || !context->tokens;
+  record.may_write = client->may_write || !context->tokens;
   const auto type = fields.find("Content-Type");
-  if (is_encoded(fields) || (type && !is_json(*type)) || fields.count("Content-Type") > 1) {
-    fail(answer_error(http_status::unsupported_media_type, "unsupported_media_type",
-                      "Content-Type must be application/json or absent, and Content-Encoding identity or absent", id));
+  const std::string_view wanted = which == endpoint::records ? ndjson_type : json_type;
+  if (is_encoded(fields) || (type && !has_type(*type, wanted)) || fields.count("Content-Type") > 1) {
+    fail(answer_error(
+        http_status::unsupported_media_type, "unsupported_media_type",
+        "Content-Type must be " + std::string(wanted) + " or absent, and Content-Encoding identity or absent", id));
     return false;
   }
   return true;

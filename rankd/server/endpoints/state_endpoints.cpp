@@ -3,6 +3,7 @@
 #include <rankd/server/detail/endpoints.hpp>
 
 #include <rankd/registry/json_members.hpp>
+#include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/server/endpoints/openapi.hpp>
 #include <rankd/server/studio/page.hpp>
@@ -37,6 +38,28 @@ auto store_damage(const endpoint_context& context) -> std::string {
   return {};
 }
 
+/// Returns what readiness says about stores: the generations of embedded ones, which are checked for damage, and the
+/// others, which are not asked.
+auto stores_json(const endpoint_context& context) -> std::string {
+  std::string checked;
+  std::string unchecked;
+  const auto& declared = context.serving().declared->endpoints();
+  for (std::size_t at = 0; at < context.stores.size(); ++at) {
+    if (!context.stores[at]) continue;
+    const std::uint64_t generation = context.stores[at]->generation();
+    std::string& to = generation == 0 ? unchecked : checked;
+    to += (to.empty() ? "" : ",");
+    if (generation == 0)
+      append_json_string(to, declared[at].endpoint_id);
+    else {
+      to += '{';
+      append_json_member(to, "endpoint", declared[at].endpoint_id);
+      to += ",\"generation\":" + std::to_string(generation) + "}";
+    }
+  }
+  return ",\"stores\":[" + checked + "],\"unchecked\":[" + unchecked + "]";
+}
+
 auto find_page_file(std::string_view path) -> const page_file& {
   return *std::ranges::find(page_files(), path, &page_file::path);
 }
@@ -44,7 +67,7 @@ auto find_page_file(std::string_view path) -> const page_file& {
 }  // namespace
 
 auto answer_health(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
-  reply(context, x, endpoint::health, http_status::ok, json_type, "{\"status\":\"ok\"}\n");
+  reply(context, x, endpoint::health, http_status::ok, json_type, "{\"status\":\"ok\",\"checks\":[\"loop\"]}\n");
   return {};
 }
 
@@ -65,7 +88,8 @@ auto answer_ready(endpoint_context& context, braid::http_exchange& x) -> braid::
   for (const known_plan& each : context.serving().plans->list())
     if (!each.problems.empty()) left_out += (left_out.empty() ? "" : ",") + left_out_json(each);
   const std::string more = left_out.empty() ? "" : ",\"left_out\":[" + left_out + "]";
-  reply(context, x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"" + more + "}\n");
+  const std::string checks = R"(,"checks":["stopping","store_damage"])" + stores_json(context);
+  reply(context, x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"" + checks + more + "}\n");
   return {};
 }
 

@@ -78,6 +78,8 @@ auto parse_rights(std::string_view text) -> std::optional<token_client> {
       out.may_see_shadows = true;
     else if (right == "events")
       out.may_send_events = true;
+    else if (right == "write")
+      out.may_write = true;
     else if (right == "edit")
       out.may_edit = true;
     else
@@ -103,7 +105,8 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
           diagnostic_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
     else if (!rights || (read.rights && read.rights->empty()))
       problems.add(diagnostic_about(
-          line, "unknown_right", "the rights of a token are `[force]`, `[shadow]`, `[events]` and `[edit]`", source));
+          line, "unknown_right", "the rights of a token are `[force]`, `[shadow]`, `[events]`, `[write]` and `[edit]`",
+          source));
     else if (std::ranges::find(all.entries_, digest, &entry::digest) != all.entries_.end())
       problems.add(diagnostic_about(line, "duplicate_token", "this token is listed twice", source));
     else
@@ -113,6 +116,7 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
            .may_force = rights->may_force,
            .may_see_shadows = rights->may_see_shadows,
            .may_send_events = rights->may_send_events,
+           .may_write = rights->may_write,
            .may_edit = rights->may_edit});
   }
   if (problems.empty() && all.entries_.empty())
@@ -148,6 +152,7 @@ auto token_list::find_client(std::string_view authorization) const -> std::optio
                       .may_force = found->may_force,
                       .may_see_shadows = found->may_see_shadows,
                       .may_send_events = found->may_send_events,
+                      .may_write = found->may_write,
                       .may_edit = found->may_edit};
 }
 

@@ -17,7 +17,8 @@ struct token_client {
   bool may_force = false;        ///< it may put its requests into arms of experiments
   bool may_see_shadows = false;  ///< it may see the results of candidates that run as shadows of plans
   bool may_send_events = false;
-  bool may_edit = false;  ///< it may try plans that are not served, write sources, and change which plans serve
+  bool may_write = false;  ///< it may change records of embedded stores
+  bool may_edit = false;   ///< it may try plans that are not served, write sources, and change which plans serve
 };
 
 /// Tokens of clients. Threads: any.
@@ -27,7 +28,7 @@ class token_list {
   /// token's rights, if it has some, are before the token, separated by blanks or commas: `qa [force, events] 91d2…`.
   /// Empty lines and lines that begin with `#` are ignored. Errors: bad_token for a token with fewer than 16
   /// characters, or with other characters than letters, digits and `-._~+/=`; unknown_right for another right than
-  /// `force`, `shadow`, `events` and `edit`; duplicate_token; no_tokens.
+  /// `force`, `shadow`, `events`, `write` and `edit`; duplicate_token; no_tokens.
   static auto parse(std::string_view text, const std::string& source) -> braid::checked<token_list>;
   /// Blocks: on the disk. Errors: those of `parse`, unreadable_file.
   static auto read(const std::filesystem::path& file) -> braid::checked<token_list>;
@@ -42,6 +43,7 @@ class token_list {
     bool may_force = false;
     bool may_see_shadows = false;
     bool may_send_events = false;
+    bool may_write = false;
     bool may_edit = false;
   };
 

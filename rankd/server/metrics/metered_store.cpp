@@ -54,6 +54,26 @@ auto metered_store::ask(store_question question, braid::arena& arena) -> braid::
   return metered(*this, behind().ask(question, arena));
 }
 
+/// Forwards reads to one generation of the store behind a metered store.
+class metered_store::pinned_store final : public store_layer {
+ public:
+  pinned_store(metered_store& by, std::shared_ptr<store> behind) noexcept
+      : store_layer(*behind), by_(&by), owned_(std::move(behind)) {}
+
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    return metered(*by_, behind().ask(question, arena));
+  }
+
+ private:
+  metered_store* by_;
+  std::shared_ptr<store> owned_;
+};
+
+auto metered_store::pinned() -> std::shared_ptr<store> {
+  auto under = behind().pinned();
+  return under == nullptr ? nullptr : std::make_shared<pinned_store>(*this, std::move(under));
+}
+
 auto metered_store::metrics() const -> endpoint_metrics {
   const std::scoped_lock lock(mutex_);
   endpoint_metrics all = seen_;

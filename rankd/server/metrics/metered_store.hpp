@@ -31,11 +31,14 @@ class metered_store final : public store_layer {
   explicit metered_store(store& behind) noexcept : store_layer(behind) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
+  /// Counts here what the pinned store answers.
+  [[nodiscard]] auto pinned() -> std::shared_ptr<store> override;
 
   [[nodiscard]] auto metrics() const -> endpoint_metrics;
 
  private:
   class asking;
+  class pinned_store;
   static auto metered(metered_store& by, braid::task<store_result<store_answer>> work)
       -> braid::task<store_result<store_answer>>;
 

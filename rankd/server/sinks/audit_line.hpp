@@ -75,6 +75,7 @@ struct request_record {
   bool is_known = false;         ///< its client may ask this server; not in the line
   bool may_force = false;        ///< the client may name arms of experiments; not in the line
   bool may_send_events = false;  ///< the client may send events; not in the line
+  bool may_write = false;        ///< the client may change records; not in the line
   bool is_shed = false;          ///< refused because there were too many; not in the line
 };
 

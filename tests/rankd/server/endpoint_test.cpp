@@ -81,7 +81,8 @@ TEST_CASE("the docs name every endpoint that is not for the page alone") {
 TEST_CASE("whatever changes sources or what serves needs the right to edit") {
   for (const route& each : all_routes()) {
     const bool ranks = each.which == endpoint::rank || each.which == endpoint::batch ||
-                       each.which == endpoint::diff_answers || each.which == endpoint::events;
+                       each.which == endpoint::diff_answers || each.which == endpoint::events ||
+                       each.which == endpoint::records;
     if (each.method == braid::http_method::post)
       CHECK_MESSAGE((each.needs == access::edit) == !ranks, each.path);
     else if (each.which != endpoint::page)

@@ -2,10 +2,10 @@
 #include <rankd/server/endpoints/openapi.hpp>
 
 #include <rankd/engine/explain/explanation.hpp>
-#include <rankd/server/events/event_log.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/server/events/event_log.hpp>
 #include <rankd/server/events/event_rules.hpp>
+#include <rankd/server/records/record_writer.hpp>
 #include <tests/rankd/server/closed_store.hpp>
 #include <tests/rankd/server/changing_world.hpp>
 #include <tests/rankd/server/serve_world.hpp>
@@ -17,6 +17,7 @@
 #include <braid/sync/atomic.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -178,6 +180,64 @@ void explore_events(explorer& out, const serve_options& small) {
     slow.say("POST /v1/events HTTP/1.1\r\nHost: localhost\r\n" + app + "Content-Length: 5\r\n\r\n");
     out.note(path, slow.hear().value());
   }
+}
+
+/// Of a server that takes records, of clients that may send some and of others, while a load keeps the store locked,
+/// and when the store is gone.
+void explore_records(explorer& out, const serve_options& small) {
+  const std::string path = "post /v1/records";
+  const braid::testing::scratch_folder folder;
+  const auto place = folder.path() / "store";
+  const std::vector<std::filesystem::path> data = {folder.write("data.ndjson", "{\"string\":\"a\",\"value\":\"b\"}\n")};
+  REQUIRE(load_store(place, data, {}).has_value());
+  const auto store = rankd::testing::value_of(followed_store::open(place, "ep_0001"));
+  record_writer writer(*store, {}, [] {});
+  serve_options options = small;
+  options.listen = braid::socket_address::loopback(0);
+  options.tokens =
+      rankd::testing::value_of(token_list::parse("app [write] 0123456789abcdef\nb 0123456789abcdeF\n", "t"));
+  const std::string app = "Authorization: Bearer 0123456789abcdef\r\n";
+  const std::string body = "{\"delete\":\"a\"}\n";
+  const rankd::fixed_plans plans{{}};
+  const auto server =
+      rankd::testing::value_of(rank_server::start({.declared = &rankd::testing::reference_project::get().declared,
+                                                   .stores = rankd::testing::reference_project::get().stores,
+                                                   .plans = &plans,
+                                                   .records = {{"ep_0001", &writer}}},
+                                                  options));
+  const auto say = [&](const std::string& fields, std::string_view text) {
+    braid::testing::http_caller one(server->address());
+    one.say(braid::testing::request_text("POST", "/v1/records", fields, text));
+    return one;
+  };
+  const auto ask = [&](const std::string& fields, std::string_view text) {
+    out.note(path, say(fields, text).hear().value());
+  };
+  ask(app + "Idempotency-Key: k\r\n", body);
+  ask(app + "Idempotency-Key: k\r\n", "{\"delete\":\"b\"}\n");
+  ask(app, "{}");
+  ask({}, body);
+  ask("Authorization: Bearer 0123456789abcdeF\r\n", body);
+  ask(app, std::string(2000, ' '));
+  ask(app + "Content-Type: text/plain\r\n", body);
+  ask("X: " + std::string(2000, 'x') + "\r\n", body);
+  braid::testing::http_caller slow(server->address());
+  slow.say("POST /v1/records HTTP/1.1\r\nHost: localhost\r\n" + app + "Content-Length: 5\r\n\r\n");
+  out.note(path, slow.hear().value());
+  {
+    std::optional<folder_lock> load = folder_lock::acquire(place, lock_wait::give_up).value();
+    std::vector<braid::testing::http_caller> waiting;
+    for (int at = 0; at < 17; ++at) waiting.push_back(say(app, body));
+    REQUIRE(braid::testing::eventually([&] {  // one of them finds no place
+      braid::testing::http_caller one(server->address());
+      one.say(braid::testing::request_text("GET", "/metrics", app));
+      return one.hear().value().body.find(R"(endpoint="/v1/records",status="429"} 1)") != std::string::npos;
+    }));
+    load.reset();
+    for (auto& each : waiting) out.note(path, each.hear().value());
+  }
+  std::filesystem::remove_all(place);
+  ask(app, body);
 }
 
 void explore_others(explorer& out, serve_world& world) {
@@ -402,6 +462,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
     explore_batch(found, world);
     explore_others(found, world);
     found.note("post /v1/events", world.ask("POST", "/v1/events", "{}"));
+    found.note("post /v1/records", world.ask("POST", "/v1/records", "{}"));
     world.server().announce_stop();
     found.note("get /readyz", world.ask("GET", "/readyz"));
   }
@@ -415,6 +476,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
   found.note("post /v1/rank", world.rank("{}"));
   found.note("post /v1/rank/batch", world.ask("POST", "/v1/rank/batch", "{}"));
   explore_events(found, small_options());
+  explore_records(found, small_options());
   explore_trace(found);
   explore_shadow(found);
   explore_studio(found, small_options());

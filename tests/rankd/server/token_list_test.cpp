@@ -42,6 +42,12 @@ TEST_CASE("only a token with the right to edit has it") {
   CHECK(!tokens.find_client("Bearer 0123456789abcdeF")->may_edit);
 }
 
+TEST_CASE("only a token with the right to write has it") {
+  const auto tokens = token_list::parse("[write] 0123456789abcdef\n[edit] 0123456789abcdeF\n", "t").value();
+  CHECK(tokens.find_client("Bearer 0123456789abcdef")->may_write);
+  CHECK(!tokens.find_client("Bearer 0123456789abcdeF")->may_write);
+}
+
 TEST_CASE("nothing else stands for anybody") {
   const auto tokens = token_list::parse("a 0123456789abcdef\nb 0123456789abcdeF", "t").value();
   CHECK(tokens.find_client("Bearer 0123456789abcdeF")->name == "b");
@@ -58,7 +64,7 @@ TEST_CASE("a file of tokens is refused with every fault of it") {
   CHECK(code_of("name 0123456789abcd!f\n") == "bad_token");
   CHECK(code_of("name [] 0123456789abcdef\n") == "unknown_right");
   CHECK(code_of("name [force, all] 0123456789abcdef\n") == "unknown_right");
-  CHECK(code_of("name [force, shadow events edit] 0123456789abcdef\n") == "fine");
+  CHECK(code_of("name [force, shadow events write edit] 0123456789abcdef\n") == "fine");
   CHECK(code_of("0123456789abcdef\nx 0123456789abcdef\n") == "duplicate_token");
   const auto both = token_list::parse("short\n0123456789abcdef\nother\n", "t");
   REQUIRE(!both);

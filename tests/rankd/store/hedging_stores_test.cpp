@@ -92,7 +92,8 @@ auto ask_country(store* from, std::vector<std::int64_t> users, std::string& hear
 struct world {
   test_loop on;
   two_attempt_store behind;
-  shared_reads reads{{&behind, nullptr}};
+  store_list stores = std::make_shared<const std::vector<store*>>(std::vector<store*>{&behind, nullptr});
+  shared_reads reads{*stores};
   std::vector<std::shared_ptr<request_reads>> requests;
   std::vector<std::unique_ptr<hedging_stores>> hedging;
   std::vector<std::unique_ptr<braid::scope>> scopes;
@@ -106,7 +107,7 @@ struct world {
 
   /// A new request.
   void ask(std::size_t who, std::vector<std::int64_t> users = {1}, braid::duration after = 5ms) {
-    requests.push_back(reads.for_request());
+    requests.push_back(reads.for_request(stores));
     hedging.push_back(std::make_unique<hedging_stores>(*request_reads::list(requests.back()), after));
     scopes.push_back(std::make_unique<braid::scope>(on.io().root()));
     scopes.back()->spawn(ask_country(hedging.back()->list().front(), std::move(users), heard[who]));
@@ -267,7 +268,7 @@ TEST_CASE("a tenth of the reads may be asked again, and ten before there were th
 
 TEST_CASE("reads of names are marked as well, in a copy that outlives the question") {
   world in;
-  in.requests.push_back(in.reads.for_request());
+  in.requests.push_back(in.reads.for_request(in.stores));
   const hedging_stores marked(*request_reads::list(in.requests[0]), 5ms);
   CHECK(marked.list().back() == nullptr);
   std::string heard;

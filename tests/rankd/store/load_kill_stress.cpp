@@ -119,3 +119,72 @@ TEST_CASE("loads killed at random moments leave whole stores") {
   }
   std::printf("killed %d of %d\n", killed, rounds);
 }
+
+namespace {
+
+/// Changes every list to the number of the round, deletes a key, and says so in the history.
+auto changes_of(int round) -> store_changes {
+  store_changes out;
+  record_builder builder;
+  const std::int64_t value = round;
+  for (std::int64_t i = 0; i < keys; ++i) {
+    const auto bytes = builder.id_list(std::span(&value, 1), {});
+    out.records.emplace("list:" + std::to_string(i), std::vector<std::byte>(bytes.begin(), bytes.end()));
+  }
+  out.deleted.emplace("extra:" + std::to_string(round), std::vector<std::string>());
+  out.history = {std::to_string(round)};
+  return out;
+}
+
+/// The round that the history names; 0 without one.
+auto round_of_history(const fs::path& folder) -> std::int64_t {
+  const auto store = embedded_store::open(folder);
+  REQUIRE(store.has_value());
+  const auto history = store->take_snapshot()->history().value();
+  return history ? std::stoll(std::string(history->text_at(0))) : 0;
+}
+
+/// Whether a store has the key that a round deletes.
+auto has_extra(const fs::path& folder, std::int64_t round) -> bool {
+  const auto store = embedded_store::open(folder);
+  REQUIRE(store.has_value());
+  return store->take_snapshot()->find("extra:" + std::to_string(round)).value().has_value();
+}
+
+}  // namespace
+
+TEST_CASE("changes killed at random moments leave one generation, with the history of its changes") {
+  const std::uint64_t seed = number_from("BRAID_SEED", 1);
+  const auto rounds = static_cast<int>(number_from("BRAID_ROUNDS", 500)) / 2;
+  std::printf("seed %llu, rounds %d\n", static_cast<unsigned long long>(seed), rounds);
+  braid::random_source random(seed);
+  const braid::testing::scratch_folder folder;
+  const fs::path store = folder.path() / "store";
+  std::string data = find_data(0);
+  for (int round = 1; round <= rounds; ++round)
+    data += R"({"string":"extra:)" + std::to_string(round) + "\",\"value\":\"\"}\n";
+  REQUIRE(load_store(store, std::vector<fs::path>{folder.write("data", data)}, {}).has_value());
+
+  std::int64_t shown = 0;
+  int killed = 0;
+  for (int round = 1; round <= rounds; ++round) {
+    const auto patience = static_cast<long>(random.below(30'000'000));
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+      ::_exit(change_store(store, [round](const embedded_store&) { return changes_of(round); }).has_value() ? 0 : 1);
+    const timespec moment = {0, patience};
+    ::nanosleep(&moment, nullptr);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    killed += WIFSIGNALED(status) ? 1 : 0;
+    const std::int64_t now = round_of(store);
+    CHECK((now == shown || now == round));
+    CHECK(round_of_history(store) == now);
+    CHECK(has_extra(store, round) == (now != round));
+    if (!WIFSIGNALED(status)) CHECK((WEXITSTATUS(status) == 0 && now == round));
+    shown = now;
+  }
+  std::printf("killed %d of %d\n", killed, rounds);
+}

@@ -1,6 +1,9 @@
 // tests/rankd/store/record_parser_test.cpp: what a line of data may say, and the diagnostic for each way to be wrong.
 #include <rankd/store/record_parser.hpp>
 
+#include <rankd/registry/file.hpp>
+
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -98,6 +101,24 @@ auto bad_lines() -> std::vector<bad_line> {
   };
 }
 
+/// The same of lines that delete.
+auto bad_deletions() -> std::vector<bad_line> {
+  return {
+      {R"({"delete":7})", {"wrong_type"}, "/delete"},
+      {R"({"delete":""})", {"empty_key"}, "/delete"},
+      {R"({"delete":")" + std::string(512, 'k') + R"("})", {"key_too_long"}, "/delete"},
+      {R"({"delete":"a","fields":{"n":"1"}})", {"wrong_type"}, "/fields"},
+      {R"({"delete":"a","fields":[]})", {"no_fields"}, "/fields"},
+      {R"({"delete":"a","fields":["n",1]})", {"wrong_type"}, "/fields/1"},
+      {R"({"delete":"a","fields":["n",""]})", {"empty_field"}, "/fields/1"},
+      {R"({"delete":"a","fields":["n","m","n"]})", {"duplicate_field"}, "/fields"},
+      {R"({"delete":"a","values":[1]})", {"unknown_member"}, "/values"},
+      {R"({"delete":"a","delete":"b"})", {"duplicate_member"}, "/delete"},
+      {R"({"delete":"a","hash":"a","fields":{}})", {"ambiguous_record"}, ""},
+      {R"({"delet":"a"})", {"unknown_member", "missing_member"}, "/delet"},
+  };
+}
+
 /// The same of sets, sorted sets and strings.
 auto bad_sets() -> std::vector<bad_line> {
   return {
@@ -134,6 +155,7 @@ auto bad_sets() -> std::vector<bad_line> {
 TEST_CASE("every way to be wrong has its code, its pointer and the number of the line") {
   std::vector<bad_line> all = bad_lines();
   for (const bad_line& each : bad_sets()) all.push_back(each);
+  for (const bad_line& each : bad_deletions()) all.push_back(each);
   for (const bad_line& bad : all) {
     CAPTURE(bad.text.substr(0, 80));
     const auto errors = errors_of(bad.text);
@@ -291,4 +313,43 @@ TEST_CASE("a bad line leaves nothing behind for the next") {
   const auto parsed = parser.parse(good.line, 0);
   REQUIRE((parsed.has_value() && parsed->has_value()));
   CHECK(record_view::parse((*parsed)->bytes)->kind() == record_kind::id_list);
+}
+
+TEST_CASE("a line deletes a key, or named fields, which come sorted") {
+  record_parser parser;
+  const padded key(R"({"delete":"item:7"})");
+  const auto whole = parser.parse(key.line, 3).value().value();
+  CHECK(whole.deletes());
+  CHECK(whole.key == "item:7");
+  CHECK(whole.fields.empty());
+  CHECK(whole.origin == record_origin{3, 17});
+  const padded fields(R"({"fields":["b","a"],"delete":"item:7"})");
+  const auto some = parser.parse(fields.line, 0).value().value();
+  CHECK(some.deletes());
+  CHECK(std::vector<std::string_view>(some.fields.begin(), some.fields.end()) ==
+        std::vector<std::string_view>{"a", "b"});
+  const padded record(R"({"hash":"item:7","fields":{}})");
+  CHECK_FALSE(parser.parse(record.line, 0).value().value().deletes());
+}
+
+TEST_CASE("the table of wrong lines in the docs has the code, the pointer and the sentence of each") {
+  std::istringstream page(read_text_file("docs/records.md").value());
+  int rows = 0;
+  for (std::string row; std::getline(page, row);) {
+    if (!row.starts_with("| `{")) continue;
+    std::vector<std::string> cells;
+    for (std::size_t begin = 2; begin < row.size();) {
+      const std::size_t end = row.find(" |", begin);
+      cells.push_back(row.substr(begin, end - begin));
+      begin = end + 3;
+    }
+    REQUIRE_MESSAGE(cells.size() == 4, row);
+    const auto plain = [](const std::string& cell) { return cell.size() < 2 ? "" : cell.substr(1, cell.size() - 2); };
+    const braid::diagnostics problems = errors_of(plain(cells[0]));
+    CHECK_MESSAGE(problems.front().code == plain(cells[1]), row);
+    CHECK_MESSAGE(problems.front().pointer == plain(cells[2]), row);
+    CHECK_MESSAGE(problems.front().message == "line 17: " + cells[3], row);
+    ++rows;
+  }
+  CHECK(rows >= 12);
 }

@@ -284,3 +284,24 @@ TEST_CASE("progress goes from nothing to all that is read and sent") {
   REQUIRE(end != nullptr);
   CHECK(end->bytes_done == end->bytes_total);
 }
+
+TEST_CASE("a line deletes a key or fields of a hash on the server") {
+  const redis_server server;
+  const scratch_folder folder;
+  ask(server, {"HSET", "item:1", "a", "1", "b", "2"});
+  ask(server, {"SET", "item:2", "x"});
+  const files data{folder.write("data", R"({"delete":"item:1","fields":["a","absent"]}
+{"delete":"item:2"}
+{"delete":"absent"}
+{"hash":"item:3","fields":{"a":"3"}}
+)")};
+  const auto done = load_redis(at(server), data, {});
+  REQUIRE(code_of(done) == "fine");
+  CHECK(done->records == 1);
+  CHECK(ask(server, {"HGETALL", "item:1"}) == "b 2 ");
+  CHECK(ask(server, {"EXISTS", "item:2"}) == "0");
+  CHECK(ask(server, {"HGETALL", "item:3"}) == "a 3 ");
+  const files twice{folder.write("twice", "{\"delete\":\"item:1\"}\n{\"delete\":\"item:1\",\"fields\":[\"b\"]}\n")};
+  CHECK(code_of(load_redis(at(server), twice, {})) == "duplicate_key");
+  CHECK(ask(server, {"HGETALL", "item:1"}) == "b 2 ");
+}

@@ -81,7 +81,8 @@ auto ask_country(store* from, some_ids users, heard& into) -> braid::task<void> 
 struct world {
   test_loop on;
   held_store behind;
-  shared_reads reads{{&behind, nullptr}};
+  store_list stores = std::make_shared<const std::vector<store*>>(std::vector<store*>{&behind, nullptr});
+  shared_reads reads{*stores};
   std::vector<std::unique_ptr<braid::scope>> scopes;
   std::array<heard, 4> ends;
 
@@ -108,7 +109,7 @@ struct world {
 
 TEST_CASE("equal reads of one request are sent once, side by side and one after the other") {
   world in;
-  const auto one = in.reads.for_request();
+  const auto one = in.reads.for_request(in.stores);
   in.ask(one, 0);
   in.ask(one, 1);
   CHECK(in.behind.begun == 1);
@@ -126,8 +127,8 @@ TEST_CASE("equal reads of one request are sent once, side by side and one after 
 
 TEST_CASE("equal reads of several requests are sent once while they are under way, and anew afterwards") {
   world in;
-  const auto first = in.reads.for_request();
-  const auto second = in.reads.for_request();
+  const auto first = in.reads.for_request(in.stores);
+  const auto second = in.reads.for_request(in.stores);
   in.ask(first, 0);
   in.ask(second, 1);
   in.ask(second, 2, {2, 1});  // another question
@@ -137,7 +138,7 @@ TEST_CASE("equal reads of several requests are sent once while they are under wa
   CHECK(in.ends[1].text == "US");
   CHECK(in.ends[2].text == "null");
   in.behind.hashes["user:1"]["country"] = "CA";
-  const auto later = in.reads.for_request();
+  const auto later = in.reads.for_request(in.stores);
   in.ask(later, 3);
   CHECK(in.ends[3].text == "CA");
   CHECK(in.behind.begun == 3);
@@ -146,8 +147,8 @@ TEST_CASE("equal reads of several requests are sent once while they are under wa
 
 TEST_CASE("the stop of the first that asked leaves the others as they are") {
   world in;
-  const auto first = in.reads.for_request();
-  const auto second = in.reads.for_request();
+  const auto first = in.reads.for_request(in.stores);
+  const auto second = in.reads.for_request(in.stores);
   in.ask(first, 0);
   in.ask(second, 1);
   in.scopes[0]->request_stop();
@@ -162,8 +163,8 @@ TEST_CASE("the stop of the first that asked leaves the others as they are") {
 
 TEST_CASE("a read ends when no task waits for it any more, and is sent again for the next one") {
   world in;
-  const auto first = in.reads.for_request();
-  const auto second = in.reads.for_request();
+  const auto first = in.reads.for_request(in.stores);
+  const auto second = in.reads.for_request(in.stores);
   in.ask(first, 0);
   in.ask(second, 1);
   in.scopes[0]->request_stop();
@@ -179,7 +180,7 @@ TEST_CASE("a read ends when no task waits for it any more, and is sent again for
 
 TEST_CASE("a read that is being stopped is not joined") {
   world in;
-  const auto one = in.reads.for_request();
+  const auto one = in.reads.for_request(in.stores);
   in.ask(one, 0);
   in.scopes[0]->request_stop();
   in.ask(one, 1);  // before the stop has gone through
@@ -191,8 +192,8 @@ TEST_CASE("a read that is being stopped is not joined") {
 TEST_CASE("a failure is that of all that wait, and the same request may ask again") {
   world in;
   in.behind.refusal = std::make_error_code(std::errc::io_error);
-  const auto first = in.reads.for_request();
-  const auto second = in.reads.for_request();
+  const auto first = in.reads.for_request(in.stores);
+  const auto second = in.reads.for_request(in.stores);
   in.ask(first, 0);
   in.ask(second, 1);
   in.let();
@@ -208,7 +209,7 @@ TEST_CASE("a failure is that of all that wait, and the same request may ask agai
 TEST_CASE("an exception is that of all that wait") {
   world in;
   in.behind.throws = true;
-  const auto one = in.reads.for_request();
+  const auto one = in.reads.for_request(in.stores);
   in.ask(one, 0);
   in.ask(one, 1);
   in.let();
@@ -221,7 +222,7 @@ TEST_CASE("an exception is that of all that wait") {
 
 TEST_CASE("a loop that stops leaves no read and no task behind") {
   world in;
-  const auto one = in.reads.for_request();
+  const auto one = in.reads.for_request(in.stores);
   in.ask(one, 0);
   in.ask(one, 1);
   in.on.stop();
@@ -238,7 +239,7 @@ TEST_CASE("an answer lies in the memory of each task, whoever asked first") {
   behind.strings["s"] = "text";
   shared_reads reads({&behind});
   test_loop on;
-  const auto one = reads.for_request();
+  const auto one = reads.for_request(std::make_shared<const std::vector<store*>>(std::vector<store*>{&behind}));
   store& from = *request_reads::list(one)->front();
   const some_ids users{1, 3};
   const std::array<std::string_view, 2> keys{"s", "t"};

@@ -1,0 +1,29 @@
+// rankd/server/records/record_call.hpp: the lines of a call that changes records.
+#pragma once
+
+#include <rankd/store/vector_lengths.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// One line of a call: a new record, or what to delete.
+struct record_change {
+  std::string key;
+  std::vector<std::byte> bytes;     ///< of a record; empty if it deletes
+  std::vector<std::string> fields;  ///< to delete, sorted; empty: the key
+  std::uint32_t line = 0;
+};
+
+/// Parses all lines of a call, which has each key at most once. Requires vectors of these lengths.
+/// Errors: those of record_parser for each line, duplicate_key, too_many_diagnostics, empty_body.
+auto parse_record_call(std::string_view text, const vector_lengths& vectors)
+    -> braid::checked<std::vector<record_change>>;
+
+}  // namespace rankd

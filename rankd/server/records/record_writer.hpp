@@ -1,0 +1,98 @@
+// rankd/server/records/record_writer.hpp: records that clients send, written into an embedded store as a new
+// generation.
+#pragma once
+
+#include <rankd/store/followed_store.hpp>
+#include <rankd/store/load.hpp>
+#include <rankd/store/vector_lengths.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// What became of a call that changes records.
+struct record_outcome {
+  enum class result_kind : std::uint8_t {
+    written,
+    repeated,  ///< a call with this id was written before
+    refused,   ///< a line is wrong
+    reused,    ///< a call with this id was written before, with other records
+    failed,    ///< the store could not be written
+  };
+
+  result_kind result = result_kind::written;
+  braid::diagnostics problems = {};  ///< why it was refused, or failed; empty if there was no memory
+  std::uint64_t generation = 0;      ///< that has the changes
+  std::uint64_t records = 0;         ///< lines that set a record
+  std::uint64_t deletions = 0;       ///< lines that delete
+};
+
+/// How often a writer has written.
+struct record_counts {
+  std::uint64_t written = 0;   ///< calls
+  std::uint64_t repeated = 0;  ///< the same
+  std::uint64_t refused = 0;   ///< the same, also if an id was reused
+  std::uint64_t failed = 0;    ///< the same
+};
+
+/// Applies calls to an embedded store. A call changes everything that it names, or nothing. Calls that wait for one
+/// that is being written become one generation together, in the order in which they came, because a generation costs as
+/// much as copying the store. The ids of the last calls are part of each generation, so a call with an id counts once,
+/// whenever a process ends, and whichever server receives it again.
+/// Threads: any. Lifetime: the store outlives it.
+class record_writer {
+ public:
+  using clock = std::function<std::chrono::milliseconds()>;
+
+  static constexpr std::size_t max_ids = 10'000;  ///< that are remembered
+  static constexpr std::chrono::milliseconds id_window = std::chrono::hours(24);
+  static constexpr std::size_t max_id = 128;  ///< bytes of an id: printing ASCII without blanks
+
+  /// Calls `serve_now` once a generation is written, before its calls are answered. `now` is the time since 1970;
+  /// empty: the time of the system.
+  record_writer(const followed_store& into, vector_lengths vectors, std::function<void()> serve_now, clock now = {});
+  record_writer(const record_writer&) = delete;
+  auto operator=(const record_writer&) -> record_writer& = delete;
+
+  /// Applies the lines of a call. An empty id is no id.
+  /// Blocks: on the disk, for this call and for those before it. Errors: in the outcome: those of record_parser,
+  /// duplicate_key, not_a_hash, empty_body, too_many_diagnostics; id_reused; those of change_store.
+  auto apply(std::string_view id, std::string_view lines) -> record_outcome;
+
+  [[nodiscard]] auto counts() const noexcept -> record_counts;
+  /// Returns the number of calls that wait for the one that is being written.
+  [[nodiscard]] auto waiting() const -> std::size_t;
+
+ private:
+  struct call;
+  struct group;
+
+  void write(const std::vector<call*>& calls) noexcept;
+  void write_group(const std::vector<call*>& calls);
+  void count(const record_outcome& outcome) noexcept;
+
+  const followed_store* into_;
+  const vector_lengths vectors_;
+  const std::function<void()> serve_now_;
+  const clock now_;
+
+  std::mutex writing_;        // held while a generation is written
+  mutable std::mutex mutex_;  // guards the next member
+  std::vector<call*> waiting_;
+  braid::atomic<std::uint64_t> written_{0};
+  braid::atomic<std::uint64_t> repeated_{0};
+  braid::atomic<std::uint64_t> refused_{0};
+  braid::atomic<std::uint64_t> failed_{0};
+};
+
+}  // namespace rankd

@@ -1,0 +1,73 @@
+// rankd/server/store_follower.hpp: changes embedded stores to the generations that loads make while a server serves.
+#pragma once
+
+#include <rankd/server/files/serve_log.hpp>
+#include <rankd/store/followed_store.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/thread/thread.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// The generation of one store, and how often it has changed.
+struct follow_counts {
+  std::string endpoint_id;
+  generation_state state;
+  std::uint64_t changes = 0;
+  std::uint64_t refused = 0;  ///< attempts to open a generation that failed
+};
+
+/// A thread that looks every few milliseconds whether a load has replaced the data of a store, opens the new data
+/// beside the old, and then lets the store change. Each change is logged (`store_changed`), and so is data that cannot
+/// be opened (`store_refused`), once; the old generation continues to answer. Threads: any. Lifetime: the stores and
+/// the log outlive it.
+class store_follower {
+ public:
+  struct target {
+    std::string endpoint_id;
+    followed_store* follows = nullptr;
+  };
+
+  store_follower(std::vector<target> targets, serve_log log);
+  /// Ends the thread.
+  ~store_follower();
+  store_follower(const store_follower&) = delete;
+  auto operator=(const store_follower&) -> store_follower& = delete;
+
+  /// Starts the thread. After a failure it waits a second before it tries again. Errors: no_runtime.
+  auto start(braid::duration between = std::chrono::milliseconds(20)) -> braid::checked<void>;
+
+  /// Looks at all stores once. Returns whether all of them answer from the data that their folders name.
+  /// Blocks: reads the new data.
+  auto look() -> bool;
+
+  /// Returns the counts of each store.
+  [[nodiscard]] auto counts() const -> std::vector<follow_counts>;
+
+ private:
+  void run(braid::duration between);
+  auto look_at(std::size_t at) -> bool;
+
+  const std::vector<target> targets_;
+  const serve_log log_;
+
+  std::mutex looking_;                   // held by one look from start to end
+  std::vector<std::string> complaints_;  // under it: of each store, the failure that was logged; empty: none
+  mutable std::mutex mutex_;             // guards the next members
+  std::condition_variable changed_;
+  std::vector<follow_counts> counts_;
+  bool ending_ = false;
+  std::optional<braid::thread> thread_;
+};
+
+}  // namespace rankd

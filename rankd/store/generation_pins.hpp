@@ -1,0 +1,37 @@
+// rankd/store/generation_pins.hpp: the stores of requests, each of which reads one generation of every store.
+#pragma once
+
+#include <rankd/store/store.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace rankd {
+
+/// Stores whose generations do not change, and a number that differs from that of other generations.
+struct pinned_stores {
+  store_list list;
+  std::uint64_t version = 0;
+};
+
+/// Pins the generations of stores. All requests that begin before a store changes share a list, so that a request costs
+/// one load for each store with generations.
+/// Threads: one. Lifetime: the stores outlive the lists.
+class generation_pins {
+ public:
+  explicit generation_pins(std::vector<store*> stores);
+
+  /// Returns the stores for a request that begins now.
+  [[nodiscard]] auto now() -> const pinned_stores&;
+
+ private:
+  [[nodiscard]] auto version() const noexcept -> std::uint64_t;
+  void pin();
+
+  store_list stores_;
+  std::vector<const followed_store*> followed_;
+  pinned_stores now_;
+};
+
+}  // namespace rankd
