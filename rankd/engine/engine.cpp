@@ -315,7 +315,8 @@ engine::engine(braid::runtime& runtime, const registries& declared, std::vector<
     : runtime_(&runtime),
       declared_(&declared),
       pins_(stores),
-      shared_(shared_reads::suits(stores) ? std::make_unique<shared_reads>(std::move(stores)) : nullptr),
+      shared_(shared_reads::suits(stores) ? std::make_unique<shared_reads>(std::move(stores), options.records)
+                                          : nullptr),
       options_(std::move(options)) {
   if (options_.cache.bytes == 0) return;
   // With the budget of the plan, except its time: that is a matter of the requests that wait.

@@ -65,6 +65,11 @@ class engine {
     return shared_ == nullptr ? read_counts{} : shared_->counts(endpoint);
   }
 
+  /// Returns the counts of the values that are kept of the endpoint at a position.
+  [[nodiscard]] auto find_records(std::size_t endpoint) const noexcept -> record_cache_counts {
+    return shared_ == nullptr ? record_cache_counts{} : shared_->records(endpoint);
+  }
+
   /// The state and the counts of the row cache; nothing if there is no cache.
   [[nodiscard]] auto cached() const noexcept -> std::optional<cache_counts>;
 

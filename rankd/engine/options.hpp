@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/caching/row_cache.hpp>
+#include <rankd/store/record_cache.hpp>
 
 #include <braid/base/clock.hpp>
 
@@ -24,7 +25,7 @@ enum class node_metrics : std::uint8_t { none, collected };
 /// Whether rankings contain the rows that nodes of their plans capture.
 enum class plan_captures : std::uint8_t { ignored, taken };
 
-/// Options never change the bytes of answers, as long as no time runs out and, if there is a cache, the stores do not
+/// Options never change the bytes of answers, as long as no time runs out and, if there are caches, the stores do not
 /// change.
 struct engine_options {
   braid::duration node_timeout = braid::duration::max();  ///< for each node; max: no limit
@@ -38,6 +39,7 @@ struct engine_options {
   plan_captures captures = plan_captures::ignored;
   std::shared_ptr<const page_cursors> cursors = {};  ///< of pages; null if plans cannot issue cursors
   cache_options cache = {};                          ///< of rows of nodes whose plans ask for it
+  record_cache_options records = {};                 ///< of values that stores without files have answered
   std::uint32_t timed_of = 1;                        ///< with metrics: one of this many requests is timed; at least 1
 };
 

@@ -84,6 +84,28 @@ auto read_cache(object_reader& reader, braid::diagnostics& problems) -> cache_se
   return out;
 }
 
+/// The table `record_cache`.
+auto read_record_cache(object_reader& reader, braid::diagnostics& problems) -> record_cache_settings {
+  constexpr std::int64_t tebibyte = 1'048'576;
+  constexpr std::int64_t day_ms = 86'400'000;
+  record_cache_settings out;
+  const nlohmann::json* table = reader.object("record_cache", presence::optional);
+  if (table == nullptr) return out;
+  object_reader fields(*table, reader.pointer_of("record_cache"), problems);
+  const auto read = [&](std::string_view name, auto& into, std::int64_t min, std::int64_t max) {
+    if (const auto given = fields.integer(name, presence::optional, {.min = min, .max = max}))
+      into = std::remove_reference_t<decltype(into)>(*given);
+  };
+  read("mib", out.mib, 0, tebibyte);
+  read("entries", out.entries, 1, 1'000'000'000);
+  read("age_ms", out.age, 1, day_ms);
+  read("absent_age_ms", out.absent_age, 1, day_ms);
+  read("tracked_age_ms", out.tracked_age, 1, day_ms);
+  if (const auto given = fields.boolean("tracking", presence::optional)) out.tracking = *given;
+  fields.refuse_unknown_fields();
+  return out;
+}
+
 /// The table `cursor`; the environment has the last word about the key.
 auto read_cursors(object_reader& reader, braid::diagnostics& problems) -> cursor_settings {
   constexpr std::int64_t year_s = 365 * 86'400;
@@ -148,6 +170,7 @@ auto project::load(const std::filesystem::path& where) -> braid::checked<project
     out.shadows = read_shadows(*tables, in.pointer_of("shadow"), problems);
   out.cursors = read_cursors(in, problems);
   out.cache = read_cache(in, problems);
+  out.records = read_record_cache(in, problems);
   in.refuse_unknown_fields();
   if (problems.empty()) return out;
   problems.set_source(file.string());

@@ -33,6 +33,16 @@ struct cache_settings {
   std::uint64_t entries = 65'536;
 };
 
+/// How much a server keeps of what servers of data have answered, with all its loops together, and for how long.
+struct record_cache_settings {
+  std::uint64_t mib = 0;  ///< 0: nothing
+  std::uint64_t entries = 1'000'000;
+  std::chrono::milliseconds age{1'000};            ///< if the server reports no changes
+  std::chrono::milliseconds absent_age{1'000};     ///< the same for what is absent
+  std::chrono::milliseconds tracked_age{600'000};  ///< if it does
+  bool tracking = true;                            ///< asks servers to report changes
+};
+
 /// The environment variable whose value replaces the key of cursors of rankd.toml.
 inline constexpr const char* cursor_key_variable = "RANKD_CURSOR_KEY";
 
@@ -52,6 +62,7 @@ struct project {
   plan_budgets budgets;                          ///< what requests to its plans may take
   cursor_settings cursors = {};                  ///< of the pages that plans give
   cache_settings cache = {};
+  record_cache_settings records = {};
   std::vector<shadow_settings> shadows = {};  ///< plans that a server runs in the shadow of others
   std::vector<std::string> redacted;          ///< names whose values the audit of a server does not have
 

@@ -46,7 +46,9 @@ auto make_shares(const serve_options& options, std::size_t index) -> detail::sha
           .body_memory =
               std::max<std::size_t>(share(options.body_memory, options.loops, index), options.http.limits.body_bytes),
           .cache_bytes = options.engine.cache.bytes / options.loops,
-          .cache_entries = share(options.engine.cache.entries, options.loops, index)};
+          .cache_entries = share(options.engine.cache.entries, options.loops, index),
+          .record_bytes = options.engine.records.bytes / options.loops,
+          .record_entries = share(options.engine.records.entries, options.loops, index)};
 }
 
 /// The page runs plans for any user: other machines may use it only if clients have tokens.

@@ -83,6 +83,8 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
     how.captures = plan_captures::taken;
   how.cache.bytes = context_.shares.cache_bytes;
   how.cache.entries = context_.shares.cache_entries;
+  how.records.bytes = context_.shares.record_bytes;
+  how.records.entries = context_.shares.record_entries;
   context_.ranker.emplace(*runtime_, *context_.serving().declared, context_.store_pointers, how);
   return {};
 }

@@ -31,6 +31,7 @@ using hash_batch = std::span<const std::span<const hash_field>>;
 struct id_batch {
   std::span<const std::span<const std::int64_t>> lists;
   std::uint64_t malformed = 0;  ///< elements that are not decimal 64-bit integers and were left out
+  std::span<const std::uint32_t> malformed_of = {};  ///< the same for each list; empty if the store does not tell
 };
 
 /// Returns the id that an element or member of a store is: decimal digits within 64 bits, with an optional minus sign,

@@ -50,7 +50,8 @@ struct stored_item {
 /// each key.
 struct item_batch {
   std::span<const std::span<const stored_item>> of_key;
-  std::uint64_t malformed = 0;  ///< elements and members that are not ids and were left out
+  std::uint64_t malformed = 0;                       ///< elements and members that are not ids and were left out
+  std::span<const std::uint32_t> malformed_of = {};  ///< the same for each key; empty if the store does not tell
 };
 
 /// Reads values under named keys. Keys have 1 to `max_key` bytes.

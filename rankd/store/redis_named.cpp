@@ -126,12 +126,15 @@ class reply_reader {
 
   auto read() -> std::optional<item_batch> {
     const auto out = arena_->filled(read_->keys.size(), std::span<const stored_item>());
+    const auto malformed_of = arena_->uninitialized<std::uint32_t>(out.size());
     for (std::size_t key = 0; key < out.size(); ++key) {
+      const std::uint64_t before = malformed_;
       const auto items = read_key(key);
       if (!items) return std::nullopt;
       out[key] = *items;
+      malformed_of[key] = static_cast<std::uint32_t>(malformed_ - before);
     }
-    return item_batch{out, malformed_};
+    return item_batch{out, malformed_, malformed_of};
   }
 
  private:

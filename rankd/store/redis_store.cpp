@@ -134,14 +134,16 @@ struct id_commands<list_read> {
   [[nodiscard]] auto read(std::span<const resp_value> replies, braid::arena& arena) const
       -> store_result<store_answer> {
     const auto lists = arena.filled(replies.size(), std::span<const std::int64_t>());
+    const auto malformed_of = arena.uninitialized<std::uint32_t>(replies.size());
     std::uint64_t malformed = 0;
     for (std::size_t i = 0; i < lists.size(); ++i) {
       const auto texts = make_texts(replies[i]);
       if (!texts || texts->size() > question.first) return braid::fail(redis_errc::unexpected_reply);
       lists[i] = list_ids(*texts, arena);
-      malformed += texts->size() - lists[i].size();
+      malformed_of[i] = static_cast<std::uint32_t>(texts->size() - lists[i].size());
+      malformed += malformed_of[i];
     }
-    return id_batch{lists, malformed};
+    return id_batch{lists, malformed, malformed_of};
   }
 };
 
@@ -155,38 +157,52 @@ redis_store::redis_store(redis_store_options options) : options_(std::move(optio
 }
 
 template <typename Redis>
-auto redis_store::keep(detail::per_loop<connections>& in, const braid::loop& loop, Redis& redis) -> braid::task<void> {
-  const detail::per_loop<connections>::entry known(in, loop, &redis);
+auto redis_store::keep(detail::per_loop<loop_connections>& in, const braid::loop& loop, Redis& redis,
+                       braid::redis_tracker* tracker) -> braid::task<void> {
+  const detail::per_loop<loop_connections>::entry known(in, loop, {.who = &redis, .tracker = tracker});
   braid::event never;
   co_await never;
 }
 
 /// Owns connections of a loop until the loop stops. A read that a replica has not answered is sent to its master.
-auto redis_store::keep_connections(redis_store& owner, braid::loop& loop, read_attempt attempt) -> braid::task<void> {
-  const redis_address& server = owner.options_.server;
+auto redis_store::keep_connections(redis_store& owner, braid::loop& loop, read_attempt attempt,
+                                   braid::redis_tracker* tracker) -> braid::task<void> {
+  redis_address server = owner.options_.server;
+  server.tracker = tracker;
   const bool is_second = attempt == read_attempt::second;
-  detail::per_loop<connections>& known = is_second ? owner.seconds_ : owner.loops_;
+  detail::per_loop<loop_connections>& known = is_second ? owner.seconds_ : owner.loops_;
   if (server.is_cluster()) {
     braid::redis_cluster::options how = server.as_cluster();
     if (is_second) how.reads = braid::redis_cluster::reads::masters;
     braid::redis_cluster nodes(loop, std::move(how));
-    auto keeping = keep(known, loop, nodes);
+    auto keeping = keep(known, loop, nodes, tracker);
     co_await std::move(keeping);
   } else {
     braid::redis_pool pool(loop, server, is_second ? 1 : owner.options_.connections);
-    auto keeping = keep(known, loop, pool);
+    auto keeping = keep(known, loop, pool, tracker);
     co_await std::move(keeping);
   }
 }
 
-/// Returns the connections of a loop; null if it is already stopping.
+/// Returns the connections of a loop; null if it is already stopping. Changes of keys that second attempts read are
+/// reported to the same tracker.
 auto redis_store::find_connections(braid::home& home, read_attempt attempt) -> connections {
-  detail::per_loop<connections>& known = attempt == read_attempt::second ? seconds_ : loops_;
-  if (const connections there = known.find(home); there != connections()) return there;
+  detail::per_loop<loop_connections>& known = attempt == read_attempt::second ? seconds_ : loops_;
+  if (const connections there = known.find(home).who; there != connections()) return there;
+  open(home, attempt, loops_.find(home).tracker);
+  return known.find(home).who;
+}
+
+void redis_store::open(braid::home& home, read_attempt attempt, braid::redis_tracker* tracker) {
   auto* const on = dynamic_cast<braid::loop*>(&home);
   BRAID_EXPECTS(on != nullptr, "a Redis store is asked by tasks of an event loop");
-  on->spawn(keep_connections(*this, *on, attempt));
-  return known.find(home);
+  on->spawn(keep_connections(*this, *on, attempt, tracker));
+}
+
+auto redis_store::report_changes(braid::home& home, braid::redis_tracker& to) -> bool {
+  if (loops_.find(home).who != connections()) return false;
+  open(home, read_attempt::first, &to);
+  return loops_.find(home).who != connections();
 }
 
 /// Opens the connections for the second attempt together with those for the first, so that no read has to wait for
@@ -207,7 +223,7 @@ auto redis_store::time_for(read_hedge hedge) const noexcept -> braid::duration {
 /// Adds the server's message if it refused the connection. The connections may have ended with their loop.
 auto redis_store::failed(std::error_code error, const braid::home& home, read_hedge hedge, braid::arena& arena)
     -> std::unexpected<store_error> {
-  const connections whom = (hedge.attempt == read_attempt::second ? seconds_ : loops_).find(home);
+  const connections whom = (hedge.attempt == read_attempt::second ? seconds_ : loops_).find(home).who;
   const std::string_view text = std::visit(
       [&](const auto* each) { return each == nullptr ? std::string_view() : each->refusal_of(error); }, whom);
   return std::unexpected(store_error(error, arena.copied(text)));

@@ -43,18 +43,26 @@ class redis_store final : public store {
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
   [[nodiscard]] auto explain(const store_error& error) const -> store_failure override;
+  auto report_changes(braid::home& home, braid::redis_tracker& to) -> bool override;
 
  private:
   using connections = std::variant<braid::redis_pool*, braid::redis_cluster*>;  // null: the loop stops
+  struct loop_connections {
+    connections who;
+    braid::redis_tracker* tracker = nullptr;  // null: changes of keys are not reported
+  };
 
   auto find_connections(braid::home& home, read_attempt attempt) -> connections;
   auto connections_for(braid::home& home, read_hedge hedge) -> connections;
   [[nodiscard]] auto time_for(read_hedge hedge) const noexcept -> braid::duration;
   auto failed(std::error_code error, const braid::home& home, read_hedge hedge, braid::arena& arena)
       -> std::unexpected<store_error>;
-  static auto keep_connections(redis_store& owner, braid::loop& loop, read_attempt attempt) -> braid::task<void>;
+  void open(braid::home& home, read_attempt attempt, braid::redis_tracker* tracker);
+  static auto keep_connections(redis_store& owner, braid::loop& loop, read_attempt attempt,
+                               braid::redis_tracker* tracker) -> braid::task<void>;
   template <typename Redis>
-  static auto keep(detail::per_loop<connections>& in, const braid::loop& loop, Redis& redis) -> braid::task<void>;
+  static auto keep(detail::per_loop<loop_connections>& in, const braid::loop& loop, Redis& redis,
+                   braid::redis_tracker* tracker) -> braid::task<void>;
   template <typename Question>
   static auto ask_each(redis_store& self, Question question, braid::arena& arena)
       -> braid::task<store_result<store_answer>>;
@@ -64,8 +72,8 @@ class redis_store final : public store {
       -> braid::task<store_result<std::span<const braid::resp_value>>>;
 
   redis_store_options options_;
-  detail::per_loop<connections> loops_;
-  detail::per_loop<connections> seconds_;  // for reads that are asked a second time
+  detail::per_loop<loop_connections> loops_;
+  detail::per_loop<loop_connections> seconds_;  // for reads that are asked a second time
 };
 
 }  // namespace rankd

@@ -96,7 +96,7 @@ auto make_copy(const hash_batch& hashes, braid::arena& memory) -> hash_batch {
 auto make_copy(const id_batch& ids, braid::arena& memory) -> id_batch {
   const auto lists = memory.uninitialized<std::span<const std::int64_t>>(ids.lists.size());
   for (std::size_t at = 0; at < lists.size(); ++at) lists[at] = memory.copied(ids.lists[at]);
-  return {.lists = lists, .malformed = ids.malformed};
+  return {.lists = lists, .malformed = ids.malformed, .malformed_of = memory.copied(ids.malformed_of)};
 }
 
 auto make_copy(const item_batch& items, braid::arena& memory) -> item_batch {
@@ -106,7 +106,7 @@ auto make_copy(const item_batch& items, braid::arena& memory) -> item_batch {
     for (stored_item& each : own) each.text = memory.copied(each.text);
     of_key[at] = own;
   }
-  return {.of_key = of_key, .malformed = items.malformed};
+  return {.of_key = of_key, .malformed = items.malformed, .malformed_of = memory.copied(items.malformed_of)};
 }
 
 auto make_copy(const score_batch& scores, braid::arena& memory) -> score_batch {
@@ -120,11 +120,11 @@ auto make_copy(const store_answer& answer, braid::arena& memory) -> store_answer
 }  // namespace
 
 /// A read that was started, or has ended.
-struct shared_reads::flight {
-  explicit flight(const question& what) : asked{memory.copied(what.text), what.hash} {}
+struct shared_reads::flight : record_read, std::enable_shared_from_this<flight> {
+  explicit flight(const shared_reads::question& what) : asked{memory.copied(what.text), what.hash} {}
 
   braid::arena memory{first_chunk, &chunks};  // of the question and its parts, and of the answer
-  question asked;
+  shared_reads::question asked;
   std::optional<store_result<store_answer>> answer;  // nothing if the read was stopped
   std::exception_ptr thrown;
   braid::event landed;
@@ -160,7 +160,17 @@ struct shared_reads::waiting {
   flight* one_;
 };
 
-shared_reads::shared_reads(std::vector<store*> behind) : inner_(std::move(behind)), counts_(inner_.size()) {}
+shared_reads::shared_reads(std::vector<store*> behind, const record_cache_options& kept)
+    : inner_(std::move(behind)), counts_(inner_.size()), records_(inner_.size()) {
+  const auto is_kept = [](const store* each) { return each != nullptr && !each->answers_at_once(); };
+  const auto caches = static_cast<std::size_t>(std::ranges::count_if(inner_, is_kept));
+  if (kept.bytes == 0 || caches == 0) return;
+  record_cache_options each = kept;
+  each.bytes = std::max<std::size_t>(kept.bytes / caches, 1);
+  each.entries = std::max<std::size_t>(kept.entries / caches, 1);
+  for (std::size_t at = 0; at < inner_.size(); ++at)
+    if (is_kept(inner_[at])) records_[at].cache = std::make_unique<record_cache>(each);
+}
 
 shared_reads::~shared_reads() = default;
 
@@ -181,6 +191,10 @@ auto shared_reads::counts(std::size_t endpoint) const noexcept -> read_counts {
           .unhedged = of.unhedged.load(braid::relaxed)};
 }
 
+auto shared_reads::records(std::size_t endpoint) const noexcept -> record_cache_counts {
+  return records_[endpoint].cache == nullptr ? record_cache_counts() : records_[endpoint].cache->counts();
+}
+
 auto shared_reads::find(const question& asked) const -> std::shared_ptr<flight> {
   const auto found = under_way_.find(asked);
   return found == under_way_.end() ? nullptr : found->second;
@@ -197,6 +211,7 @@ auto shared_reads::add(const question& asked) -> std::shared_ptr<flight> {
 void shared_reads::land(flight& one) {
   const auto found = under_way_.find(one.asked);
   if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
+  if (one.cache != nullptr) one.cache->end(one, one.answer && *one.answer ? &**one.answer : nullptr);
   one.landed.set();
 }
 
@@ -204,6 +219,7 @@ void shared_reads::give_up(flight& one) {
   one.is_given_up = true;
   const auto found = under_way_.find(one.asked);
   if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
+  if (one.cache != nullptr) one.cache->end(one, nullptr);
   if (one.inside != nullptr) one.inside->request_stop();
   if (one.second_inside != nullptr) one.second_inside->request_stop();
 }
@@ -301,35 +317,114 @@ class request_reads::client final : public store_layer {
 
   /// Scores are not shared.
   auto ask(store_question question, braid::arena& memory) -> braid::task<store_result<store_answer>> override {
-    return std::holds_alternative<model_call>(question) ? behind().ask(question, memory) : shared(question, memory);
+    if (std::holds_alternative<model_call>(question)) return behind().ask(question, memory);
+    record_cache* const cache = reads_->reads_->records_[endpoint_].cache.get();
+    if (cache == nullptr || !record_cache::suits(question)) return shared(question, memory);
+    return with_cache(question, *cache, memory);
   }
 
  private:
   auto shared(store_question question, braid::arena& memory) -> braid::task<store_result<store_answer>> {
     braid::scope& around = co_await braid::this_scope();
+    ask_for_reports(around);
+    reads_->count_asked(endpoint_);
     const joined to = reads_->join(endpoint_, question);
-    if (to.is_new) begin(around, to.one, question);
+    if (to.is_new) begin(around, to.one, question, nullptr);
     const shared_reads::waiting counted(*reads_->reads_, *to.one);
-    const braid::duration after = find_hedge(question)->after;
-    if (after != braid::duration::zero() && !to.one->landed.is_set()) {
-      const auto again = [&] { begin_again(around, to.one, question); };
-      co_await shared_reads::wait_or_repeat(*to.one, after, again);
-    }
-    if (!to.one->landed.is_set()) co_await to.one->landed;
+    auto waiting = wait(around, to.one, question);
+    co_await std::move(waiting);
     co_return shared_reads::make_answer(*to.one, memory);
   }
 
-  auto ask_behind(store_question question, read_attempt attempt, braid::arena& memory)
+  /// Waits for a read, which is sent a second time if the question says so.
+  auto wait(braid::scope& around, std::shared_ptr<shared_reads::flight> one, store_question question)
+      -> braid::task<void> {
+    const braid::duration after = find_hedge(question)->after;
+    if (after != braid::duration::zero() && !one->landed.is_set()) {
+      const auto again = [&] { begin_again(around, one, question); };
+      co_await shared_reads::wait_or_repeat(*one, after, again);
+    }
+    if (!one->landed.is_set()) co_await one->landed;
+  }
+
+  /// A read that has values which a lookup has missed.
+  struct part {
+    part(shared_reads& owner, std::shared_ptr<shared_reads::flight> of)
+        : one(std::move(of)), counted(std::make_unique<shared_reads::waiting>(owner, *one)) {}
+
+    std::shared_ptr<shared_reads::flight> one;
+    std::unique_ptr<shared_reads::waiting> counted;
+    std::vector<std::uint32_t> to;    // positions in the answer
+    std::vector<std::uint32_t> from;  // the same values in the answer of the read
+  };
+
+  /// Takes the values that are kept, waits for the reads of other requests that have missing ones, and reads the rest.
+  auto with_cache(store_question question, record_cache& cache, braid::arena& memory)
       -> braid::task<store_result<store_answer>> {
-    find_hedge(question)->attempt = attempt;
+    braid::scope& around = co_await braid::this_scope();
+    record_lookup known = cache.find(question, memory);
+    reads_->note_lookup(endpoint_, known);
+    if (known.missing.empty()) co_return known.answer;
+    shared_reads& owner = *reads_->reads_;
+    std::vector<part> parts;
+    std::vector<std::uint32_t> own;
+    for (const record_lookup::missing_key& each : known.missing) {
+      if (each.read == nullptr) {
+        own.push_back(each.position);
+        continue;
+      }
+      auto* const one = static_cast<shared_reads::flight*>(each.read);
+      auto same = std::ranges::find(parts, one, [](const part& other) { return other.one.get(); });
+      if (same == parts.end()) same = parts.emplace(same, owner, one->shared_from_this());
+      same->to.push_back(each.position);
+      same->from.push_back(each.index);
+    }
+    cache.count_joined(known.missing.size() - own.size());
+    if (!own.empty()) parts.push_back(read_rest(around, record_cache::find_part(question, own, memory), own, cache));
+    for (part& each : parts) {
+      store_question asked = each.one->question;
+      *find_hedge(asked) = *find_hedge(question);
+      auto waiting = wait(around, each.one, asked);
+      co_await std::move(waiting);
+      const store_result<store_answer> got = shared_reads::make_answer(*each.one, memory);
+      if (!got) co_return got;
+      record_cache::add(known, each.to, *got, each.from);
+    }
+    co_return known.answer;
+  }
+
+  /// Reads the keys of `rest`, which are at `positions` of a question.
+  auto read_rest(braid::scope& around, const store_question& rest, std::vector<std::uint32_t> positions,
+                 record_cache& cache) -> part {
+    ask_for_reports(around);
+    const joined to = reads_->join(endpoint_, rest);
+    if (to.is_new) begin(around, to.one, rest, &cache);
+    part out(*reads_->reads_, to.one);
+    for (std::uint32_t at = 0; at < positions.size(); ++at) out.from.push_back(at);
+    out.to = std::move(positions);
+    return out;
+  }
+
+  /// Asks the store to report changes before the first question of any kind, which opens the connections of the loop.
+  void ask_for_reports(braid::scope& around) {
+    auto& kept = reads_->reads_->records_[endpoint_];
+    if (kept.cache == nullptr || std::exchange(kept.has_asked, true) || !kept.cache->wants_tracking()) return;
+    kept.cache->set_tracked(behind().report_changes(around.where(), *kept.cache));
+  }
+
+  auto ask_again(store_question question, braid::arena& memory) -> braid::task<store_result<store_answer>> {
+    find_hedge(question)->attempt = read_attempt::second;
     return behind().ask(make_copy(question, memory), memory);
   }
 
-  /// Sends a new read. If that throws, no other task may wait for it.
-  void begin(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one, const store_question& question) {
+  /// Sends a new read, for which `cache` waits unless it is null. If that throws, no other task may wait for it.
+  void begin(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one, const store_question& question,
+             record_cache* cache) {
     try {
-      around.where().root().spawn(
-          shared_reads::fly(*reads_->reads_, one, ask_behind(question, read_attempt::first, one->memory)));
+      one->question = make_copy(question, one->memory);
+      find_hedge(one->question)->attempt = read_attempt::first;
+      if (cache != nullptr) cache->begin(*one);
+      around.where().root().spawn(shared_reads::fly(*reads_->reads_, one, behind().ask(one->question, one->memory)));
     } catch (...) {
       reads_->reads_->give_up(*one);
       throw;
@@ -343,9 +438,8 @@ class request_reads::client final : public store_layer {
     one->second_memory = std::make_unique<braid::arena>();
     one->is_second_under_way = true;
     try {
-      around.where().root().spawn(
-          shared_reads::fly_again(*reads_->reads_, one, reads_->reads_->counts_[endpoint_],
-                                  ask_behind(question, read_attempt::second, *one->second_memory)));
+      around.where().root().spawn(shared_reads::fly_again(*reads_->reads_, one, reads_->reads_->counts_[endpoint_],
+                                                          ask_again(question, *one->second_memory)));
     } catch (...) {
       one->is_second_under_way = false;
       throw;
@@ -393,8 +487,6 @@ auto request_reads::join(std::size_t endpoint, const store_question& question) -
   bytes.number(endpoint);
   detail::put_question(bytes, reads_->scratch_, question);
   shared_reads::endpoint_counts& of_endpoint = reads_->counts_[endpoint];
-  ++counts_.asked;
-  of_endpoint.asked.fetch_add(1, braid::relaxed);
   const shared_reads::question asked{reads_->question_, std::hash<std::string_view>()(reads_->question_)};
   joined out{.one = known(asked)};
   const bool is_known = out.one != nullptr;
@@ -408,6 +500,18 @@ auto request_reads::join(std::size_t endpoint, const store_question& question) -
   }
   if (!is_known) known_.emplace_back(asked.hash, out.one);
   return out;
+}
+
+void request_reads::count_asked(std::size_t endpoint) noexcept {
+  ++counts_.asked;
+  reads_->counts_[endpoint].asked.fetch_add(1, braid::relaxed);
+}
+
+void request_reads::note_lookup(std::size_t endpoint, const record_lookup& found) noexcept {
+  count_asked(endpoint);
+  counts_.kept += found.hits;
+  counts_.missed += found.missing.size();
+  counts_.oldest = std::max(counts_.oldest, found.oldest);
 }
 
 auto request_reads::may_ask_again(std::size_t endpoint) -> bool {

@@ -3,6 +3,7 @@
 
 #include <rankd/store/generation_pins.hpp>
 #include <rankd/store/read_hedge.hpp>
+#include <rankd/store/record_cache.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/arena.hpp>
@@ -10,6 +11,7 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/job_allocator.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,6 +32,9 @@ struct read_counts {
   std::uint64_t hedged = 0;    ///< reads that were sent a second time
   std::uint64_t won = 0;       ///< of these, the reads whose second answer came first
   std::uint64_t unhedged = 0;  ///< reads that were due for it, with no `hedge_budget` left
+  std::uint64_t kept = 0;      ///< keys whose values a `record_cache` had
+  std::uint64_t missed = 0;    ///< keys whose values it did not have
+  braid::duration oldest{};    ///< the age of the oldest value that it had; of one request
 
   void add(const read_counts& other) noexcept {
     asked += other.asked;
@@ -37,6 +42,9 @@ struct read_counts {
     hedged += other.hedged;
     won += other.won;
     unhedged += other.unhedged;
+    kept += other.kept;
+    missed += other.missed;
+    oldest = std::max(oldest, other.oldest);
   }
 };
 
@@ -47,12 +55,13 @@ class request_reads;
 /// others, and the read ends when no task waits for it any more. A read with a `read_hedge` that has no answer by then
 /// is sent a second time, at most once, whichever request asks for that. The read has the first answer, and the other
 /// attempt is stopped; if both fail, the read fails as the first did. Stores that answer at once are asked as often as
-/// requests ask them. Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop; the stores
-/// outlive it. Cost: a copy of the question and of the answer, and a task, for each read; memory from the thread's free
-/// lists.
+/// requests ask them. With `record_cache_options`, values that other stores have answered are kept: only keys that are
+/// not kept are read, and keys that another request is reading are not read again.
+/// Threads: the loop's; `counts` and `records` from any. Lifetime: outlives the tasks of the loop; the stores outlive
+/// it. Cost: a copy of the question and of the answer, and a task, for each read; memory from the thread's free lists.
 class shared_reads {
  public:
-  explicit shared_reads(std::vector<store*> behind);
+  explicit shared_reads(std::vector<store*> behind, const record_cache_options& kept = {});
   ~shared_reads();
   shared_reads(const shared_reads&) = delete;
   auto operator=(const shared_reads&) -> shared_reads& = delete;
@@ -65,6 +74,8 @@ class shared_reads {
 
   /// Returns the counts of the endpoint at a position. Threads: any.
   [[nodiscard]] auto counts(std::size_t endpoint) const noexcept -> read_counts;
+  /// Returns the counts of the cache of an endpoint; zero if there is no cache. Threads: any.
+  [[nodiscard]] auto records(std::size_t endpoint) const noexcept -> record_cache_counts;
 
  private:
   friend class request_reads;
@@ -103,8 +114,15 @@ class shared_reads {
   static auto wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void>;
   static auto make_answer(const flight& one, braid::arena& memory) -> store_result<store_answer>;
 
+  /// The cache of an endpoint. Its store is asked to report changes before the first question is sent.
+  struct kept_records {
+    std::unique_ptr<record_cache> cache;  // null: nothing is kept
+    bool has_asked = false;               // the store
+  };
+
   std::vector<store*> inner_;
   std::vector<endpoint_counts> counts_;
+  std::vector<kept_records> records_;  // one for each endpoint
   std::unordered_map<question, std::shared_ptr<flight>, hash_of, std::equal_to<>,
                      braid::detail::job_allocator<std::pair<const question, std::shared_ptr<flight>>>>
       under_way_;
@@ -132,6 +150,8 @@ class request_reads {
 
   auto join(std::size_t endpoint, const store_question& question) -> joined;
   auto known(const shared_reads::question& asked) -> std::shared_ptr<shared_reads::flight>;
+  void count_asked(std::size_t endpoint) noexcept;
+  void note_lookup(std::size_t endpoint, const record_lookup& found) noexcept;
   auto may_ask_again(std::size_t endpoint) -> bool;
 
   shared_reads* reads_;

@@ -18,6 +18,11 @@
 #include <system_error>
 #include <vector>
 
+namespace braid {
+class home;
+class redis_tracker;
+}  // namespace braid
+
 namespace rankd {
 
 class followed_store;
@@ -51,6 +56,11 @@ class store {
 
   /// Returns whether it answers on the thread that asks, without waiting: then tasks gain nothing by sharing an answer.
   [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
+
+  /// Reports changes of the keys that tasks of a loop read from now on. Returns false if the store cannot: it has no
+  /// server, or the loop has read from it before. A server may still refuse (`redis_tracker::is_complete`).
+  /// Threads: the loop's. Lifetime: `to` outlives the tasks of the loop.
+  virtual auto report_changes(braid::home& /*where*/, braid::redis_tracker& /*to*/) -> bool { return false; }
 
   /// Reads up to `max_bytes` more of the store's files on this machine, and compares them with their checksums. Does
   /// nothing for a store without files.

@@ -22,6 +22,9 @@ class store_layer : public store {
     return inner_->explain(error);
   }
   [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return inner_->answers_at_once(); }
+  auto report_changes(braid::home& home, braid::redis_tracker& to) -> bool override {
+    return inner_->report_changes(home, to);
+  }
   auto scrub(std::uint64_t max_bytes) -> scrub_step override { return inner_->scrub(max_bytes); }
   [[nodiscard]] auto damage() const -> std::string override { return inner_->damage(); }
   [[nodiscard]] auto followed() noexcept -> followed_store* override { return inner_->followed(); }

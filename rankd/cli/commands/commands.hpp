@@ -99,20 +99,21 @@ struct serve_command_options : project_options {
   std::filesystem::path captures;  ///< a folder for rows that plans capture; empty: they are not written
   capture_form captures_in = capture_form::ndjson;  ///< of the files in that folder
   std::filesystem::path exposures;                  ///< the same for the rows that answers show
-  std::filesystem::path events;               ///< the same for events that clients send; empty: events are refused
-  std::chrono::seconds event_window{3600};    ///< in which an id of these counts once
-  std::uint64_t counters_mib = 256;           ///< of counters over embedded stores
-  std::uint64_t segment_mib = 64;             ///< of one file of these, and of events
-  bool accepts_records = false;               ///< clients may change records of embedded stores
-  std::string collector;                      ///< receives the spans of requests; empty: spans are not sent
-  double span_share = 1;                      ///< of the traces that begin here
-  std::filesystem::path record;               ///< of traffic; empty: traffic is not recorded
-  double record_share = 1;                    ///< of the requests
-  std::uint64_t record_max_mib = 1024;        ///< of that file
-  std::optional<std::uint64_t> cache_mib;     ///< overrides rankd.toml
-  std::chrono::milliseconds grace{10'000};    ///< for received requests, once it stops
-  std::uint64_t scrub_mib_per_second = 16;    ///< how fast embedded stores are read again; 0: never
-  std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: the value of BRAID_STALL
+  std::filesystem::path events;                   ///< the same for events that clients send; empty: events are refused
+  std::chrono::seconds event_window{3600};        ///< in which an id of these counts once
+  std::uint64_t counters_mib = 256;               ///< of counters over embedded stores
+  std::uint64_t segment_mib = 64;                 ///< of one file of these, and of events
+  bool accepts_records = false;                   ///< clients may change records of embedded stores
+  std::string collector;                          ///< receives the spans of requests; empty: spans are not sent
+  double span_share = 1;                          ///< of the traces that begin here
+  std::filesystem::path record;                   ///< of traffic; empty: traffic is not recorded
+  double record_share = 1;                        ///< of the requests
+  std::uint64_t record_max_mib = 1024;            ///< of that file
+  std::optional<std::uint64_t> cache_mib;         ///< overrides rankd.toml
+  std::optional<std::uint64_t> record_cache_mib;  ///< the same
+  std::chrono::milliseconds grace{10'000};        ///< for received requests, once it stops
+  std::uint64_t scrub_mib_per_second = 16;        ///< how fast embedded stores are read again; 0: never
+  std::chrono::milliseconds stall_limit{0};       ///< of the watchdog; 0: the value of BRAID_STALL
   std::chrono::milliseconds trace_slow{0};    ///< requests as slow as this ask for a file of the last seconds; 0: off
   std::chrono::milliseconds announcement{0};  ///< between saying that it stops and taking no more connections
   std::string page_token = {};                ///< of the only client, in a studio; empty: no studio

@@ -311,6 +311,12 @@ auto make_server_options(const serve_command_options& options) -> braid::checked
 void take_settings(const project& project, const serve_command_options& options, engine_options& into) {
   into.cursors = make_page_cursors(project.cursors);
   into.cache = {.bytes = options.cache_mib.value_or(project.cache.mib) << 20U, .entries = project.cache.entries};
+  into.records = {.bytes = options.record_cache_mib.value_or(project.records.mib) << 20U,
+                  .entries = project.records.entries,
+                  .age = project.records.age,
+                  .absent_age = project.records.absent_age,
+                  .tracked_age = project.records.tracked_age,
+                  .tracking = project.records.tracking};
 }
 
 /// Returns null if spans are not sent.

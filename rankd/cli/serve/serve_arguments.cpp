@@ -36,6 +36,10 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
       .add_option("--cache-mib", options.cache_mib,
                   "Memory for all caches of nodes; 0: no caches; default: `[cache]` of rankd.toml, 64")
       ->check(whole_number(0, 1 << 20));
+  command
+      .add_option("--record-cache-mib", options.record_cache_mib,
+                  "Memory for values of keys that Redis has answered; default: `[record_cache]` of rankd.toml, 0: none")
+      ->check(whole_number(0, 1 << 20));
   add_milliseconds(command, "--max-wait-ms", server.max_wait, "Refuse new requests while the oldest has waited longer",
                    0);
   command

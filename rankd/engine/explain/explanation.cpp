@@ -267,6 +267,16 @@ auto to_json(const explanation& explanation) -> std::string {
       out += ',';
       append_count(out, "hedged", explanation.reads->hedged);
     }
+    if (explanation.reads->kept + explanation.reads->missed != 0) {
+      out += ',';
+      append_count(out, "cached_keys", explanation.reads->kept);
+      out += ',';
+      append_count(out, "read_keys", explanation.reads->missed);
+      out += ',';
+      append_count(
+          out, "cached_ms",
+          static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(explanation.reads->oldest).count()));
+    }
     out += '}';
   }
   if (!explanation.generations.empty()) {

@@ -37,6 +37,8 @@ struct shard_shares {
   std::size_t body_memory = 1;
   std::size_t cache_bytes = 0;  // 0: no cache
   std::size_t cache_entries = 1;
+  std::size_t record_bytes = 0;  // 0: no cache
+  std::size_t record_entries = 1;
 };
 
 /// The state that the endpoints of one loop use. Threads: the loop's own, except for `metrics` and what is `shared`.
@@ -49,6 +51,9 @@ struct endpoint_context {
   [[nodiscard]] auto options() const noexcept -> const serve_options& { return shared->options; }
   [[nodiscard]] auto count_reads(std::size_t endpoint) const noexcept -> read_counts {
     return ranker ? ranker->count_reads(endpoint) : read_counts{};
+  }
+  [[nodiscard]] auto find_records(std::size_t endpoint) const noexcept -> record_cache_counts {
+    return ranker ? ranker->find_records(endpoint) : record_cache_counts{};
   }
   [[nodiscard]] auto cached() const noexcept -> std::optional<cache_counts> {
     return ranker ? ranker->cached() : std::nullopt;

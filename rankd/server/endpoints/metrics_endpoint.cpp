@@ -51,9 +51,42 @@ void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_
   }
 }
 
+/// Writes the endpoints whose values are kept.
+void write_records(exposition& out, const std::vector<std::pair<std::string_view, record_cache_counts>>& all) {
+  if (all.empty()) return;
+  out.family("rankd_record_cache_keys_total", kind::counter, "Keys that reads of a store asked for, by result.");
+  for (const auto& [name, sum] : all) {
+    const auto sample = [&](std::string_view result, std::uint64_t count) {
+      out.sample({{"endpoint", name}, {"result", result}}, static_cast<double>(count));
+    };
+    sample("hit", sum.hits);
+    sample("miss", sum.misses);
+    sample("shared", sum.joined);
+  }
+  out.family("rankd_record_cache_dropped_total", kind::counter, "Keys that left the record cache, by reason.");
+  for (const auto& [name, sum] : all) {
+    out.sample({{"endpoint", name}, {"reason", "space"}}, static_cast<double>(sum.evicted));
+    out.sample({{"endpoint", name}, {"reason", "changed"}}, static_cast<double>(sum.changed));
+  }
+  const auto family = [&](std::string_view metric, kind what, std::string_view help,
+                          std::uint64_t record_cache_counts::* member) {
+    out.family(metric, what, help);
+    for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.*member));
+  };
+  family("rankd_record_cache_emptied_total", kind::counter,
+         "How often a record cache was emptied because reports of changes may have been lost.",
+         &record_cache_counts::emptied);
+  family("rankd_record_cache_bytes", kind::gauge, "Bytes of the values in the record cache, and of their keys.",
+         &record_cache_counts::bytes);
+  family("rankd_record_cache_entries", kind::gauge, "Keys in the record cache.", &record_cache_counts::entries);
+  out.family("rankd_record_cache_tracked", kind::gauge, "1 if servers report changes to every record cache.");
+  for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, sum.tracked == sum.caches ? 1.0 : 0.0);
+}
+
 void write_endpoints(exposition& out, const serve_shared& shared) {
   std::vector<std::pair<std::string_view, endpoint_metrics>> all;
   std::vector<std::pair<std::string_view, read_counts>> reads;  // of endpoints whose reads are shared
+  std::vector<std::pair<std::string_view, record_cache_counts>> records;
   const auto& stores = shared.shards.front()->context().stores;
   for (std::size_t at = 0; at < stores.size(); ++at) {
     if (!stores[at]) continue;
@@ -61,9 +94,12 @@ void write_endpoints(exposition& out, const serve_shared& shared) {
     for (const auto& each : shared.shards) sum.add(each->context().stores[at]->metrics());
     if (stores[at]->answers_at_once() || !is_store(shared.context.declared->endpoints()[at])) continue;
     auto& [same_name, counts] = reads.emplace_back(name, read_counts());
+    record_cache_counts kept;
     for (const auto& each : shared.shards) {
       counts.add(each->context().count_reads(at));
+      kept.add(each->context().find_records(at));
     }
+    if (kept.caches != 0) records.emplace_back(name, kept);
   }
   out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from a call of an endpoint to its answer.");
   for (const auto& [name, sum] : all) write_histogram(out, {{"endpoint", name}}, sum.times);
@@ -79,6 +115,7 @@ void write_endpoints(exposition& out, const serve_shared& shared) {
   out.family("rankd_store_reads_shared_total", kind::counter, "Reads that had the answer of an equal one.");
   for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.shared));
   write_hedges(out, reads);
+  write_records(out, records);
 }
 
 void write_scrub(exposition& out, const serve_shared& shared) {

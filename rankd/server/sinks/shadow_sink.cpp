@@ -124,6 +124,7 @@ auto make_shadow_engine(const serve_shared& shared) -> braid::checked<std::uniqu
   how.metrics = node_metrics::none;
   how.captures = plan_captures::ignored;
   how.cache.bytes = 0;  // the answers of candidates are compared
+  how.records.bytes = 0;
   out->ranker.emplace(*out->runs_on, *shared.context.declared, out->stores.all, how);
   return out;
 }

@@ -123,6 +123,30 @@ TEST_CASE("a server sees equal reads of a request once, and a country only where
   CHECK(where.calls("hget") == 3 * followed);
 }
 
+TEST_CASE("with a record cache, a warm request sends a server nothing, and its answer is the same") {
+  const counted_server where;
+  redis_store from({.endpoint_id = "ep_0001", .server = where.options(), .connections = 2});
+  engine_options kept;
+  kept.records.bytes = 1U << 20U;
+  engine_world in(reference_project::get().declared, {&from, nullptr}, 1, kept);
+  const bound_plan& plan = in.bind(artifact_of(both, R"("c")"));
+  const ranking cold = in.rank(plan, R"({"user_id":3})");
+  const int lists = where.calls("lrange");
+  const int fields = where.calls("hget");
+  CHECK(fields == followed);
+  const ranking warm = in.rank(plan, R"({"user_id":3,"explain":true})");
+  CHECK(ids_of(warm) == ids_of(cold));
+  CHECK(warm.malformed_ids == cold.malformed_ids);
+  CHECK(where.calls("lrange") == lists);
+  CHECK(where.calls("hget") == fields);
+  REQUIRE(warm.explained->reads);
+  CHECK(warm.explained->reads->kept >= followed);
+  CHECK(warm.explained->reads->missed == 0);
+  CHECK(to_json(*warm.explained).find(R"(,"read_keys":0,"cached_ms":)") != std::string::npos);
+  CHECK(in.ranker().find_records(0).tracked == 1);
+  CHECK(in.ranker().find_records(1).caches == 0);
+}
+
 TEST_CASE("requests at the same time share their reads, and each has its own deadline") {
   held_store from(*reference_project::get().stores.front());
   engine_world in(reference_project::get().declared, {&from, nullptr}, 1);

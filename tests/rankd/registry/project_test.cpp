@@ -48,6 +48,26 @@ TEST_CASE("the folder of models is the one that the file names, or none") {
   CHECK((diagnostics(std::string(good) + "models = \"\"\n") == std::vector<std::string>{"bad_value /models"}));
 }
 
+TEST_CASE("a server keeps values of Redis only if the file says so, and for as long as it says") {
+  const braid::testing::scratch_folder folder;
+  CHECK(project::load(folder.write("rankd.toml", good))->records.mib == 0);
+  const auto told = project::load(folder.write(
+      "rankd.toml", std::string(good) + "[record_cache]\nmib = 5\nentries = 7\nage_ms = 2\nabsent_age_ms = 3\n"
+                                        "tracked_age_ms = 4\ntracking = false\n"));
+  CHECK(told->records.mib == 5);
+  CHECK(told->records.entries == 7);
+  CHECK(told->records.age.count() == 2);
+  CHECK(told->records.absent_age.count() == 3);
+  CHECK(told->records.tracked_age.count() == 4);
+  CHECK_FALSE(told->records.tracking);
+  CHECK(
+      (diagnostics(std::string(good) + "[record_cache]\nmib = -1\nentries = 0\nage_ms = 0\ntracked_age_ms = 86400001\n"
+                                       "tracking = 1\nttl = 3\n") ==
+       std::vector<std::string>{"out_of_range /record_cache/mib", "out_of_range /record_cache/entries",
+                                "out_of_range /record_cache/age_ms", "out_of_range /record_cache/tracked_age_ms",
+                                "wrong_type /record_cache/tracking", "unknown_field /record_cache/ttl"}));
+}
+
 TEST_CASE("a server keeps as many rows as the file says, or as most servers can afford") {
   const braid::testing::scratch_folder folder;
   CHECK(project::load(folder.write("rankd.toml", good))->cache.mib == 64);

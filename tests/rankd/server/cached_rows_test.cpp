@@ -1,5 +1,6 @@
 // tests/rankd/server/cached_rows_test.cpp: rows that a server keeps: its answers, metrics, and new versions of plans.
 #include <rankd/server/rank_server.hpp>
+#include <rankd/store/faulty_store.hpp>
 
 #include <tests/rankd/engine/library_world.hpp>
 #include <tests/rankd/server/metrics.hpp>
@@ -95,4 +96,27 @@ TEST_CASE("a server without a cache keeps nothing, and has no such metrics") {
   CHECK(world.rank().status == 200);
   CHECK(world.rank().field("X-Rankd-Cached").empty());
   CHECK_FALSE(world.metrics().contains("rankd_cache_entries"));
+}
+
+TEST_CASE("metrics tell what a record cache holds, and each loop has its share of it") {
+  faulty_store elsewhere(*reference_project::get().stores.front(), "ep_0001", {});
+  serve_options kept;
+  kept.loops = 2;
+  kept.engine.records.bytes = 1U << 20U;
+  kept.engine.records.age = kept.engine.records.absent_age = std::chrono::hours(1);
+  serve_world world(kept, nullptr, {}, {&elsewhere, nullptr});
+  for (int i = 0; i < 4; ++i) CHECK(world.rank(R"({"user_id":1,"plan":"concat_plan"})").status == 200);
+  auto metrics = metric_reader().read(world.ask("GET", "/metrics").body);
+  const auto keys = [&](const std::string& result) {
+    return metrics[R"(rankd_record_cache_keys_total{endpoint="ep_0001",result=")" + result + R"("})"];
+  };
+  CHECK(keys("miss") > 0);
+  CHECK(keys("hit") >= keys("miss"));
+  CHECK(metrics[R"(rankd_record_cache_entries{endpoint="ep_0001"})"] > 0);
+  CHECK(metrics[R"(rankd_record_cache_bytes{endpoint="ep_0001"})"] > 0);
+  CHECK(metrics[R"(rankd_record_cache_tracked{endpoint="ep_0001"})"] == 0);  // the store reports nothing
+  CHECK(metrics[R"(rankd_record_cache_dropped_total{endpoint="ep_0001",reason="space"})"] == 0);
+  CHECK(metrics[R"(rankd_record_cache_dropped_total{endpoint="ep_0001",reason="changed"})"] == 0);
+  CHECK(metrics[R"(rankd_record_cache_emptied_total{endpoint="ep_0001"})"] == 0);
+  CHECK(!metrics.contains(R"(rankd_record_cache_entries{endpoint="ep_0002"})"));
 }

@@ -312,7 +312,8 @@ TEST_CASE("metrics tell what was asked of a store that is elsewhere, and what wa
             metrics[R"(rankd_endpoint_duration_seconds_count{endpoint="ep_0001"})"] ==
         asked);
   CHECK(metrics.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0002"})"));
-  CHECK(!metrics.contains(R"(rankd_store_reads_total{endpoint="ep_0002"})"));  // it has no keys to read
+  CHECK(!metrics.contains(R"(rankd_store_reads_total{endpoint="ep_0002"})"));     // it has no keys to read
+  CHECK(!metrics.contains(R"(rankd_record_cache_entries{endpoint="ep_0001"})"));  // nothing is kept unless asked for
 }
 
 TEST_CASE("where there are tokens, only health, readiness and the description are for everybody") {

@@ -1,0 +1,174 @@
+// rankd/store/record_cache.hpp: values of keys of a server, kept in memory for later requests.
+#pragma once
+
+#include <rankd/store/question.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/net/redis_options.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace rankd {
+
+class record_cache;
+
+/// The bounds of the caches of an engine, and for how long values are used.
+struct record_cache_options {
+  std::size_t bytes = 0;                          ///< of keys and values, of all endpoints together; 0: nothing is kept
+  std::size_t entries = 1'000'000;                ///< the most keys
+  braid::duration age = std::chrono::seconds(1);  ///< of values whose changes no server reports
+  braid::duration absent_age = std::chrono::seconds(1);      ///< the same for absent keys and fields
+  braid::duration tracked_age = std::chrono::minutes(10);    ///< of values whose changes are reported
+  bool tracking = true;                                      ///< asks servers to report changes
+  const braid::clock_source* clock = &braid::steady_time();  ///< outlives the cache
+};
+
+/// The contents of a cache, and counts since its creation.
+struct record_cache_counts {
+  std::uint64_t hits = 0;     ///< keys whose values were found
+  std::uint64_t misses = 0;   ///< keys that were read
+  std::uint64_t joined = 0;   ///< keys that another read was reading
+  std::uint64_t evicted = 0;  ///< keys that were dropped for lack of space
+  std::uint64_t changed = 0;  ///< keys that were dropped because they have changed
+  std::uint64_t emptied = 0;  ///< how often all keys were dropped because reports may have been lost
+  std::uint64_t bytes = 0;    ///< held now
+  std::uint64_t entries = 0;  ///< keys held now
+  std::uint64_t caches = 0;   ///< of loops
+  std::uint64_t tracked = 0;  ///< of these, caches that changes are reported to
+
+  void add(const record_cache_counts& other) noexcept;
+};
+
+/// A read that a cache waits for. Its question and what that refers to are unchanged until it ends.
+struct record_read {
+  store_question question;
+  record_cache* cache = nullptr;  ///< null if no cache waits for it
+
+ private:
+  friend class record_cache;
+
+  braid::time_point begun;
+  const void* head = nullptr;  // of the cache
+};
+
+/// The part of an answer that a cache knows.
+struct record_lookup {
+  /// A key whose value is not known.
+  struct missing_key {
+    std::uint32_t position = 0;   ///< in the question
+    std::uint32_t index = 0;      ///< in the question of `read`
+    record_read* read = nullptr;  ///< reads the same value now; null if no read does
+  };
+
+  store_answer answer;  ///< of all keys; missing values are empty
+  std::span<const missing_key> missing;
+  std::size_t hits = 0;
+  braid::duration oldest{};  ///< the age of the oldest value in the answer
+};
+
+/// The values of one endpoint for the requests of one loop. A value is what a question reads of one key: other fields
+/// of the same key are another value. A value is dropped when the server reports a change of its key, when it is too
+/// old, or when the space is needed; then keys that were not used lately are dropped first (second chance). Everything
+/// is dropped when reports may have been lost. A value whose key changes while it is read is not kept.
+/// Threads: the loop's; `counts` from any. Cost: some reads of memory for each key that is found, and a copy of its
+/// value.
+class record_cache final : public braid::redis_tracker {
+ public:
+  explicit record_cache(const record_cache_options& options);
+  ~record_cache();
+
+  /// Whether the values of a question can be kept: it reads keys, and asks each for the same.
+  [[nodiscard]] static auto suits(const store_question& question) noexcept -> bool;
+  /// Returns the question about some keys of another one. Lifetime: of that question, and `memory`.
+  static auto find_part(const store_question& question, std::span<const std::uint32_t> positions, braid::arena& memory)
+      -> store_question;
+
+  /// Returns an answer in `memory` with the values that are known. Requires a question that suits.
+  auto find(const store_question& question, braid::arena& memory) -> record_lookup;
+  /// Adds values to the answer of a lookup: `from[i]` of `part` is the value at `to[i]`. They stay where they are.
+  static void add(record_lookup& to_lookup, std::span<const std::uint32_t> to, const store_answer& part,
+                  std::span<const std::uint32_t> from);
+
+  /// Notes that a read has begun. Until it ends, lookups that miss its keys name it.
+  void begin(record_read& read);
+  /// Keeps the answer of a read, except for keys that have changed meanwhile; null if it has failed.
+  void end(record_read& read, const store_answer* answer) noexcept;
+
+  /// Says whether a server reports the changes of keys that are read from now on.
+  void set_tracked(bool is_tracked) noexcept { is_tracked_.store(is_tracked, braid::relaxed); }
+  [[nodiscard]] auto wants_tracking() const noexcept -> bool { return options_.tracking; }
+
+  void key_changed(std::string_view key) noexcept override;
+  void all_changed() noexcept override;
+
+  void count_joined(std::size_t keys) noexcept { joined_.fetch_add(keys, braid::relaxed); }
+  [[nodiscard]] auto counts() const noexcept -> record_cache_counts;
+
+ private:
+  struct text_hash {
+    using is_transparent = void;
+    auto operator()(std::string_view text) const noexcept -> std::size_t { return std::hash<std::string_view>()(text); }
+  };
+  template <typename T>
+  using text_map = std::unordered_map<std::string, T, text_hash, std::equal_to<>>;
+  /// What is read of a key, in bytes; with the number of values and reads that refer to it.
+  using head_map = text_map<std::uint32_t>;
+  using head = head_map::value_type;
+
+  struct value;
+  struct record;
+  /// A read of a value that has not ended.
+  struct expected {
+    const head* what;
+    record_read* read;
+    std::uint32_t index;
+  };
+
+  auto head_of(const store_question& question) -> head*;
+  template <typename Question, typename Each>
+  static void for_each_key(const Question& question, const Each& each);
+  template <typename Question>
+  auto find_values(const Question& question, braid::arena& memory) -> record_lookup;
+  auto find_value(std::string_view key, const head* what, braid::time_point now) -> const value*;
+  [[nodiscard]] auto find_read(std::string_view key, const head* what) const -> const expected*;
+  template <typename Question>
+  void keep_all(const record_read& read, const Question& question, const store_answer* answer);
+  void keep(std::string_view key, value made);
+  void drop(record& which) noexcept;
+  void drop_value(record& of, std::size_t at) noexcept;
+  void make_room(const record& but) noexcept;
+  void set_counts() noexcept;
+
+  record_cache_options options_;
+  head_map heads_;
+  std::size_t max_heads_ = 64;  // unused ones are removed when there are more
+  text_map<record> records_;
+  braid::intrusive_list<record> in_order_;  // of being kept, or of their second chance
+  text_map<std::vector<expected>> expected_;
+  std::string scratch_;
+  std::string head_text_;
+  std::size_t bytes_ = 0;
+  // Written by the loop.
+  braid::atomic<bool> is_tracked_{false};
+  braid::atomic<std::uint64_t> hits_{0};
+  braid::atomic<std::uint64_t> misses_{0};
+  braid::atomic<std::uint64_t> joined_{0};
+  braid::atomic<std::uint64_t> evicted_{0};
+  braid::atomic<std::uint64_t> changed_{0};
+  braid::atomic<std::uint64_t> emptied_{0};
+  braid::atomic<std::uint64_t> held_bytes_{0};
+  braid::atomic<std::uint64_t> held_entries_{0};
+};
+
+}  // namespace rankd
