@@ -49,6 +49,7 @@ module;
 #include <braid/io/sockets.hpp>
 #include <braid/io/tls.hpp>
 #include <braid/net/http_client.hpp>
+#include <braid/net/http_events.hpp>
 #include <braid/net/http_message.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/net/redis_batch.hpp>
@@ -57,6 +58,7 @@ module;
 #include <braid/net/redis_options.hpp>
 #include <braid/net/resp.hpp>
 #include <braid/net/trace_context.hpp>
+#include <braid/net/websocket.hpp>
 #include <braid/redis.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/runtime/runtime.hpp>
@@ -206,6 +208,9 @@ using braid::has_fibers;
 using braid::home;
 using braid::http_client;
 using braid::http_errc;
+using braid::http_event;
+using braid::http_events;
+using braid::http_events_options;
 using braid::http_exchange;
 using braid::http_fields;
 using braid::http_framing;
@@ -402,6 +407,9 @@ using braid::udp_socket;
 using braid::visit_fields;
 using braid::wake_reason;
 using braid::watch;
+using braid::websocket;
+using braid::websocket_message;
+using braid::websocket_options;
 using braid::when_all;
 using braid::when_all_settled;
 using braid::when_any;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 namespace braid::detail {
 namespace {
@@ -63,6 +64,11 @@ void http_service::add_metrics(const void* self, metric_list& metrics) {
                   now(counts.failed_handshakes));
   metrics.counter("braid_http_resumed_tls_sessions", "Connections that went on from an earlier session of TLS.",
                   now(counts.resumed));
+  metrics.gauge("braid_http_event_streams", "Streams of server-sent events that are open.", now(counts.event_streams));
+  metrics.counter("braid_http_events", "Server-sent events that were sent.", now(counts.events));
+  metrics.gauge("braid_http_websockets", "WebSockets that are open.", now(counts.websockets));
+  metrics.counter("braid_http_websocket_messages", "Messages that WebSockets received.",
+                  now(counts.websocket_messages));
 }
 
 // Deadlines
@@ -82,7 +88,15 @@ http_connection::~http_connection() {
 void http_connection::wait_until(wait what, time_point deadline) noexcept {
   waits_for_ = what;
   deadline_ = deadline;
-  if (deadline == time_point::max()) return;
+  if (deadline != time_point::max()) arm_for(deadline);
+}
+
+void http_connection::wait_for_write() noexcept {
+  write_deadline_ = after(service_->on.now(), service_->options.write_timeout);
+  if (write_deadline_ != time_point::max()) arm_for(write_deadline_);
+}
+
+void http_connection::arm_for(time_point deadline) noexcept {
   if (timer_.is_armed() && armed_for_ <= deadline) return;
   armed_for_ = deadline;
   service_->on.arm(timer_, deadline);
@@ -96,6 +110,11 @@ void http_connection::stop_waiting() noexcept {
 
 void http_connection::fired(timer& self) noexcept {
   http_connection& late = *static_cast<deadline_timer&>(self).owner;
+  if (late.service_->on.now() >= late.write_deadline_) {
+    add_to_count(late.service_->counts.timeouts);
+    return static_cast<void>(late.socket_->shutdown(stream_socket::side::both));
+  }
+  if (late.write_deadline_ != time_point::max()) late.arm_for(late.write_deadline_);
   if (late.waits_for_ == wait::none) return;
   if (late.cut_at_) return late.cut();
   if (late.service_->on.now() < late.deadline_) return late.wait_until(late.waits_for_, late.deadline_);
@@ -119,9 +138,7 @@ void http_connection::end_read() noexcept {
 /// When it is time.
 void http_connection::cut() noexcept {
   if (service_->on.now() >= *cut_at_) return static_cast<void>(socket_->shutdown(stream_socket::side::both));
-  if (timer_.is_armed() && armed_for_ <= *cut_at_) return;
-  armed_for_ = *cut_at_;
-  service_->on.arm(timer_, armed_for_);
+  arm_for(*cut_at_);
 }
 
 void http_connection::close_idle() noexcept {
@@ -306,7 +323,7 @@ void http_connection::finish_answer(const outcome<void>& ended) {
   if (ended.has_exception()) service_->report(ended.exception(), head(), route);
   if (!ended.has_value()) add_to_count(service_->counts.failed);
   if (answer_ == answer::pieces) {
-    if (ended.has_value()) return end_pieces();
+    if (ended.has_value() || switched_) return end_pieces();
     answer_ = answer::broken;
   }
   if (answer_ != answer::none) return;
@@ -398,7 +415,7 @@ void http_connection::clear(std::string& output) noexcept {
 
 auto http_connection::sends_body() const noexcept -> bool {
   const bool asked_for_head = in_request_ && head().method == http_method::head;
-  return !asked_for_head && !is_bodiless(work_->status);
+  return switched_ || (!asked_for_head && !is_bodiless(work_->status));
 }
 
 auto http_connection::append_answer(http_status status, http_framing framing, std::string_view type) -> bool {
@@ -438,6 +455,23 @@ void http_connection::reply(http_status status, std::string_view type, std::stri
     throw;
   }
   answer_ = answer::whole;
+}
+
+void http_connection::switch_protocol(std::string_view fields) {
+  if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
+  const http_framing as_it_is{http_framing::kind::until_close, 0};
+  discard_body();
+  BRAID_EXPECTS(work_->body.finished(), "a connection switches its protocol after the body of the request");
+  work_->output.append("HTTP/1.1 101 Switching Protocols\r\n").append(fields);
+  for (const auto& [name, value] : work_->own_fields)
+    work_->output.append(name).append(": ").append(value).append("\r\n");
+  work_->output += "\r\n";
+  work_->status = http_status::switching_protocols;
+  work_->framing = as_it_is;
+  work_->body.start(as_it_is, std::numeric_limits<std::uint64_t>::max());
+  answer_ = answer::pieces;
+  switched_ = true;
+  keep_ = false;
 }
 
 void http_connection::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {

@@ -16,6 +16,7 @@
 #include <braid/trace/detail/metric_source.hpp>
 #include <braid/trace/trace.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -30,6 +31,21 @@
 namespace braid::detail {
 
 class http_connection;
+
+/// How soon a stream of events, or a WebSocket, notices that its server stops.
+inline constexpr duration max_stream_tick = std::chrono::seconds(1);
+
+/// Counts something that is open while this lives.
+class counted_open {
+ public:
+  explicit counted_open(std::size_t& count) noexcept : count_(&count) { add_to_count(count); }
+  counted_open(const counted_open&) = delete;
+  auto operator=(const counted_open&) -> counted_open& = delete;
+  ~counted_open() { take_from_count(*count_); }
+
+ private:
+  std::size_t* count_;
+};
 
 /// The state that the connections of a server share. Used only on its loop.
 struct http_service {
@@ -91,6 +107,15 @@ class http_connection : public list_hook {
   void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length);
   virtual auto write(std::string_view piece) -> task<result<void>> = 0;
 
+  // For streams of events, and for WebSockets.
+  [[nodiscard]] auto counts() noexcept -> http_server::totals& { return service_->counts; }
+  [[nodiscard]] auto is_server_stopping() const noexcept -> bool { return service_->stopping; }
+  [[nodiscard]] auto linger_timeout() const noexcept -> duration { return service_->options.linger_timeout; }
+  /// Answers 101 with these fields, and with those of `set_field`. Then `read_body` and `write` pass bytes as they are.
+  /// Requires that the whole body of the request has arrived.
+  void switch_protocol(std::string_view fields);
+  void restart_body_timeout() noexcept { work_->body_deadline.reset(); }
+
  protected:
   static constexpr std::size_t max_output = 64 * 1024;  // of answers that are sent together
 
@@ -130,6 +155,7 @@ class http_connection : public list_hook {
     auto operator=(const sending&) -> sending& = delete;
     ~sending() {
       connection_->is_sending_ = false;
+      connection_->write_deadline_ = time_point::max();
       if (!is_over_) connection_->answer_ = answer::broken;
     }
     void over() noexcept { is_over_ = true; }
@@ -149,6 +175,8 @@ class http_connection : public list_hook {
   static void fired(timer& self) noexcept;
   void wait_until(wait what, time_point deadline) noexcept;
   void stop_waiting() noexcept;
+  void wait_for_write() noexcept;
+  void arm_for(time_point deadline) noexcept;
   void end_read() noexcept;
   void cut() noexcept;
 
@@ -190,6 +218,7 @@ class http_connection : public list_hook {
   bool is_reading_ = false;    // a task of the handler waits for the body
   bool is_sending_ = false;    // a task of the handler waits for bytes to be sent
   bool continue_due_ = false;  // the client waits for leave to send
+  bool switched_ = false;      // the answer was 101: bytes of another protocol follow
   bool paced_ = false;         // the answers that are waiting to be sent include a refusal
   std::optional<time_point> head_deadline_;
   unsigned in_succession_ = 0;  // requests served without waiting
@@ -197,6 +226,7 @@ class http_connection : public list_hook {
   deadline_timer timer_{*this};
   time_point now_;  // when the last wait was over
   time_point deadline_ = time_point::max();
+  time_point write_deadline_ = time_point::max();  // of a handler that writes, which may read at the same time
   time_point armed_for_ = time_point::max();
   std::optional<time_point> cut_at_;  // of a read that has been asked to end
   wait waits_for_ = wait::none;

@@ -120,9 +120,8 @@ auto http_connection_over<Stream>::flush() -> task<result<void>> {
   if (work_->output.empty()) co_return result<void>();
   sending begun(*this);
   work_->output.swap(work_->sent);  // other tasks of the handler may append meanwhile
-  wait_until(wait::write, after(service_->on.now(), service_->options.write_timeout));
+  wait_for_write();
   const result<void> sent = co_await stream_.write_all(bytes_of(work_->sent));
-  stop_waiting();
   begun.over();
   clear(work_->sent);
   co_return sent;
@@ -189,9 +188,8 @@ auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<
     sending begun(*this);
     work_->output.swap(work_->sent);
     const std::array parts{bytes_of(work_->sent), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
-    wait_until(wait::write, after(service_->on.now(), service_->options.write_timeout));
+    wait_for_write();
     sent = co_await stream_.write_all(parts);
-    stop_waiting();
     begun.over();
     clear(work_->sent);
   }

@@ -35,6 +35,7 @@ auto reason_phrase(http_status status) noexcept -> std::string_view {
     case http_status::range_not_satisfiable: return "Range Not Satisfiable";
     case http_status::expectation_failed: return "Expectation Failed";
     case http_status::unprocessable_content: return "Unprocessable Content";
+    case http_status::upgrade_required: return "Upgrade Required";
     case http_status::too_many_requests: return "Too Many Requests";
     case http_status::header_fields_too_large: return "Request Header Fields Too Large";
     case http_status::internal_server_error: return "Internal Server Error";

@@ -2,6 +2,7 @@
 #include <braid/net/http_server.hpp>
 
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/when_all.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/http_scene.hpp>
@@ -320,4 +321,54 @@ TEST_CASE("a connection beyond the limit waits until one ends") {
   REQUIRE(first->hears("hello"));
   CHECK(second->hears("hello"));
   CHECK(first->ended());
+}
+
+TEST_CASE("a handler that reads and writes at the same time has both deadlines") {
+  std::string read;
+  std::string written;
+  http_router routes;
+  routes.post("/reads", [&](http_exchange& x) -> task<void> {
+    auto reads = [&]() -> task<void> {
+      const result<std::string> body = co_await x.read_all();
+      read = body ? "all" : body.error().message();
+    };
+    auto writes = [&]() -> task<void> {
+      while (read.empty() && (co_await x.write("x")).has_value()) co_await sleep_for(1s);
+    };
+    x.begin(http_status::ok);
+    auto both = when_all(reads(), writes());
+    co_await std::move(both);
+  });
+  routes.post("/writes", [&](http_exchange& x) -> task<void> {
+    auto reads = [&]() -> task<void> {
+      while (written.empty() && (co_await x.read_some()).has_value()) {}
+    };
+    auto writes = [&]() -> task<void> {
+      const std::string piece(big, 'x');
+      const result<void> sent = co_await x.write(piece);
+      written = sent ? "all" : "too slow";
+    };
+    x.begin(http_status::ok);
+    auto both = when_all(reads(), writes());
+    co_await std::move(both);
+  });
+  http_scene scene(routes, {.body_timeout = 5s, .write_timeout = 5s});
+  SUBCASE("the client sends nothing more") {
+    const auto client = scene.talker();
+    client->say("POST /reads HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab");
+    for (int second = 0; second < 8; ++second) scene.here.advance(1s);
+    CHECK(read == make_error_code(http_errc::too_slow).message());
+  }
+  SUBCASE("the client receives nothing more") {
+    const auto client = scene.talker();
+    client->be_deaf();
+    client->say("POST /writes HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\nab");
+    for (int second = 0; second < 4; ++second) {
+      client->say("c");
+      scene.here.advance(1s);
+    }
+    CHECK(written == "");
+    for (int second = 0; second < 4; ++second) scene.here.advance(1s);
+    CHECK(written == "too slow");
+  }
 }

@@ -29,6 +29,11 @@
 
 namespace braid {
 
+struct http_events_options;
+class http_events;
+struct websocket_options;
+class websocket;
+
 namespace detail {
 class http_connection;
 }
@@ -95,8 +100,21 @@ class BRAID_API http_exchange {
   /// unless `begin` was called; used_twice if another task of the handler is writing.
   [[nodiscard]] auto write(std::string_view piece) -> task<result<void>>;
 
+  /// Answers with a stream of server-sent events (<braid/net/http_events.hpp>), which ends when `produce` has ended. It
+  /// is stopped if the client has gone, or if the server stops. Errors: the failure of a write; as `begin`.
+  [[nodiscard]] auto events(http_events_options options, std::function<task<void>(http_events&)> produce)
+      -> task<result<void>>;
+
+  /// Turns the connection into a WebSocket (<braid/net/websocket.hpp>), and closes it when `serve` has ended. A request
+  /// that does not ask for that is answered with 426 or 400. Errors: std::errc::protocol_error for such a request; the
+  /// system's if the answer could not be sent; what `serve` throws.
+  [[nodiscard]] auto websocket(websocket_options options, std::function<task<void>(braid::websocket&)> serve)
+      -> task<result<void>>;
+
  private:
   friend class detail::http_connection;
+  friend class http_events;
+  friend class braid::websocket;
   explicit http_exchange(detail::http_connection& by) noexcept : connection_(&by) {}
 
   detail::http_connection* connection_;
@@ -303,12 +321,16 @@ class BRAID_API http_server {
     std::uint64_t requests = 0;  ///< requests that reached a handler, or 404 or 405
     std::uint64_t refused = 0;   ///< requests with a fault
     std::uint64_t timeouts = 0;
-    std::uint64_t failed = 0;             ///< handlers that threw, or did not answer
-    std::size_t open = 0;                 ///< connections at the moment
-    std::size_t paced = 0;                ///< of them, those that wait to be read from again
-    std::size_t handshakes = 0;           ///< connections at the moment that are not open yet
-    std::uint64_t failed_handshakes = 0;  ///< of connections that were no TLS, too slow, refused or given up
-    std::uint64_t resumed = 0;            ///< connections that resumed an earlier TLS session
+    std::uint64_t failed = 0;              ///< handlers that threw, or did not answer
+    std::size_t open = 0;                  ///< connections at the moment
+    std::size_t paced = 0;                 ///< of them, those that wait to be read from again
+    std::size_t handshakes = 0;            ///< connections at the moment that are not open yet
+    std::uint64_t failed_handshakes = 0;   ///< of connections that were no TLS, too slow, refused or given up
+    std::uint64_t resumed = 0;             ///< connections that resumed an earlier TLS session
+    std::size_t event_streams = 0;         ///< streams of events at the moment
+    std::uint64_t events = 0;              ///< events that were sent
+    std::size_t websockets = 0;            ///< WebSockets at the moment
+    std::uint64_t websocket_messages = 0;  ///< messages that WebSockets received
   };
 
   http_server(loop& loop, const http_router& routes, options options);
