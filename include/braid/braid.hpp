@@ -1,7 +1,8 @@
 // braid/braid.hpp: the umbrella header, with what most programs need: tasks, pools, graphs, I/O, HTTP, Redis.
 // In it: a header for each part, which programs may include alone, and `runtime` with the runtime of the process. Left
-// out are two parts that few programs need, job slabs (braid/slab.hpp) and the registry of threads (braid/threads.hpp),
-// and what extends the library (a scheduling policy, a backend, a parser for other uses), which has headers of its own.
+// out are three parts that few programs need, job slabs (braid/slab.hpp), senders of std::execution
+// (braid/execution.hpp) and the registry of threads (braid/threads.hpp), and what extends the library (a scheduling
+// policy, a backend, a parser for other uses), which has headers of its own.
 #pragma once
 
 #include <braid/base.hpp>
