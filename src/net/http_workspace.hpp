@@ -56,7 +56,7 @@ class http_workspaces {
     return out;
   }
 
-  /// Requires that it is as a request leaves it whose connection stays: read to its end, and answered.
+  /// Keeps a workspace for the next connection. Requires that its request was read to its end and answered.
   void give_back(std::unique_ptr<http_workspace> one) noexcept {
     if (free_.size() < max_free) free_.push_back(std::move(one));
   }

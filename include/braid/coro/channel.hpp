@@ -49,7 +49,7 @@ class channel {
     return send_awaiter(*this, T(std::forward<Args>(args)...));
   }
 
-  /// Sends without waiting. Errors: errc::full, errc::closed; `value` is as it was then.
+  /// Sends without waiting. Errors: errc::full, errc::closed; In both cases, `value` is unchanged.
   [[nodiscard]] auto try_send(T&& value) noexcept -> result<void>;
   /// Does the same with a copy.
   [[nodiscard]] auto try_send(const T& value) noexcept(std::is_nothrow_copy_constructible_v<T>) -> result<void>

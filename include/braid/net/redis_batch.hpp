@@ -98,7 +98,7 @@ class BRAID_API redis_batch {
     if constexpr (std::convertible_to<const First&, std::string_view>) return first;
     return {};
   }
-  /// A command that there is no memory for is not there at all.
+  /// A command is left out if there is no memory for it.
   void end_command() {
     try {
       ends_.push_back(bytes_.size());

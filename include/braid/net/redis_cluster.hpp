@@ -94,7 +94,7 @@ class BRAID_API redis_cluster {
   auto lrange(std::string_view key, std::int64_t first, std::int64_t last, arena& memory,
               duration timeout = default_timeout) -> task<result<std::span<const resp_value>>>;
 
-  /// Any command with a key, which counts as a write. A reply that is an error is a value.
+  /// Sends any command with a key. It counts as a write. A reply that is an error is returned as a value.
   auto command(std::span<const std::string_view> words, arena& memory, duration timeout = default_timeout)
       -> task<result<resp_value>>;
 

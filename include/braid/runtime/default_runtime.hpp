@@ -61,7 +61,7 @@ namespace detail {
 /// Lifetime: the program must not end its runtime while other threads call this. Errors: as `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_runtime() -> runtime*;
 
-/// Returns the bounded queue of that runtime, if it has one and the caller is no worker of any pool; else null.
+/// Returns the bounded queue of that runtime, if it has one and the caller is not a worker of any pool; otherwise null.
 [[nodiscard]] BRAID_API auto nearest_queue() -> executor*;
 
 }  // namespace detail

@@ -199,8 +199,8 @@ struct alignas(cache_line) worker {
   /// Threads: the worker.
   [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(forking.pace.enough()); }
 
-  /// Returns the same for a loop, whose forks are halves of the rest: one in the deque is enough.
-  /// Threads: the worker.
+  /// Does the same for a parallel loop: its forks are halves of the rest, so one in the deque is enough. Threads: the
+  /// worker.
   [[nodiscard]] auto has_fork_at_hand() const noexcept -> bool {
     return forks.has_private(forking.pace.enough_of_a_loop());
   }

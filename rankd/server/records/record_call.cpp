@@ -3,7 +3,7 @@
 
 #include <rankd/registry/file.hpp>
 #include <rankd/store/line_reader.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/record_parser.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rankd/store/followed_store.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/vector_lengths.hpp>
 
 #include <braid/base/error.hpp>

@@ -3,7 +3,7 @@
 #include <rankd/engine/engine.hpp>
 
 #include <rankd/store/followed_store.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <rankd/store/store_layer.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/support/scratch_folder.hpp>

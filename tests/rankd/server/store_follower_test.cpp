@@ -5,7 +5,7 @@
 #include <rankd/registry/write_file.hpp>
 #include <rankd/server/files/line_file.hpp>
 #include <rankd/server/records/record_writer.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <tests/rankd/server/metrics.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>

@@ -5,7 +5,7 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/write_file.hpp>
 #include <rankd/store/counted_store.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <tests/rankd/store/asking.hpp>
 #include <tests/support/scratch_folder.hpp>
 

@@ -2,7 +2,7 @@
 #include <rankd/store/generation_pins.hpp>
 
 #include <rankd/store/followed_store.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <filesystem>

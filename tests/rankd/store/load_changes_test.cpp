@@ -1,6 +1,6 @@
 // tests/rankd/store/load_changes_test.cpp: loads that delete keys and fields, and changes that are made in memory.
 #include <rankd/store/embedded.hpp>
-#include <rankd/store/load.hpp>
+#include <rankd/store/load_store.hpp>
 
 #include <tests/support/scratch_folder.hpp>
 

@@ -32,8 +32,8 @@ class BRAID_API symbol_table {
   /// names.
   explicit symbol_table(std::vector<loaded> objects) : loaded_(std::move(objects)), is_of_this_process_(false) {}
 
-  /// Returns the name of the function at `address`, demangled, without what says little; else the object and the place
-  /// in it.
+  /// Returns the demangled name of the function at `address`, without uninformative parts; otherwise the object and the
+  /// offset in it.
   [[nodiscard]] auto name(std::uint64_t address) -> std::string;
 
   /// Returns the literal at `address` in an object file of another process, or an empty string if there is no literal.

@@ -122,7 +122,7 @@ struct redis_rpush : redis_integer_reply<redis_write_command> {
   void encode(byte_buffer& out) const { write_command(out, "RPUSH", key, value); }
 };
 
-/// Any command; its reply is given as it is, errors too.
+/// A command of any kind. Its reply is returned unchanged, even if it is an error.
 struct redis_words {
   using value_type = resp_value;
   static constexpr std::uint32_t types = any_redis_type;

@@ -136,8 +136,8 @@ class split_deque {
     return distance(limit_.load(relaxed), head_.load(relaxed)) >= count;
   }
 
-  /// Keeps thieves from moving the border until `unpin`, unless a question stands: then false, and nothing is pinned.
-  /// For plain changes of what thieves would change, too. Threads: the owner. Cost: a store and a load.
+  /// Keeps thieves from moving the border until `unpin`, so that the owner can change what thieves change as well.
+  /// Returns false, and pins nothing, if a thief has asked. Threads: the owner. Cost: a store and a load.
   [[nodiscard]] auto try_pin() noexcept -> bool {
     pinned_.store(1, relaxed);
     asymmetric_barrier::light_if_asymmetric();  // a thief that does not see the pin has raised the limit

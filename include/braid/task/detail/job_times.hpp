@@ -46,7 +46,7 @@ class BRAID_API job_times {
       begin(work);
   }
 
-  /// A job was not queued after all: it is as it was before.
+  /// Undoes the call for a job that was not queued after all.
   static void refused(job& work) noexcept {
     if (is_timed(work)) [[unlikely]]
       forget(work);

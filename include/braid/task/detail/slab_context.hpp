@@ -37,7 +37,7 @@ class slab_watch {
   /// not known yet.
   [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
 
-  /// The thread has taken jobs from another, which took it from `begin` until now, and runs them next.
+  /// Notes that the thread has stolen jobs and runs them next. The steal took from `begin` until now.
   void has_stolen(time_point begin) noexcept;
 
  private:

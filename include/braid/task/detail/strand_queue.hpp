@@ -20,7 +20,7 @@ enum class strand_push : std::uint8_t {
 template <typename T>
 class strand_queue {
  public:
-  /// Empty, and held by no thread.
+  /// Creates an empty queue that no thread holds.
   strand_queue() noexcept : head_(idle()) {}
   /// Empty too, but held by the constructing thread.
   struct held {};
