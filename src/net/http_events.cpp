@@ -47,7 +47,7 @@ auto http_events::send(http_event event) -> task<result<void>> {
     co_return fail(errc::invalid_argument);
   const std::string text = text_of_event(event);
   const result<void> sent = co_await write(text);
-  if (sent) detail::add_to_count(exchange_->by_->counts().events);
+  if (sent) detail::add_to_count(exchange_->connection_->counts().events);
   co_return sent;
 }
 
@@ -76,7 +76,7 @@ auto http_events::keep_alive() -> task<void> {
   const duration tick = comments ? std::min(options_.keep_alive, detail::max_stream_tick) : detail::max_stream_tick;
   for (;;) {
     co_await sleep_for(tick);
-    if (exchange_->by_->is_server_stopping()) co_await stop();
+    if (exchange_->connection_->is_server_stopping()) co_await stop();
     if (comments && around_->where().now() - last_ >= options_.keep_alive)
       if (const result<void> sent = co_await write(":\n\n"); !sent) co_return;
   }
@@ -89,7 +89,7 @@ auto http_exchange::events(http_events_options options, std::function<task<void>
   begin(http_status::ok, "text/event-stream");
   if (request().method == http_method::head) co_return result<void>();
   http_events out(*this, options);
-  const detail::counted_open counted(by_->counts().event_streams);
+  const detail::counted_open counted(connection_->counts().event_streams);
   auto body = [&](scope& scope) -> task<void> {
     out.around_ = &scope;
     scope.spawn(out.keep_alive());

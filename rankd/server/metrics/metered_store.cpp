@@ -58,14 +58,14 @@ auto metered_store::ask(store_question question, braid::arena& arena) -> braid::
 class metered_store::pinned_store final : public store_layer {
  public:
   pinned_store(metered_store& by, std::shared_ptr<store> behind) noexcept
-      : store_layer(*behind), by_(&by), owned_(std::move(behind)) {}
+      : store_layer(*behind), metrics_(&by), owned_(std::move(behind)) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
-    return metered(*by_, behind().ask(question, arena));
+    return metered(*metrics_, behind().ask(question, arena));
   }
 
  private:
-  metered_store* by_;
+  metered_store* metrics_;
   std::shared_ptr<store> owned_;
 };
 

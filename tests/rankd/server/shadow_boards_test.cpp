@@ -1,6 +1,8 @@
 // tests/rankd/server/shadow_boards_test.cpp: candidates that reloads bring, change and take away.
 #include <rankd/server/shadow/shadow_boards.hpp>
 
+#include <rankd/registry/diagnostic.hpp>
+
 #include <tests/rankd/server/changing_world.hpp>
 #include <tests/rankd/server/closed_store.hpp>
 #include <tests/rankd/server/serve_world.hpp>

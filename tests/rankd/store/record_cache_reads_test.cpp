@@ -66,6 +66,7 @@ struct world {
   held_store behind;
   braid::manual_clock clock;
   record_cache_options options = {.bytes = 1U << 20U, .age = 1s, .clock = &clock};
+  store_list stores = std::make_shared<const std::vector<store*>>(std::vector<store*>{&behind, nullptr});
   std::optional<shared_reads> made;
   std::vector<std::unique_ptr<braid::scope>> scopes;
 
@@ -78,7 +79,7 @@ struct world {
     scopes.clear();
   }
   auto reads() -> shared_reads& {
-    if (!made) made.emplace(std::vector<store*>{&behind, nullptr}, options);
+    if (!made) made.emplace(*stores, options);
     return *made;
   }
   void ask(const std::shared_ptr<request_reads>& of, ids users, std::string& into) {
@@ -89,7 +90,7 @@ struct world {
   /// Asks as a request of its own.
   auto told(const ids& users) -> std::string {
     std::string out = "nothing yet";
-    ask(reads().for_request(), users, out);
+    ask(reads().for_request(stores), users, out);
     return out;
   }
   void let() {
@@ -118,7 +119,7 @@ TEST_CASE("later requests read only the keys that no request has read") {
   CHECK(in.told({9, 2, 1, 3}) == "-c2c1c3");
   CHECK(in.told({3, 2, 9, 1}) == "c3c2-c1");
   CHECK(in.behind.asked == texts{"hget user:1 user:9", "hget user:2 user:3"});
-  const auto one = in.reads().for_request();
+  const auto one = in.reads().for_request(in.stores);
   in.clock.advance(700ms);
   std::string text;
   in.ask(one, {1, 7}, text);
@@ -140,9 +141,9 @@ TEST_CASE("a key that is being read is not read again, whatever else the questio
   world in;
   in.hold();
   std::array<std::string, 3> ends;
-  in.ask(in.reads().for_request(), {1, 2}, ends[0]);
-  in.ask(in.reads().for_request(), {3, 2, 1}, ends[1]);
-  in.ask(in.reads().for_request(), {2, 3}, ends[2]);
+  in.ask(in.reads().for_request(in.stores), {1, 2}, ends[0]);
+  in.ask(in.reads().for_request(in.stores), {3, 2, 1}, ends[1]);
+  in.ask(in.reads().for_request(in.stores), {2, 3}, ends[2]);
   in.let();
   CHECK(ends == std::array<std::string, 3>{"c1c2", "c3c2c1", "c2c3"});
   CHECK(in.behind.asked == texts{"hget user:1 user:2", "hget user:3"});
@@ -153,8 +154,8 @@ TEST_CASE("the end of the request that has begun a read leaves it to the others,
   world in;
   in.hold();
   std::array<std::string, 2> ends;
-  in.ask(in.reads().for_request(), {1}, ends[0]);
-  in.ask(in.reads().for_request(), {1}, ends[1]);
+  in.ask(in.reads().for_request(in.stores), {1}, ends[0]);
+  in.ask(in.reads().for_request(in.stores), {1}, ends[1]);
   in.scopes[0]->request_stop();
   in.on.run_once();
   SUBCASE("to the others") {
@@ -176,8 +177,8 @@ TEST_CASE("a failure reaches every request that waits, and is not kept") {
   in.hold();
   in.behind.refusal = braid::errc::closed;
   std::array<std::string, 2> ends;
-  in.ask(in.reads().for_request(), {1, 2}, ends[0]);
-  in.ask(in.reads().for_request(), {2, 3}, ends[1]);
+  in.ask(in.reads().for_request(in.stores), {1, 2}, ends[0]);
+  in.ask(in.reads().for_request(in.stores), {2, 3}, ends[1]);
   in.let();
   CHECK(ends == std::array<std::string, 2>{"failed", "failed"});
   in.behind.refusal = {};
@@ -203,7 +204,7 @@ TEST_CASE("a change while a key is read makes the next request read it again") {
   in.behind.reports = true;
   in.hold();
   std::string first;
-  in.ask(in.reads().for_request(), {1, 2}, first);
+  in.ask(in.reads().for_request(in.stores), {1, 2}, first);
   in.behind.reports_to->key_changed("user:1");
   in.let();
   CHECK(first == "c1c2");
@@ -224,7 +225,7 @@ TEST_CASE("the store is asked to report changes before any question, also one th
     was_answered = (co_await ask_store(*request_reads::list(of)->front(), question, memory)).has_value();
   };
   in.scopes.push_back(std::make_unique<braid::scope>(in.on.io().root()));
-  in.scopes.back()->spawn(ask_members(in.reads().for_request()));
+  in.scopes.back()->spawn(ask_members(in.reads().for_request(in.stores)));
   in.on.run_once();
   CHECK(was_answered);
   CHECK(in.behind.reports_to != nullptr);

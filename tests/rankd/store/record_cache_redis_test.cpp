@@ -56,7 +56,7 @@ auto patient(redis_address at) -> redis_address {
 struct world {
   explicit world(const redis_address& at, record_cache_options options = {}) : server(patient(at)) {
     options.bytes = 1U << 20U;
-    reads = std::make_unique<shared_reads>(std::vector<store*>{&behind}, options);
+    reads = std::make_unique<shared_reads>(*stores, options);
     on = braid::runtime::create({.workers = 1}).value();
   }
   ~world() { on.reset(); }
@@ -65,7 +65,7 @@ struct world {
   auto told(std::vector<std::int64_t> users) -> std::string { return on->run(tell(*this, std::move(users))); }
   static auto tell(world& in, std::vector<std::int64_t> users) -> braid::task<std::string> {
     braid::arena memory;
-    const auto request = in.reads->for_request();
+    const auto request = in.reads->for_request(in.stores);
     store* const from = request_reads::list(request)->front();
     const auto got = co_await ask_store(*from, field_read{{"user:", users}, "country"}, memory);
     if (!got) co_return "failed";
@@ -90,6 +90,7 @@ struct world {
   redis_address server;
   redis_store store_behind{{.endpoint_id = "ep_0001", .server = server, .connections = 2}};
   counted behind{store_behind};
+  store_list stores = std::make_shared<const std::vector<store*>>(std::vector<store*>{&behind});
   std::unique_ptr<shared_reads> reads;
   std::unique_ptr<braid::runtime> on;  // ends first
 };
