@@ -17,7 +17,11 @@ namespace braid::detail {
 
 constinit thread_local std::uint32_t calls_handed_over = 0;
 
-auto begins_here() noexcept -> bool { return !thread_runs_a_loop && !runs_inline(); }
+auto begins_here() -> bool {
+  if (thread_runs_a_loop || runs_inline()) return false;
+  static_cast<void>(default_pool());
+  return true;
+}
 
 auto is_alone() -> bool {
   if (const worker* const self = worker_of_thread; self != nullptr) return self->victims.empty();

@@ -1,11 +1,11 @@
 // src/thread/worker_count.cpp: the environment, and the smaller of allowed CPUs and quota.
+#include <braid/base/detail/number_in.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/detail/system_file.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>

@@ -53,7 +53,7 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   virtual void run_asked() noexcept {}
   /// Returns whether its jobs run on `executor`, or are jobs of `executor` itself.
   /// Threads: any.
-  [[nodiscard]] virtual auto runs_on(detail::executor_id executor) const noexcept -> bool { return has_id(executor); }
+  [[nodiscard]] virtual auto runs_on(detail::executor_id id) const noexcept -> bool { return has_id(id); }
   /// Returns the thread that it has for ever, or 0. Threads: any.
   [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }
 

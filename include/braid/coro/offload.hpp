@@ -76,9 +76,9 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
   }
   static constexpr operation how{&start, &withdraw, "offload"};
 
-  void run(job::action action) noexcept {
+  void run(job::action todo) noexcept {
     try {
-      if (action == job::action::drop)
+      if (todo == job::action::drop)
         fail_with(errc::dropped);
       else if constexpr (std::is_void_v<value>)
         (std::invoke(fn_), outcome_.set_value());

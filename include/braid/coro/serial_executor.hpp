@@ -46,9 +46,9 @@ class BRAID_API serial_executor final : public home {
   static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< about: not all are measured
 
   /// Sleeps are served by a thread that the process starts with the first of them.
-  explicit serial_executor(executor& executor) : serial_executor(executor, nullptr) {}
+  explicit serial_executor(executor& target) : serial_executor(target, nullptr) {}
   /// `timers` stay open as long as tasks live here.
-  serial_executor(executor& executor, detail::shared_timers& timers) : serial_executor(executor, &timers) {}
+  serial_executor(executor& target, detail::shared_timers& timers) : serial_executor(target, &timers) {}
   /// Waits for the jobs that were posted before, and stops the tasks.
   /// Blocks: until all have ended; a worker continues with other work of its pool meanwhile. Do not call it from its
   /// own jobs or tasks.
@@ -107,9 +107,7 @@ class BRAID_API serial_executor final : public home {
 
   [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
   void run_asked() noexcept override;
-  [[nodiscard]] auto runs_on(detail::executor_id executor) const noexcept -> bool override {
-    return executor_ == executor;
-  }
+  [[nodiscard]] auto runs_on(detail::executor_id id) const noexcept -> bool override { return executor_ == id; }
 
   static void drain_due(job& self, job::action action);
   static void begin_alone(job& self, job::action action);

@@ -32,10 +32,8 @@ class async_semaphore {
  public:
   class permit;
 
-  /// Requires at most 2^64 - 2 permits, at any time.
-  explicit async_semaphore(std::size_t permits) noexcept : permits_(permits) {
-    BRAID_EXPECTS(permits <= detail::permit_count::max, "a semaphore must have at most 2^64 - 2 permits");
-  }
+  /// Counts at most 2^64 - 2 permits; further permits are lost, so that a semaphore without a limit can have as many.
+  explicit async_semaphore(std::size_t permits) noexcept : permits_(permits) {}
   async_semaphore(const async_semaphore&) = delete;
   auto operator=(const async_semaphore&) -> async_semaphore& = delete;
 

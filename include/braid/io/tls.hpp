@@ -90,7 +90,7 @@ class BRAID_API tls_context {
 
    private:
     enum class kind : std::uint8_t { none, text, file };
-    pem(kind kind, std::string value) : kind_(kind), value_(std::move(value)) {}
+    pem(kind form, std::string value) : kind_(form), value_(std::move(value)) {}
 
     kind kind_ = kind::none;
     std::string value_;

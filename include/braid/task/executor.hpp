@@ -49,7 +49,7 @@ class error_callback {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
 
   /// Requires that there is a callable. Errors: what it throws.
-  void operator()(std::exception_ptr error, const origin& origin) const { call_(std::move(error), origin); }
+  void operator()(std::exception_ptr error, const origin& from) const { call_(std::move(error), from); }
 
  private:
   using function = std::function<void(std::exception_ptr, const origin&)>;

@@ -242,7 +242,7 @@ TEST_CASE("what was shown and what came of it are joined") {
         "r,t1,p,d,4,1,7,,\"a, \"\"b\"\"\",0,0\n"
         "r,t1,p,d,4,2,8,,,2,0\n"
         "s,t2,p,d,,1,7,0.5,,0,1\n");
-  CHECK(has(done.err, "1 line was no data"));
+  CHECK(has(done.err, "1 line was skipped"));
   const process_end filed =
       rankd_in(folder.path(), {"events", "join", "--exposures", "shown", "--events", "events", "--out", "rows.csv"});
   CHECK(filed.out == "3 rows of 2 answers, with 3 of 5 events\n");

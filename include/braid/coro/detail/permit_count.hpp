@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 
@@ -17,7 +18,7 @@ class permit_count {
  public:
   static constexpr std::size_t max = std::numeric_limits<std::size_t>::max() - 1;
 
-  explicit permit_count(std::size_t free) noexcept : word_(free) {}
+  explicit permit_count(std::size_t free) noexcept : word_(std::min(free, max)) {}
 
   [[nodiscard]] auto free() const noexcept -> std::size_t {
     const std::size_t seen = word_.load(relaxed);
@@ -38,7 +39,7 @@ class permit_count {
     std::size_t seen = word_.load(relaxed);
     while (seen != awaited)
       // edge permit_count.free: publish what this holder did
-      if (word_.compare_exchange_weak(seen, seen + count, release, relaxed)) return true;
+      if (word_.compare_exchange_weak(seen, seen + std::min(count, max - seen), release, relaxed)) return true;
     return false;
   }
 
@@ -58,7 +59,7 @@ class permit_count {
   /// Adds the permits that were left when no task waited any more.
   void add_to_rest(std::size_t count) noexcept {
     if (try_add(count)) return;
-    word_.store(count, release);  // edge permit_count.free: publish what this holder did
+    word_.store(std::min(count, max), release);  // edge permit_count.free: publish what this holder did
   }
 
  private:

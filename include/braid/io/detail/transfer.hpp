@@ -88,8 +88,8 @@ class io_transfer : public io_transfer_hook {
     bytes,      ///< to fill or empty what `message` points to
   };
 
-  io_transfer(io_registration& registration, io_interest side, aim aim, const answers& how) noexcept
-      : answers_(&how), registration_(&registration), side_(side), aim_(aim) {}
+  io_transfer(io_registration& registration, io_interest side, aim wanted, const answers& how) noexcept
+      : answers_(&how), registration_(&registration), side_(side), aim_(wanted) {}
 
   [[nodiscard]] auto registration() const noexcept -> io_registration& { return *registration_; }
   [[nodiscard]] auto side() const noexcept -> io_interest { return side_; }

@@ -29,9 +29,9 @@ class redis_wait : public awaiter_base, protected redis_request {
   }
 
  protected:
-  redis_wait(redis_shared_connection& connection, const kind& kind, arena* replies_in, std::uint32_t count,
+  redis_wait(redis_shared_connection& connection, const kind& call, arena* replies_in, std::uint32_t count,
              duration limit) noexcept
-      : awaiter_base(operations), redis_request(kind, replies_in, count, limit), connection_(&connection) {}
+      : awaiter_base(operations), redis_request(call, replies_in, count, limit), connection_(&connection) {}
   ~redis_wait() { BRAID_ASSERT(link == nullptr, "a request ends before it is destroyed"); }
 
   static void end(redis_request& self, redis_end end) noexcept {

@@ -42,8 +42,8 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
     bool is_whole;        ///< if only a part of it was sent, the connection ends
   };
 
-  redis_request(const kind& kind, arena* replies_in, std::uint32_t count, duration limit) noexcept
-      : how(&kind), memory(replies_in), unsent(count), missing(count), timeout(limit) {}
+  redis_request(const kind& encoding, arena* replies_in, std::uint32_t count, duration limit) noexcept
+      : how(&encoding), memory(replies_in), unsent(count), missing(count), timeout(limit) {}
 
   struct own_timer : timer {
     explicit own_timer(redis_request& of) noexcept;

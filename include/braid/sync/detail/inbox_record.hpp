@@ -98,8 +98,8 @@ class inbox_record {
   static constexpr kind kind_of{.act = &act_on<Fn>};
 
   inbox_record() = default;
-  inbox_record(const kind& kind, std::size_t size) noexcept
-      : word_(reinterpret_cast<std::uintptr_t>(&kind) | size / unit) {}
+  inbox_record(const kind& type, std::size_t size) noexcept
+      : word_(reinterpret_cast<std::uintptr_t>(&type) | size / unit) {}
 
   static auto captures_behind(inbox_record& self) noexcept -> std::byte* {
     return reinterpret_cast<std::byte*>(&self) + sizeof(inbox_record);

@@ -17,7 +17,8 @@ namespace braid::detail {
 
 /// Returns whether algorithms begin on the calling thread, which is not a worker, and are shared with the default pool
 /// if they take long. Returns false within an iteration of an event loop, and in a job of an executor without threads.
-[[nodiscard]] BRAID_API auto begins_here() noexcept -> bool;
+/// Errors: as `default_pool`.
+[[nodiscard]] BRAID_API auto begins_here() -> bool;
 
 /// Returns whether no other thread takes part in algorithms that the calling thread begins.
 [[nodiscard]] BRAID_API auto is_alone() -> bool;
