@@ -129,7 +129,7 @@ class redis_tracker {
   [[nodiscard]] auto is_complete() const noexcept -> bool { return untracked_ == 0; }
 
  protected:
-  ~redis_tracker() = default;
+  virtual ~redis_tracker() = default;
 
  private:
   friend class detail::redis_shared_connection;

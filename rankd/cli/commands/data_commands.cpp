@@ -246,7 +246,7 @@ class watched_folder {
     if (is_momentary(done.error().front().code)) return false;
     complaint_.clear();
     if (!move(file, "failed")) return false;
-    static_cast<void>(write_file(folder_ / "failed" / (file.filename().string() + ".errors"), text));
+    static_cast<void>(replace_file(folder_ / "failed" / (file.filename().string() + ".errors"), text));
     return true;
   }
 
