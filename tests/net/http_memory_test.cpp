@@ -228,8 +228,8 @@ TEST_CASE("a piece of an answer that got no memory can be written again") {
         bool is_written = false;
         {
           const scarce_memory scarce(n, scarcity::one);
-          auto writes = as_outcome(x.write(piece));
-          const outcome<result<void>> first = co_await std::move(writes);
+          task<result<void>> write = x.write(piece);
+          const outcome<result<void>> first = co_await as_outcome(std::move(write));
           failed = failures();
           is_written = first.has_value();
         }

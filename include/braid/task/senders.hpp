@@ -90,8 +90,11 @@ struct set_stopped_t {
     std::forward<Receiver>(to).set_stopped();
   }
 };
+/// Calls the member `set_value` of a receiver.
 inline constexpr set_value_t set_value{};
+/// Calls the member `set_error` of a receiver.
 inline constexpr set_error_t set_error{};
+/// Calls the member `set_stopped` of a receiver.
 inline constexpr set_stopped_t set_stopped{};
 
 /// Returns the environment of a receiver, or the attributes of a sender: the result of its member `get_env`.
@@ -104,8 +107,10 @@ struct get_env_t {
       return braid::detail::empty_env();
   }
 };
+/// Returns the environment of a receiver or a sender.
 inline constexpr get_env_t get_env{};
 
+/// The type of that environment.
 template <typename Of>
 using env_of_t = decltype(get_env(std::declval<Of>()));
 
@@ -119,10 +124,13 @@ struct get_stop_token_t {
       return never_stop_token();
   }
 };
+/// Returns the stop token of an environment.
 inline constexpr get_stop_token_t get_stop_token{};
 
+/// The type of that token.
 template <typename Env>
 using stop_token_of_t = decltype(get_stop_token(std::declval<Env>()));
+/// The callback that calls `Fn` when the token says that a stop was requested.
 template <typename Token, typename Fn>
 using stop_callback_for_t = typename Token::template callback_type<Fn>;
 
@@ -134,6 +142,7 @@ struct get_scheduler_t {
     return env.query(*this);
   }
 };
+/// Returns the scheduler of an environment.
 inline constexpr get_scheduler_t get_scheduler{};
 
 /// Returns the scheduler on which a sender completes by `Completion`.
@@ -145,6 +154,7 @@ struct get_completion_scheduler_t {
     return env.query(*this);
   }
 };
+/// Returns the scheduler on which a sender completes.
 template <typename Completion>
 inline constexpr get_completion_scheduler_t<Completion> get_completion_scheduler{};
 
@@ -173,8 +183,10 @@ struct connect_t {
     return std::forward<S>(from).connect(std::forward<R>(to));
   }
 };
+/// Connects a sender with a receiver.
 inline constexpr connect_t connect{};
 
+/// The type of the operation that `connect` returns.
 template <typename S, typename R>
 using connect_result_t = decltype(connect(std::declval<S>(), std::declval<R>()));
 
@@ -186,6 +198,7 @@ struct start_t {
     work.start();
   }
 };
+/// Starts an operation.
 inline constexpr start_t start{};
 
 /// Returns a sender that completes on the scheduler.
@@ -195,6 +208,7 @@ struct schedule_t {
     return std::forward<Scheduler>(on).schedule();
   }
 };
+/// Returns a sender that completes on a scheduler.
 inline constexpr schedule_t schedule{};
 
 /// Something that is a scheduler by its tag, and can be compared and copied.

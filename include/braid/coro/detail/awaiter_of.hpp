@@ -1,15 +1,24 @@
 // braid/coro/detail/awaiter_of.hpp: the awaiter that `co_await` would use.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 namespace braid::detail {
+
+/// Only a class or an enumeration can have an operator beside it; clang 19 reports an error for any other type.
+template <typename A>
+concept may_have_co_await = std::is_class_v<std::remove_cvref_t<A>> || std::is_union_v<std::remove_cvref_t<A>> ||
+                            std::is_enum_v<std::remove_cvref_t<A>>;
+
+template <typename A>
+concept has_free_co_await = may_have_co_await<A> && requires(A&& from) { operator co_await(std::forward<A>(from)); };
 
 template <typename A>
 auto awaiter_of(A&& from) -> decltype(auto) {
   if constexpr (requires { std::forward<A>(from).operator co_await(); })
     return std::forward<A>(from).operator co_await();
-  else if constexpr (requires { operator co_await(std::forward<A>(from)); })
+  else if constexpr (has_free_co_await<A>)
     return operator co_await(std::forward<A>(from));
   else
     return std::forward<A>(from);
