@@ -291,7 +291,7 @@ auto small_pool<Sleepers>::steal(worker& self, std::size_t victim) noexcept -> s
 
 template <typename Sleepers>
 auto small_pool<Sleepers>::is_held_up(worker& self, std::size_t victim) noexcept -> bool {
-  self.seen.resize(workers_.list.size());
+  self.idle.seen.resize(workers_.list.size());
   const std::uint64_t begun = workers_[victim].counters.jobs.load(relaxed);
   const std::uint64_t since = begun - std::exchange(self.idle.seen[victim], begun);
   return at(victim).size() > since;
