@@ -123,7 +123,7 @@ class awaited_future final : public continuation {
   future_state<T>* future_;
   bool task_left_ = false;
   bool is_posted_ = false;           // `foreign_` is on its way; under the lock
-  errc refused_{};                   // why `foreign_` is not where it should be
+  errc refused_{};                   // the reason why `foreign_` could not be posted
   std::coroutine_handle<> foreign_;  // a coroutine that is not one of braid
 };
 

@@ -40,7 +40,7 @@ class executor_scheduler {
   [[nodiscard]] auto schedule() const noexcept -> schedule_sender;
 
   [[nodiscard]] auto where() const noexcept -> executor& { return *executor_; }
-  /// Returns the same executor as a home for tasks, or null if it is none, like a pool.
+  /// Returns the same executor as a home for tasks, or null if it is not a home. A pool, for example, is not.
   [[nodiscard]] auto as_home() const noexcept -> home* { return home_; }
 
   friend auto operator==(const executor_scheduler& a, const executor_scheduler& b) noexcept -> bool {

@@ -182,7 +182,7 @@ class task_group_call final : public group_task {
 /// returned.
 class BRAID_API task_group {
  public:
-  /// For the executor whose job calls, else for `default_pool`.
+  /// Makes a group for the executor whose job calls. Outside of a job, it is for `default_pool`.
   task_group();
   /// For a pool, or for an executor without threads.
   explicit task_group(executor& executor) noexcept;

@@ -30,7 +30,7 @@ class BRAID_API manual_executor final : public detail::threadless {
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override { return try_post(work, priority::normal); }
   [[nodiscard]] auto try_post(job& work, priority level) noexcept -> bool;
 
-  /// Runs one waiting job. Returns false if there is none, and while another thread runs jobs of this executor.
+  /// Runs one waiting job. Returns false if no job waits, and while another thread runs jobs of this executor.
   [[nodiscard]] auto poll() noexcept -> bool override;
   [[nodiscard]] auto needs_polls() const noexcept -> bool override { return true; }
 

@@ -13,7 +13,7 @@ namespace braid::detail {
 
 #if !defined(__cpp_lib_to_chars)
 
-/// Does what `std::from_chars` does for a double, where the standard library has no such function (libc++ 19).
+/// Does what `std::from_chars` does for a double. The standard library may lack that function, as libc++ 19 does.
 BRAID_API auto real_in(std::string_view text) -> std::optional<double>;
 
 #endif

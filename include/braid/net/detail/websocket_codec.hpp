@@ -22,7 +22,7 @@ enum class websocket_code : std::uint16_t {
   too_large = 1009,
   internal_error = 1011,
 };
-/// What is reported if a close frame has no code, or if there was none.
+/// The code that is reported if a close frame has no code, or if there was no close frame.
 inline constexpr std::uint16_t no_close_code = 1005;
 
 /// Reads the frames of a client: unmasks them, joins the parts of messages, and finds what violates the protocol.

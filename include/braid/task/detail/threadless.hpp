@@ -16,7 +16,7 @@
 
 namespace braid::detail {
 
-/// Returns the executor without threads whose job the calling thread runs, the innermost one; null if there is none.
+/// Returns the innermost executor without threads whose job the calling thread runs, or null if it runs no such job.
 [[nodiscard]] BRAID_API auto threadless_here() noexcept -> executor*;
 
 /// Returns whether the calling thread runs a job of an executor without threads. What such a job forks is called at
