@@ -228,10 +228,13 @@ TEST_CASE("a piece of an answer that got no memory can be written again") {
         bool is_written = false;
         {
           const scarce_memory scarce(n, scarcity::one);
-          task<result<void>> write = x.write(piece);
-          const outcome<result<void>> first = co_await as_outcome(std::move(write));
+          try {  // the frame of the write may be what gets no memory
+            task<result<void>> write = x.write(piece);
+            const outcome<result<void>> first = co_await as_outcome(std::move(write));
+            is_written = first.has_value();
+          } catch (const std::bad_alloc&) {
+          }
           failed = failures();
-          is_written = first.has_value();
         }
         if (!is_written) static_cast<void>(co_await x.write(piece));
       });
