@@ -87,6 +87,12 @@ test("the plans of the films compile to the bytes that are there, and so do thei
   assert.equal(status, 0, err);
 });
 
+for (const folder of [".", "rankd/cli/empty", "rankd/cli/shop"])
+  test(`no artifact of ${folder} is older than its source or its registries`, async () => {
+    const { status, err } = await dslc(join(repository, folder), "build", "--verify", "--time-limit-ms", "60000");
+    assert.equal(status, 0, err);
+  });
+
 const library = join(dirname(rankd), "../lib/librankd_geo_operators.so");
 const noLibrary = existsSync(library) ? false : "the library of the example is not built";
 
