@@ -1,4 +1,5 @@
-// braid/coro/await_callback.hpp: tasks that await functions with a completion callback, as those of Asio and of C APIs.
+// braid/coro/await_callback.hpp: lets a task await a function that reports its result to a callback, as Asio and C APIs
+// do.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -21,7 +22,8 @@ namespace braid {
 
 namespace detail {
 
-/// The result of a callback that is called with such arguments; an error code that comes first makes it a result<…>.
+/// The result type for a callback with these argument types. If the first argument is an error code, the result is a
+/// result<…>.
 template <typename... Args>
 struct callback_value {
   using type = std::tuple<Args...>;
@@ -44,13 +46,13 @@ struct callback_value<std::error_code> {
   using type = result<void>;
 };
 
-/// The wait for a callback, whatever starts the operation.
+/// A wait for a callback. The derived class starts the operation.
 template <typename... Args>
 class callback_wait : public outside_wait {
  public:
   using value = typename callback_value<Args...>::type;
 
-  /// Threads: any.
+  /// Stores the arguments of the callback as the result and ends the wait. Threads: any.
   void complete(Args... args) noexcept {
     try {
       if constexpr (is_result<value>)
@@ -62,7 +64,7 @@ class callback_wait : public outside_wait {
     }
     finish();
   }
-  /// The callback was destroyed.
+  /// Called when the callback was destroyed without having been called. The wait fails with errc::broken_promise.
   void drop() noexcept {
     outcome_.set_exception(failure_of(errc::broken_promise));
     finish();
@@ -100,7 +102,7 @@ class callback_wait : public outside_wait {
 /// The callback that `await_callback` passes to the function that starts an operation. It is called once, on any
 /// thread; if it is destroyed without having been called, the await fails with errc::broken_promise.
 /// Threads: one at a time. Lifetime: may outlive the call that received it, and must be called or destroyed before the
-/// home of its task ends.
+/// home executor of its task ends.
 template <typename... Args>
 class [[nodiscard]] awaited_callback {
  public:
@@ -125,7 +127,7 @@ class [[nodiscard]] awaited_callback {
 
 namespace detail {
 
-/// There is no way to end the operation early.
+/// The default for `cancel`: the operation cannot be ended early.
 struct no_cancel {};
 
 template <typename Initiate, typename Cancel, typename... Args>
@@ -135,7 +137,7 @@ class [[nodiscard, gnu::warn_unused]] callback_awaiter final : callback_wait<Arg
  public:
   callback_awaiter(Initiate initiate, Cancel cancel)
       : wait(how), initiate_(std::move(initiate)), cancel_(std::move(cancel)) {}
-  /// Requires that it is not awaited yet.
+  /// Requires that `other` has not been awaited.
   callback_awaiter(callback_awaiter&& other)
       : wait(how), initiate_(std::move(other.initiate_)), cancel_(std::move(other.cancel_)) {}
 
@@ -176,14 +178,15 @@ class [[nodiscard, gnu::warn_unused]] callback_awaiter final : callback_wait<Arg
 
 }  // namespace detail
 
-/// `co_await await_callback<Args...>(initiate)` calls `initiate(callback)` at home, and resumes the task at home once
-/// the callback was called with such arguments, on any thread. The result is nothing, the argument, or a tuple; if the
-/// first argument is a std::error_code, a result<…> of the others. A stop of the task calls `cancel()` at home, which
-/// asks for the early end of the operation: the task ends as stopped when the callback is called or destroyed. Without
-/// `cancel`, the task continues with the result of the operation, and ends at its next wait.
-/// Threads: any; a task that is away comes home first. Blocks: no thread.
-/// Errors: what `initiate` throws, after the callback was called or destroyed; errc::broken_promise if it was
-/// destroyed. Cost: no allocation.
+/// `co_await await_callback<Args...>(initiate)` calls `initiate(callback)` on the task's home executor. The task
+/// resumes there after the callback was called, on any thread. The result is nothing, the argument, or a tuple of the
+/// arguments. If the first argument is a std::error_code, the result is a result<…> of the other arguments. If the task
+/// is stopped, `cancel()` is called on the home; it requests an early end of the operation. The task then ends as
+/// stopped when the callback is called or destroyed. Without `cancel`, the task continues with the result of the
+/// operation and ends at its next wait.
+/// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread.
+/// Errors: an exception of `initiate`, rethrown after the callback was called or destroyed; errc::broken_promise if the
+/// callback was destroyed. Cost: no allocation.
 template <typename... Args, std::move_constructible Initiate>
   requires std::invocable<Initiate&, awaited_callback<Args...>>
 [[nodiscard]] auto await_callback(Initiate initiate) {

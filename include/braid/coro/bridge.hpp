@@ -1,4 +1,4 @@
-// braid/coro/bridge.hpp: the bridge between futures and tasks: a task awaits a future; a spawned task has a future.
+// braid/coro/bridge.hpp: connects futures and tasks: a task can await a future, and a spawned task has a future.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -24,12 +24,12 @@ namespace detail {
 
 extern BRAID_API const wait_layout future_wait_layout;
 
-/// The promise of a coroutine of another library.
+/// A promise type of a coroutine that does not belong to braid.
 template <typename Promise>
 concept foreign_promise = !std::derived_from<Promise, promise_base>;
 
-/// Stands between a future, whose consumer it is, and the task that waits: either may go first. For a coroutine of
-/// another library it is also the job that resumes it.
+/// Connects a future with the task that awaits it. It is the consumer of the future. The future and the task may end in
+/// either order. For a coroutine that does not belong to braid, it is also the job that resumes the coroutine.
 template <typename T>
 class awaited_future final : public continuation {
  public:
@@ -63,7 +63,8 @@ class awaited_future final : public continuation {
     if (is_last) destroy();
   }
 
-  /// Resumes `waits`, a coroutine that is not one of braid, once the future has settled. Returns false if it has.
+  /// Registers `waits`, a coroutine that does not belong to braid, to be resumed when the future settles. Returns false
+  /// if the future has already settled.
   [[nodiscard]] auto try_suspend(std::coroutine_handle<> waits) noexcept -> bool {
     const std::lock_guard guard(lock);
     if (!settled) foreign_ = waits;
@@ -75,7 +76,7 @@ class awaited_future final : public continuation {
     return known != nullptr ? known->id.number : 0;
   }
 
-  /// Requires that it has settled.
+  /// Returns the value of the future or throws its exception. Requires that the future has settled.
   auto take() -> T {
     if (refused_ != errc{}) throw std::system_error(make_error_code(refused_));
     if (future_->how() == verdict::failure) std::rethrow_exception(future_->take_failure());
@@ -93,7 +94,8 @@ class awaited_future final : public continuation {
     destroy_state(*this);
   }
 
-  /// Sends the coroutine to the executor of the work. It may end, and this object with it, before this returns.
+  /// Posts the coroutine to the executor of the future's work. The coroutine may end and destroy this object before
+  /// this function returns.
   void post_foreign() noexcept {
     const executor_id where = future_->where();
     if (where && try_post_to(where, *this)) return;
@@ -154,7 +156,7 @@ class [[nodiscard, gnu::warn_unused]] future_awaiter final : public queue_awaite
   awaited_future<T>* awaited_;
 };
 
-/// Waits for a future of its own, which becomes ready together with the shared one.
+/// Waits for a future that is created for this wait and becomes ready together with the shared future.
 template <typename T>
 class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
  public:
@@ -182,13 +184,13 @@ class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
 
 }  // namespace detail
 
-/// `co_await std::move(future)` waits for the value and moves it out; the task continues at home. A task that is
-/// stopped ends without the result, as if the future had been dropped.
-/// A coroutine of another library may await a future, too. It is resumed on the executor of the work, or on the thread
-/// that fulfils a future without an executor; braid does not stop it.
-/// Errors: rethrows the exception of the future, such as errc::broken_promise; in a coroutine of another library also
-/// errc::closed or errc::dropped if the executor refused or dropped its resumption, which is then on the thread that
-/// noticed it. Cost: one block of memory for jobs.
+/// `co_await std::move(future)` waits for the value and moves it out; the task continues on its home executor. A task
+/// that is stopped ends without the result, as if the future had been dropped.
+/// A coroutine that does not belong to braid may await a future, too. It resumes on the executor of the work, or on the
+/// thread that fulfils a future without an executor. braid does not stop such a coroutine.
+/// Errors: rethrows the exception of the future, such as errc::broken_promise. A coroutine of another library also gets
+/// errc::closed or errc::dropped if the executor refused or dropped its resumption; it then resumes on the thread that
+/// noticed the refusal. Cost: one block of memory for jobs.
 template <typename T>
 [[nodiscard]] auto operator co_await(future<T>&& from) {
   auto* const state = detail::future_access::find_state(from);
@@ -206,8 +208,9 @@ auto operator co_await(future<T>& /*from*/) {
   static_assert(sizeof(T*) == 0, "a future is awaited once, and used up: co_await std::move(future)");
 }
 
-/// `co_await shared` waits for the value of a shared future, and returns it as `shared.get()` does: as a const T&,
-/// which lives as long as a copy of the future. Stop, errors: as above. Cost: two blocks of memory for jobs.
+/// `co_await shared` waits for the value of a shared future. It returns the value as a const T&, as `shared.get()`
+/// does; the reference is valid as long as a copy of the future exists. A stop and errors have the same effect as for
+/// `future`. Cost: two blocks of memory for jobs.
 template <typename T>
 [[nodiscard]] auto operator co_await(const shared_future<T>& from) {
   return detail::shared_future_awaiter<T>(from);
@@ -227,8 +230,8 @@ shared_future_awaiter<T>::shared_future_awaiter(const shared_future<T>& future)
 
 }  // namespace detail
 
-/// `co_await as_outcome(std::move(future))` waits likewise, and returns how the work ended instead of throwing. Work
-/// that fails with errc::stopped counts as stopped.
+/// `co_await as_outcome(std::move(future))` waits for the future and returns its outcome (a value, an exception or
+/// stopped) instead of throwing. Work that fails with errc::stopped counts as stopped.
 template <typename T>
 [[nodiscard]] auto as_outcome(future<T> from) -> task<outcome<T>> {
   outcome<T> ended;

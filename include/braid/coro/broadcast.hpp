@@ -1,4 +1,5 @@
-// braid/coro/broadcast.hpp: values to every receiver: all of them, or the newest.
+// braid/coro/broadcast.hpp: channels that send every value to every receiver (`broadcast`), or only the newest
+// (`watch`).
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -17,34 +18,36 @@
 
 namespace braid {
 
-/// A value, and how many the receiver has missed right before it because it came too late.
+/// A received value, and the number of older values that the receiver missed directly before it because it was too
+/// slow.
 template <typename T>
 struct broadcast_value {
   T value;
   std::uint64_t missed = 0;
 };
 
-/// Many senders, many receivers, each of which gets a copy of every value that is sent after it has subscribed. A send
-/// never waits: of the values that some receiver has not seen yet the newest are kept, and a receiver that lags further
-/// behind learns how many it has missed. Values arrive in the order in which they were sent.
-/// Threads: any; a receiver one at a time. Values are copied and destroyed under a lock, so their copies do not call
-/// back. Lifetime: outlives its receivers. Cost: a send posts to the home of each receiver that waits.
+/// A channel with many senders and many receivers. Each receiver gets a copy of every value that is sent after it has
+/// subscribed. A send never waits. The channel keeps only the newest values; a receiver that falls further behind
+/// learns how many values it has missed. Values arrive in the order in which they were sent.
+/// Threads: any; a receiver one at a time. Values are copied and destroyed under a lock, so their copy constructors and
+/// destructors must not call the channel. Lifetime: outlives its receivers. Cost: a send posts to the home of each
+/// waiting receiver.
 template <std::copy_constructible T>
 class broadcast {
  public:
   class receiver;
 
-  /// Keeps the newest `kept` values. Requires that it is not zero.
+  /// Constructs a channel that keeps the newest `kept` values. Requires that `kept` is not zero.
   explicit broadcast(std::size_t kept) : ring_(kept) {
     BRAID_EXPECTS(kept != 0, "a broadcast must keep at least one value");
   }
   broadcast(const broadcast&) = delete;
   auto operator=(const broadcast&) -> broadcast& = delete;
 
-  /// Errors: errc::closed; what the move of a value throws, and nothing is sent then.
+  /// Sends a value to all receivers. Errors: errc::closed; an exception of moving the value, and then nothing is sent.
   [[nodiscard]] auto send(T value) -> result<void>;
 
-  /// Refuses values that are sent from now on. Receivers get the values that are there, and then errc::closed.
+  /// Refuses values that are sent from now on. Receivers get the values that were sent before, and then errc::closed.
   void close() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
@@ -126,9 +129,9 @@ auto broadcast<T>::send(T value) -> result<void> {
   return {};
 }
 
-/// A value that any thread may read and set; observers wait until it has changed. Changes in between may be passed
-/// over. Threads: any; an observer one at a time. Values are copied and assigned under a lock, so that these do not
-/// call back. Lifetime: outlives its observers. Cost: a change posts to the home of each observer that waits.
+/// A value that any thread may read and set. Observers wait until it changes; an observer may miss intermediate values.
+/// Threads: any; an observer one at a time. Values are copied and assigned under a lock, so their copy operations must
+/// not call this object. Lifetime: outlives its observers. Cost: a change posts to the home of each waiting observer.
 template <std::copyable T>
 class watch {
  public:
@@ -143,12 +146,12 @@ class watch {
     return value_;
   }
 
-  /// Counts as a change even when the value is the same.
+  /// Sets the value and wakes the observers, even if the new value equals the old one.
   void set(T value) {
     update([&](T& held) { held = std::move(value); });
   }
 
-  /// Changes the value in place: `fn(T&)`. Errors: what `fn` throws, and then no waiter is notified.
+  /// Changes the value in place: `fn(T&)`. Errors: an exception of `fn`; then no waiter is notified.
   template <std::invocable<T&> Fn>
   void update(Fn&& fn) {
     detail::wake_list woken;
@@ -158,7 +161,7 @@ class watch {
     waiting_.pop_all(woken);
   }
 
-  /// The value will not change any more: observers that wait are notified.
+  /// Declares that the value will not change any more, and wakes the waiting observers.
   void close() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
@@ -166,7 +169,7 @@ class watch {
     waiting_.pop_all(woken);
   }
 
-  /// Returns an observer that has seen the value as it is now.
+  /// Returns an observer that regards the current value as seen.
   [[nodiscard]] auto observe() noexcept -> observer {
     const std::lock_guard guard(lock_);
     return observer(*this, version_);
@@ -180,14 +183,14 @@ class watch {
   detail::wait_queue waiting_;
 };
 
-/// Knows which value it has seen.
+/// An observer of the value. It remembers the version of the value that it has seen.
 template <std::copyable T>
 class watch<T>::observer {
   class awaiter;
 
  public:
-  /// Waits until the value differs from the one that was seen, and returns the newest as a result<T>. Errors:
-  /// errc::closed when it was seen and will not change.
+  /// Waits until the value has changed since the observer last read it. Returns the newest value as a result<T>.
+  /// Errors: errc::closed if the newest value was already seen and will not change.
   [[nodiscard]] auto changed() noexcept { return awaiter(*this); }
 
  private:

@@ -1,4 +1,4 @@
-// braid/coro/channel.hpp: values from task to task: many, or one.
+// braid/coro/channel.hpp: channels that pass values from task to task: bounded channels, and channels for one value.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -16,14 +16,14 @@
 
 namespace braid {
 
-/// A bounded MPMC channel. A sender waits while there is no room, a receiver while there is no value. Both are served
-/// in the order in which they came, and values arrive in the order in which they were sent. With a capacity of 0 it is
-/// a rendezvous: a sender waits until a receiver has taken its value. After `close` nothing can be sent; values that
-/// are in the channel are still received. A stop loses nothing: a value that was handed to a receiver is received, even
-/// if the stop came before the receiver resumed; a sender that is stopped while it waits keeps its value, which is
-/// destroyed with it.
-/// Threads: any. Lifetime: outlives the waiting tasks. Cost: all memory at construction; a lock for each call; for each
-/// task that waited, a post to its home.
+/// A bounded MPMC channel. A sender waits while there is no room, a receiver while there is no value. Senders and
+/// receivers are served first come, first served, and values arrive in the order in which they were sent. A channel
+/// with a capacity of 0 is a rendezvous: a sender waits until a receiver has taken its value. After `close` nothing can
+/// be sent; values that are in the channel are still received. A stop loses no value. A value that was passed to a
+/// receiver is received, even if the stop came before the receiver resumed. A sender that is stopped while it waits
+/// keeps its value, which is destroyed with the sender.
+/// Threads: any. Lifetime: outlives the waiting tasks. Cost: all memory at construction; a lock for each call; a post
+/// to the home of each task that waited.
 /// Protocol: docs/design/coroutine_sync.md
 template <typename T>
 class channel {
@@ -49,20 +49,20 @@ class channel {
     return send_awaiter(*this, T(std::forward<Args>(args)...));
   }
 
-  /// Sends without waiting. Errors: errc::full, errc::closed; In both cases, `value` is unchanged.
+  /// Sends without waiting. Errors: errc::full, errc::closed. In both cases, `value` is unchanged.
   [[nodiscard]] auto try_send(T&& value) noexcept -> result<void>;
-  /// Does the same with a copy.
+  /// Sends a copy of the value without waiting, with the same errors.
   [[nodiscard]] auto try_send(const T& value) noexcept(std::is_nothrow_copy_constructible_v<T>) -> result<void>
     requires std::copy_constructible<T>
   {
     return try_send(T(value));
   }
 
-  /// `co_await receive()` waits for a value. Returns a std::optional<T>, without a value once the channel is closed and
-  /// nothing is left.
+  /// `co_await receive()` waits for a value. Returns a std::optional<T>, which is empty once the channel is closed and
+  /// contains no more values.
   [[nodiscard]] auto receive() noexcept { return receive_awaiter(*this); }
 
-  /// Returns the next value, if there is one.
+  /// Returns the next value, or an empty optional if no value is available.
   [[nodiscard]] auto try_receive() noexcept -> std::optional<T>;
 
   /// Refuses values that are sent from now on, including values of waiting senders, and wakes all waiting tasks.
@@ -84,7 +84,8 @@ class channel {
   auto put(T& value, detail::wake_list& woken) noexcept -> bool;
   auto take(std::optional<T>& into, detail::wake_list& woken) noexcept -> bool;
   void keep(T& value) noexcept { ring_[wrapped(first_ + size_++)].emplace(std::move(value)); }
-  /// Returns the index of a position less than one turn too far. A division would take longer than the rest of a send.
+  /// Converts a position to a ring index. The position is less than twice the capacity, so a subtraction replaces the
+  /// slower division.
   [[nodiscard]] auto wrapped(std::size_t position) const noexcept -> std::size_t {
     return position < capacity_ ? position : position - capacity_;
   }
@@ -150,7 +151,7 @@ class [[nodiscard, gnu::warn_unused]] channel<T>::receive_awaiter final
   std::optional<T> value_;
 };
 
-/// Passes it to the receiver that has waited longest, or stores it in the ring. Returns false if there is no room.
+/// Passes `value` to the receiver that has waited longest, or stores it in the ring. Returns false if there is no room.
 template <typename T>
 auto channel<T>::put(T& value, detail::wake_list& woken) noexcept -> bool {
   if (detail::waiter* const oldest = receivers_.pop(); oldest != nullptr) {
@@ -163,7 +164,8 @@ auto channel<T>::put(T& value, detail::wake_list& woken) noexcept -> bool {
   return true;
 }
 
-/// Moves the oldest value out, which makes room for the oldest waiting sender. Returns false if the channel is empty.
+/// Moves the oldest value out. The oldest waiting sender then gets the free slot. Returns false if the channel is
+/// empty.
 template <typename T>
 auto channel<T>::take(std::optional<T>& into, detail::wake_list& woken) noexcept -> bool {
   if (size_ != 0) {
@@ -232,14 +234,14 @@ class oneshot_sender;
 template <typename T>
 class oneshot_receiver;
 
-/// Both ends: `auto [sender, receiver] = make_oneshot<int>();`. Threads: any. Errors: std::bad_alloc.
+/// Returns both ends: `auto [sender, receiver] = make_oneshot<int>();`. Threads: any. Errors: std::bad_alloc.
 template <typename T>
 auto make_oneshot() -> std::pair<oneshot_sender<T>, oneshot_receiver<T>>;
 
-/// The sending end of a channel for one value. If it is destroyed without a value, it notifies the receiver that there
-/// will be none.
-/// Threads: one at a time; the other end may be used by another thread. Cost: a lock; a post to its home if the
-/// receiver waits.
+/// The sending end of a channel for one value. If it is destroyed before it has sent a value, the receiver gets an
+/// error.
+/// Threads: one at a time; another thread may use the receiver at the same time. Cost: a lock; a post to the receiver's
+/// home if the receiver waits.
 template <typename T>
 class [[nodiscard]] oneshot_sender {
  public:
@@ -252,7 +254,8 @@ class [[nodiscard]] oneshot_sender {
     if (state_ != nullptr) leave(std::nullopt);
   }
 
-  /// Requires that nothing was sent. Errors: errc::closed when the receiver has gone, and the value with it.
+  /// Sends the value. Requires that nothing was sent before. Errors: errc::closed if the receiver was destroyed; the
+  /// value is destroyed then, too.
   [[nodiscard]] auto send(T value) noexcept -> result<void> {
     BRAID_EXPECTS(state_ != nullptr, "a oneshot can send only one value");
     if (!leave(std::move(value))) return fail(errc::closed);
@@ -271,14 +274,14 @@ class [[nodiscard]] oneshot_sender {
   friend auto make_oneshot() -> std::pair<oneshot_sender<U>, oneshot_receiver<U>>;
   explicit oneshot_sender(detail::oneshot_state<T>& state) noexcept : state_(&state) {}
 
-  /// Returns false if the receiver was destroyed.
+  /// Ends the sender, with a value or without one. Returns false if the receiver was destroyed.
   auto leave(std::optional<T> value) noexcept -> bool;
 
   detail::oneshot_state<T>* state_;
 };
 
-/// Waits for the one value. Dropped before, the value is refused.
-/// Threads: one at a time; the other end may be with another.
+/// The receiving end of a channel for one value. If it is destroyed before a value arrives, the sender's `send` fails.
+/// Threads: one at a time; another thread may use the sender at the same time.
 template <typename T>
 class [[nodiscard]] oneshot_receiver {
   static_assert(std::is_nothrow_move_constructible_v<T>, "a value moves under a lock, and must not throw there");
@@ -290,7 +293,7 @@ class [[nodiscard]] oneshot_receiver {
     std::swap(state_, other.state_);
     return *this;
   }
-  /// Requires that no task waits.
+  /// Requires that no task waits for the value.
   ~oneshot_receiver();
 
   /// Waits for the value. Returns a result<T>.

@@ -1,4 +1,4 @@
-// braid/coro/dump.hpp: task dump: what each suspended task of the process waits for, as a tree.
+// braid/coro/dump.hpp: task dumps, which show what each suspended task of the process waits for, as a tree.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -17,9 +17,9 @@
 
 namespace braid {
 
-/// The waits of the tasks of several homes.
+/// A report of what the tasks of several homes wait for.
 struct task_dump {
-  /// A task in a dump: its coroutines, and what the innermost of them waits for.
+  /// A task in a dump: its coroutines, and what the innermost coroutine waits for.
   struct entry {
     unsigned depth = 0;                       ///< 0: of the home; else one more than the task above that it belongs to
     task_id id = {};                          ///< of a task with a future; else 0
@@ -49,27 +49,29 @@ struct task_dump {
 
   std::vector<home> homes;  ///< loops first
 
-  /// Tasks that wait for each other in a cycle, each as a sentence: by locks, futures of tasks, and tasks of scopes.
+  /// Cycles of tasks that wait for each other, one sentence for each cycle. The waits are for locks, futures of tasks,
+  /// and the ends of scopes.
   std::vector<std::string> deadlocks = {};
 
   [[nodiscard]] BRAID_API auto to_text() const -> std::string;
 };
 
-/// Asks each loop of the process, and each `serial_executor` on which a task has waited, what its tasks wait for. Each
-/// answers on its own thread, between two steps of its tasks; the homes of the calling thread answer at once. It waits
-/// for answers for at most `limit`; homes that have not answered by then are reported as late.
-/// Threads: any. Blocks: until all have answered, at most for `limit`, and then for names of functions, which are read
-/// from files. A worker that calls this answers for no serial executor meanwhile. Errors: std::bad_alloc. Cost: a home
-/// runs no task while it answers, for a time that grows with the number of its tasks; nothing while there is no dump.
+/// Reports what the tasks of each loop of the process, and of each `serial_executor` on which a task has waited, wait
+/// for. Each home collects its report on its own thread, between two steps of its tasks; the homes of the calling
+/// thread report at once. A home that has not reported within `limit` is listed as late.
+/// Threads: any. Blocks: until all homes have reported, for at most `limit`. After that it reads names of functions
+/// from files. While a worker blocks in this call, the serial executors that need the worker cannot report. Errors:
+/// std::bad_alloc. Cost: a home runs no task while it collects its report, for a time that grows with the number of its
+/// tasks; nothing while there is no dump.
 [[nodiscard]] BRAID_API auto dump(duration limit = 1s) -> task_dump;
 
 namespace detail {
 
-/// Does the same for homes that run on one of these executors, or are one of them.
+/// Reports as `dump` does, but only for homes that run on one of these executors, or are one of them.
 [[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump;
 
-/// Counts the tasks of the process by what they wait for, largest number first; tasks that are ready or away are
-/// counted as `none of these`. As `dump`, without names of functions.
+/// Counts the tasks of the process by what they wait for, largest number first. Tasks that are ready, or run on another
+/// executor, are counted as `none of these`. Works as `dump` does, but without names of functions.
 [[nodiscard]] BRAID_API auto count_waits(duration limit) -> std::vector<std::pair<std::string, std::size_t>>;
 
 }  // namespace detail

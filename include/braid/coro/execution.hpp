@@ -1,5 +1,5 @@
-// braid/coro/execution.hpp: senders of std::execution: executors as schedulers, futures and tasks as senders, and
-// senders that tasks await.
+// braid/coro/execution.hpp: connects braid with std::execution: executors are schedulers, futures and tasks are
+// senders, and tasks await senders.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -40,7 +40,7 @@ class executor_scheduler {
   [[nodiscard]] auto schedule() const noexcept -> schedule_sender;
 
   [[nodiscard]] auto where() const noexcept -> executor& { return *executor_; }
-  /// Returns the same executor as a home for tasks, or null if it is not a home. A pool, for example, is not.
+  /// Returns the same executor as a home for tasks, or null if it is not a home. For example, a pool is not a home.
   [[nodiscard]] auto as_home() const noexcept -> home* { return home_; }
 
   friend auto operator==(const executor_scheduler& a, const executor_scheduler& b) noexcept -> bool {
@@ -100,8 +100,9 @@ struct schedule_attributes {
 }  // namespace detail
 
 /// A sender that completes as a job of an executor, without a value. Cost: one post; no allocation.
-/// Errors: std::error_code: errc::closed or errc::full if the executor refuses the job, on the thread that starts the
-/// operation; errc::dropped if a shutdown drops it. Stopped if a stop is requested before the job runs.
+/// Errors: as std::error_code: errc::closed or errc::full if the executor refuses the job, on the thread that starts
+/// the operation; errc::dropped if a shutdown drops it. Completes as stopped if a stop is requested before the job
+/// runs.
 class [[nodiscard]] schedule_sender {
  public:
   using sender_concept = execution::sender_t;
@@ -127,7 +128,8 @@ class [[nodiscard]] schedule_sender {
 
 inline auto executor_scheduler::schedule() const noexcept -> schedule_sender { return schedule_sender(*this); }
 
-/// Returns the scheduler of a pool, a loop, a serial executor or another executor; of a runtime, that of its workers.
+/// Returns the scheduler of an executor, such as a pool, a loop or a serial executor. For a runtime, returns the
+/// scheduler of its workers.
 [[nodiscard]] inline auto scheduler_of(executor& executor) noexcept { return executor_scheduler(executor); }
 [[nodiscard]] inline auto scheduler_of(home& home) noexcept { return executor_scheduler(home); }
 template <typename Runtime>
@@ -141,7 +143,7 @@ template <typename Runtime>
 
 namespace detail {
 
-/// A future that was made already.
+/// Supplies an existing future when a sender is started.
 template <typename T>
 struct begun_future {
   template <typename Receiver>
@@ -151,7 +153,7 @@ struct begun_future {
   future<T> from;
 };
 
-/// A task that is spawned at a known place.
+/// Spawns a task on a known home or executor when a sender is started.
 template <typename T, typename Where>
 struct task_for_place {
   template <typename Receiver>
@@ -162,7 +164,7 @@ struct task_for_place {
   Where* where;
 };
 
-/// A task that is spawned on the scheduler of the receiver.
+/// Spawns a task on the scheduler of the receiver when a sender is started.
 template <typename T>
 struct task_for_receiver {
   template <typename Receiver>
@@ -178,7 +180,7 @@ struct task_for_receiver {
 
 }  // namespace detail
 
-/// A future or a task as a sender: see `as_sender`. It is connected once, as an rvalue.
+/// A future or a task as a sender (see `as_sender`). It can be connected only once, as an rvalue.
 template <typename T, typename Begin>
 class [[nodiscard]] future_sender {
  public:
@@ -203,16 +205,18 @@ class [[nodiscard]] future_sender {
 };
 
 /// Returns a sender that completes with the value of the future, with its exception, or as stopped if the work ended as
-/// stopped. It completes on the thread that fulfils the future. A stop is passed on as by `future::request_stop`, and
-/// the operation completes when the work has ended; a promise is not stopped by that. Cost: no allocation.
+/// stopped. It completes on the thread that fulfils the future. A stop is passed to the work as `future::request_stop`
+/// does, and the operation completes when the work has ended. A future of a promise ignores the stop. Cost: no
+/// allocation.
 template <typename T>
 [[nodiscard]] auto as_sender(future<T> from) noexcept {
   BRAID_EXPECTS(from.valid(), "this future has no state: it was default-constructed, moved from, or consumed");
   return future_sender<T, detail::begun_future<T>>(detail::begun_future<T>{std::move(from)});
 }
 
-/// Returns a sender that spawns the task when it is started: on `where`, a home or an executor, as `spawn` does, or on
-/// the scheduler of the receiver, which must be one of braid. Completes as the sender of the future of `spawn` does.
+/// Returns a sender that spawns the task when it is started. With `where`, a home or an executor, it spawns as `spawn`
+/// does. Without `where`, it spawns on the scheduler of the receiver, which must be a scheduler of braid. It completes
+/// as the sender of the future of `spawn` does.
 /// Errors: also std::bad_alloc, by set_error. Cost: as `spawn`; memory comes from the free lists of the thread.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto as_sender(Where& where, task<T> work) noexcept {
@@ -227,7 +231,7 @@ template <typename T>
 
 namespace detail {
 
-/// The environment that a task gives to a sender: stops of its scope, and the scheduler of its home.
+/// The environment that a task provides to a sender: the stop token of its scope, and the scheduler of its home.
 class task_environment {
  public:
   task_environment(execution::inplace_stop_source& stop, home& home) noexcept : stop_(&stop), executor_(&home) {}
@@ -341,11 +345,12 @@ concept tagged_sender = requires { typename std::remove_cvref_t<S>::sender_conce
 
 }  // namespace detail
 
-/// `co_await await_sender(sender)` starts the sender and resumes the task at home with its value: nothing, a T, or a
-/// tuple if there are several. The receiver's environment has a stop token and the scheduler of the task's home. If the
-/// task is stopped, that token is stopped, and the task ends when the sender has completed as stopped; a sender that
-/// completes otherwise lets it continue to its next wait. A sender that stops by itself ends the task as stopped.
-/// Threads: any; a task that is away comes home first. Blocks: no thread.
+/// `co_await await_sender(sender)` starts the sender and resumes the task on its home executor. The result is the
+/// sender's value: nothing, a T, or a tuple if there are several. The receiver's environment has a stop token and the
+/// scheduler of the task's home. If the task is stopped, that token is stopped. If the sender then completes as
+/// stopped, the task ends. If it completes in another way, the task continues to its next wait. A sender that completes
+/// as stopped on its own also ends the task as stopped.
+/// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread.
 /// Errors: rethrows the sender's error; a std::error_code as std::system_error. Cost: the operation is kept in the
 /// frame of the task.
 template <detail::tagged_sender Sender>
@@ -353,8 +358,9 @@ template <detail::tagged_sender Sender>
   return detail::sender_awaiter<std::remove_cvref_t<Sender>>(std::remove_cvref_t<Sender>(std::forward<Sender>(from)));
 }
 
-/// Does the same for `co_await sender`. It is found for senders of braid, and for all others if the code is in
-/// namespace braid, or says `using namespace braid` or `using braid::operator co_await`.
+/// Awaits a sender as `await_sender` does, by `co_await sender`. Argument-dependent lookup finds this operator for
+/// senders of braid. For other senders, the code must be in namespace braid, or contain `using namespace braid` or
+/// `using braid::operator co_await`.
 template <detail::tagged_sender Sender>
 [[nodiscard]] auto operator co_await(Sender&& from) {
   return await_sender(std::forward<Sender>(from));

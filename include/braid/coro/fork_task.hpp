@@ -1,4 +1,4 @@
-// braid/coro/fork_task.hpp: coroutines that compute, and fork: several at once, on the workers of a pool.
+// braid/coro/fork_task.hpp: coroutines that compute and fork: they run in parallel on the workers of a pool.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -24,10 +24,10 @@
 
 namespace braid {
 
-/// A coroutine that computes a `T` (a value, an lvalue reference or void). It does nothing until another fork_task
-/// awaits it, forks it (`fork_join`, `fork_each`), or it is passed to a pool (`run_in`, `spawn`); it is awaited at most
-/// once. Exceptions are rethrown there. It has no home: it awaits only other computations, and after each await it may
-/// be on another worker of its pool.
+/// A coroutine that computes a `T` (a value, an lvalue reference or void). It starts when another fork_task awaits it
+/// or forks it (`fork_join`, `fork_each`), or when it is passed to a pool (`run_in`, `spawn`). It is awaited at most
+/// once, and its exceptions are rethrown to the awaiting code. It has no home: it awaits only other computations, and
+/// after each await it may run on another worker of its pool.
 /// Threads: moved and destroyed only before it runs. Cost: one frame from the thread's free lists.
 template <typename T = void>
 class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
@@ -49,10 +49,10 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
 
   [[nodiscard]] explicit operator bool() const noexcept { return frame_ != nullptr; }
 
-  /// Runs it like a call, and returns its value. Its frame is destroyed when the expression ends.
+  /// Runs the coroutine like a function call and returns its value. Its frame is destroyed when the expression ends.
   auto operator co_await() && noexcept { return awaiter(release()); }
 
-  /// Gives the frame to the caller, which destroys it. Requires that there is one.
+  /// Passes the frame to the caller, which must destroy it. Requires that this object owns a frame.
   [[nodiscard]] auto release() noexcept -> std::coroutine_handle<promise_type> {
     BRAID_EXPECTS(frame_, "only a fork_task that has not been awaited yet can be awaited or forked");
     return std::exchange(frame_, nullptr);
@@ -90,18 +90,20 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
 };
 
 /// `co_await fork_join(a(), b(), …)` runs all of them and returns all values, as `fork_join` of functions does: void
-/// becomes std::monostate, and if all are void, the result is void. The first one runs here and now; the continuation
-/// (the next ones and then the caller) may be taken by another worker meanwhile. So the caller continues on the worker
-/// on which the last one ends.
-/// Errors: the exception that was thrown first, when those that had begun have ended; the others are not begun then.
-/// Threads: any worker of a pool. Cost: no lock and no memory, and no read-modify-write while no thief asks for work.
+/// becomes std::monostate, and if all are void, the result is void. The first task runs at once on this thread. Another
+/// worker may steal the continuation (the next tasks, and then the caller). So the caller continues on the worker on
+/// which the last task ends.
+/// Errors: the exception that was thrown first, rethrown when all tasks that had begun have ended. The other tasks do
+/// not begin.
+/// Threads: any worker of a pool. Cost: no lock and no memory, and no read-modify-write while no thief looks for work.
 template <typename... T>
   requires(sizeof...(T) > 1)
 [[nodiscard]] auto fork_join(fork_task<T>... work) {
   return detail::forked_tasks<detail::never_stopped, T...>({}, work.release()...);
 }
 
-/// Does the same, but leaves out those which have not begun when a stop is requested; then there are no values.
+/// Runs tasks as `fork_join` does, but skips tasks that have not begun when a stop is requested. The result then holds
+/// an error.
 /// Errors: in the result: errc::stopped, or the reason of the flag.
 template <stop_signal Signal, typename... T>
   requires(sizeof...(T) > 1)
@@ -112,7 +114,7 @@ template <stop_signal Signal, typename... T>
 
 namespace detail {
 
-/// Returns a part of a range: one loop, or two parts that are forked.
+/// Runs a part of a range: one loop if the part is small, otherwise two halves that are forked.
 template <typename Range>
 auto fork_part(Range& all, std::size_t from, std::size_t to, std::size_t max_count) -> fork_task<void> {
   if (to - from <= max_count) {
@@ -150,19 +152,19 @@ concept forks_elements =
 }  // namespace detail
 
 /// `co_await fork_each(range, fn)` runs, for each element, the fork_task<void> that `fn(element)` returns. Each task is
-/// created just before it begins, so that there are about as many as workers at a time. `fn` is moved into the frame,
-/// lives until the end, and may be called by several workers at a time; an lvalue range is stored by reference, another
-/// one is moved. Requires random access, and a known size.
-/// Threads: any worker of a pool. Errors: the exception that a task or `fn` threw first, when those that had begun have
-/// ended; the others are not begun then.
+/// created just before it begins, so at any time there are about as many tasks as workers. `fn` is moved into the frame
+/// and destroyed at the end; several workers may call it at the same time. An lvalue range is stored by reference; an
+/// rvalue range is moved. Requires a range with random access and a known size.
+/// Threads: any worker of a pool. Errors: the first exception of a task or of `fn`, rethrown when all tasks that had
+/// begun have ended. The other tasks do not begin.
 template <detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
 BRAID_COROUTINE_WRAPPER auto fork_each(Range&& range, Fn fn) -> fork_task<void> {
   return detail::fork_elements(detail::never_stopped{}, std::views::all(std::forward<Range>(range)), std::move(fn));
 }
 
-/// Does the same, but leaves out tasks which have not begun when a stop is requested.
-/// Errors: in the result: errc::stopped, or the reason of the flag, if tasks were left out.
+/// Runs tasks as `fork_each` does, but skips tasks that have not begun when a stop is requested.
+/// Errors: in the result: errc::stopped, or the reason of the flag, if tasks were skipped.
 template <stop_signal Signal, detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
 BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> fork_task<result<void>> {
@@ -172,9 +174,10 @@ BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> f
 
 /// Runs `work`, and everything that it forks, on workers of `executor`, and returns its result. References stay
 /// references.
-/// Threads: any. Blocks: until it has ended; a worker of the same pool begins with it, and runs forks of others while
-/// it waits. With an executor without threads all of it runs on the calling thread. Errors: what it throws;
-/// std::system_error with errc::closed if the pool accepts no more work, and with errc::dropped if a shutdown drops it.
+/// Threads: any. Blocks: until the work has ended. A worker of the same pool runs the beginning of the work itself, and
+/// runs other forks while it waits. With an executor without threads, all of the work runs on the calling thread.
+/// Errors: exceptions of the work; std::system_error with errc::closed if the pool accepts no more work, and with
+/// errc::dropped if a shutdown drops the work.
 template <typename T>
 auto run_in(executor& executor, fork_task<T> work) -> T {
   detail::awaited_root<T> root(work.release());
@@ -185,9 +188,9 @@ auto run_in(executor& executor, fork_task<T> work) -> T {
   return root.take();
 }
 
-/// Runs `work` on workers of `executor`, as above, and returns a future of its value. Dropping the future detaches the
-/// work. Tasks await that future, and so come home with the value.
-/// Threads: any. Errors: in the future: as above.
+/// Runs `work` on workers of `executor`, as `run_in` does, and returns a future of its value. Dropping the future
+/// detaches the work. A task can await the future and then continues on its home with the value.
+/// Threads: any. Errors: in the future: as `run_in`.
 template <typename T>
 auto spawn(executor& executor, fork_task<T> work) -> future<T> {
   promise<T> made(executor);

@@ -1,4 +1,5 @@
-// braid/coro/generator.hpp: sequences made by coroutines, with and without waiting.
+// braid/coro/generator.hpp: generators: sequences computed by coroutines, synchronous (`generator`) or asynchronous
+// (`async_generator`).
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -50,8 +51,8 @@ elements_of(R&&) -> elements_of<R&&>;
 
 namespace detail {
 
-/// The part that all generators with one kind of reference share, so that they can be nested. The outermost one, the
-/// root, knows which coroutine yields now, and the address of the yielded value.
+/// The promise base that all generators with one reference type share, so that they can be nested. The outermost
+/// generator, the root, stores which coroutine runs, and the address of the yielded value.
 template <typename Yielded>
 class generator_promise {
  public:
@@ -69,7 +70,7 @@ class generator_promise {
     return {};
   }
 
-  /// An lvalue, if rvalues are yielded, is copied; the copy lives until the coroutine continues.
+  /// Yields a copy of an lvalue from a generator of rvalues. The copy lives until the coroutine continues.
   auto yield_value(const std::remove_reference_t<Yielded>& value)
     requires std::is_rvalue_reference_v<Yielded> &&
              std::constructible_from<std::remove_cvref_t<Yielded>, const std::remove_reference_t<Yielded>&>
@@ -101,7 +102,7 @@ class generator_promise {
   }
   void await_transform() = delete;
 
-  /// Runs until the next element is there, or the end. Requires that this is the root, which is not at its end.
+  /// Runs the coroutine to the next element, or to its end. Requires that this is the root and has not ended.
   void advance() {
     value_ = nullptr;
     while (value_ == nullptr && !self_.done()) innermost_->self_.resume();
@@ -109,7 +110,7 @@ class generator_promise {
 
   [[nodiscard]] auto value() const noexcept -> std::add_pointer_t<Yielded> { return value_; }
 
-  /// The frame is about to be destroyed.
+  /// Marks that the frame is about to be destroyed, so that an exception of a destructor is detected.
   void goes_on_no_more() noexcept { goes_on_no_more_ = true; }
 
  protected:
@@ -160,10 +161,10 @@ class generator_promise {
 
 }  // namespace detail
 
-/// A sequence of `Ref`s that is computed while it is read; `Value` is as in std::generator, which it replaces. It is an
-/// input range that is read once. A generator may yield all elements of another one by `co_yield elements_of(…)`, at a
-/// cost that does not depend on the depth of the nesting, and without using the stack. Exceptions of the coroutine
-/// leave `begin` or `++`.
+/// A sequence of `Ref`s that is computed while it is read. It replaces std::generator; `Value` has the same meaning. It
+/// is an input range that is read once. A generator may yield all elements of another generator by `co_yield
+/// elements_of(…)`. The cost does not depend on the depth of the nesting, and the stack does not grow. `begin` and `++`
+/// rethrow exceptions of the coroutine.
 /// Threads: one at a time. Cost: one frame from the thread's free lists.
 template <typename Ref, typename Value = void>
 class [[nodiscard]] BRAID_COROUTINE_TYPE generator : public std::ranges::view_interface<generator<Ref, Value>> {
@@ -193,7 +194,7 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE generator : public std::ranges::view_in
     handle().destroy();
   }
 
-  /// Runs to the first element. Call it once.
+  /// Runs the coroutine to the first element. Call it once.
   [[nodiscard]] auto begin() -> iterator {
     promise().advance();
     return iterator(*promise_);
@@ -259,7 +260,7 @@ class async_generator_promise final : public promise_base {
  public:
   using element = std::remove_reference_t<T>;
 
-  /// Transfers control to the consumer, which is the coroutine above in the same thread of control.
+  /// Transfers control to the consumer, which is the coroutine that awaits the next element.
   struct yield_awaiter {
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
     template <std::same_as<async_generator_promise> Promise>
@@ -276,7 +277,7 @@ class async_generator_promise final : public promise_base {
     value_ = std::addressof(value);
     return {};
   }
-  /// A temporary lives in the frame until the coroutine continues.
+  /// Yields a temporary, which lives in the frame until the coroutine continues.
   auto yield_value(element&& value) noexcept -> yield_awaiter
     requires(!std::is_reference_v<T>)
   {
@@ -297,7 +298,7 @@ class async_generator_promise final : public promise_base {
   }
   [[nodiscard]] auto runs() const noexcept -> bool { return runs_; }
 
-  /// Returns the element that was yielded; null at the end. Errors: rethrows what the coroutine threw, once.
+  /// Returns the element that was yielded, or null at the end. Errors: rethrows an exception of the coroutine, once.
   [[nodiscard]] auto take() -> element* {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     return value_;
@@ -317,8 +318,9 @@ class async_generator_promise final : public promise_base {
 }  // namespace detail
 
 /// An asynchronous generator: a sequence of `T`s that is computed while it is read, by a coroutine that may await
-/// anything that a task may await. It runs as a child of the task that requests the next element: in its scope, at its
-/// home, and stopped with it. A generator that was stopped stays stopped: a task that uses it again is stopped, too.
+/// anything that a task may await. It runs as a child of the task that requests the next element: in the task's scope,
+/// on its home, and it is stopped with the task. A generator that was stopped stays stopped: a task that uses it again
+/// is stopped, too.
 ///
 ///   while (const row* next = co_await rows.next()) use(*next);
 ///
@@ -341,9 +343,9 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE async_generator {
     frame_.destroy();
   }
 
-  /// Returns the next element, which may be moved from and lives until the next call; null at the end, also in later
-  /// calls.
-  /// Errors: rethrows what the coroutine throws; it has ended then.
+  /// Returns the next element, which may be moved from and lives until the next call. At the end it returns null, also
+  /// in later calls.
+  /// Errors: rethrows exceptions of the coroutine; the generator has ended then.
   [[nodiscard]] auto next() noexcept { return awaiter(frame_); }
 
  private:

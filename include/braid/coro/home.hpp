@@ -1,4 +1,4 @@
-// braid/coro/home.hpp: the executor of a thread on which tasks live, with their timers.
+// braid/coro/home.hpp: the serial executor that resumes a task (its home), with a timer service.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -19,18 +19,18 @@ class dump_round;
 struct debug_layout;
 }  // namespace detail
 
-/// The executor that a task is resumed on, whatever wakes it. It runs its jobs on one thread, so what belongs to its
-/// tasks (timers, waiters, scopes) needs no atomics.
+/// The executor on which a task always resumes, regardless of which thread wakes it. It never runs two jobs at the same
+/// time. So the data of its tasks (timers, waiters, scopes) needs no atomics.
 class BRAID_API home : public executor, public timer_service, private detail::home_hook {
  public:
   ~home() override;
 
-  /// Queues the next step of a task that lives here. Unlike `try_post` it is taken while the home is stopping as well:
-  /// a home ends only after the tasks on it have. Threads: any.
+  /// Queues the next step of a task of this home. Unlike `try_post`, it is accepted while the home is stopping, because
+  /// a home ends only after its tasks. Threads: any.
   virtual void post_resumption(job& step) noexcept = 0;
 
-  /// Returns the scope of the tasks that belong to nothing narrower; a stop of the home stops it. Threads: the home's
-  /// own.
+  /// Returns the scope of the tasks that belong to no other scope. A stop of the home stops this scope. Threads: the
+  /// home's own.
   [[nodiscard]] virtual auto root() noexcept -> scope& = 0;
 
   /// Returns whether its jobs always run on the same thread, which fibers require.
@@ -46,15 +46,15 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   friend struct detail::debug_layout;
   friend class detail::dump_round;
 
-  /// Queues a job that looks at the tasks of the home, in whatever state that is. Runs nothing. Threads: any, under the
-  /// lock of `home_list`.
+  /// Queues a job that examines the tasks of the home, in any state of the home. It runs no task. Threads: any, under
+  /// the lock of `home_list`.
   [[nodiscard]] virtual auto ask(job& /*question*/) noexcept -> detail::asked { return detail::asked::refused; }
-  /// Does the rest, if the answer was `to_be_run`. Called without the lock.
+  /// Completes `ask` after it has returned `to_be_run`. Called without the lock.
   virtual void run_asked() noexcept {}
-  /// Returns whether its jobs run on `executor`, or are jobs of `executor` itself.
+  /// Returns whether the home's jobs run on `executor`, or are jobs of `executor` itself.
   /// Threads: any.
   [[nodiscard]] virtual auto runs_on(detail::executor_id id) const noexcept -> bool { return has_id(id); }
-  /// Returns the thread that it has for ever, or 0. Threads: any.
+  /// Returns the id of the thread that the home always runs on, or 0 if its thread may change. Threads: any.
   [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }
 
   const scope* listed_root_ = nullptr;  // for debuggers; written with `is_listed_`

@@ -1,4 +1,4 @@
-// braid/coro/offload.hpp: running a function on another executor, and coming home with its result.
+// braid/coro/offload.hpp: runs a function on another executor and resumes the task on its home with the result.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -45,7 +45,7 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
 
  public:
   offload_awaiter(executor& executor, Fn fn) : awaiter_base(how), executor_(&executor), fn_(std::move(fn)) {}
-  /// Requires that it is not awaited yet.
+  /// Requires that `other` has not been awaited.
   offload_awaiter(offload_awaiter&& other) noexcept(std::is_nothrow_move_constructible_v<Fn>)
       : awaiter_base(how), executor_(other.executor_), fn_(std::move(other.fn_)) {}
   ~offload_awaiter() { delete call_; }
@@ -100,12 +100,12 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
 
 }  // namespace detail
 
-/// Runs `fn()` on `executor` and resumes the task at home with its result. If a stop or a deadline comes before the
-/// function has begun, the function does not begin, and the task ends as stopped at once. A function that has begun
-/// ends before the task continues: a long function polls `scope::stop()`.
-/// Threads: any; a task that is away comes home first. Blocks: no thread of the home.
-/// Errors: what `fn` throws; std::system_error with errc::closed if `executor` refuses it, errc::dropped if a shutdown
-/// drops it; std::bad_alloc.
+/// Runs `fn()` on `executor` and resumes the task on its home with the result. If a stop or a deadline comes before the
+/// function has begun, the function does not begin, and the task ends as stopped at once. If the function has begun,
+/// the task waits for its end; a long function should poll `scope::stop()`.
+/// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread of the home.
+/// Errors: exceptions of `fn`; std::system_error with errc::closed if `executor` refuses the function, errc::dropped if
+/// a shutdown drops it; std::bad_alloc.
 /// Cost: a post to `executor` and one back, a block of memory for jobs.
 template <std::move_constructible Fn>
   requires(std::invocable<Fn&> && !detail::is_lazy_work<std::invoke_result_t<Fn&>>)
@@ -113,10 +113,10 @@ template <std::move_constructible Fn>
   return detail::offload_awaiter<Fn>(executor, std::move(fn));
 }
 
-/// Does the same for a function with arguments, or one that returns a task: that runs on `executor` up to its first
-/// wait, and the result is the task's value. The callable and its arguments are moved into the frame, live until the
-/// end, and are passed as rvalues; std::ref passes a reference. Threads: as above. Errors: as above, and as
-/// `schedule_on`. Cost: two frames.
+/// Offloads a function with arguments, or one that returns a task. A returned task runs on `executor` up to its first
+/// wait, and its value is the result. The callable and its arguments are moved into the frame, live until the end, and
+/// are passed as rvalues; std::ref passes a reference. Threads: as above. Errors: as above, and as `schedule_on`. Cost:
+/// two frames.
 template <std::move_constructible Fn, std::move_constructible... Args>
   requires(std::invocable<Fn, Args...> &&
            (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))
@@ -129,13 +129,13 @@ struct offload_options {
   duration timeout;  ///< how long the task waits
 };
 
-/// Runs `fn()` on `executor` and resumes the task at home with its result, or with errc::deadline_exceeded once the
-/// timeout has passed. A function that has not begun by then does not begin; a function that has begun continues, and
-/// its result is dropped when it ends: `executor` counts it as late, and ends only after it. A stop of the task has the
-/// same effect.
-/// Threads, blocks: as above. Errors: errc::deadline_exceeded; errc::closed if `executor` refused it, errc::dropped if
-/// a shutdown dropped it; rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task, so it must own what
-/// it uses. Cost: a block of memory for jobs, a timer.
+/// Runs `fn()` on `executor` and resumes the task on its home with the result, or with errc::deadline_exceeded once the
+/// timeout has passed. If the function has not begun by then, it does not begin. If it has begun, it continues and its
+/// result is dropped. `executor` counts the function as late, and ends only after it. A stop of the task has the same
+/// effect as the timeout.
+/// Threads, blocks: as above. Errors: errc::deadline_exceeded; errc::closed if `executor` refused the function,
+/// errc::dropped if a shutdown dropped it; rethrows an exception that `fn` throws in time. Lifetime: `fn` may outlive
+/// the task, so it must own what it uses. Cost: a block of memory for jobs, a timer.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
 [[nodiscard]] auto offload(executor& executor, offload_options how, Fn fn) {
@@ -161,14 +161,14 @@ inline constexpr bool can_offload_timed = sizeof...(All) == 1 && can_offload<All
 
 }  // namespace detail
 
-/// Does not compile: describes the error in the callable or its arguments.
+/// Does not compile; its error message describes what is wrong with the callable or its arguments.
 template <typename... All>
   requires(!detail::can_offload<All...>)
 BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, All&&... /*all*/) {
   static_cast<void>(detail::refused_call<All...>());
   return task<void>();
 }
-/// Does not compile: describes the error in the callable, or its arguments.
+/// Does not compile; its error message describes what is wrong with the callable or its arguments.
 template <typename... All>
   requires(!detail::can_offload_timed<All...>)
 BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, offload_options /*how*/, All&&... /*all*/) {

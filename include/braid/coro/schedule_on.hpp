@@ -1,4 +1,4 @@
-// braid/coro/schedule_on.hpp: going on with a task on another executor, and coming home.
+// braid/coro/schedule_on.hpp: moves a task to another executor and back to its home.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -47,7 +47,8 @@ class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
   friend class departure;
   enum class step : std::uint8_t { leave, stop, go_on };
 
-  /// Sends the coroutine away. Returns the coroutine to continue with. Threads: the home's, if there is one.
+  /// Posts the coroutine to the other executor. Returns the coroutine to run next. Threads: the home's, if the task has
+  /// a home.
   BRAID_API auto leave() noexcept -> std::coroutine_handle<>;
   BRAID_API static void came_home(job& self, action action);
   void come_home_for(step there) noexcept {
@@ -86,17 +87,18 @@ class [[nodiscard, gnu::warn_unused]] home_awaiter final : job {
 
 }  // namespace detail
 
-/// `co_await schedule_on(where)` continues the calling task as a job of `executor`: the task is away from home. It
-/// comes home by itself before the next wait (a sleep, a lock, a descriptor), at its end, and by `resume_home`; a task
-/// that awaits another one which ends away continues there. Things that belong to the home, such as events and scopes,
-/// must not be used while away. A task that never had a home simply continues there. Errors: std::system_error with
-/// errc::closed, without having moved, if `executor` refuses; with errc::dropped, at home, if a shutdown of `executor`
-/// drops it. In a scope that is stopped the task ends as stopped. Threads: any thread that runs the task. Blocks: no
-/// thread.
+/// `co_await schedule_on(where)` continues the calling task as a job of `executor`, away from its home. The task
+/// returns to its home by itself before the next wait (a sleep, a lock, a descriptor) and at its end, or explicitly by
+/// `resume_home`. If the task awaits another task that ends away from home, it continues where that task ended. While a
+/// task is away, it must not use things that belong to the home, such as events and scopes. A task without a home
+/// simply continues on `executor`.
+/// Errors: std::system_error with errc::closed if `executor` refuses (the task has not moved then); with errc::dropped,
+/// on the home, if a shutdown of `executor` drops the task. In a stopped scope the task ends as stopped. Threads: any
+/// thread that runs the task. Blocks: no thread.
 [[nodiscard]] inline auto schedule_on(executor& executor) noexcept { return detail::schedule_awaiter(executor); }
 
-/// `co_await resume_home()` brings a task home that is away; elsewhere it changes nothing. Threads, blocks: as above.
-/// Never fails: a home takes back what it has sent away.
+/// `co_await resume_home()` returns a task to its home. If the task already runs on its home, it does nothing. Threads,
+/// blocks: as above. Never fails, because a home always accepts its own tasks.
 [[nodiscard]] inline auto resume_home() noexcept { return detail::home_awaiter(); }
 
 }  // namespace braid

@@ -1,5 +1,4 @@
-// braid/coro/scope.hpp: scopes of tasks: waiting for their end, stopping them, deadlines; queries about the running
-// task.
+// braid/coro/scope.hpp: scopes of tasks: wait for their end, stop them, set deadlines; query the running task.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -30,14 +29,14 @@ class departure;
 class task_walk;
 }  // namespace detail
 
-/// Notified once when a stop reaches a scope; linked into it by whatever waits there.
+/// A callback that is called once when a stop reaches a scope. A wait links it into the scope.
 class stop_callback : public list_hook {
  public:
   using stop_fn = void (*)(stop_callback&) noexcept;
   explicit stop_callback(stop_fn fn) noexcept : fn_(fn) {}
 
   void call() noexcept { fn_(*this); }
-  /// Returns the function that it calls, which identifies its kind.
+  /// Returns the function that is called, which identifies the kind of callback.
   [[nodiscard]] auto code() const noexcept -> stop_fn { return fn_; }
 
  private:
@@ -48,19 +47,19 @@ class stop_callback : public list_hook {
 
 namespace detail {
 
-/// A wait for the tasks of a scope, which a stop does not end: known to its scope so that a dump shows it. Threads: the
-/// home's, and before `begins` any.
+/// A wait for the tasks of a scope that ignores stops. It is registered with its scope only so that a dump shows it.
+/// Threads: the home's, and before `begins` any.
 class BRAID_API deaf_wait : private stop_callback {
  public:
   deaf_wait(const deaf_wait&) = delete;
   auto operator=(const deaf_wait&) -> deaf_wait& = delete;
 
  protected:
-  /// `joined` is the scope whose tasks it waits for.
+  /// Constructs a wait for the tasks of the scope `joined`.
   explicit deaf_wait(const scope& joined) noexcept : stop_callback(&no_stop), joined_(&joined) {}
   ~deaf_wait() { ends(); }
 
-  /// Not shown if the task is away from its home.
+  /// Registers the wait for dumps. A task that is away from its home is not registered.
   inline void begins(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept;
   void ends() noexcept {
     if (is_linked()) unlink();
@@ -79,7 +78,7 @@ class BRAID_API deaf_wait : private stop_callback {
 template <typename Fn>
 concept returns_task_without_value = std::same_as<std::invoke_result_t<std::decay_t<Fn>&>, task<void>>;
 
-/// Ends the compilation with one sentence, for a callable that a scope cannot run.
+/// Ends the compilation with a clear message if a scope cannot run the callable.
 template <typename Fn>
 struct refused_in_scope : refused_task<Fn> {};
 template <typename Fn>
@@ -92,27 +91,27 @@ struct refused_in_scope<Fn> {
 }  // namespace detail
 
 /// An async scope (P3149), or nursery: structured concurrency for tasks, which cannot outlive the object. The first
-/// task that fails stops the rest; the others' errors are counted. A scope inside another one is stopped with it and
-/// has the earlier of both deadlines. A stop is passed down to inner scopes, and never up: code that waits for a scope
-/// that was stopped by its own `request_stop` continues (`with_scope`). Inside a coroutine prefer `with_scope`: a
-/// coroutine that owns a scope directly may await nothing except its `join` while tasks run in it.
+/// task that fails stops the other tasks; their errors are only counted. A scope inside another scope is stopped with
+/// it and has the earlier of both deadlines. A stop is passed down to inner scopes, and never up: after its own
+/// `request_stop`, the code that waits for the scope continues (`with_scope`). Inside a coroutine prefer `with_scope`.
+/// A coroutine that owns a scope directly may await nothing except `join` of that scope while tasks run in it.
 /// Threads: the home's own, except `request_stop`, `stop` and the construction of a scope without a parent.
 class BRAID_API scope : private job, private stop_callback {
  public:
-  /// Constructs a scope without a parent: the root of a home that is being constructed.
+  /// Constructs a scope without a parent. It becomes the root of a home that is being constructed.
   explicit scope(home& home) noexcept;
   explicit scope(scope& parent) noexcept : scope(parent, time_point::max()) {}
   scope(scope& parent, time_point deadline) noexcept;
   /// Requires that every task has ended.
   ~scope();
 
-  /// Runs `child` until it suspends for the first time; from then on it lives in this scope. If the scope is stopped
-  /// already, the child does not start. If 64 tasks that were spawned in this way are in their first steps, each inside
-  /// of the one before, the next one's first step is queued at home instead, so that no chain of them uses up the
+  /// Runs `child` until it suspends for the first time. From then on the child belongs to this scope. If the scope is
+  /// already stopped, the child does not start. First steps may be nested up to 64 deep, when each task spawns the next
+  /// one. After that, the next first step is queued at the home instead, so that chains of tasks cannot overflow the
   /// stack.
   void spawn(task<void> child);
-  /// Does the same for a callable that returns a task. The callable is kept until the task has ended, so the task may
-  /// use its captures.
+  /// Spawns the task that a callable returns. The callable is kept until the task has ended, so the task may use its
+  /// captures.
   template <typename Fn>
     requires detail::returns_task_without_value<Fn>
   void spawn(Fn&& fn) {
@@ -124,36 +123,36 @@ class BRAID_API scope : private job, private stop_callback {
     static_assert(sizeof(T) == 0,
                   "this would drop the value of the task: braid::spawn(scope, task) gives a future of it");
   }
-  /// Does not compile: describes the error in the callable.
+  /// Does not compile; its error message describes what is wrong with the callable.
   template <typename Fn>
     requires(!detail::is_lazy_argument<Fn> && !detail::returns_task_without_value<Fn>)
   auto spawn(Fn&& /*fn*/) {
     static_cast<void>(detail::refused_in_scope<Fn>());
   }
 
-  /// Waits until no task is left. Not cut short by a stop, because the tasks end by it themselves.
+  /// Waits until no task is left. A stop does not cut the wait short, because the stop ends the tasks themselves.
   /// Errors: rethrows the first task's exception.
   [[nodiscard]] auto join() noexcept;
 
-  /// Stops every task at its next wait, the body of a `with_scope` too. The stop ends at this scope: the code after
-  /// `with_scope` runs, whichever task has called this. Repeated calls change nothing. Threads: any, while the scope is
-  /// known to live.
+  /// Stops every task at its next wait, including the body of a `with_scope`. The stop ends at this scope: the code
+  /// after `with_scope` runs, whichever task called this function. Repeated calls have no effect. Threads: any, if the
+  /// caller ensures that the scope still exists.
   void request_stop(errc reason = errc::stopped) noexcept;
 
   /// Returns the flag that long computations poll.
   [[nodiscard]] auto stop() const noexcept -> const stop_flag& { return stop_; }
 
-  /// Returns the time at which this scope is stopped by itself; time_point::max() for never.
+  /// Returns the time at which this scope stops itself, or time_point::max() if it has no deadline.
   [[nodiscard]] auto deadline() const noexcept -> time_point { return deadline_; }
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
   [[nodiscard]] auto tasks() const noexcept -> std::size_t { return tasks_; }
-  /// Returns the number of tasks that failed after the first one did.
+  /// Returns the number of tasks that failed after the first failure.
   [[nodiscard]] auto further_errors() const noexcept -> std::size_t { return further_errors_; }
-  /// Returns whether a stop from outside, by a surrounding scope or the deadline, has ended one of its tasks early, or
-  /// kept one from starting.
+  /// Returns whether a stop by a surrounding scope or by the deadline has ended a task of this scope early, or kept a
+  /// task from starting.
   [[nodiscard]] auto is_cut_short() const noexcept -> bool { return is_cut_short_; }
-  /// Returns whether this scope was stopped by its own `request_stop`, and not from outside. A stop of the surrounding
-  /// scope counts as from outside, even if it came later.
+  /// Returns whether this scope was stopped only by its own `request_stop`. A stop of the surrounding scope counts as a
+  /// stop from outside, even if it came later.
   /// Threads: the home's.
   [[nodiscard]] auto has_own_stop() const noexcept -> bool {
     return stop_.requested() && !is_stopped_from_outside_ && (parent_ == nullptr || !parent_->stop_.requested());
@@ -161,17 +160,18 @@ class BRAID_API scope : private job, private stop_callback {
 
   /// Calls `callback` when a stop is requested. Requires that no stop was requested yet.
   void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
-  /// Keeps a waiter that does not react to stops, or does not any more, for dumps. It unlinks itself when the wait
-  /// ends.
+  /// Registers a wait that does not react to stops, or no longer does, so that dumps show it. The wait unlinks itself
+  /// when it ends.
   void keep(stop_callback& waiting) noexcept { deaf_.push_back(waiting); }
 
-  /// Called by `schedule_on` if a task of this scope is about to leave. Requires that no stop has come.
+  /// Called by `schedule_on` before a task of this scope moves to another executor. Requires that no stop was
+  /// requested.
   void sends(detail::departure& way) noexcept;
-  /// Called by `schedule_on` if the task has left: the scope frees the object. Threads: any, while the task is away.
+  /// Called by `schedule_on` after the task has moved. The scope then frees `way`. Threads: any, while the task is away
+  /// from its home.
   void has_sent(detail::departure& way) noexcept;
 
-  /// Sets the value of `key` for the tasks of this scope and of the scopes inside. Call it once, before there are
-  /// tasks.
+  /// Sets the value of `key` for the tasks of this scope and of inner scopes. Call it once, before any task is spawned.
   void bind(const void* key, void* value) noexcept {
     key_ = key;
     value_ = value;
@@ -180,23 +180,23 @@ class BRAID_API scope : private job, private stop_callback {
   /// Threads: any on which a task of the scope runs.
   [[nodiscard]] auto bound(const void* key) const noexcept -> void*;
 
-  /// Calls `fn(context)` on the home once no task is left, or at once if there is no task; it may destroy the scope.
-  /// The coroutine that it returns is resumed. One caller at a time.
+  /// A function that a home calls as `fn(context)` once no task is left in the scope, or at once if there is no task.
+  /// It may destroy the scope. It returns a coroutine, which is resumed. Only one caller may wait at a time.
   using idle_fn = std::coroutine_handle<> (*)(void* context) noexcept;
   void when_idle(idle_fn fn, void* context) noexcept;
 
-  /// The basis of `spawn`, for callers that handle the end of a task themselves: when it has ended, its home calls
-  /// `owner.root_ended(frame)`, which destroys the frame; the task is counted until then. Requires that no stop was
-  /// requested.
+  /// Begins a task for a caller that handles its end; `spawn` is built on this function. When the task has ended, its
+  /// home calls `owner.root_ended(frame)`, which destroys the frame. The task is counted until then. Requires that no
+  /// stop was requested.
   template <typename T, typename Owner>
   void begin(task<T> child, Owner& owner) noexcept;
 
-  /// Counts something that ends in this scope like a task; `leave` undoes it, and returns the coroutine to resume. For
-  /// tasks that run in a scope of their own inside this one.
+  /// Counts an additional task of this scope, such as a task that runs in its own scope inside this one. `leave` ends
+  /// the count and returns the coroutine to resume.
   void enter() noexcept { ++tasks_; }
   [[nodiscard]] auto leave() noexcept -> std::coroutine_handle<> { return root_left(); }
 
-  /// Returns the first task's exception, given once.
+  /// Returns the first task's exception, and null in later calls.
   [[nodiscard]] auto take_error() noexcept -> std::exception_ptr { return std::exchange(error_, nullptr); }
 
  private:
@@ -349,7 +349,7 @@ struct [[nodiscard, gnu::warn_unused]] stop_awaiter {
 
 }  // namespace detail
 
-/// `co_await this_scope()` returns the scope that the calling task lives in. Threads: any. Blocks: never.
+/// `co_await this_scope()` returns the scope that the calling task belongs to. Threads: any. Blocks: never.
 [[nodiscard]] inline auto this_scope() noexcept { return detail::this_scope_awaiter{}; }
 
 /// `co_await stop_here()` ends the calling task as stopped. Threads: any.
@@ -357,7 +357,7 @@ struct [[nodiscard, gnu::warn_unused]] stop_awaiter {
 
 namespace detail {
 
-/// Its address is the key by which scopes know what task they belong to.
+/// The address of this variable is the key under which a scope stores the description of its task.
 extern BRAID_API const char task_info_key;
 
 class [[nodiscard, gnu::warn_unused]] task_info_awaiter {
@@ -377,8 +377,8 @@ class [[nodiscard, gnu::warn_unused]] task_info_awaiter {
 
 }  // namespace detail
 
-/// `co_await this_task()` returns what is known about the calling task, or about the nearest surrounding task that
-/// `spawn` started; null if there is no such task.
+/// `co_await this_task()` returns a description of the calling task, or of the nearest surrounding task that `spawn`
+/// started. Returns null if there is no such task.
 /// Threads: any. Blocks: never.
 [[nodiscard]] inline auto this_task() noexcept { return detail::task_info_awaiter(); }
 

@@ -1,4 +1,5 @@
-// braid/coro/serial_executor.hpp: a home on any executor: a serial executor for tasks, as a Swift actor has one.
+// braid/coro/serial_executor.hpp: a serial executor on top of another executor: a home for tasks, like a Swift actor's
+// executor.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -25,33 +26,36 @@
 
 namespace braid {
 
-/// A serial executor over another executor: jobs and tasks run on whatever worker is free, never two at once, in the
-/// order of their posts, and each sees what was done before. So data that only its jobs and tasks use needs no lock,
-/// and neither do the timers, scopes and events of the tasks. No lock is held while a job runs. A job that waits for
-/// another job of the same serial executor would wait for itself, and gets an error; a task can await it. Tasks that
-/// should run at the same time need homes of their own, which are cheap; `spawn(pool, task)` creates one for each.
+/// A serial executor over another executor. Its jobs and tasks run on any free worker, never two at once, in the order
+/// of their posts. Each job observes all writes of earlier jobs. So data that only its jobs and tasks use needs no
+/// lock, nor do the timers, scopes and events of the tasks. No lock is held while a job runs. A job that blocks on
+/// another job of the same serial executor would wait for itself, so it gets an error; a task can await it instead.
+/// Tasks that should run at the same time need separate homes, which are cheap; `spawn(pool, task)` creates one for
+/// each task.
 ///
-/// If the executor refuses a drain, drops it, or is destroyed, nothing hangs: waiting jobs are dropped, or run by a
-/// drain that is in progress; the tasks are stopped, and the rest of them runs on the thread that was notified. From
-/// then on `try_post` refuses. The same happens if there is no memory for the first timer: a sleep that could not end
-/// stops.
-/// Threads: `try_post`, `post_resumption` and `is_current` from any; the rest from the tasks that live here. Created on
-/// any thread. Cost: 392 bytes; a compare-exchange for each job and step; a post to the executor when it was idle.
+/// The underlying executor may refuse a drain of this queue, drop it, or be destroyed. In these cases nothing hangs:
+/// waiting jobs are dropped or run by a drain that is in progress, and the tasks are stopped. The remaining code of the
+/// tasks runs on the thread that was notified of the refusal. From then on `try_post` refuses. The same happens if
+/// there is no memory for the first timer, because the sleeping task could not be woken.
+/// Threads: `try_post`, `post_resumption` and `is_current` from any; the other functions from tasks of this home.
+/// Created on any thread. Cost: 392 bytes; a compare-exchange for each job and step; a post to the executor when it was
+/// idle.
 /// Lifetime: timers that are passed to it outlive it.
 /// Protocol: docs/design/serial_executor.md
 class BRAID_API serial_executor final : public home {
  public:
-  // The limits of a drain, after which other work of the executor goes first:
+  // The limits of one drain of the queue. After it, other work of the underlying executor runs first.
   static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< jobs and steps of tasks
   static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< about: not all are measured
 
-  /// Sleeps are served by a thread that the process starts with the first of them.
+  /// Constructs an executor on top of `target`. A thread that the process starts for the first sleep serves the sleeps
+  /// of its tasks.
   explicit serial_executor(executor& target) : serial_executor(target, nullptr) {}
-  /// `timers` stay open as long as tasks live here.
+  /// Constructs an executor that uses `timers` for sleeps. They must exist as long as tasks of this executor.
   serial_executor(executor& target, detail::shared_timers& timers) : serial_executor(target, &timers) {}
   /// Waits for the jobs that were posted before, and stops the tasks.
-  /// Blocks: until all have ended; a worker continues with other work of its pool meanwhile. Do not call it from its
-  /// own jobs or tasks.
+  /// Blocks: until all jobs and tasks have ended; a worker runs other work of its pool during the wait. Do not destroy
+  /// the executor from its own jobs or tasks.
   ~serial_executor() override;
 
   static auto operator new(std::size_t size) -> void* { return detail::allocate_job(size); }
@@ -70,14 +74,14 @@ class BRAID_API serial_executor final : public home {
   void disarm(timer& item) noexcept override;
   [[nodiscard]] auto now() const noexcept -> time_point override;
 
-  /// Runs `first` in the root of a home of its own on `executor`; the home is destroyed when no task is left in it.
-  /// Returns false if `executor` refuses: then `first` was destroyed without having started. The same happens to it if
-  /// `executor` drops it.
-  /// Errors: std::bad_alloc; if memory for the home itself is missing, `executor` reports it.
+  /// Runs `first` in the root scope of a new home on `executor`. The home is destroyed when no task is left in it.
+  /// Returns false if `executor` refuses; `first` was then destroyed without having started. `first` is also destroyed
+  /// if `executor` drops it later.
+  /// Errors: std::bad_alloc; if memory for the home itself is missing, `executor` reports the error.
   [[nodiscard]] static auto run_alone(executor& executor, task<void> first) -> bool;
 
-  /// Does the same for a job that `where` runs on this thread. The home is created and has its first drain before this
-  /// returns; it begins with `begin(root, context)`.
+  /// Does the same as `run_alone`, but within a job that `executor` runs on this thread. The home is created, calls
+  /// `begin(root, context)` and runs its first drain before `run_here` returns.
   /// Errors: std::bad_alloc, and then `begin` was not called.
   using begin_fn = void (*)(scope& root, void* context) noexcept;
   static void run_here(executor& executor, begin_fn begin, void* context);
@@ -91,7 +95,7 @@ class BRAID_API serial_executor final : public home {
     explicit wake_timer(serial_executor& h) noexcept : timer(&wake_timer_fired, &wake_timer_fired), owner(&h) {}
     serial_executor* owner;
   };
-  /// The state for tasks that sleep.
+  /// The timer state, which exists once a task has slept.
   struct timer_state {
     explicit timer_state(serial_executor& h) noexcept : wheel(h.now()), tick(h, &ticked), wake_timer_(h) {}
     timer_wheel wheel;
@@ -138,7 +142,7 @@ class BRAID_API serial_executor final : public home {
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
   step drain_step_{*this, &drain_due};
   step end_;  // the end of the home; its beginning, if it runs separately
-  // For the thread that holds the executor:
+  // The following members belong to the thread that currently drains the queue.
   detail::intrusive_queue<job> ready_;  // taken out of the queue
   detail::drain_limit length_;
   bool drops_jobs_ = false;   // the executor does not run them any more

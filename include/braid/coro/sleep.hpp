@@ -1,4 +1,4 @@
-// braid/coro/sleep.hpp: waiting for a time: once, in intervals, or only until others had their turn.
+// braid/coro/sleep.hpp: suspends tasks until a time, for a duration, at regular intervals, or until other work has run.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -33,7 +33,7 @@ template <typename Span>
 struct after_span {
   Span span;
   [[nodiscard]] auto due(const home& home) const noexcept -> time_point {
-    // The time that it is now would be rounded up to the next tick.
+    // A span of zero is due at once. The current time would be rounded up to the next tick.
     return span > span.zero() ? after(home.now(), span) : time_point::min();
   }
 };
@@ -42,7 +42,7 @@ template <typename When>
 class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
  public:
   explicit sleep_awaiter(When when) noexcept : awaiter_base(how), until_(when) {}
-  /// Requires that it is not awaited yet.
+  /// Requires that `other` has not been awaited.
   sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.until_) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
@@ -91,39 +91,38 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
 
 }  // namespace detail
 
-/// Suspends the task until `time`; never shorter. A time in the past lets the other work of the loop go first.
-/// Threads: any; a task that is away comes home first. Blocks: no thread. A stop ends the sleep early, and the task as
-/// stopped.
+/// Suspends the task until `time`, never shorter. If the time is in the past, the other work of the loop runs first.
+/// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread. A stop ends the
+/// sleep early, and the task as stopped.
 [[nodiscard]] inline auto sleep_until(time_point time) noexcept { return detail::sleep_awaiter(detail::at_time{time}); }
 
-/// Suspends the task for at least `span`, counted from the moment it is awaited. A span that is not positive lets the
-/// other work of the loop go first; one of more than a century is for ever. Threads, blocks, and a
-/// stop: as `sleep_until`.
+/// Suspends the task for at least `span`, counted from the start of the await. If the span is not positive, the other
+/// work of the loop runs first. A span of more than a century never ends. Threads, blocks and stops: as `sleep_until`.
 template <typename Rep, typename Period>
 [[nodiscard]] auto sleep_for(std::chrono::duration<Rep, Period> span) noexcept {
   return detail::sleep_awaiter(detail::after_span<std::chrono::duration<Rep, Period>>{span});
 }
 
-/// Ticks for a task, as Tokio's interval and Go's Ticker: `co_await ticks.next()` at the head of a loop. At a fixed
-/// rate they do not drift, however long the task is busy between two of them. No thread, no memory and no timer is in
-/// use while nothing waits. Threads: one task at a time. Lifetime: outlives the waits for its ticks; not moved while
-/// one is under way.
+/// A source of periodic ticks for a task, like Tokio's interval and Go's Ticker: call `co_await ticks.next()` at the
+/// start of a loop body. At a fixed rate the ticks do not drift, even if the task is busy for a long time between them.
+/// While no task waits, the interval uses no thread, memory or timer. Threads: one task at a time. Lifetime: outlives
+/// the waits for its ticks; must not be moved during a wait.
 class interval {
  public:
-  /// Without `first`, the first tick is one interval after the first call of `next`. If a tick was missed: with
-  /// `missed_ticks::skip` the next tick is at the next regular time in the future; with `delay` it is at once, and
-  /// later ticks are counted from then on; with `burst` all missed ticks follow at once.
-  /// Errors: throws std::system_error with errc::bad_interval, which `post_every` also returns, if the interval is not
-  /// positive.
+  /// Constructs an interval. Without `first`, the first tick is one interval after the first call of `next`.
+  /// `missed_ticks` determines what happens after a missed tick. With `skip`, the next tick is at the next regular time
+  /// in the future. With `delay`, it is at once, and later ticks are counted from then on. With `burst`, all missed
+  /// ticks follow at once.
+  /// Errors: throws std::system_error with errc::bad_interval, as `post_every` does, if the interval is not positive.
   explicit interval(every_options options)
       : rule_{.interval = options.interval.value(), .mode = options.mode, .missed = options.missed},
         first_(options.first) {
     if (!rule_.repeats()) throw std::system_error(errc::bad_interval, "the interval between two ticks");
   }
 
-  /// Waits for the next tick. The result, a std::uint64_t, says how many ticks before it were left out, because they
-  /// had passed by the call. Blocks: no thread. A stop ends the wait early, and the task as stopped; the tick is not
-  /// used up.
+  /// Waits for the next tick. Returns, as std::uint64_t, the number of earlier ticks that were skipped because their
+  /// time had passed before the call. Blocks: no thread. A stop ends the wait early, and the task as stopped; the tick
+  /// is not used up.
   [[nodiscard]] auto next() noexcept { return detail::sleep_awaiter(next_tick{.of = this}); }
 
  private:
@@ -136,7 +135,7 @@ class interval {
     [[nodiscard]] auto due(const home& home) noexcept -> time_point {
       const time_point now = home.now();
       const bool is_first = !of->last_ && of->first_;
-      // A wait that ends early leaves its tick to the next one.
+      // If a wait ended early, the next wait uses the same tick.
       if (!of->wanted_) of->wanted_ = is_first ? *of->first_ : of->after_last(now);
       const time_point wanted = *of->wanted_;
       when = is_first ? of->rule_.first_due(wanted, now) : of->rule_.due(wanted, now);
@@ -165,8 +164,8 @@ class interval {
   std::optional<time_point> wanted_;  // the tick that is waited for, from the first wait on
 };
 
-/// Returns the ticks of an interval: `auto ticks = every(1s);`. The first tick comes after one interval. Missed ticks
-/// are skipped and counted.
+/// Returns an interval: `auto ticks = every(1s);`. The first tick comes after one interval. Missed ticks are skipped
+/// and counted.
 /// Errors: throws as `interval` does.
 [[nodiscard]] inline auto every(detail::time_span span) -> interval { return interval({.interval = span}); }
 
@@ -196,10 +195,10 @@ class [[nodiscard, gnu::warn_unused]] yield_awaiter final : awaiter_base {
 
 }  // namespace detail
 
-/// `co_await yield()` moves the task behind everything that is ready at its home. A task without a home continues at
-/// once.
-/// Threads: any; a task that is away comes home first. Blocks: no thread. In a scope that is stopped the task ends as
-/// stopped: a long computation that yields can be stopped there.
+/// `co_await yield()` runs all other ready work of the task's home before the task continues. A task without a home
+/// continues at once.
+/// Threads: any; a task that runs on another executor returns to its home first. Blocks: no thread. In a stopped scope
+/// the task ends as stopped, so `yield` makes a long computation stoppable.
 [[nodiscard]] inline auto yield() noexcept { return detail::yield_awaiter(); }
 
 }  // namespace braid

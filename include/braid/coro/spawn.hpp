@@ -1,4 +1,5 @@
-// braid/coro/spawn.hpp: tasks begun at a home, and waited for by a plain thread.
+// braid/coro/spawn.hpp: starts tasks on a home or an executor (`spawn`), and runs a task while a plain thread waits
+// (`sync_wait`).
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -48,7 +49,7 @@ concept awaitable = requires { typename detail::awaiter_t<A>; } && detail::await
 
 namespace detail {
 
-/// The result of awaiting it.
+/// The result type of awaiting an `A`.
 template <awaitable A>
 using await_result_t = decltype(std::declval<detail::awaiter_t<A>&>().await_resume());
 
@@ -56,8 +57,8 @@ using await_result_t = decltype(std::declval<detail::awaiter_t<A>&>().await_resu
 template <typename Fn>
 concept gives_awaitable = !awaitable<Fn> && std::invocable<Fn&> && awaitable<std::invoke_result_t<Fn&>>;
 
-/// A task, or something that can be turned into one: an awaitable that has not been awaited, or a function that returns
-/// one.
+/// A task, or something that can be converted to one: an awaitable that has not been awaited, or a function that
+/// returns an awaitable.
 template <typename A>
 concept awaitable_work =
     detail::gives_awaitable<A> ||
@@ -75,9 +76,9 @@ auto call_in_task(Fn fn) -> task<await_result_t<std::invoke_result_t<Fn&>>> {
 
 }  // namespace detail
 
-/// Returns a task that awaits `work` and returns its result: the form in which `with_timeout`, `when_all` and
-/// `when_any` accept awaitables other than tasks. An awaitable is moved into the task, or referred to if it is an
-/// lvalue; pass a function that returns the awaitable if it cannot be moved. A task is returned unchanged.
+/// Returns a task that awaits `work` and returns its result. `with_timeout`, `when_all` and `when_any` use it to accept
+/// awaitables other than tasks. An rvalue awaitable is moved into the task; an lvalue is referred to. If the awaitable
+/// cannot be moved, pass a function that returns it. A task is returned unchanged.
 /// Errors: std::bad_alloc.
 template <detail::awaitable_work A>
 BRAID_COROUTINE_WRAPPER [[nodiscard]] auto as_task(A&& work) {
@@ -95,7 +96,7 @@ namespace detail {
 template <typename A>
 using task_value_t = typename decltype(as_task(std::declval<A>()))::value_type;
 
-/// Work of which at least one part is not a task yet.
+/// True if at least one argument is not a task yet.
 template <typename... A>
 concept not_only_tasks = (awaitable_work<A> && ...) && !(is_task<std::remove_cvref_t<A>> && ...);
 
@@ -109,7 +110,8 @@ concept task_function =
     std::invocable<std::decay_t<Fn>&, std::decay_t<Args>...> &&
     is_task<std::invoke_result_t<std::decay_t<Fn>&, std::decay_t<Args>...>>;
 
-/// Keeps the callable and its arguments until their task has ended.
+/// Calls `fn` with its arguments and awaits the task. The frame keeps the callable and the arguments until the task has
+/// ended.
 template <typename Fn, typename... Args>
 auto call_in_frame(Fn fn, Args... args) -> std::invoke_result_t<Fn&, Args...> {
   co_return co_await std::invoke(fn, std::move(args)...);
@@ -120,7 +122,7 @@ BRAID_COROUTINE_WRAPPER auto make_task(Fn&& fn, Args&&... args) {
   return call_in_frame<std::decay_t<Fn>, std::decay_t<Args>...>(std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// How a task that is posted there begins.
+/// Returns the function that begins a task which was posted to such a place.
 template <typename T>
 auto begin_on(const home& /*where*/) noexcept -> job::act_fn {
   return &task_state<T>::begin_at_home;
@@ -135,15 +137,15 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 
 }  // namespace detail
 
-/// Starts `work` and returns a future of its value. The task runs in a scope of its own, so that `future::request_stop`
-/// ends it and everything that it has spawned, and nothing else; the future is ready when all of that has ended.
-/// Dropping the future detaches the work. An exception arrives in the future or, if that was dropped before, at the
-/// error callback of the home. It does not stop other tasks of the surrounding scope.
+/// Starts `work` and returns a future of its value. The task runs in a new scope. `future::request_stop` stops the task
+/// and everything that it has spawned, and nothing else. The future is ready when all of them have ended. Dropping the
+/// future detaches the work. An exception is stored in the future. If the future was dropped before, the exception goes
+/// to the error callback of the home. It does not stop other tasks of the surrounding scope.
 ///
-/// `home` is one of three things. A home (a loop, a serial_executor): the task lives in its root. Another executor,
-/// such as a pool: the task gets a home of its own, so that tasks run at the same time, and a worker that waits for a
-/// task that has not begun runs its beginning. On its own thread, a scope: the scope joins the task, which begins at
-/// once, and the scope does not end before it.
+/// `home` is one of three things. A home (a loop, a serial_executor): the task belongs to its root scope. Another
+/// executor, such as a pool: the task gets its own home, so that tasks run at the same time; a worker that waits for a
+/// task that has not begun runs its beginning. A scope of the calling thread: the task begins at once, and the scope
+/// does not end before the task.
 ///
 /// Threads: any; for a scope, that of its home.
 /// Blocks: never. Errors: in the future: what `work` throws; errc::closed if the executor accepts no more work,
@@ -168,8 +170,8 @@ auto spawn(Where& where, task<T> work) -> future<T> {
   return spawn(where, spawn_options(), std::move(work));
 }
 
-/// Does the same for a callable that returns a task: `spawn(where, [text]() -> task<int> { … })`. It is moved into the
-/// frame with its arguments and kept until the task has ended, so the task may use its captures.
+/// Spawns the task that a callable returns: `spawn(where, [text]() -> task<int> { … })`. The callable and its arguments
+/// are moved into the frame and kept until the task has ended, so the task may use its captures.
 template <detail::task_place Where, typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
 auto spawn(Where& where, Fn&& fn, Args&&... args) {
@@ -181,7 +183,7 @@ auto spawn(Where& where, spawn_options options, Fn&& fn, Args&&... args) {
   return spawn(where, std::move(options), detail::make_task(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
-/// Spawns as `spawn` does, but reports a refusal at once.
+/// Spawns as `spawn` does, but returns an error at once if the executor refuses the task.
 /// Threads: any. Errors: errc::closed, and then `work` has been destroyed without having begun.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
@@ -190,10 +192,10 @@ template <std::derived_from<executor> Where, typename T>
   return std::move(tried.ahead);
 }
 
-/// Starts `work` without a handle. An exception goes to the error callback of its home; in a scope it stops the other
-/// tasks and is rethrown by the scope's `join`.
-/// Threads, cost: as `spawn`. Errors: errc::closed, or errc::stopped in a scope that is stopped; then `work` has been
-/// destroyed without having begun.
+/// Starts `work` without returning a handle. An exception goes to the error callback of its home. In a scope, an
+/// exception stops the other tasks and is rethrown by the scope's `join`.
+/// Threads, cost: as `spawn`. Errors: errc::closed, or errc::stopped in a stopped scope; then `work` has been destroyed
+/// without having begun.
 template <std::derived_from<executor> Where>
 [[nodiscard]] auto post(Where& where, task<void> work) -> result<void> {
   using state = detail::task_state<void>;
@@ -213,7 +215,8 @@ template <detail::task_place Where, detail::task_function Fn>
 
 namespace detail {
 
-/// Lives on the stack of the waiting thread; everything but `done` belongs to the home meanwhile.
+/// The state of a `sync_wait` on the stack of the waiting thread. During the wait the home uses all members, and the
+/// thread only waits for `done`.
 template <typename T>
 struct sync_waiter : job {
   sync_waiter(home& h, task<T> w) : job(&act), where(h), work(std::move(w)), delivery(deliver(*this)) {}
@@ -228,7 +231,7 @@ struct sync_waiter : job {
     }
   }
 
-  /// The frame of the work is destroyed before the waiting thread continues.
+  /// Awaits the work, then signals `done`. The frame of the work is destroyed before the waiting thread continues.
   static auto deliver(sync_waiter& waiter) -> task<void> {
     waiter.ended = co_await as_outcome(std::move(waiter.work));
     waiter.done.set();
@@ -246,11 +249,11 @@ inline constexpr const char* instead_of_sync_wait =
 
 }  // namespace detail
 
-/// Runs `work` on `home` and blocks until it has ended. A worker continues with other work of its pool meanwhile. If
-/// `home` is a loop that does not run yet, this waits until another thread runs it.
-/// Threads: any that may block. Errors: what it throws; std::system_error with errc::closed if the home has stopped,
-/// errc::would_deadlock on the home's own thread (await the task there), in an iteration of any event loop and on
-/// workers that have one, errc::stopped if the task ended as stopped.
+/// Runs `work` on `home` and blocks until the work has ended. A worker runs other work of its pool during the wait. If
+/// `home` is a loop that is not running yet, this waits until another thread runs it.
+/// Threads: any that may block. Errors: exceptions of the work; std::system_error with errc::closed if the home has
+/// stopped. errc::would_deadlock on the home's own thread (await the task there), in an iteration of any event loop,
+/// and on workers that have an event loop. errc::stopped if the task ended as stopped.
 template <typename T>
 auto sync_wait(home& home, task<T> work) -> T {
   if (home.is_current())
@@ -263,9 +266,9 @@ auto sync_wait(home& home, task<T> work) -> T {
   return waiter.ended.take();
 }
 
-/// Runs `work`, which waits for nothing that needs a home, on the calling thread, and blocks until it has ended, as
-/// above. Threads: any that may block. Errors: what it throws; std::system_error with errc::would_deadlock in an
-/// iteration of an event loop and on workers that have one.
+/// Runs `work` on the calling thread and blocks until it has ended. `work` must not wait for anything that needs a
+/// home. Threads: any that may block. Errors: exceptions of the work; std::system_error with errc::would_deadlock in an
+/// iteration of an event loop and on workers that have an event loop.
 template <typename T>
 auto sync_wait(task<T> work) -> T {
   detail::expect_to_block(detail::instead_of_sync_wait);
@@ -288,7 +291,7 @@ auto sync_wait(task<T> work) -> T {
   return frame.promise().result().take();
 }
 
-/// Does the same for callables that return tasks; a callable lives until its task has ended.
+/// Runs the task that a callable returns, as the functions above do. The callable lives until its task has ended.
 /// Threads, blocks, errors: as above.
 template <detail::task_function Fn>
 auto sync_wait(home& home, Fn&& fn) {

@@ -21,8 +21,8 @@
 namespace braid {
 
 /// A fair (FIFO) counting semaphore for tasks: a permit that is released goes to the task that has waited longest, and
-/// no task overtakes another. A task that is stopped leaves the queue; a task that was handed its permit before the
-/// stop continues with it to its next wait, and releases it with its locals.
+/// no task overtakes another. A task that is stopped leaves the queue. A task that got its permit before the stop
+/// continues to its next wait, and releases the permit when its locals are destroyed.
 /// Threads: any. Lifetime: outlives its permits and the waiting tasks. Cost: a compare-exchange if no task waits,
 /// otherwise a lock; for each waiting task a post to its home.
 /// Protocol: docs/design/coroutine_sync.md
@@ -32,7 +32,8 @@ class async_semaphore {
  public:
   class permit;
 
-  /// Counts at most 2^64 - 2 permits; further permits are lost, so that a semaphore without a limit can have as many.
+  /// Constructs a semaphore with at most 2^64 - 2 permits. Larger numbers are reduced to that, so they can be used for
+  /// semaphores without a limit.
   explicit async_semaphore(std::size_t permits) noexcept : permits_(permits) {}
   async_semaphore(const async_semaphore&) = delete;
   auto operator=(const async_semaphore&) -> async_semaphore& = delete;
@@ -40,10 +41,10 @@ class async_semaphore {
   /// Waits for a permit, and returns it.
   [[nodiscard]] auto acquire() noexcept -> awaiter;
 
-  /// Returns a permit, if one is free.
+  /// Returns a permit, or an empty optional if no permit is free.
   [[nodiscard]] auto try_acquire() noexcept -> std::optional<permit>;
 
-  /// Adds `count` permits: released by `permit::forget`, or new ones.
+  /// Adds `count` permits. They are new, or were kept by `permit::forget`.
   void release(std::size_t count = 1) noexcept {
     taken_by_.store(0, relaxed);  // a task that begins to wait must not find this one
     if (!permits_.try_add(count)) [[unlikely]]
@@ -57,7 +58,7 @@ class async_semaphore {
   friend class detail::lock_awaiter<async_semaphore>;
   friend struct detail::debug_layout;
 
-  /// For dumps of the tasks that wait for a lock: its only permit belongs to `task` now.
+  /// Records, for dumps of tasks that wait for a lock, that the task number `task` now holds the only permit.
   void record(std::uint64_t task) noexcept {
     grants_.store(grants_.load(relaxed) + 1, relaxed);
     taken_by_.store(task, relaxed);
@@ -65,7 +66,7 @@ class async_semaphore {
   BRAID_API void hand_over(std::size_t count) noexcept;
 
   detail::permit_count permits_;
-  // Written by the task that holds the only permit, or hands it over:
+  // Written by the task that holds the only permit, or passes it to another task.
   atomic<std::uint64_t> taken_by_{0};  // the number of the task that holds it; 0 if it is not known
   atomic<std::uint64_t> grants_{0};    // a second look at a lock sees whether it was held throughout
   detail::small_mutex lock_;           // around the queue
@@ -82,12 +83,12 @@ class [[nodiscard]] async_semaphore::permit {
   }
   ~permit() { release(); }
 
-  /// Releases it now.
+  /// Releases the permit now.
   void release() noexcept {
     if (owner_ != nullptr) std::exchange(owner_, nullptr)->release();
   }
 
-  /// Never releases it: the semaphore has one permit less from now on.
+  /// Detaches the permit from the semaphore, which has one permit less from now on.
   void forget() noexcept { owner_ = nullptr; }
 
   [[nodiscard]] explicit operator bool() const noexcept { return owner_ != nullptr; }
@@ -124,16 +125,16 @@ inline auto async_semaphore::try_acquire() noexcept -> std::optional<permit> {
   return permit(*this);
 }
 
-/// A fair (FIFO) mutex for tasks: one task at a time holds it; the others, of any home, wait without blocking their
-/// threads, and get it in the order in which they came. If a lock is never held across a wait, use a std::mutex.
-/// Threads: any; it may be released by another thread than the one that acquired it. Lifetime: outlives its guards and
-/// the waiting tasks. Cost: as an async_semaphore.
+/// A fair (FIFO) mutex for tasks: one task at a time holds it. Other tasks, of any home, wait without blocking their
+/// threads, and get the lock in the order of their requests. If a lock is never held across a wait, use a std::mutex.
+/// Threads: any; the mutex may be released by another thread than the one that acquired it. Lifetime: outlives its
+/// guards and the waiting tasks. Cost: as an async_semaphore.
 class async_mutex {
  public:
   /// Holds the lock until it is destroyed, or `release` is called.
   using guard = async_semaphore::permit;
 
-  /// `const auto held = co_await mutex.lock();`
+  /// Waits for the lock and returns a guard: `const auto held = co_await mutex.lock();`
   [[nodiscard]] auto lock() noexcept { return detail::lock_awaiter(semaphore_); }
   [[nodiscard]] auto try_lock() noexcept -> std::optional<guard> { return semaphore_.try_acquire(); }
   [[nodiscard]] auto is_locked() const noexcept -> bool { return semaphore_.available() == 0; }
@@ -142,10 +143,10 @@ class async_mutex {
   async_semaphore semaphore_{1};
 };
 
-/// A manual-reset event for tasks of any home: they wait until `set` is called; from then on no task waits, until
+/// A manual-reset event for tasks of any home. Tasks wait until `set` is called. From then on no task waits, until
 /// `reset` is called. Tasks that `set` has released continue, even if a reset follows at once.
-/// Threads: any. Lifetime: outlives the waiting tasks. Cost: a lock; for each waiting task a post to its home. For the
-/// tasks of one home, `event` needs neither.
+/// Threads: any. Lifetime: outlives the waiting tasks. Cost: a lock; a post to the home of each waiting task. For the
+/// tasks of one home, `event` is cheaper and needs neither.
 class async_event {
   class awaiter;
 
@@ -196,8 +197,8 @@ class [[nodiscard, gnu::warn_unused]] async_event::awaiter final : public detail
 
 inline auto async_event::operator co_await() noexcept -> awaiter { return awaiter(*this); }
 
-/// Single-use latch for tasks: they wait until it has been counted down as often as it was made for; from then on no
-/// task waits. Threads: any. Lifetime: outlives the waiting tasks, and may be destroyed by a task that has waited.
+/// A single-use latch for tasks. Tasks wait until it has been counted down as often as its initial count says. From
+/// then on no task waits. Threads: any. Lifetime: outlives the waiting tasks; a task that has waited may destroy it.
 class async_latch {
   class awaiter;
 
@@ -206,7 +207,7 @@ class async_latch {
   async_latch(const async_latch&) = delete;
   auto operator=(const async_latch&) -> async_latch& = delete;
 
-  /// Requires that so much is left.
+  /// Decrements the count by `by`. Requires that the count is at least `by`.
   void count_down(std::size_t by = 1) noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
@@ -215,16 +216,16 @@ class async_latch {
     if (left_ == 0) waiting_.pop_all(woken);
   }
 
-  /// Returns whether tasks no longer wait.
+  /// Returns whether the count is zero, so that no task waits.
   [[nodiscard]] auto try_wait() const noexcept -> bool {
     const std::lock_guard guard(lock_);
     return left_ == 0;
   }
 
-  /// Waits until the count is down.
+  /// Waits until the count is zero.
   [[nodiscard]] auto wait() noexcept -> awaiter;
 
-  /// Counts down by one at once, and returns the awaiter.
+  /// Decrements the count by one at once, and returns an awaiter that waits until it is zero.
   [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
 
  private:
@@ -253,25 +254,25 @@ inline auto async_latch::arrive_and_wait() noexcept -> awaiter {
   return awaiter(*this);
 }
 
-/// A cyclic barrier for tasks: they wait until a fixed number has arrived; then all continue, and the next phase
+/// A cyclic barrier for tasks. Tasks wait until a fixed number has arrived; then all continue, and the next phase
 /// begins. A task that is stopped while it waits still counts as arrived.
 /// Threads: any. Lifetime: outlives the waiting tasks.
 class async_barrier {
   class awaiter;
 
  public:
-  /// Requires an expected arrival.
+  /// Constructs a barrier for `expected` tasks. Requires that `expected` is not zero.
   explicit async_barrier(std::size_t expected) noexcept : expected_(expected), missing_(expected) {
     BRAID_EXPECTS(expected != 0, "a barrier must expect at least one arrival");
   }
   async_barrier(const async_barrier&) = delete;
   auto operator=(const async_barrier&) -> async_barrier& = delete;
 
-  /// Arrives, when it is awaited, and waits for the others.
+  /// Returns an awaiter that arrives when it is awaited and then waits for the other tasks.
   [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
 
-  /// Arrives for this phase and is not expected in those that follow; does not wait. Requires that more arrivals are
-  /// missing in this phase.
+  /// Arrives for this phase without waiting, and reduces the number of expected tasks in later phases by one. Requires
+  /// that more arrivals are missing in this phase.
   void arrive_and_drop() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
@@ -323,7 +324,7 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
 
 inline auto async_barrier::arrive_and_wait() noexcept -> awaiter { return awaiter(*this); }
 
-/// An event for the tasks of one home: they wait until `set` is called; from then on no task waits.
+/// An event for the tasks of one home. Tasks wait until `set` is called. From then on no task waits.
 /// Threads: those of one home, without a lock. Across threads, use `async_event`.
 class event {
   class waiter;
@@ -339,7 +340,7 @@ class event {
 
   [[nodiscard]] auto is_set() const noexcept -> bool { return set_; }
 
-  /// Resumes every waiter, at the next turn of its home.
+  /// Sets the event. All waiting tasks resume in the next iteration of their home.
   void set() noexcept;
 
   /// Waits until the event is set.
@@ -351,10 +352,10 @@ class event {
   class waiter final : private waiter_hook, private detail::awaiter_base {
    public:
     explicit waiter(event& of) noexcept : awaiter_base(how), event_(&of) {}
-    /// Requires that it is not awaited yet.
+    /// Requires that `other` has not been awaited.
     waiter(waiter&& other) noexcept : waiter(*other.event_) {}
 
-    /// Returns false, because only at home is it known whether the task must wait.
+    /// Returns false, because only the home's thread may check whether the event is set.
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
     template <std::derived_from<detail::promise_base> Promise>

@@ -1,4 +1,4 @@
-// braid/coro/task.hpp: the coroutine type, and what it ends with.
+// braid/coro/task.hpp: the coroutine type `task`, and its `outcome`: a value, an exception, or stopped.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -17,7 +17,7 @@
 
 namespace braid {
 
-/// One of three endings. A default-constructed outcome is stopped.
+/// The outcome of work: a value, an exception, or stopped. A default-constructed outcome is stopped.
 template <typename T>
 class [[nodiscard]] outcome {
   struct nothing {};
@@ -43,7 +43,7 @@ class [[nodiscard]] outcome {
   /// Returns the exception. Requires `has_exception()`.
   [[nodiscard]] auto exception() const noexcept -> std::exception_ptr { return std::get<2>(state_); }
 
-  /// Returns the value. Errors: rethrows the exception; std::system_error with errc::stopped when stopped.
+  /// Returns the value. Errors: rethrows the exception; std::system_error with errc::stopped if the outcome is stopped.
   auto take() -> T {
     const auto held = std::get_if<1>(&state_);
     if (held == nullptr) [[unlikely]]
@@ -108,8 +108,9 @@ class task_promise<void> final : public task_promise_base<void> {
 
 /// An asynchronous function that returns a `T` (a value, a reference or void). It does nothing until it is awaited,
 /// spawned into a scope or passed to `sync_wait`; it is awaited at most once. Exceptions are rethrown by the await. If
-/// a stop reaches it at a leaf (a sleep, a socket), it never resumes: its locals are destroyed, on its own thread, and
-/// its awaiter is stopped as well, unless that asked for an `outcome`. A destructor that throws there ends the program.
+/// a stop reaches the task while it waits (for a sleep, a socket), it never resumes: its locals are destroyed, on its
+/// own thread. The awaiting task is stopped as well, unless it awaits an `outcome`. A destructor that throws during a
+/// stop ends the program.
 /// Threads: moved and destroyed only while it is not running. Cost: one frame from the thread's free lists.
 template <typename T = void>
 class [[nodiscard("a task that nothing awaits or spawns never begins")]] BRAID_COROUTINE_TYPE task {
@@ -166,7 +167,7 @@ class [[nodiscard("a task that nothing awaits or spawns never begins")]] BRAID_C
       return detail::transfer_to(child_);
     }
     auto await_resume() -> T { return child().result().take(); }
-    /// A failure is not lost in silence: clang warns at the `co_await`, g++ 12 does not.
+    /// Returns the result, which must be used. clang warns at the `co_await` if it is ignored; g++ 12 does not.
     [[nodiscard]] auto await_resume() -> T
       requires detail::is_result<T>
     {
@@ -204,7 +205,7 @@ inline auto task_promise<void>::get_return_object() noexcept -> task<void> {
   return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-/// Runs a task, in another scope if one is passed, and returns how it ended.
+/// Runs a task, in another scope if `scope` is not null, and returns its outcome.
 template <typename T>
 class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
  public:
@@ -237,7 +238,7 @@ class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
 
 }  // namespace detail
 
-/// Awaits `work` and returns how it ended, including a stop, instead of throwing or being stopped itself.
+/// Awaits `work` and returns its outcome, including a stop, instead of throwing or being stopped itself.
 /// Errors: none; a failure is in the outcome.
 template <typename T>
 [[nodiscard]] auto as_outcome(task<T> work) noexcept {

@@ -1,4 +1,5 @@
-// braid/coro/when_all.hpp: one task of many: all of them, or the first.
+// braid/coro/when_all.hpp: runs several tasks at the same time and waits for all of them (`when_all`) or the first
+// (`when_any`).
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -29,11 +30,12 @@ namespace braid {
 
 namespace detail {
 
-/// One of several tasks, and how it ended. If it fails or is stopped, it stops the others.
+/// One of several tasks, and its outcome. If the task fails or is stopped, it stops the others.
 template <typename T>
 class gathered {
  public:
-  /// `failure` is the first of all. Requires that this lives until no task is left in `scope`.
+  /// Begins the task. `failure` stores the first exception of all tasks. Requires that this object lives until no task
+  /// is left in `scope`.
   void begin(scope& scope, std::exception_ptr& failure, task<T> work) noexcept {
     scope_ = &scope;
     failure_ = &failure;
@@ -53,11 +55,11 @@ class gathered {
     if (!ended_.has_value()) scope_->request_stop();
   }
 
-  /// Returns whether the task ended as stopped while its scope was not stopped: then the others were stopped because of
-  /// it.
+  /// Returns whether the task ended as stopped although its scope was not stopped. The other tasks were then stopped
+  /// because of it.
   [[nodiscard]] auto is_stopped_by_itself() const noexcept -> bool { return is_stopped_by_itself_; }
 
-  /// A task that did not begin counts as stopped.
+  /// Returns the outcome of the task. A task that did not begin counts as stopped.
   [[nodiscard]] auto ended() noexcept -> outcome<T>& { return ended_; }
 
  private:
@@ -67,7 +69,7 @@ class gathered {
   bool is_stopped_by_itself_ = false;
 };
 
-/// A stop that was requested of `scope` itself goes no further. Errors: std::system_error with its reason.
+/// Throws if the scope was stopped by its own `request_stop`. Errors: std::system_error with the reason of the stop.
 inline void expect_no_own_stop(const scope& scope) {
   if (scope.has_own_stop())
     throw std::system_error(make_error_code(scope.stop().reason()), "one of the tasks has stopped the scope of all");
@@ -95,11 +97,11 @@ auto all_held(Each& each, std::index_sequence<Index...> /*each*/) {
 }  // namespace detail
 
 /// Runs all tasks in a scope of their own and returns their values: std::monostate for void, std::reference_wrapper for
-/// a reference. The first task that throws, or ends as stopped, stops the others; all have ended when this does. Each
-/// task runs on the home of the caller until its first wait before the next one starts, except in cases in which
-/// `scope::spawn` queues first steps.
-/// Threads: any; the tasks run at home. Errors: rethrows what the first one threw; std::system_error with errc::stopped
-/// if one of them has stopped their scope. Ends as stopped if one of them ended as stopped without that.
+/// a reference. The first task that throws, or ends as stopped, stops the others. All tasks have ended when `when_all`
+/// ends. Each task runs on the home of the caller until its first wait; then the next task starts. (If calls are deeply
+/// nested, first steps are queued instead, see `scope::spawn`.)
+/// Threads: any; the tasks run at home. Errors: rethrows the first exception; std::system_error with errc::stopped if a
+/// task has stopped the common scope. Ends as stopped if a task ended as stopped although their scope was not stopped.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
@@ -118,8 +120,9 @@ auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
   co_return detail::all_held(all, std::index_sequence_for<T...>());
 }
 
-/// Does the same for any number of tasks of one type, and returns a vector of their values in their order, or nothing
-/// if they return void. Values that a vector cannot hold are converted as in `when_all` of several tasks.
+/// Runs any number of tasks of one type as `when_all` above. Returns a vector of their values in the order of the
+/// tasks, or nothing if they return void. Values that a vector cannot hold are converted as in `when_all` of several
+/// tasks.
 /// Errors: as above.
 template <typename T>
 auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
@@ -145,7 +148,7 @@ auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
   }
 }
 
-/// Does the same for anything that can be awaited: see `as_task`.
+/// Runs anything that can be awaited as `when_all` above: see `as_task`.
 /// Errors: as above.
 template <typename... A>
   requires detail::not_only_tasks<A...>
@@ -155,12 +158,12 @@ BRAID_COROUTINE_WRAPPER auto when_all(A&&... work) -> task<std::tuple<detail::he
 
 namespace detail {
 
-/// The task that won, and what failed. Used at home only.
+/// The state of a `when_any`: the task that won, and the first failure. Used on the home only.
 struct race {
   std::optional<std::size_t> winner;
   std::exception_ptr failure;  // of the first that failed, or was stopped by a stop of the scope itself
 
-  /// Runs one of several tasks. The first that returns a value keeps it in `into` and stops the others.
+  /// Runs one of several tasks. The first task that returns a value stores it in `into` and stops the others.
   template <typename T>
   auto run(scope& scope, std::size_t index, task<T> work, outcome<T>& into) -> task<void> {
     if (winner) co_return;  // its first step was queued, and one before it has a value
@@ -175,7 +178,7 @@ struct race {
     scope.request_stop();
   }
 
-  /// Ends if no input has won.
+  /// Throws the first failure, or ends as stopped, if no task has won.
   auto lost() -> task<void> {
     if (failure != nullptr) std::rethrow_exception(failure);
     co_await stop_here();
@@ -204,12 +207,12 @@ auto value_at(std::size_t index, std::tuple<outcome<T>...>& from, std::index_seq
 }  // namespace detail
 
 /// Runs all tasks in a scope of their own until the first one returns a value. The result is a std::variant with one
-/// alternative for each task; its index is the task's. The others are stopped, and have ended when this does; values
-/// that they return nevertheless are dropped. Each task runs on the home of the caller until its first wait before the
-/// next one starts, except in cases in which `scope::spawn` queues first steps; once one has a value, those after it do
-/// not start.
-/// Threads: any; the tasks run at home. Errors: if no task returns a value, rethrows what the first failure threw, or
-/// std::system_error with errc::stopped if one of them has stopped their scope; without a failure it ends as stopped.
+/// alternative for each task; its index is the index of the task that won. The other tasks are stopped, and have ended
+/// when `when_any` ends; values that they still return are dropped. Each task runs on the home of the caller until its
+/// first wait; then the next task starts. (If calls are deeply nested, first steps are queued instead, see
+/// `scope::spawn`.) Once a task has returned a value, the tasks after it do not start.
+/// Threads: any; the tasks run at home. Errors: if no task returns a value, rethrows the first failure, or
+/// std::system_error with errc::stopped if a task has stopped the common scope. Without a failure it ends as stopped.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>...>>> {
@@ -228,7 +231,7 @@ auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>..
   co_return result{*race.winner, detail::value_at<variant>(*race.winner, ended, std::index_sequence_for<T...>())};
 }
 
-/// Does the same for any number of tasks of one type.
+/// Runs any number of tasks of one type as `when_any` above.
 /// Errors: as above; errc::invalid_argument if there are no tasks.
 template <typename T>
 auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
@@ -247,7 +250,7 @@ auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
     co_return any_result<T>{*race.winner, ended.take()};
 }
 
-/// Does the same for anything that can be awaited: see `as_task`.
+/// Runs anything that can be awaited as `when_any` above: see `as_task`.
 /// Errors: as above.
 template <typename... A>
   requires detail::not_only_tasks<A...>

@@ -1,4 +1,4 @@
-// braid/coro/with_scope.hpp: a task under a scope, a deadline or a value of its own.
+// braid/coro/with_scope.hpp: runs a task with its own scope, deadline or task-local value.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -23,21 +23,21 @@ namespace braid {
 
 namespace detail {
 
-/// Runs `work` inside `scope`, and returns how it ended.
+/// Runs `work` inside `scope`, and returns its outcome.
 template <typename T>
 auto outcome_in(scope& scope, task<T> work) noexcept {
   return outcome_awaiter<T>(std::move(work), &scope);
 }
 
-/// How the body of a scope and its remaining tasks have ended.
+/// The outcome of the body of a scope and of its remaining tasks.
 template <typename T>
 struct joined_end {
   outcome<T> ended;
   bool is_own_stop = false;  ///< the body ended by a stop of its own scope, which is not passed on
 };
 
-/// Runs the task that `start(children)` returns, and joins: if it failed or was stopped, the remaining tasks are
-/// stopped first.
+/// Runs the task that `start(children)` returns, then joins the scope. If the task failed or was stopped, the remaining
+/// tasks are stopped before the join.
 template <typename T, typename Start>
 auto joined(scope& children, Start start) -> task<joined_end<T>> {
   joined_end<T> end;
@@ -60,8 +60,8 @@ auto joined(scope& children, Start start) -> task<joined_end<T>> {
   co_return end;
 }
 
-/// Returns the value after a stop that goes no further than its scope. Errors: std::system_error with `reason`, unless
-/// the value is nothing or a result.
+/// Returns the value of work whose own scope was stopped: nothing, or a result with `reason`. Errors: std::system_error
+/// with `reason` for all other types.
 template <typename T>
 auto value_of_own_stop(errc reason) -> T {
   if constexpr (is_result<T>)
@@ -79,18 +79,18 @@ struct limited_value<result<T>> {
   using type = result<T>;
 };
 
-/// The result, under a deadline, of work that returns a `T`.
+/// The result type of work that returns a `T` and has a deadline.
 template <typename T>
 using limited_t = typename limited_value<T>::type;
 
 }  // namespace detail
 
-/// Calls `body(scope&)`, which returns a task, and ends when that task and everything it spawned into the scope has
-/// ended. A failure of the body or of a spawned task stops the others and is rethrown. A stop that was requested of
-/// this scope itself ends here, whichever task requested it: the caller continues. If the body has no value then, a
-/// task<void> simply ends, a task of a result returns errc::stopped (the reason of the stop), and any other one throws
-/// that. A stop of a surrounding scope or deadline is passed on: then this ends as stopped, also if both were
-/// requested.
+/// Calls `body(scope&)`, which returns a task. Ends when that task and everything it spawned into the scope has ended.
+/// A failure of the body or of a spawned task stops the others and is rethrown. A stop that was requested of this scope
+/// itself ends here, whichever task requested it: the caller continues. If the body then has no value, a task<void>
+/// simply ends, a task of a result returns the reason of the stop (usually errc::stopped), and any other task throws
+/// it. If a surrounding scope or deadline is stopped, the caller ends as stopped, even if this scope was stopped as
+/// well.
 /// Threads: any; the body runs at home. Errors: that failure; std::system_error with errc::stopped, see above. It ends
 /// as stopped if the body ends as stopped by itself (`stop_here`), and if a stop from outside has ended the body or a
 /// spawned task early.
@@ -108,11 +108,12 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
   co_return end.ended.take();
 }
 
-/// Runs `work` until `time` at the latest. Returns a result<T> with its value, or errc::deadline_exceeded once it has
-/// ended by the stop that the deadline caused; if `work` returns a result<T>, returns that type unchanged. Exceptions
-/// are rethrown; a value that it returns in spite of the stop wins, unless the stop has ended tasks that it spawned
-/// into its own scope. These are joined, as in `with_scope`. If `work` stops its own scope, this returns errc::stopped.
-/// Threads: any; `work` runs at home. Errors: errc::deadline_exceeded, errc::stopped; what `work` throws.
+/// Runs `work` until `time` at the latest. Returns a result<T> with its value, or errc::deadline_exceeded if the
+/// deadline has stopped the work. If `work` returns a result<T>, this returns the same type. Exceptions are rethrown. A
+/// value that the work returns in spite of the stop wins, unless the stop has ended tasks that the work spawned into
+/// its own scope. Tasks of that scope are joined, as in `with_scope`. If `work` stops its own scope, this returns
+/// errc::stopped.
+/// Threads: any; `work` runs at home. Errors: errc::deadline_exceeded, errc::stopped; exceptions of `work`.
 template <typename T>
 auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();
@@ -136,7 +137,7 @@ auto with_deadline(time_point time, task<T> work) -> task<detail::limited_t<T>> 
   }
 }
 
-/// Does the same as `with_deadline`, with a deadline that is counted from now.
+/// Runs `work` as `with_deadline` does, with a deadline that is counted from now.
 /// Errors: as `with_deadline`.
 template <typename Rep, typename Period, typename T>
 auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<detail::limited_t<T>> {
@@ -145,7 +146,7 @@ auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task
   co_return co_await std::move(limited);
 }
 
-/// Does the same for anything that can be awaited: see `as_task`.
+/// Runs anything that can be awaited as `with_timeout` above: see `as_task`.
 /// Errors: as `with_deadline`.
 template <typename A>
   requires detail::not_only_tasks<A>
@@ -161,10 +162,10 @@ BRAID_COROUTINE_WRAPPER auto with_timeout(std::chrono::duration<Rep, Period> spa
   return with_timeout(span, as_task(std::forward<A>(work)));
 }
 
-/// A name for values that follow tasks, as a rule a static object: `inline constinit task_local<std::string> request;`.
-/// `co_await request.bind(value, work())` runs a task in which it has that value, and so have all tasks that it awaits
-/// and spawns at its home; a binding inside of another one hides it. It belongs to the tasks and not to threads: other
-/// tasks of the home do not see it.
+/// A task-local variable, usually a static object: `inline constinit task_local<std::string> request;`. `co_await
+/// request.bind(value, work())` runs a task in which the variable has that value. All tasks that it awaits, or spawns
+/// at its home, get the same value. An inner binding hides an outer one. The value belongs to tasks and not to threads:
+/// other tasks of the home do not see it.
 /// Threads: any. Cost: a binding is a scope; a lookup goes up the scopes of the task, to the binding.
 template <typename T>
 class task_local {
@@ -175,8 +176,8 @@ class task_local {
   task_local(const task_local&) = delete;
   auto operator=(const task_local&) -> task_local& = delete;
 
-  /// Runs `work` with `value` bound, and ends when it and all that it has spawned have ended. If `work` stops its own
-  /// scope, this ends as `with_scope` does.
+  /// Runs `work` with `value` bound. Ends when the work and everything that it has spawned have ended. If `work` stops
+  /// its own scope, this ends as `with_scope` does.
   template <typename R>
   auto bind(T value, task<R> work) const -> task<R> {
     co_await resume_home();
@@ -191,8 +192,8 @@ class task_local {
     co_return end.ended.take();
   }
 
-  /// `co_await get()` returns a pointer to the value that is bound for the calling task, or null. It lives as long as
-  /// the binding, and the tasks of its home may change the value.
+  /// `co_await get()` returns a pointer to the value that is bound for the calling task, or null. The pointer is valid
+  /// as long as the binding, and the tasks of its home may change the value.
   [[nodiscard]] auto get() const noexcept { return look(*this); }
 };
 

@@ -1,5 +1,5 @@
-// braid/coro/detail/awaiter_base.hpp: what an awaitable that really waits is made of: it resumes at home, or is
-// stopped.
+// braid/coro/detail/awaiter_base.hpp: the base class of awaitables that suspend a task until an operation completes or
+// is stopped.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -15,7 +15,7 @@ namespace braid::detail {
 
 struct wait_layout;
 
-/// Whether an operation could be ended before it completed.
+/// The answer to the question whether an operation could be withdrawn before it completed.
 enum class withdrawal : std::uint8_t {
   done,      ///< it will not complete any more
   too_late,  ///< another thread has completed it: the coroutine is on its way home, and continues there
@@ -23,7 +23,7 @@ enum class withdrawal : std::uint8_t {
   runs,      ///< another thread runs it to its end: `complete_from_elsewhere` follows, and then the coroutine continues
 };
 
-/// The task that a wait depends on, for dumps.
+/// The task that a wait depends on. Used by dumps.
 struct needed_task {
   std::uint64_t task = 0;      ///< the number of the task, or 0 if it is not known
   const void* lock = nullptr;  ///< the lock that the task holds; null if its result is awaited
@@ -35,26 +35,28 @@ struct needed_task {
 /// Returns the number of the spawned task that a scope belongs to, or 0. Threads: any that a task of the scope runs on.
 [[nodiscard]] BRAID_API auto task_number(const scope* scope) noexcept -> std::uint64_t;
 
-/// The wait of one coroutine. `suspend` starts the operation at home; the derived awaiter calls one of the `complete`
-/// functions when it is over. Where a stop comes first, the operation is withdrawn and the coroutine ends as stopped.
-/// Only one of both happens.
+/// The wait of one coroutine for an operation. `suspend` starts the operation on the home executor. The derived awaiter
+/// calls one of the `complete` functions when the operation is over. If a stop comes first, the operation is withdrawn
+/// and the coroutine ends as stopped. Either the completion or the stop takes effect, never both.
 /// Threads: the home's, except `suspend`, `complete_from_elsewhere` and `stop_from_elsewhere`.
 class BRAID_API awaiter_base : public job, private stop_callback {
  public:
   struct operation {
-    /// Starts it, and returns the coroutine to run meanwhile: null, or `not_started()`.
+    /// Starts the operation. Returns null if the operation now runs, or `not_started()` if the coroutine continues at
+    /// once.
     std::coroutine_handle<> (*start)(awaiter_base& self) noexcept;
     withdrawal (*withdraw)(awaiter_base& self) noexcept;
     const char* name = "wait";  ///< what it waits for, in a trace and in a dump
-    /// Says more in a dump: which descriptor, how long still. Called at home; reads what a wait does not change.
+    /// Appends details for a dump, such as the descriptor or the time left. Called on the home's thread; reads only
+    /// data that does not change during the wait.
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
-    /// Returns, for dumps, the task that this wait needs. Called at home.
+    /// Returns, for dumps, the task that this wait needs. Called on the home's thread.
     auto (*needs)(const awaiter_base& self) noexcept -> needed_task = nullptr;
-    /// The same information for a debugger, which calls no functions: offsets of the data.
+    /// The offsets of the same information, for a debugger that cannot call functions.
     const wait_layout* layout = nullptr;
   };
 
-  /// If it is moved before it is awaited, the derived awaiter constructs a new one.
+  /// Not copyable: to move an awaiter that has not been awaited, the derived class constructs a new one.
   awaiter_base(const awaiter_base&) = delete;
   auto operator=(const awaiter_base&) -> awaiter_base& = delete;
 
@@ -64,44 +66,47 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     if (is_linked()) unlink();
   }
 
-  /// Connects the wait to the suspending coroutine, and starts the operation; a coroutine that is away comes home
-  /// first. In a scope that is stopped it ends as stopped instead. Returns the coroutine to run next; the leaf may be
-  /// destroyed by then.
+  /// Connects the wait to the suspending coroutine, and starts the operation. A coroutine that runs on another executor
+  /// returns to its home first. In a stopped scope, the coroutine ends as stopped instead. Returns the coroutine to run
+  /// next. The suspended coroutine may already be destroyed when this returns.
   [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
       -> std::coroutine_handle<>;
 
-  /// Does the same, but the other work that is ready at home goes first.
+  /// Suspends as `suspend` does, but starts the operation only after the other ready work of the home.
   [[nodiscard]] auto yield_first(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept
       -> std::coroutine_handle<>;
 
-  /// Ends a wait whose operation need not, or could not, start, and returns the coroutine, which continues at once.
+  /// Ends a wait whose operation did not start because it failed or is already complete. Returns the waiting coroutine,
+  /// which continues at once.
   [[nodiscard]] auto not_started() noexcept -> std::coroutine_handle<>;
 
   [[nodiscard]] auto where() const noexcept -> home& { return promise_->where()->where(); }
 
-  /// Returns the number of the spawned task that it belongs to, or 0.
+  /// Returns the number of the spawned task that waits, or 0 if there is no such task.
   [[nodiscard]] auto task() const noexcept -> std::uint64_t { return task_number(promise_->where()); }
 
   /// Records, for traces, the time at which a timer ends the wait.
   void trace_due(time_point time) const noexcept;
 
-  /// Resumes the coroutine now, unless the thread puts that off.
+  /// Resumes the coroutine at once, or later if a `later_completions` object exists on this thread.
   void complete() noexcept;
 
-  /// Resumes the coroutine when its home comes to it. From here on a stop is too late.
+  /// Queues the coroutine at its home to be resumed. A stop after this call has no effect.
   void complete_later() noexcept;
 
-  /// Ends the coroutine as stopped when its home comes to it. After `withdraw` has answered `later`.
+  /// Queues the coroutine at its home to end as stopped. Called after `withdraw` has returned `later`.
   void stop_later() noexcept;
 
-  /// Does the same as `complete_later` from any thread. From before this call, `withdraw` returns `too_late`.
+  /// Does the same as `complete_later`, but on any thread. The caller must ensure that `withdraw` returns `too_late`
+  /// before this call.
   void complete_from_elsewhere() noexcept {
     if (is_traced()) [[unlikely]]
       trace_ready();
     where().post_resumption(*this);
   }
 
-  /// Ends the coroutine as stopped when its home comes to it, from any thread. `withdraw` returns `later` until then.
+  /// Queues the coroutine at its home to end as stopped. May be called on any thread. Before this call, `withdraw` must
+  /// return `later`.
   void stop_from_elsewhere() noexcept {
     ends_stopped_ = true;
     complete_from_elsewhere();
@@ -127,8 +132,8 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   bool ends_stopped_ = false;  // written by the thread that stops it, before the home resumes it
 };
 
-/// While it lives, what completes on this thread is resumed by its home later, and not at once: for a thread that
-/// sleeps, and must be notified that there is something to do before it does it.
+/// A guard that defers completions: while it exists, waits that complete on this thread are queued at their home
+/// instead of being resumed at once. An event loop uses it while it waits for I/O.
 class BRAID_API later_completions {
  public:
   later_completions() noexcept;
@@ -137,19 +142,19 @@ class BRAID_API later_completions {
   ~later_completions();
 };
 
-/// Uses up one unit of the thread's budget of awaits that complete at once. Returns false if the budget is empty: then
-/// the task lets other work of its home run first, although it need not wait. Each step from the queue of a home has a
-/// new budget.
+/// Uses up one unit of the thread's budget of awaits that complete at once. Returns false if the budget is empty. The
+/// task must then let other work of its home run first, although its operation is ready. Each step from the queue of a
+/// home has a new budget.
 [[nodiscard]] BRAID_API auto may_go_on() noexcept -> bool;
 
-/// Appends "of task 17", with the word `how` for "of"; nothing if the number is 0.
+/// Appends a text such as "of task 17", with `how` in place of "of". Appends nothing if the number is 0.
 /// Errors: std::bad_alloc.
 BRAID_API void describe_task(std::string& text, const char* how, std::uint64_t number);
 
-/// Appends "3.2 s left" to a description. Errors: std::bad_alloc.
+/// Appends the time left, such as "3.2 s left", to a description. Errors: std::bad_alloc.
 BRAID_API void describe_time_left(std::string& text, time_point time, time_point now);
 
-/// The number of awaits of available results that may follow each other in a step of a home.
+/// The maximum number of successive awaits of available results within one step of a home.
 inline constexpr int ready_awaits_in_succession = 128;
 
 }  // namespace braid::detail

@@ -1,4 +1,4 @@
-// braid/coro/detail/awaiter_of.hpp: the awaiter that `co_await` would use.
+// braid/coro/detail/awaiter_of.hpp: returns the awaiter that `co_await` uses for an awaitable.
 #pragma once
 
 #include <type_traits>
@@ -6,7 +6,8 @@
 
 namespace braid::detail {
 
-/// Only a class or an enumeration can have an operator beside it; clang 19 reports an error for any other type.
+/// True for types that can have a free operator co_await: classes, unions and enumerations. clang 19 reports an error
+/// if any other type is tried.
 template <typename A>
 concept may_have_co_await = std::is_class_v<std::remove_cvref_t<A>> || std::is_union_v<std::remove_cvref_t<A>> ||
                             std::is_enum_v<std::remove_cvref_t<A>>;

@@ -1,4 +1,5 @@
-// braid/coro/detail/debug_layout.hpp: the data from which a debugger finds the tasks of a process or of a core file.
+// braid/coro/detail/debug_layout.hpp: a table of offsets with which a debugger finds the tasks of a process or a core
+// file.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -12,10 +13,10 @@ class stop_callback;
 
 namespace detail {
 
-/// Fills the table; a friend of the types whose members it names.
+/// Fills the table. It is a friend of the types whose members the table describes.
 struct debug_layout;
 
-/// The offsets in bytes of the details of a wait that `describe` and `needs` of its operation report.
+/// The byte offsets of the wait details that `describe` and `needs` of an operation report.
 struct wait_layout {
   enum class kind : std::uint64_t {
     time = 1,    ///< the value is the time_point that ends it
@@ -27,8 +28,8 @@ struct wait_layout {
   kind what;
   std::uint64_t flag;  ///< the offset of a byte from the awaiter_base; 0 if there is no such byte
   std::uint64_t hops;  ///< how many pointers lead to the value: 0 or 1
-  /// The offset of a pointer from the awaiter_base, and the offset of the value from the address in it; or only the
-  /// offset of the value.
+  /// The path to the value. With two steps: the offset of a pointer in the awaiter_base, then the offset of the value
+  /// from the address that the pointer holds. With one step: only the offset of the value.
   std::array<std::uint64_t, 2> path;
 
   auto operator==(const wait_layout&) const -> bool = default;
@@ -39,9 +40,8 @@ struct wait_layout {
 
 extern "C" {
 
-/// The data that share/braid/gdb/braid.py needs to walk from the list of homes to the tasks, without debug information.
-/// Its layout, together with that of `wait_layout`, has a version number, which changes with either of them. Offsets
-/// are in bytes.
+/// The data that share/braid/gdb/braid.py needs to find all tasks, starting at the list of homes, without debug
+/// information. One version number covers the layouts of this table and of `wait_layout`. Offsets are in bytes.
 struct braid_debug_table {
   std::array<char, 8> magic;  ///< "braidtab"
   std::uint64_t version;
@@ -61,7 +61,7 @@ struct braid_debug_table {
   std::uint64_t deaf_hook, deaf_joined, deaf_promise, deaf_handle;
   std::uint64_t promise_parent, promise_continuation, promise_context, promise_scope, promise_at, promise_bytes;
   std::uint64_t info_number, info_name;
-  // from version 2 on
+  // The following members exist from version 2 on.
   std::uint64_t operation_layout;
   std::uint64_t scope_idle, scope_idle_context;
 };
@@ -71,7 +71,7 @@ extern BRAID_API const braid_debug_table braid_debug_layout;
 
 namespace braid::detail {
 
-/// The first part of the list of homes, once there is one.
+/// The first part of the list of homes; null until the first home is added.
 extern const void* first_home_part;
 
 }  // namespace braid::detail

@@ -1,4 +1,4 @@
-// braid/coro/detail/departure.hpp: a task on its way to another executor.
+// braid/coro/detail/departure.hpp: the job that moves a task to another executor.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -9,8 +9,9 @@ namespace braid::detail {
 
 class schedule_awaiter;
 
-/// The way of a task to another executor. Until that begins with it, a stop of the task's scope withdraws it. The scope
-/// frees it later, at home: it is in the scope's list of callbacks until then.
+/// The job that continues a task on another executor. A stop of the task's scope withdraws the job if it has not begun.
+/// The scope frees this object later, on the home's thread, because the object is linked into the scope's list of
+/// callbacks.
 class departure final : public sent_job, public stop_callback {
  public:
   explicit departure(schedule_awaiter& hop) noexcept : sent_job(&arrived), stop_callback(&stopped), hop_(&hop) {}

@@ -1,4 +1,5 @@
-// braid/coro/detail/fiber_frame.hpp: a function on a stack of its own, and the coroutine that waits in its place.
+// braid/coro/detail/fiber_frame.hpp: a fiber, which is a function on its own stack, and the coroutine that waits on its
+// behalf.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -21,11 +22,12 @@ namespace braid::detail {
 /// Thrown through the functions of a fiber that is stopped, so that their locals are destroyed.
 struct BRAID_API fiber_unwind{};
 
-/// The handle that everything a fiber waits for gets to see.
+/// The type of coroutine handle that is passed to each awaiter that a fiber waits for.
 using fiber_handle = std::coroutine_handle<task_promise<void>>;
 
-/// How a fiber begins to wait for something on its stack; called on the stack of its home. Returns the coroutine to run
-/// next: null if there is none, or if it was already left with the thread, as g++ does.
+/// Describes a wait that a fiber begins: the awaiter and its `suspend` function, which the home's stack calls.
+/// `suspend` returns the coroutine to run next. It returns null if there is no next coroutine, or if g++ has already
+/// stored it for the thread.
 struct fiber_wait {
   auto (*suspend)(void* awaiter, fiber_handle self, await_place place) -> std::coroutine_handle<>;
   void* awaiter;
@@ -33,7 +35,7 @@ struct fiber_wait {
 };
 
 /// A fiber. Its coroutine, the driver, calls `resume` whenever the fiber can continue. `resume` returns when the fiber
-/// waits for something, which the driver then awaits in its place. Threads: those of its home. Protocol:
+/// waits for something; the driver then awaits it on the fiber's behalf. Threads: those of its home. Protocol:
 /// docs/design/fiber.md
 class BRAID_API fiber_frame {
  public:
@@ -42,33 +44,34 @@ class BRAID_API fiber_frame {
   fiber_frame(home& home, std::size_t stack_bytes, void (*body)(void*), void* context);
   fiber_frame(const fiber_frame&) = delete;
   auto operator=(const fiber_frame&) -> fiber_frame& = delete;
-  /// Requires that it has ended, or never began.
+  /// Requires that the fiber has ended or was never started.
   ~fiber_frame();
 
   /// Returns the fiber that the caller runs on, or null.
   [[nodiscard]] static auto current() noexcept -> fiber_frame*;
-  /// Returns the same; ends the program with a sentence if there is no fiber, or if an exception is being handled.
+  /// Returns the fiber that the caller runs on. Ends the program with a message if there is no fiber, or if an
+  /// exception is being handled.
   [[nodiscard]] static auto that_may_wait() -> fiber_frame&;
 
-  /// Starts or continues it, until it waits or has ended.
+  /// Starts or continues the fiber. Returns when the fiber waits or has ended.
   void resume() noexcept;
   [[nodiscard]] auto has_ended() const noexcept -> bool { return state_ == state::ended; }
 
-  /// Resumes it for the last time: its current wait throws, and so does every later wait. Returns true if the exception
-  /// ended it, and false if it returned normally in spite of that.
+  /// Resumes the fiber for the last time: its current wait throws, and so does every later wait. Returns true if the
+  /// exception ended the fiber, and false if the function returned normally in spite of the exception.
   [[nodiscard]] auto unwind() noexcept -> bool;
 
-  /// Called on the fiber: leaves it until it is resumed.
+  /// Switches from the fiber to its driver until the fiber is resumed. Called on the fiber.
   /// Errors: `fiber_unwind`.
   void wait(fiber_wait for_what);
-  /// Called on the driver: returns what the fiber waits for.
+  /// Returns what the fiber waits for. Called on the driver.
   [[nodiscard]] auto waits_for() const noexcept -> fiber_wait { return waits_for_; }
-  /// Called on the driver if the wait could not begin: it will throw.
+  /// Records that the wait could not begin, so that it throws in the fiber. Called on the driver.
   void fail_wait(std::exception_ptr why) noexcept { failure_ = std::move(why); }
 
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
 
-  /// The parts of a switch: stacks, and what sanitizers know about them.
+  /// The data of a stack switch: both stacks, and the state that sanitizers keep for them.
   struct stacks;
 
  private:
@@ -91,7 +94,7 @@ class BRAID_API fiber_frame {
 /// Runs the fiber to its end, on its home.
 BRAID_API auto drive_fiber(fiber_frame& of) -> task<void>;
 
-/// Awaits the driver. A stop goes through the fiber first, then on to the task that awaits this.
+/// Awaits the driver. A stop first unwinds the fiber, then ends the task that awaits this object.
 class [[nodiscard, gnu::warn_unused]] fiber_awaiter {
  public:
   explicit fiber_awaiter(fiber_frame& of) : frame_(&of), driver_(drive_fiber(of).release()) {}
@@ -122,7 +125,7 @@ class [[nodiscard, gnu::warn_unused]] fiber_awaiter {
   promise_base* parent_ = nullptr;
 };
 
-/// Calls `fn` on a fiber and keeps how it ended.
+/// Calls `fn` on a fiber and stores its outcome.
 template <typename Fn>
 struct fiber_body {
   using value = std::invoke_result_t<Fn&>;
@@ -145,7 +148,8 @@ struct fiber_body {
   outcome<value> ended;
 };
 
-/// Inlined, because its symbol does not contain its return type: a `transfer` differs between compilers.
+/// Begins the wait of a fiber. It is inlined because its symbol does not contain its return type `transfer`, which
+/// differs between compilers.
 template <typename Awaiter>
 [[gnu::always_inline]] inline auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place place) {
   if constexpr (requires { what.await_suspend(self, place); })
@@ -154,7 +158,7 @@ template <typename Awaiter>
     return what.await_suspend(self);
 }
 
-/// Suspends the driver in place of the fiber, which waits at `place`. `await_suspend` may return a handle, false if
+/// Suspends the driver on behalf of the fiber, which waits at `place`. `await_suspend` may return a handle, false if
 /// there is nothing to wait for, or void.
 template <typename Awaiter>
 auto suspend_for_fiber(void* awaiter, fiber_handle self, await_place place) -> std::coroutine_handle<> {

@@ -1,4 +1,4 @@
-// braid/coro/detail/fork_awaiter.hpp: awaiting several children at once: a fixed number, or one for each element.
+// braid/coro/detail/fork_awaiter.hpp: awaitables for several child coroutines: a fixed number, or one for each element.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -23,7 +23,8 @@
 
 namespace braid::detail {
 
-/// Awaits a fork without moving it: g++ 12 copies awaiters that are named, or passed by reference.
+/// Awaits a fork by reference. The fork itself cannot be the awaiter, because g++ 12 copies awaiters that are named or
+/// passed by reference.
 template <typename Fork>
 class fork_awaiter {
  public:
@@ -40,11 +41,11 @@ class fork_awaiter {
   Fork* fork_;
 };
 
-/// The result of awaiting several tasks with these results: void if all of them return void.
+/// The result type of awaiting several tasks that return `T...`: void if all of them return void.
 template <typename... T>
 using forked_values = std::conditional_t<(std::is_void_v<T> && ...), void, std::tuple<returned<T>...>>;
 
-/// Children that were all made before. Their frames live until the await is over.
+/// A fork whose children were created before it. The fork owns their frames and destroys them at the end of the await.
 template <typename Stop, typename... T>
 class [[nodiscard, gnu::warn_unused]] forked_tasks final : public fork_point {
  public:
@@ -117,12 +118,12 @@ class [[nodiscard, gnu::warn_unused]] forked_tasks final : public fork_point {
   struct nothing {};
 
   [[no_unique_address]] Stop stop_;
-  // Set if children were left out, by the thread that runs the continuation.
+  // The reason of a stop, if the stop kept children from starting. Written by the thread that runs the continuation.
   [[no_unique_address]] std::conditional_t<std::is_same_v<Stop, never_stopped>, nothing, std::optional<errc>> why_{};
   std::tuple<std::coroutine_handle<fork_promise<T>>...> children_;
 };
 
-/// The state that the parts of a range share.
+/// The state that all loops over one range share.
 template <typename Stop, typename Iterator, typename Fn>
 struct fork_range {
   /// Returns whether the next child may begin.
@@ -140,8 +141,8 @@ struct fork_range {
   atomic<int> left_out{0};     // an errc; set by the thread that has left out children
 };
 
-/// A child for each element of a part. It is made just before it begins, by the thread that runs the continuation, and
-/// freed when it has ended: so there are as many at a time as threads.
+/// A loop that runs one child for each element of a part of a range. The thread that runs the continuation creates each
+/// child just before it starts and frees it after its end. Thus there are about as many children at a time as threads.
 template <typename Range>
 class fork_loop final : public fork_point {
  public:
@@ -179,7 +180,7 @@ class fork_loop final : public fork_point {
     return mine;
   }
 
-  /// Returns null if that failed.
+  /// Creates the child for an element. Returns null if that threw an exception, which is recorded.
   auto make_child(std::size_t index) noexcept -> std::coroutine_handle<fork_promise<void>> {
     try {
       auto made = std::invoke(range_.fn, at(range_.first, index));
@@ -200,7 +201,8 @@ class fork_loop final : public fork_point {
   const std::size_t end_;
 };
 
-/// Returns the number of elements in one loop; more are halved first, because a loop has one rest for all thieves.
+/// Returns the maximum number of elements in one loop. Larger ranges are halved first, because thieves can steal only
+/// one continuation per loop.
 constexpr auto max_fork_loop(std::size_t count) noexcept -> std::size_t {
   return std::max<std::size_t>(16, count / 128);
 }

@@ -1,4 +1,5 @@
-// braid/coro/detail/fork_point.hpp: a point in a coroutine at which it forks: the entry in the deque, and the join.
+// braid/coro/detail/fork_point.hpp: a point at which a coroutine forks: its entry in the deque, and the join of its
+// children.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -17,15 +18,15 @@ namespace braid::detail {
 
 /// A fork with continuation stealing, in Cilk's order. It is part of the frame of a coroutine that awaits several
 /// children. The eager child runs at once, and its continuation (the next child or, after the last one, the coroutine)
-/// is in the worker's deque meanwhile, where thieves may take it. The thread that ends the child continues with the
-/// continuation, unless a thief has taken it.
-/// Threads: one at a time has the continuation. Lifetime: until all children have ended.
+/// is pushed to the worker's deque, from which other workers may steal it. The thread that ends the child runs the
+/// continuation, unless another worker has stolen it.
+/// Threads: one at a time owns the continuation. Lifetime: until all children have ended.
 /// Protocol: docs/design/fork_task.md
 class BRAID_API fork_point : public fork_record {
  public:
   using is_computed = void;
 
-  /// Does the rest: starts the next child or joins. Returns the coroutine to resume, or null.
+  /// Runs the continuation: starts the next child, or joins. Returns the coroutine to resume, or null.
   using next_fn = std::coroutine_handle<> (*)(fork_point& self) noexcept;
 
  protected:
@@ -34,7 +35,8 @@ class BRAID_API fork_point : public fork_record {
 
   void come_from(std::coroutine_handle<> parent) noexcept { parent_ = parent; }
 
-  /// Gets a child ready to run ahead of the rest, which is `Next`. The rest may be with others when this returns.
+  /// Prepares a child to run before the continuation `Next`, and pushes the continuation to the deque. Another worker
+  /// may already run the continuation when this returns.
   template <typename Fork, next_fn Next>
   void run_eager_child(fork_promise_base& child) noexcept {
     next_ = Next;
@@ -43,24 +45,24 @@ class BRAID_API fork_point : public fork_record {
     if (self == nullptr || self->has_enough_forks() || !offer(*self)) child.attach(&ended_before<Fork, Next>, this);
   }
 
-  /// Does the same for the last child, which is itself the rest.
+  /// Prepares the last child. Nothing is pushed, because no child remains that could run in parallel.
   template <typename Fork>
   void run_last(fork_promise_base& child) noexcept {
     child.attach(&ended_last<Fork>, this);
   }
 
-  /// Called when the rest is done. Returns the parent if all children have ended.
+  /// Called when the continuation has ended. Returns the parent if all children have ended.
   [[nodiscard]] auto join() noexcept -> std::coroutine_handle<> {
     if (balance_.is_one()) [[likely]]
       return parent_;
     return join_taken();
   }
 
-  /// A child, or the making of one, has failed; those that have not begun will not.
+  /// Records that a child threw, or could not be created. Children that have not begun will not start.
   void fail(const std::exception_ptr& thrown) noexcept;
   [[nodiscard]] auto has_failed() const noexcept -> bool { return failed_.load(relaxed); }
 
-  /// Errors: what a child threw, the first that did. After the join.
+  /// Rethrows the first exception of a child. Called after the join.
   void rethrow() {
     if (thrown_ != nullptr) [[unlikely]]
       std::rethrow_exception(std::exchange(thrown_, nullptr));
@@ -69,12 +71,13 @@ class BRAID_API fork_point : public fork_record {
  private:
   static void run_continuation(fork_record& self) noexcept;
 
-  /// Returns false if the worker has no room, or if it is the only worker.
+  /// Pushes the continuation to the deque. Returns false if the deque is full, or if the pool has only one worker.
   [[nodiscard]] auto offer(worker& self) noexcept -> bool { return self.exchange != nullptr && push_fork(self, *this); }
 
-  // The ends of children. `Fork::close` checks how a child has ended, may free it, and returns its fork.
+  // The functions that run at the end of a child. `Fork::close` checks how the child has ended, may free it, and
+  // returns its fork.
 
-  /// The rest was never in the deque.
+  /// Called if the continuation was never in the deque.
   template <typename Fork, next_fn Next>
   static auto ended_before(fork_promise_base& child) noexcept -> std::coroutine_handle<> {
     return Next(Fork::close(child));

@@ -1,4 +1,4 @@
-// braid/coro/detail/fork_promise.hpp: what the promises of coroutines that compute share.
+// braid/coro/detail/fork_promise.hpp: the base of the promises of coroutines that compute (`fork_task`).
 #pragma once
 
 #include <braid/coro/detail/resume.hpp>
@@ -20,14 +20,16 @@ class fork_task;
 
 namespace detail {
 
-/// Says of itself that a coroutine which computes may await it.
+/// True for awaitables that declare that a computing coroutine may await them.
 template <typename A>
 concept computed = requires { typename A::is_computed; };
 
-/// Connects a coroutine only to its continuation: it has no home, and no scope.
+/// The promise of a computing coroutine. It refers only to the coroutine's continuation, because such a coroutine has
+/// no home and no scope.
 class fork_promise_base {
  public:
-  /// Returns the coroutine to run after the end of `ended`, or null. The frame of `ended` may be destroyed then.
+  /// A function that returns the coroutine to run after the end of `ended`, or null. It may destroy the frame of
+  /// `ended`.
   using end_fn = std::coroutine_handle<> (*)(fork_promise_base& ended) noexcept;
 
   struct final_awaiter {
@@ -54,10 +56,10 @@ class fork_promise_base {
     return static_cast<A&&>(what);
   }
 
-  /// When the coroutine has ended, `parent` is resumed.
+  /// Resumes `parent` when the coroutine has ended.
   void attach(std::coroutine_handle<> parent) noexcept { context_ = parent.address(); }
 
-  /// When the coroutine has ended, `end` returns the coroutine to resume.
+  /// Calls `end` when the coroutine has ended, and resumes the coroutine that `end` returns.
   void attach(end_fn end, void* context) noexcept {
     end_ = end;
     context_ = context;
@@ -98,7 +100,7 @@ class fork_promise final : public fork_promise_base {
       value_.emplace(std::forward<U>(value));
   }
 
-  /// Errors: what the coroutine threw.
+  /// Returns the value. Errors: rethrows the exception of the coroutine.
   auto take() -> T {
     if (thrown_ != nullptr) [[unlikely]]
       std::rethrow_exception(thrown_);

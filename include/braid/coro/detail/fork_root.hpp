@@ -1,4 +1,4 @@
-// braid/coro/detail/fork_root.hpp: the root of a tree of coroutines that fork, and the destination of its result.
+// braid/coro/detail/fork_root.hpp: the root of a tree of forking coroutines, which delivers the tree's result.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -17,15 +17,15 @@
 
 namespace braid::detail {
 
-/// A job that starts a coroutine, which no task awaits. It is a record as well, which is never in a deque: for workers
-/// that wait for it as for a fork.
+/// A job that starts a coroutine that no task awaits. It is also a fork record, so that workers can wait for it as they
+/// wait for a fork. It is never pushed to a deque.
 class BRAID_API fork_root : public job, public fork_record {
  public:
-  /// Runs it on this thread, as far as no other thread does, and returns when it has ended.
+  /// Runs the coroutine on this thread, except the parts that other threads run. Returns when it has ended.
   void run_here() noexcept;
 
  protected:
-  /// The result is there. The last that is called; the root may be gone then.
+  /// Called when the result is available. It is the last call on the root and may destroy it.
   using end_fn = void (*)(fork_root& self) noexcept;
 
   template <typename Promise>
@@ -44,7 +44,7 @@ class BRAID_API fork_root : public job, public fork_record {
   const end_fn end_;
 };
 
-/// A root on the stack of the thread that waits for it.
+/// A root on the stack of the thread that waits for the result.
 template <typename T>
 class awaited_root final : public fork_root {
  public:
@@ -59,7 +59,7 @@ class awaited_root final : public fork_root {
   fork_promise<T>& promise_;
 };
 
-/// The root whose result is a future. It frees itself.
+/// A root whose result is a future. It frees itself.
 template <typename T>
 class future_root final : public fork_root {
  public:
@@ -79,8 +79,8 @@ class future_root final : public fork_root {
     if (thrown != nullptr) static_cast<void>(to.set_exception(std::move(thrown)));
   }
 
-  /// Everything that the coroutine held is destroyed before a reader sees its result. Returns the exception of moving
-  /// the result.
+  /// Passes the result to the future. All objects of the coroutine are destroyed before a reader gets the result.
+  /// Returns the exception if moving the result throws one.
   static auto give(std::unique_ptr<future_root> mine, promise<T>& to) noexcept -> std::exception_ptr {
     try {
       if constexpr (std::is_void_v<T>) {

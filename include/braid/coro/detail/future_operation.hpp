@@ -17,7 +17,7 @@
 namespace braid::detail {
 
 /// The operation of a future: its consumer. `Begin` returns the future when the operation starts. A stop is passed on
-/// to the work, and the operation completes when that has ended.
+/// to the work, and the operation completes when the work has ended.
 template <typename T, typename Begin, typename Receiver>
 class future_operation final : continuation {
  public:

@@ -1,4 +1,5 @@
-// braid/coro/detail/home_list.hpp: the homes of the process, for a dump that asks each of them for its tasks.
+// braid/coro/detail/home_list.hpp: a list of all homes of the process, which a dump uses to query the tasks of each
+// home.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -16,7 +17,7 @@ class job;
 
 namespace detail {
 
-/// The outcome of a question to a home.
+/// The result of sending a question about its tasks to a home.
 enum class asked : std::uint8_t {
   on_its_way,  ///< the home's thread will answer it
   to_be_run,   ///< the same, once `home::run_asked` was called; until then the home does not end
@@ -26,15 +27,15 @@ enum class asked : std::uint8_t {
 struct home_hook : list_hook {};
 struct home_part;
 
-/// All homes that tasks may wait on. A home enters before a task of it waits for the first time, and leaves before it
-/// takes its last job, so that every question that has reached it is answered.
-/// Threads: any. Blocks: for a lock of the part that the home is in. Protocol: docs/design/dump.md
+/// The list of all homes on which tasks may wait. A home is added before one of its tasks waits for the first time. It
+/// is removed before it takes its last job, so that it answers every question it has received.
+/// Threads: any. Blocks: for the lock of the list part that contains the home. Protocol: docs/design/dump.md
 struct BRAID_API home_list {
   static void add(home& home) noexcept;
   /// Removes a home; does nothing if it is not in the list.
   static void remove(home& home) noexcept;
 
-  /// Calls `ask(home)` for each, under the lock of its part; that neither enters nor leaves the list.
+  /// Calls `ask(home)` for each home, under the lock of its part of the list. `ask` must not add or remove homes.
   template <typename Fn>
   static void for_each(Fn ask) {
     each([](home& one, void* context) { (*static_cast<Fn*>(context))(one); }, &ask);

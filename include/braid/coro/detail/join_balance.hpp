@@ -1,5 +1,4 @@
-// braid/coro/detail/join_balance.hpp: decides which of several strands of a fork is the last one, and continues after
-// it.
+// braid/coro/detail/join_balance.hpp: determines which strand of a fork ends last; that strand continues the parent.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -9,26 +8,26 @@
 namespace braid::detail {
 
 /// The join counter for continuation stealing (the strands of Cilk). A fork is one strand, its continuation, until a
-/// thief takes the continuation from the eager child; then the child is a strand of its own. Each strand ends once, and
-/// exactly one of them learns that it was the last; it sees everything that the others did before their ends. A fork
-/// whose continuation was never stolen needs no atomic.
-/// Threads: `took`, `is_one` and `continuation_ended`: the thread that has the continuation; `child_ended`: any.
+/// thief takes the continuation from the eager child. From then on, the child is a strand of its own. Each strand ends
+/// once, and exactly one of them learns that it was the last. The last strand observes everything that the others wrote
+/// before they ended. A fork whose continuation was never stolen needs no atomic.
+/// Threads: `took`, `is_one` and `continuation_ended`: the thread that owns the continuation; `child_ended`: any.
 /// Lifetime: until the last strand has learned that it is the last.
 /// Protocol: docs/design/fork_task.md
 class join_balance {
  public:
-  /// Counts one more strand, because the rest was taken from a child.
+  /// Counts one more strand, because the continuation was stolen from a child.
   void took() noexcept { ++taken_; }
 
-  /// Returns whether the rest has always been the only strand.
+  /// Returns whether the continuation has always been the only strand.
   [[nodiscard]] auto is_one() const noexcept -> bool { return taken_ == 0; }
 
-  /// Ends a child whose rest was taken. Returns whether it was the last strand.
+  /// Ends a child whose continuation was stolen. Returns whether it was the last strand.
   [[nodiscard]] auto child_ended() noexcept -> bool {
     return missing_.fetch_sub(1, acq_rel) == 1;  // edge join_balance.end: both, the last strand sees all results
   }
 
-  /// Ends the rest. Returns whether it was the last strand.
+  /// Ends the continuation. Returns whether it was the last strand.
   [[nodiscard]] auto continuation_ended() noexcept -> bool {
     const std::int32_t taken = taken_;
     return missing_.fetch_add(taken, acq_rel) == -taken;  // edge join_balance.end: both, as a strand that ends last
@@ -36,7 +35,8 @@ class join_balance {
 
  private:
   std::int32_t taken_ = 0;  // written by the thread that has the continuation; passed on through deques and joins
-  // -1 for each child that has ended; + `taken_` when the rest has: from then on, how many have not.
+  // Each child that ends subtracts 1. The continuation adds `taken_` when it ends; from then on the value is the number
+  // of strands that still run.
   atomic<std::int32_t> missing_{0};
 };
 

@@ -1,4 +1,4 @@
-// braid/coro/detail/lock_awaiter.hpp: the wait for a lock, which knows the task that has it.
+// braid/coro/detail/lock_awaiter.hpp: the awaiter for a lock, which records the task that holds it.
 #pragma once
 
 #include <braid/coro/detail/awaiter_base.hpp>
@@ -16,8 +16,8 @@ namespace braid::detail {
 
 extern BRAID_API const wait_layout lock_wait_layout;
 
-/// Acquires the single permit of a semaphore, and records for which task. Therefore it needs the promise, even if the
-/// lock is free.
+/// Acquires the single permit of a semaphore, and records the task that acquired it. Because the task is known only
+/// from the promise, the awaiter suspends even if the lock is free.
 template <typename Semaphore>
 class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<lock_awaiter<Semaphore>> {
   using base = queue_awaiter<lock_awaiter>;
@@ -48,7 +48,8 @@ class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<
   }
   [[nodiscard]] auto queue() const noexcept -> wait_queue& { return awaited_->waiting_; }
   void describe(std::string& text) const { describe_task(text, "taken by", needs().task); }
-  /// Returns nothing if it was handed the lock and has not resumed yet: then its own task holds the lock.
+  /// Returns the task that holds the lock. Returns an empty value if this task already owns the lock and has not
+  /// resumed yet.
   [[nodiscard]] auto needs() const noexcept -> needed_task {
     const std::lock_guard guard(awaited_->lock_);
     if (!this->is_queued()) return {};

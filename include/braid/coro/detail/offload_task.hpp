@@ -1,4 +1,4 @@
-// braid/coro/detail/offload_task.hpp: running a function with arguments, or a whole task, on another executor.
+// braid/coro/detail/offload_task.hpp: runs a function with arguments, or a whole task, on another executor.
 #pragma once
 
 #include <braid/coro/detail/task_value.hpp>
@@ -28,7 +28,7 @@ auto call_there(executor& executor, Fn& fn, Args&... args) -> task<typename offl
   }
 }
 
-/// Returns the task that `offload` returns if the function has arguments or returns a task.
+/// Returns the task that `offload` uses for a function with arguments or a function that returns a task.
 template <typename Fn, typename... Args>
 auto offload_task(executor& executor, Fn fn, Args... args) -> task<typename offload_result<Fn, Args...>::type> {
   using T = typename offload_result<Fn, Args...>::type;

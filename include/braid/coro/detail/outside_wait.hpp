@@ -1,4 +1,4 @@
-// braid/coro/detail/outside_wait.hpp: a wait that code outside of the library completes: a sender, a callback.
+// braid/coro/detail/outside_wait.hpp: a wait that foreign code completes, such as a sender or a callback.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -10,8 +10,8 @@
 
 namespace braid::detail {
 
-/// A wait that ends when code of others says so: on any thread, and maybe before its start has returned. That code
-/// calls `end` exactly once.
+/// A wait that foreign code ends by calling `end` exactly once. It may do so on any thread, and before the function
+/// that starts the operation has returned.
 class outside_wait : public awaiter_base {
  protected:
   using awaiter_base::awaiter_base;
@@ -32,7 +32,8 @@ class outside_wait : public awaiter_base {
     return {};
   }
 
-  /// The operation is over. The coroutine continues, or ends as stopped, at home; it may do so before this returns.
+  /// Ends the wait: the coroutine continues, or ends as stopped, on its home. That may happen before this function
+  /// returns.
   /// Threads: any.
   void end(ending how) noexcept {
     if (where().is_current() && phase_ == phase::starts)

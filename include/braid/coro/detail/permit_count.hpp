@@ -1,4 +1,4 @@
-// braid/coro/detail/permit_count.hpp: the free permits of a semaphore, in one word, while no task waits for them.
+// braid/coro/detail/permit_count.hpp: an atomic counter of the free permits of a semaphore, used while no task waits.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -10,8 +10,8 @@
 
 namespace braid::detail {
 
-/// The number of free permits. It also says whether permits must be handed over under the lock of the queue of waiters,
-/// because tasks may wait there: then no permit is free.
+/// The number of free permits, or a mark that tasks may wait in the semaphore's queue. While the mark is set, no permit
+/// is free, and a released permit must be passed to a waiter under the lock of the queue.
 /// Threads: any. Cost: a compare-exchange.
 /// Protocol: docs/design/coroutine_sync.md
 class permit_count {
@@ -25,7 +25,7 @@ class permit_count {
     return seen == awaited ? 0 : seen;
   }
 
-  /// Takes a permit if one is free.
+  /// Takes a permit. Returns false if no permit is free.
   [[nodiscard]] auto try_take() noexcept -> bool {
     std::size_t seen = word_.load(relaxed);
     while (seen != 0 && seen != awaited)
@@ -34,7 +34,8 @@ class permit_count {
     return false;
   }
 
-  /// Adds `count` permits, unless tasks may wait: then the caller hands them over under the lock.
+  /// Adds `count` permits. Returns false if tasks may wait; the caller must then pass the permits to them under the
+  /// lock.
   [[nodiscard]] auto try_add(std::size_t count) noexcept -> bool {
     std::size_t seen = word_.load(relaxed);
     while (seen != awaited)
@@ -43,10 +44,10 @@ class permit_count {
     return false;
   }
 
-  // --- under the lock of the queue ---
+  // --- The following functions are called under the lock of the queue. ---
 
-  /// Takes a permit if one is free. Otherwise the caller enters the queue under the same lock, and from now on permits
-  /// are handed over.
+  /// Takes a permit if one is free. Otherwise it sets the mark, and the caller must enter the queue under the same
+  /// lock. From then on, released permits are passed to the queue.
   [[nodiscard]] auto take_or_await() noexcept -> bool {
     for (;;) {
       if (try_take()) return true;
@@ -56,7 +57,7 @@ class permit_count {
     }
   }
 
-  /// Adds the permits that were left when no task waited any more.
+  /// Adds permits that remain after all waiting tasks have got one.
   void add_to_rest(std::size_t count) noexcept {
     if (try_add(count)) return;
     word_.store(std::min(count, max), release);  // edge permit_count.free: publish what this holder did

@@ -1,4 +1,4 @@
-// braid/coro/detail/promise.hpp: what the promises of all of braid's coroutines share.
+// braid/coro/detail/promise.hpp: the base of the promises of all coroutines that have a home.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -24,19 +24,19 @@ enum class ending : std::uint8_t {
   stopped,  ///< a leaf below it was stopped; it stays suspended until its owner destroys it
 };
 
-/// Ends the program: a destructor of a local has thrown while the frame of a stopped coroutine was destroyed. No await
-/// is left that could rethrow the exception. Requires that the exception is being handled.
+/// Ends the program, because the destructor of a local variable threw while the frame of a stopped coroutine was being
+/// destroyed. No await remains that could rethrow the exception. Called while the exception is being handled.
 [[noreturn]] BRAID_API void destructor_threw() noexcept;
 
-/// The source location of an await: the default argument of each `await_suspend`, for which compilers use the location
-/// of the `co_await`.
+/// The source location of an await. It is the default argument of each `await_suspend`; compilers use the location of
+/// the `co_await` for it.
 using await_place = std::source_location;
 
-/// Connects a coroutine to the coroutine that awaits it. When the child is awaited, the scope is passed down to it;
-/// when it ends, the ending is passed up. A coroutine that is simply awaited has no `end` function: when it is done,
-/// its parent resumes, and when it is stopped, its parent is stopped as well. Roots, and awaits that observe a stop,
-/// have an `end` function, which returns the coroutine to resume. It is also a job, for a root that ends away from its
-/// home and must go there to end, or whose first step is left to the home.
+/// Connects a coroutine to the coroutine that awaits it. The parent passes its scope to the child when the child is
+/// awaited. The child passes its ending to the parent. A coroutine that is simply awaited has no `end` function: when
+/// it is done, its parent resumes, and when it is stopped, its parent is stopped as well. Roots, and awaits that
+/// observe a stop, have an `end` function, which returns the coroutine to resume. The promise is also a job. The home
+/// runs this job to end a root that ended on another executor, or to run a first step that was queued.
 class BRAID_API promise_base : private job {
  public:
   using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending ending) noexcept;
@@ -58,7 +58,7 @@ class BRAID_API promise_base : private job {
   static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
   static void operator delete(void* frame, std::size_t size) noexcept { free_job(frame, size); }
 
-  /// The tie of a child to the coroutine that awaits it.
+  /// Connects a child to the coroutine that awaits it.
   void attach(promise_base& parent, std::coroutine_handle<> continuation, end_fn end = nullptr,
               void* context = nullptr) noexcept {
     parent_ = &parent;
@@ -68,14 +68,14 @@ class BRAID_API promise_base : private job {
     scope_ = parent.scope_;
   }
 
-  /// Connects a child that is simply awaited. At the end of the await its frame is destroyed through `owner`, if that
-  /// is not null by then: a stop destroys the frame earlier.
+  /// Connects a child that is simply awaited. The end of the await destroys the child's frame through `owner`. A stop
+  /// may destroy the frame earlier; it then sets `owner` to null.
   void attach_owned(promise_base& parent, std::coroutine_handle<> continuation,
                     std::coroutine_handle<>& owner) noexcept {
     attach(parent, continuation, nullptr, &owner);
   }
 
-  /// The tie of a root: no task awaits it, `end` is called.
+  /// Marks this coroutine as a root: no task awaits it, and `end` is called when it has ended.
   void attach_root(scope* scope, end_fn end, void* context) noexcept {
     scope_ = scope;
     end_ = end;
@@ -89,14 +89,16 @@ class BRAID_API promise_base : private job {
 
   /// Marks this suspended coroutine as ended: its frame is destroyed next.
   void goes_on_no_more() noexcept { ended_ = ending::stopped; }
-  /// For `unhandled_exception`: compilers call it for what a destructor throws while the frame is destroyed, too.
+  /// Called by `unhandled_exception`. Compilers also call `unhandled_exception` for an exception of a destructor while
+  /// the frame is destroyed; this function detects that case.
   void expect_to_go_on() const noexcept {
     if (ended_ == ending::stopped) [[unlikely]]
       destructor_threw();
   }
 
-  /// Runs the first step of this root, whose frame `self` is, here or, inside of `max_nested` other first steps, at
-  /// its home's next iteration: chains of tasks that begin each other do not use up the stack. Requires a scope.
+  /// Runs the first step of this root, whose frame is `self`. If `max_nested` other first steps are already on the
+  /// stack, the step is queued at the home instead, so that chains of tasks cannot overflow the stack. Requires a
+  /// scope.
   void begin(std::coroutine_handle<> self) noexcept;
 
   /// Returns the scope of this coroutine; null if a plain thread waits for it.
@@ -104,12 +106,13 @@ class BRAID_API promise_base : private job {
   [[nodiscard]] auto continuation() const noexcept -> std::coroutine_handle<> { return continuation_; }
   [[nodiscard]] auto context() const noexcept -> void* { return context_; }
 
-  /// Stops the coroutine at a leaf, and returns the coroutine to resume. It ends, and so do those above it that do not
-  /// observe stops: their frames are destroyed, the innermost first, up to one that is not simply awaited, or that is
-  /// away from home; from there on they stay suspended, and the awaiter that handles the stop destroys them.
+  /// Stops the coroutine at the point where it waits, and returns the coroutine to resume. The coroutine ends, and so
+  /// do its parents that do not observe stops. Their frames are destroyed, innermost first. Destruction ends at a frame
+  /// that is not simply awaited, or at once if the coroutine runs on another executor; the awaiter that handles the
+  /// stop destroys the remaining frames.
   [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<>;
 
-  /// Calls the `end` function of this root once more, at home. Requires a scope.
+  /// Calls the `end` function of this root once more, on its home. Requires a scope.
   void end_at_home(ending ending) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// braid/coro/detail/resume.hpp: going from one coroutine to the next without growing the stack.
+// braid/coro/detail/resume.hpp: transfers control from one coroutine to the next without growing the stack.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -6,7 +6,7 @@
 #include <coroutine>
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13 && !defined(BRAID_QUIET_GXX12)
-// A message, because compilers suppress warnings of installed headers.
+// A #pragma message instead of #warning, because compilers suppress warnings from installed headers.
 #pragma message(                                                                                                  \
     "warning: g++ 12 destroys a lambda with captures, or an aggregate, twice if it is created inside a co_await " \
     "expression. Give it a name on a line of its own (docs/cookbook.md, With g++ 12). "                           \
@@ -15,14 +15,14 @@
 
 namespace braid::detail {
 
-/// Leaves a coroutine with the thread, so that the current `resume` continues with it.
+/// Stores the next coroutine for the thread, so that the current `resume` call continues with it.
 BRAID_API void leave_for_resume(std::coroutine_handle<> next) noexcept;
 
 // clang turns a handle that await_suspend returns into a jump at every level of optimisation. g++ 12 makes a call if it
 // does not optimise, so a long run of ready awaits would overflow the stack. Therefore, with g++, the next handle is
-// left with the thread, and `resume` continues with it once the suspension is complete. Library and program may be
-// compiled by different compilers: `resume` serves both, and `transfer` appears only in the types of templates, so
-// their symbols differ.
+// stored for the thread, and `resume` continues with it once the suspension is complete. The library and the program
+// may be compiled by different compilers. `resume` works with both, and `transfer` appears only in the types of
+// templates, so their symbols differ.
 #if defined(__clang__)
 using transfer = std::coroutine_handle<>;
 [[gnu::always_inline]] inline auto transfer_to(std::coroutine_handle<> next) noexcept -> transfer {
@@ -33,7 +33,8 @@ using transfer = void;
 [[gnu::always_inline]] inline void transfer_to(std::coroutine_handle<> next) noexcept { leave_for_resume(next); }
 #endif
 
-/// Resumes `first` and whatever it transfers to, until something suspends for good. Null is allowed: nothing happens.
+/// Resumes `first` and each coroutine to which control is transferred, until one suspends without a successor. Does
+/// nothing if `first` is null.
 BRAID_API void resume(std::coroutine_handle<> first) noexcept;
 
 }  // namespace braid::detail

@@ -1,4 +1,4 @@
-// braid/coro/detail/sender_value.hpp: what a sender completes with, as the result of a co_await.
+// braid/coro/detail/sender_value.hpp: converts the values with which a sender completes to the result of a co_await.
 #pragma once
 
 #include <braid/task/senders.hpp>
@@ -8,7 +8,8 @@
 
 namespace braid::detail {
 
-/// The types of values with which a sender completes. Two ways to complete with values have no result of one type.
+/// The types of the values with which a sender completes. A sender with two different value completions cannot be
+/// awaited, because its result would not have one type.
 template <typename... Signatures>
 struct value_of_signatures {
   static constexpr int ways = 0;

@@ -1,4 +1,4 @@
-// braid/coro/detail/sent_job.hpp: a job on another executor that its sender takes back if it has not begun.
+// braid/coro/detail/sent_job.hpp: a job on another executor that its sender can withdraw if it has not begun.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -12,8 +12,8 @@
 namespace braid::detail {
 
 /// A job that waits in the queue of another executor on behalf of a suspended coroutine. A job cannot be removed from
-/// the middle of a queue, so it is a block of its own: a sender that withdraws it leaves the block to the executor,
-/// which frees it when its turn comes. The sender frees a job that has begun.
+/// the middle of a queue, so it has its own block of memory. If the sender withdraws the job, the executor frees the
+/// block when it dequeues the job. If the job has begun, the sender frees the block.
 /// Protocol: docs/design/cancellation.md
 class sent_job : public job {
  public:
@@ -23,7 +23,7 @@ class sent_job : public job {
   static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
   static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
 
-  /// Takes the job back. Returns false if it has begun; otherwise the executor frees it. Threads: the sender's.
+  /// Withdraws the job; the executor then frees it. Returns false if the job has already begun. Threads: the sender's.
   [[nodiscard]] auto try_withdraw() noexcept -> bool {
     auto seen = state::queued;
     // edge sent_job.withdrawn: publish, the executor frees the block after its last use by the sender
@@ -34,7 +34,8 @@ class sent_job : public job {
   explicit sent_job(act_fn act) noexcept : job(act) {}
   ~sent_job() = default;
 
-  /// Returns whether the job may begin; if not, the caller frees it. Threads: the executor's.
+  /// Returns true if the job may begin. Returns false if it was withdrawn; the caller then frees it. Threads: the
+  /// executor's.
   [[nodiscard]] auto try_begin() noexcept -> bool {
     auto seen = state::queued;
     // edge sent_job.withdrawn: observe, the sender does not use the block any more

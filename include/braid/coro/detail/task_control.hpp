@@ -1,4 +1,4 @@
-// braid/coro/detail/task_control.hpp: stopping a spawned task from any thread while it runs and ends.
+// braid/coro/detail/task_control.hpp: stops a spawned task from any thread, even while the task is ending.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,9 +14,9 @@
 
 namespace braid::detail {
 
-/// The connection from the future of a task to the scope in which it runs. Threads with the future find the scope under
-/// the lock, and are counted while they stop it. Before the task destroys its scope, it withdraws the scope, and waits
-/// until no thread is stopping it.
+/// The connection from the future of a task to the scope in which it runs. Threads that hold the future get the scope
+/// under the lock, and are counted while they stop it. Before the task destroys its scope, it removes the scope from
+/// this object, and waits until no thread is stopping the scope.
 /// Protocol: docs/design/cancellation.md
 class BRAID_API task_control {
  public:
@@ -26,19 +26,19 @@ class BRAID_API task_control {
 
   [[nodiscard]] auto info() noexcept -> task_info& { return info_; }
 
-  /// Threads: any.
+  /// Stops the task for `reason`. Threads: any.
   void request_stop(errc reason) noexcept;
 
-  // --- the task, at home ---
+  // --- The task calls the following functions on its home. ---
 
-  /// Passes later stops to this scope. A stop that was requested before is passed on at once.
+  /// Passes later stops to this scope. An earlier stop is passed on at once.
   void begin(scope& scope) noexcept;
 
-  /// Makes later stops have no effect. Returns true if no thread is about to stop the scope; otherwise `home` runs
-  /// `last` as soon as no thread is.
+  /// Disables later stops. Returns true if no thread is about to stop the scope. Otherwise returns false, and `home`
+  /// runs `last` as soon as no thread is stopping the scope.
   [[nodiscard]] auto try_leave(home& home, job& last) noexcept -> bool;
 
-  /// The task has ended; for traces.
+  /// Records in the trace that the task has ended.
   void note_end() const noexcept;
 
  private:
@@ -52,8 +52,8 @@ class BRAID_API task_control {
   std::optional<errc> requested_;  // before there was a scope
 };
 
-/// The number of tasks of this thread that are ending, each within the end of one that it was spawned by. It limits the
-/// depth, so that chains of them do not overflow the stack.
+/// Counts the tasks of this thread that are ending, each within the end of the task that spawned it. The count limits
+/// the nesting, so that chains of tasks do not overflow the stack.
 class BRAID_API ending_depth {
  public:
   ending_depth() noexcept;

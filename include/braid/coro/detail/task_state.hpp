@@ -1,4 +1,4 @@
-// braid/coro/detail/task_state.hpp: a task with a future: its beginning, its scope and its result in one block.
+// braid/coro/detail/task_state.hpp: a task with a future: its start, its scope and its result in one block of memory.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -21,7 +21,7 @@
 
 namespace braid::detail {
 
-/// The future of a task, and whether the executor took it; if not, the future has failed.
+/// The future of a posted task, and whether the executor accepted the task. If it did not, the future has failed.
 template <typename T>
 struct posted_task {
   future<T> ahead;
@@ -34,15 +34,15 @@ struct posted_task {
 ///   posted --begin--> running --root_ended--> joining --children_ended--> leaving --left--> settled
 ///      \________________ give_up: refused, dropped, or stopped before it began ______________/
 ///
-/// In the state `leaving` it waits for threads that are about to stop the scope, then for a stop that one of them
-/// posted.
+/// In the state `leaving`, the task waits for threads that are about to stop its scope, then for a stop that one of
+/// them posted.
 template <typename T>
 class task_state final : public future_state<T> {
  public:
   task_state(job::act_fn act, executor_id executor, spawn_options&& options, task<T>&& work)
       : future_state<T>(act, executor), work_(std::move(work)), control_(std::move(options.name)) {}
 
-  /// Begins the task in `scope`, on whose home the caller is.
+  /// Begins the task in `scope`. The caller runs on the home of `scope`.
   [[nodiscard]] static auto spawn(scope& scope, spawn_options&& options, task<T>&& work) -> future<T> {
     auto& made = make_state<task_state>(nullptr, scope.where().id(), std::move(options), std::move(work));
     auto made_future = future_access::make<T>(made);
@@ -50,8 +50,8 @@ class task_state final : public future_state<T> {
     return made_future;
   }
 
-  /// Starts it on `executor` by `act`, one of the two functions below. If `is_detached`, the caller will not use the
-  /// future.
+  /// Posts the task to `executor`. `act` is `begin_at_home` or `begin_alone`. If `is_detached`, the caller will not use
+  /// the future.
   [[nodiscard]] static auto post(executor& executor, job::act_fn act, spawn_options&& options, task<T>&& work,
                                  bool is_detached = false) -> posted_task<T> {
     auto& made = make_state<task_state>(act, executor.id(), std::move(options), std::move(work));
@@ -62,7 +62,7 @@ class task_state final : public future_state<T> {
     return posted;
   }
 
-  /// Starts it in the root of the home to which it was posted.
+  /// Begins the task in the root scope of the home to which it was posted.
   static void begin_at_home(job& self, job::action action) {
     auto& made = static_cast<task_state&>(self);
     if (action == job::action::drop) return made.give_up(errc::stopped);
@@ -70,7 +70,7 @@ class task_state final : public future_state<T> {
     made.begin(static_cast<home&>(*here.get()).root());
   }
 
-  /// Starts it in a home of its own, which is created on the executor's thread.
+  /// Begins the task in a new home, which is created on the executor's thread.
   static void begin_alone(job& self, job::action action) {
     auto& made = static_cast<task_state&>(self);
     if (action == job::action::drop) return made.give_up(errc::stopped);
@@ -89,7 +89,7 @@ class task_state final : public future_state<T> {
     made.settle_without_value();
   }
 
-  /// Starts it on the home of `scope`.
+  /// Begins the task on the home of `scope`.
   void begin(scope& scope) noexcept {
     if (scope.stop().requested()) return give_up(errc::stopped);
     around_ = &scope;
@@ -103,14 +103,14 @@ class task_state final : public future_state<T> {
     own_->when_idle(&children_ended, this);
   }
 
-  /// Settles without having begun.
+  /// Settles the future with an error, because the task did not begin.
   void give_up(errc error) noexcept {
     work_ = {};
     failure_ = failure_of(error);
     settle_without_value();
   }
 
-  /// The frame is at its end; it still counts as a task of the own scope.
+  /// Called when the task's coroutine has ended. The task's own scope still counts it as a task.
   void root_ended(std::coroutine_handle<task_promise<T>> frame) noexcept {
     take_from(frame.promise().result());
     frame.destroy();
@@ -212,9 +212,9 @@ class task_state final : public future_state<T> {
   bool is_detached_ = false;  // from the beginning; written before it is posted
 };
 
-/// Starts a task whose future has already been returned, on a thread that is found later. If this object is destroyed
-/// without having been called, the future fails with errc::closed; if the task that it returns does not begin, with
-/// errc::stopped.
+/// Starts a task whose future has already been returned, on a thread that is chosen later. If this object is destroyed
+/// without having been called, the future fails with errc::closed. If it was called, but the returned task does not
+/// begin, the future fails with errc::stopped.
 template <typename T>
 class task_start {
  public:
@@ -225,7 +225,7 @@ class task_start {
     if (state_ != nullptr) state_->give_up(why_not_);
   }
 
-  /// Returns a task that ends with it. Errors: std::bad_alloc.
+  /// Returns a task that runs the work and ends with it. Errors: std::bad_alloc.
   BRAID_COROUTINE_WRAPPER [[nodiscard]] auto operator()() && -> task<void> {
     why_not_ = errc::stopped;
     return run(std::move(*this));

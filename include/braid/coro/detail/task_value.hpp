@@ -1,11 +1,13 @@
-// braid/coro/detail/task_value.hpp: whether a function returns a task, and the type of its result.
+// braid/coro/detail/task_value.hpp: traits for functions that may return a task: whether they do, and the type of its
+// value.
 #pragma once
 
 #include <braid/coro/task.hpp>
 
 namespace braid::detail {
 
-/// The value of a function's result: the result itself, or the value of the task that it is.
+/// The value type of a function's result: the value type of the task if the result is a task, otherwise the result type
+/// itself.
 template <typename R>
 struct task_value {
   static constexpr bool is_task = false;

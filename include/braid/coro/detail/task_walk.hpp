@@ -1,4 +1,4 @@
-// braid/coro/detail/task_walk.hpp: what the tasks of a home wait for, as the home's own thread sees it.
+// braid/coro/detail/task_walk.hpp: collects what the tasks of a home wait for; runs on the home's own thread.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -23,7 +23,8 @@ namespace detail {
 
 class deaf_wait;
 
-/// A scope that was found. Its address names it, and is not followed: it may be gone.
+/// A scope that was found. Its address serves only as an identifier and is never dereferenced, because the scope may no
+/// longer exist.
 struct seen_scope {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
@@ -33,7 +34,8 @@ struct seen_scope {
   task_info owner = {};       ///< the task that was spawned with this scope; number 0 if there is no such task
 
   [[nodiscard]] auto is_of_a_task() const noexcept -> bool { return owner.id.number != 0; }
-  /// Returns whether the surrounding scope counts its task, too, so that the task is counted twice.
+  /// Returns whether the surrounding scope also counts the task that owns this scope, so that a sum would count the
+  /// task twice.
   [[nodiscard]] auto counts_around() const noexcept -> bool { return is_of_a_task() && around != none; }
 };
 
@@ -43,7 +45,7 @@ struct seen_level {
   await_place at = {};             ///< of its `co_await`
 };
 
-/// A suspended task: its coroutines from the waiting one up to its root.
+/// A suspended task: its coroutines, from the one that waits up to the task's root.
 struct seen_task {
   const scope* in = nullptr;    ///< that its root lives in
   std::size_t first_level = 0;  ///< in `seen_home::levels`
@@ -68,8 +70,8 @@ struct seen_home {
   std::vector<const scope*> inner;
 };
 
-/// Goes through the scopes of a home, and from each wait up to the root of its task. Nothing is changed, and no code of
-/// the program is called. Threads: the home's own, between two steps of its tasks or within one.
+/// Visits the scopes of a home, and follows each wait up to the root of its task. It changes nothing, and calls no code
+/// of the program. Threads: the home's own, between two steps of its tasks or within one.
 class task_walk {
  public:
   [[nodiscard]] static auto through(home& home) noexcept -> seen_home;

@@ -1,4 +1,4 @@
-// braid/coro/detail/timed_offload.hpp: running a function on another executor, and waiting for it for a limited time.
+// braid/coro/detail/timed_offload.hpp: runs a function on another executor and waits for it for a limited time.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -22,7 +22,8 @@
 
 namespace braid::detail {
 
-/// The function and its state, in a block of its own: the waiting task may end first. The side that ends last frees it.
+/// The function and its state, in a separate block of memory, because the waiting task may end before the function. The
+/// side that ends last frees the block.
 template <typename Fn>
 class timed_call final : public job {
  public:
@@ -33,14 +34,14 @@ class timed_call final : public job {
   static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
   static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
 
-  /// Returns false if the executor refuses it: then it is freed.
+  /// Posts the function. Returns false if the executor refuses it; the caller then frees the object.
   auto try_begin(awaiter_base& waiting, void (*wake)(awaiter_base&) noexcept) noexcept -> bool {
     waiting_ = &waiting;
     wake_ = wake;
     return executor_->try_post(*this);
   }
 
-  /// Ends the wait of the task. Returns false if the task has been notified already.
+  /// Ends the wait of the task without a result. Returns false if the function has already notified the task.
   [[nodiscard]] auto try_abandon() noexcept -> bool {
     auto seen = state::awaited;
     // edge timed_call.left: both, the call frees what the task used; if this fails, the task reads the outcome
@@ -98,7 +99,7 @@ class [[nodiscard, gnu::warn_unused]] timed_offload_awaiter final : awaiter_base
  public:
   timed_offload_awaiter(executor& executor, duration span, Fn fn)
       : awaiter_base(how), span_(span), call_(new call_type(executor, std::move(fn))) {}
-  /// Requires that it is not awaited yet.
+  /// Requires that `other` has not been awaited.
   timed_offload_awaiter(timed_offload_awaiter&& other) noexcept
       : awaiter_base(how), span_(other.span_), call_(std::exchange(other.call_, nullptr)) {}
   ~timed_offload_awaiter() { delete call_; }

@@ -1,4 +1,4 @@
-// braid/coro/detail/waiter.hpp: coroutines of several homes that wait in one queue, under a small lock.
+// braid/coro/detail/waiter.hpp: a queue of waiting coroutines from several homes, protected by a small lock.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -18,9 +18,9 @@ namespace braid::detail {
 
 struct waiter_hook : list_hook {};
 
-/// The queue node of a suspended coroutine that other threads resume. Whether it still waits is decided under the lock
-/// of the primitive: a thread that removes it from the queue has granted its request, and wakes it; a stop removes it
-/// itself, or comes too late.
+/// The queue node of a suspended coroutine that other threads resume. The lock of the primitive decides whether the
+/// coroutine still waits. A thread that removes the node from the queue has granted its request and wakes the
+/// coroutine. A stop removes the node itself, or comes too late.
 /// Protocol: docs/design/coroutine_sync.md
 class BRAID_API waiter : public waiter_hook, public awaiter_base {
  protected:
@@ -28,7 +28,8 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
   ~waiter() = default;
 
   [[nodiscard]] auto lock() const noexcept -> small_mutex& { return *lock_; }
-  /// Returns whether it still waits: a waiter whose request was granted is on its way home.
+  /// Returns whether the coroutine still waits. A waiter that is not queued was granted its request and will be
+  /// resumed.
   /// Threads: under the lock.
   [[nodiscard]] auto is_queued() const noexcept -> bool { return queued_; }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal;
@@ -43,8 +44,8 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
   bool queued_ = false;  // under the lock
 };
 
-/// Waiters that were granted their request. They are woken when this is destroyed, and so after a lock that was taken
-/// later has been left.
+/// A list of waiters whose requests were granted. The destructor wakes them. Declare the list before the lock guard, so
+/// that it wakes them after the lock is released.
 class BRAID_API wake_list {
  public:
   wake_list() = default;
@@ -62,7 +63,7 @@ class BRAID_API wake_list {
   intrusive_list<waiter, waiter_hook> list_;
 };
 
-/// FIFO queue of waiters. Threads: all calls under the lock of the waiters.
+/// A FIFO queue of waiters. Threads: all calls under the lock of the waiters.
 class wait_queue {
  public:
   wait_queue() = default;
@@ -77,7 +78,7 @@ class wait_queue {
     item.queued_ = true;
     list_.push_back(item);
   }
-  /// Returns the oldest, which no stop can reach any more; null if no task waits.
+  /// Removes and returns the oldest waiter, or null if no task waits. From then on a stop has no effect on the waiter.
   [[nodiscard]] auto pop() noexcept -> waiter* {
     waiter* const oldest = list_.pop_front();
     if (oldest != nullptr) oldest->queued_ = false;
@@ -92,9 +93,9 @@ class wait_queue {
 };
 
 /// An awaiter that takes something if it is available, and otherwise waits in a queue. If the poll budget is used up,
-/// it takes nothing before the other work of its home: what it took would be held without being used, and the tasks
-/// that run meanwhile would have to wait for it. `Derived` has two functions, which are called under the lock:
-/// `try_take(wake_list&)`, which may be called again after it has returned false, and `queue()`; and a literal
+/// the awaiter lets the other work of its home run before it takes anything. Otherwise it would hold what it took
+/// without using it, while those tasks wait for it. `Derived` has two functions, which are called under the lock:
+/// `try_take(wake_list&)`, which may be called again after it has returned false, and `queue()`. It also has a literal
 /// `waits_for`, which names the wait. It may have `try_take_at_once()`, which is called first and without the lock, and
 /// `describe(text)`, `needs()` and `layout`, as `awaiter_base::operation` has.
 template <typename Derived>
@@ -120,7 +121,7 @@ class queue_awaiter : public waiter {
 
  protected:
   explicit queue_awaiter(small_mutex& lock) noexcept : waiter(how, lock) {}
-  /// Requires that it is not awaited yet.
+  /// Requires that `other` has not been awaited.
   queue_awaiter(queue_awaiter&& other) noexcept : queue_awaiter(other.lock()) {}
 
  private:
