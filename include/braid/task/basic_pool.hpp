@@ -1,4 +1,5 @@
-// braid/task/basic_pool.hpp: a pool by a policy of one's choice, and the policies that are there.
+// braid/task/basic_pool.hpp: `basic_pool`, a pool with a scheduling policy of your choice, and the policies of the
+// library.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -18,11 +19,11 @@
 
 namespace braid {
 
-/// The default policy. A job that a worker posts is queued in its own context; a job from elsewhere is queued at the
-/// worker that is being kept busy. A second worker is woken when the backlog there, in time, exceeds about twice the
-/// cost of a wake, so that a stream of short jobs stays on one core. A worker without work takes half of such a
-/// backlog. Jobs behind a long job are taken by a worker that sleeps and watches, within about two of its intervals.
-/// Jobs of one worker context start in their order; there is no order between contexts. A scheduling policy.
+/// The default scheduling policy. A job that a worker posts is queued in the worker's own context. A remote job is
+/// queued at the one worker that is kept busy. A second worker is woken when the backlog of that worker would take
+/// about twice the cost of a wake, so that a stream of short jobs stays on one core. An idle worker steals half of such
+/// a backlog. If jobs wait behind a long job, a worker that sleeps and watches steals them within about two of its
+/// intervals. Jobs of one worker context start in their order; there is no order between contexts.
 class BRAID_API work_stealing : public detail::context_hooks {
  public:
   explicit work_stealing(const worker_list& workers) : context_hooks(workers), kept_busy_(workers.front().get()) {}
@@ -44,18 +45,18 @@ class BRAID_API work_stealing : public detail::context_hooks {
  private:
   [[nodiscard]] auto steal(worker& self, search reason) noexcept -> found_job;
 
-  // the target of remote jobs; written by a worker that takes over work
+  // The worker that receives remote jobs. Written by a worker that takes over work.
   alignas(cache_line) atomic<worker*> kept_busy_;
 };
 
-/// Joins the shortest queue: a job goes to the context of the worker with the fewest jobs, including the running one; a
-/// worker whose job has run for more than a tenth of a millisecond counts as heavily loaded. With more than eight
-/// workers it uses the power of two choices: the better of two that are chosen at random. Among idle workers, the one
-/// that was chosen last is chosen again, so that one worker alone is kept busy while it suffices. A job that a worker
-/// posts stays in its context unless another context has at least two jobs less. Workers do not steal, except jobs that
-/// wait behind a long one: the monitor takes half of them, within about two of its intervals, and the workers that it
-/// wakes halve the rest at once. Jobs of one worker context start in their order; there is no order between contexts. A
-/// scheduling policy (`scheduling_policy.hpp`, which states the threads of each member).
+/// A scheduling policy that joins the shortest queue. A job goes to the worker context with the fewest jobs, including
+/// the running one. A worker whose job has run for more than a tenth of a millisecond counts as heavily loaded. With
+/// more than eight workers it uses the power of two choices: the better of two that are chosen at random. Among idle
+/// workers, the last chosen one is chosen again, so that one worker alone is kept busy while it suffices. A job that a
+/// worker posts stays in its context unless another context has at least two jobs less. Workers do not steal, except
+/// jobs that wait behind a long one. The monitor takes half of those jobs within about two of its intervals, and each
+/// worker that it wakes takes half of the remaining jobs at once. Jobs of one worker context start in their order;
+/// there is no order between contexts. (`scheduling_policy.hpp` states the threads of each member.)
 class BRAID_API least_loaded : public detail::context_hooks {
  public:
   explicit least_loaded(const worker_list& workers) : context_hooks(workers) {}
@@ -80,7 +81,7 @@ class BRAID_API least_loaded : public detail::context_hooks {
   atomic<std::uint64_t> draws_{0};  // the seed of the next random choice
 };
 
-/// Jobs start in the order in which they were posted. A scheduling policy.
+/// A scheduling policy with one queue: jobs start in the order in which they were posted.
 /// Threads: any.
 class BRAID_API shared_queue : public scheduling_hooks {
  public:
@@ -109,7 +110,7 @@ class BRAID_API shared_queue : public scheduling_hooks {
 template <scheduling_policy Policy>
 class basic_pool final : public pool {
  public:
-  /// Constructs it as a `pool`.
+  /// Constructs the pool with the same options as `pool`.
   explicit basic_pool(pool::options options = {}) : pool(std::move(options), &detail::scheduler_for<Policy>::make) {}
 };
 

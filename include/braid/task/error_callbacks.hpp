@@ -1,4 +1,4 @@
-// braid/task/error_callbacks.hpp: error callbacks that are added and removed while work runs.
+// braid/task/error_callbacks.hpp: a list of error callbacks that can be changed while work runs.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -11,36 +11,36 @@
 
 namespace braid {
 
-/// A list of error callbacks, itself one: pass it as `on_error` to pools, loops, runtimes and servers, keep a copy, and
-/// change the list while they run. Copies share one list. Each exception goes to all callbacks, in the order in which
-/// they were added; while there is no callback, it goes to stderr. If a callback throws, the others are called
-/// nevertheless, and its exception goes to stderr in addition to the first one.
-/// Threads: any. Lifetime: lives as long as everything that it was passed to.
+/// A list of error callbacks, which is itself an error callback: pass it as `on_error` to pools, loops, runtimes and
+/// servers, keep a copy, and change the list while they run. Copies share one list. Each exception goes to all
+/// callbacks, in the order in which they were added; while there is no callback, it goes to stderr. If a callback
+/// throws, the other callbacks are still called, and both exceptions go to stderr.
+/// Threads: any. Lifetime: the list exists as long as a copy of it, so also as long as the objects it was passed to.
 class BRAID_API error_callbacks {
  public:
-  /// The number of a callback in its list. No other callback of the list gets it again.
+  /// The number of a callback in its list. Numbers are not reused within a list.
   enum class id : std::uint64_t {};
 
-  /// Makes an empty list. Errors: std::bad_alloc.
+  /// Creates an empty list. Errors: std::bad_alloc.
   error_callbacks();
 
-  /// Adds a callback to the end. Requires that it has a callable. Errors: std::bad_alloc, and then the list is as it
-  /// was.
+  /// Adds a callback at the end. Requires that the callback contains a callable. Errors: std::bad_alloc, and then the
+  /// list is unchanged.
   auto add(error_callback callback) -> id;
 
-  /// Removes a callback, which is not called for exceptions after this. A call that has begun on another thread
-  /// continues, and keeps the callable alive. Returns false if the list does not have it. Blocks: never, so that a
+  /// Removes a callback: it is not called for later exceptions. A call that has begun on another thread continues, and
+  /// keeps the callable alive. Returns false if the list does not contain the callback. Blocks: never, so that a
   /// callback may remove itself. Errors: std::bad_alloc, and then the list is unchanged.
   auto remove(id id) -> bool;
 
-  /// Returns true if the list has this callback.
+  /// Returns whether the list contains this callback.
   [[nodiscard]] auto contains(id id) const -> bool;
 
-  /// Returns how many callbacks there are.
+  /// Returns the number of callbacks.
   [[nodiscard]] auto size() const -> std::size_t;
 
-  /// Calls all callbacks that were there when it began. Errors: rethrows what a callback threw first, after the others
-  /// were called.
+  /// Calls all callbacks that are in the list when the call begins. Errors: rethrows the first exception of a callback,
+  /// after the other callbacks were called.
   void operator()(const std::exception_ptr& error, const error_callback::origin& origin) const;
 
  private:

@@ -1,4 +1,4 @@
-// braid/task/every_options.hpp: when the runs of a periodic task are due.
+// braid/task/every_options.hpp: the options of periodic work, and the computation of its due times.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -15,27 +15,27 @@ enum class every_mode : std::uint8_t {
   fixed_delay,  ///< the end of the run before
 };
 
-/// The treatment of ticks that pass before their run can begin, because the previous run takes longer than the interval
-/// or had to wait. With a fixed delay there are no such ticks.
+/// What happens to ticks whose time passes before their run can begin, because the previous run was long or had to
+/// wait. With a fixed delay there are no such ticks.
 enum class missed_ticks : std::uint8_t {
   burst,  ///< all of them follow, one right after the other
   skip,   ///< they are left out; the next run is at the first tick that is still to come
   delay,  ///< one run at once replaces all of them, and ticks are counted from then on
 };
 
-/// The interval of repeated work, and how it is kept.
+/// The interval of repeated work, and how late runs are treated.
 struct every_options {
   detail::time_span interval = {};  ///< a duration of any unit; must be positive
   every_mode mode = every_mode::fixed_rate;
   missed_ticks missed = missed_ticks::skip;
-  /// The first tick; now if there is no value. A tick that passed less than an interval ago is late, and its run begins
-  /// at once. A tick that passed earlier is missed.
+  /// The first tick; the current time if there is no value. A tick that passed less than an interval ago is only late,
+  /// and its run begins at once. A tick that passed earlier is missed.
   std::optional<time_point> first = std::nullopt;
 };
 
 namespace detail {
 
-/// The arithmetic of ticks.
+/// Computes the times of ticks.
 struct tick_rule {
   duration interval = duration::zero();  // zero: there is one run
   every_mode mode = every_mode::fixed_rate;
@@ -43,7 +43,7 @@ struct tick_rule {
 
   [[nodiscard]] constexpr auto repeats() const noexcept -> bool { return interval > duration::zero(); }
 
-  /// Returns when the run for `tick` is due, at the time `now`, if no other run delays it. A time that has passed means
+  /// Returns when the run for `tick` is due, at the time `now`, if no other run delays it. A result in the past means
   /// at once.
   [[nodiscard]] constexpr auto due(time_point tick, time_point now) const noexcept -> time_point {
     if (tick >= now || mode == every_mode::fixed_delay || missed == missed_ticks::burst) return tick;
@@ -56,16 +56,16 @@ struct tick_rule {
     return later(now, interval - duration(past_a_tick)).value_or(time_point::max());
   }
 
-  /// When the first run is due. A clock moves on between the moment that a caller names and the call, so a first tick
-  /// that has just passed is not missed.
+  /// Returns when the first run is due. Some time passes between reading the clock and this call, so a first tick that
+  /// has just passed does not count as missed.
   [[nodiscard]] constexpr auto first_due(time_point first, time_point now) const noexcept -> time_point {
     if (missed == missed_ticks::skip && first < now && later(first, interval).value_or(time_point::max()) > now)
       return first;
     return due(first, now);
   }
 
-  /// Returns when the next run is due, if the run that was due at `tick` has ended at `now`. The end of time is never
-  /// reached.
+  /// Returns when the next run is due, if the run for `tick` has ended at `now`. Returns time_point::max(), which is
+  /// never reached, if the time would overflow.
   [[nodiscard]] constexpr auto after(time_point tick, time_point now) const noexcept -> time_point {
     const time_point from = mode == every_mode::fixed_delay ? now : tick;
     return due(later(from, interval).value_or(time_point::max()), now);

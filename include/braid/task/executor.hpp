@@ -1,4 +1,4 @@
-// braid/task/executor.hpp: what runs jobs; its errors, its refusals, its timers.
+// braid/task/executor.hpp: the interface of executors, which run jobs: posts, refusals, error reports and timers.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -22,8 +22,8 @@
 
 namespace braid {
 
-/// A callback that is called with the exception and, if it has a second parameter, with the place. If the callback
-/// itself throws, both exceptions go to stderr, as all exceptions do if there is no callback.
+/// A callback that is called with an exception and, if it has a second parameter, with the exception's origin. If the
+/// callback itself throws, both exceptions go to stderr. Without a callback, all exceptions go to stderr.
 /// Threads: the one that ran the job, so several may call it at a time.
 class error_callback {
  public:
@@ -32,9 +32,9 @@ class error_callback {
     static constexpr std::size_t no_worker = SIZE_MAX;
 
     std::size_t worker = no_worker;  ///< the index of the worker; no_worker if the thread is not a worker
-    /// the number of the job among those that this worker has begun, from 1; 0 if it was not a job
+    /// The sequence number of the job among those that this worker has begun, from 1. 0 if no job threw the exception.
     std::uint64_t job = 0;
-    /// the code that threw, such as `the handler of GET /users`; only valid during the call
+    /// A description of the code that threw, such as `the handler of GET /users`. Only valid during the call.
     const char* what = "a posted job";
   };
 
@@ -48,7 +48,7 @@ class error_callback {
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
 
-  /// Requires that there is a callable. Errors: what it throws.
+  /// Calls the callable. Requires that there is one. Errors: exceptions of the callable.
   void operator()(std::exception_ptr error, const origin& from) const { call_(std::move(error), from); }
 
  private:
@@ -69,7 +69,7 @@ class error_callback {
   function call_;
 };
 
-/// The number of a spawned task: unique for the life of the process. 0 is not a task.
+/// The number of a spawned task. It is unique for the life of the process. 0 means no task.
 struct task_id {
   std::uint64_t number = 0;
   friend auto operator<=>(const task_id&, const task_id&) = default;
@@ -86,31 +86,31 @@ struct spawn_options {
   std::string name = {};  ///< given by `future::name` and `this_task`
 };
 
-/// Jobs of priority `high` start before all others, jobs of priority `low` when no other job is waiting. Neither
-/// starves the rest: a worker that has begun `max_consecutive_high` jobs of priority `high` takes another job if it
-/// finds one, and every `polls_between_low` times that a worker looks for work it takes one of priority `low`.
+/// The priority of a job. Jobs of priority `high` start before all others, jobs of priority `low` only when no other
+/// job is waiting. No priority starves the others. After `max_consecutive_high` jobs of priority `high`, a worker takes
+/// another job if it finds one. Every `polls_between_low` searches for work, a worker takes a job of priority `low`.
 enum class priority : std::uint8_t { normal, high, low };
 
 namespace detail {
 
-/// After this many jobs of priority `high` a worker takes another one, if it finds one.
+/// The number of consecutive jobs of priority `high` after which a worker takes another job, if it finds one.
 inline constexpr std::uint32_t max_consecutive_high = 16;
 /// A worker takes a job of priority `low` once in this many searches for work.
 inline constexpr std::uint32_t polls_between_low = 256;
 
 }  // namespace detail
 
-/// The treatment of a job if a `bounded_executor`, or the ring of a `job_slab`, is full.
+/// What happens to a job if a `bounded_executor`, or the ring of a `job_slab`, is full.
 enum class when_full : std::uint8_t {
   refuse,      ///< it fails with errc::full
   run_inline,  ///< the caller runs it, at once
   wait,        ///< the caller blocks until there is room; not for job slabs
 };
 
-/// A pool, an event loop, or any other object that runs jobs. A post from outside makes one indirect call; a worker's
-/// own push and pop make none.
-/// Threads: any for the members, unless one says otherwise. Lifetime: futures, scheduled work, serial executors and
-/// tasks may outlive it. They refer to it by its `id`, and work that they still send there is refused with
+/// The interface of pools, event loops, and all other objects that run jobs. A post from outside makes one virtual
+/// call; a worker's own push and pop make none.
+/// Threads: any, unless a member states otherwise. Lifetime: futures, scheduled work, serial executors and tasks may
+/// outlive the executor. They refer to it by its `id`. Work that they send to a destroyed executor is refused with
 /// errc::closed.
 class BRAID_API executor {
  public:
@@ -119,42 +119,42 @@ class BRAID_API executor {
   auto operator=(const executor&) -> executor& = delete;
   virtual ~executor();
 
-  /// Queues the job. Returns false if the executor is closed: then the job still belongs to the caller. Threads: any.
-  /// Blocks: never, beyond a short lock of some executors.
+  /// Queues the job. Returns false if the executor is closed; the job then still belongs to the caller. Threads: any.
+  /// Blocks: never, except for a short lock of some executors.
   [[nodiscard]] virtual auto try_post(job& work) noexcept -> bool = 0;
 
-  /// Returns why a `try_post` of the caller was refused a moment ago. Threads: any.
+  /// Returns the reason why the executor has just refused a `try_post` of the caller. Threads: any.
   [[nodiscard]] virtual auto why_refused() const noexcept -> errc { return errc::closed; }
 
   /// Returns whether the calling thread runs this executor's jobs.
   /// Threads: any.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
 
-  /// Returns whether jobs run only on threads that poll: waits for futures, groups and tasks do so.
+  /// Returns whether the executor's jobs run only on threads that poll it. Waits for futures, groups and tasks poll.
   [[nodiscard]] virtual auto needs_polls() const noexcept -> bool { return false; }
 
-  /// Runs one job on the calling thread, if the executor needs that. Returns false if there is none, and while another
-  /// thread does the same.
-  /// Threads: any. Blocks: as the job does; so also `run_one`.
+  /// Runs one job on the calling thread if the executor depends on polls. Returns false if no job is queued, or while
+  /// another thread runs a job.
+  /// Threads: any. Blocks: as long as the job, like `run_one`.
   [[nodiscard]] virtual auto poll() noexcept -> bool { return false; }
 
-  /// Runs one waiting job on the calling worker, whose own job waits for something meanwhile. Returns false if there is
-  /// none, or if the caller is not a worker of this executor.
+  /// Runs one waiting job on the calling worker, whose own job is blocked. Returns false if no job is queued, or if the
+  /// caller is not a worker of this executor.
   [[nodiscard]] virtual auto run_one() noexcept -> bool { return false; }
 
-  /// Returns the token for spawned work that asks for one. It is stopped when the executor's work is no longer wanted.
-  /// This implementation never stops it.
+  /// Returns a stop token for spawned work that accepts one. It is stopped when the executor's work is no longer
+  /// needed. This implementation never stops it.
   [[nodiscard]] virtual auto stop_token() const noexcept -> std::stop_token { return {}; }
 
-  /// Counts a job of this executor that ended late: after its waiter had stopped waiting.
+  /// Counts a job of this executor that ended late, after the code that waited for it had given up.
   /// Threads: the one that ran the job.
   virtual void ran_late() noexcept {}
 
-  /// Reports the exception of a job that has no waiter. This implementation prints it on stderr.
+  /// Reports the exception of a job that no code waits for. This implementation prints it on stderr.
   /// Threads: the one that ran the job.
   virtual void report(std::exception_ptr error) noexcept;
 
-  /// Names the executor for what may outlive it: see detail::executor_use. Threads: any.
+  /// Returns an id for objects that may outlive the executor: see detail::executor_use. Threads: any.
   /// Errors: std::bad_alloc, at the first call.
   [[nodiscard]] auto id() const -> detail::executor_id {
     const std::uint64_t known = id_.load(acquire);  // edge executor.id: observe the slot that the number is of
@@ -166,12 +166,12 @@ class BRAID_API executor {
 
  protected:
   /// Invalidates the id.
-  /// Blocks: while another thread uses the executor by its id. An executor whose users may be on other threads calls
-  /// this first in its destructor, once its jobs have ended; the base class does it last.
+  /// Blocks: while another thread uses the executor by its id. If other threads may use the executor, its destructor
+  /// must call this first, once its jobs have ended. Otherwise, the destructor of the base class calls it.
   void retire() noexcept;
 
-  /// For an executor that only passes jobs to another one: it has the name of the other executor until `give_up_id`, in
-  /// its destructor. Errors: std::bad_alloc.
+  /// Gives this executor the id of `other`. For an executor that only passes jobs to `other`. The destructor must call
+  /// `give_up_id`. Errors: std::bad_alloc.
   void share_id(const executor& other) {
     // edge executor.id: publish the slot of the other, which this one has from now on
     id_.store(other.id().to_word(), release);
@@ -184,9 +184,9 @@ class BRAID_API executor {
   mutable atomic<std::uint64_t> id_{0};  // written once, by the first thread that asks for it, and by `retire`
 };
 
-/// Runs `fn` on `executor`, some time later, once. There is no handle: an exception goes to the executor's error
-/// report. Threads: any. Errors: errc::closed, or errc::full if a bound refuses it, and then `fn` has been destroyed
-/// without being called; std::bad_alloc, and then nothing was posted.
+/// Posts `fn` to run once on `executor` at some later time. There is no handle; an exception goes to the executor's
+/// error report. Threads: any. Errors: errc::closed, or errc::full if a bound is reached; `fn` has then been destroyed
+/// without being called. std::bad_alloc, and then nothing was posted.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(executor& executor, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
@@ -203,7 +203,7 @@ concept takes_priorities = requires(Where& where, job& work, priority level) { w
 
 }  // namespace detail
 
-/// Does the same with a priority.
+/// Posts `fn` with a priority.
 /// Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
 template <std::derived_from<executor> Where, detail::job_function Fn>
   requires detail::takes_priorities<Where>
@@ -214,8 +214,9 @@ template <std::derived_from<executor> Where, detail::job_function Fn>
   return fail(errc::closed);
 }
 
-/// Keeps armed timers and fires each once, not before its time. An event loop is one, and so are `shared_timers`.
-/// Threads: all calls, and the firing, on the thread that the service belongs to, unless the service allows more.
+/// A timer service: keeps armed timers and fires each timer once, not before its time. Event loops and `shared_timers`
+/// are timer services.
+/// Threads: all calls, and the firing, on the thread that the service belongs to, unless a service allows more.
 class BRAID_API timer_service {
  public:
   timer_service() = default;
@@ -223,13 +224,13 @@ class BRAID_API timer_service {
   auto operator=(const timer_service&) -> timer_service& = delete;
   virtual ~timer_service();
 
-  /// Fires `item` at `time`; an armed timer is moved.
+  /// Arms `item` to fire at `time`. A timer that is already armed is moved to the new time.
   virtual void arm(timer& item, time_point time) noexcept = 0;
 
   /// Disarms `item`; it does not fire after this.
   virtual void disarm(timer& item) noexcept = 0;
 
-  /// Returns the time that deadlines are compared with.
+  /// Returns the current time of the clock that the timers use.
   [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
 };
 

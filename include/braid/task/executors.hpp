@@ -1,4 +1,4 @@
-// braid/task/executors.hpp: executors other than the pool: for blocking jobs, bounded and observed ones.
+// braid/task/executors.hpp: executors other than the pool: for blocking jobs, with a bound, or with observation hooks.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -30,14 +30,16 @@ namespace detail {
 struct metrics_reader;
 }
 
-/// A blocking pool: an executor whose jobs may block for any time. Each job gets an idle thread or a new one, so that
-/// it delays neither a worker nor, up to `max_threads`, another such job. Jobs begin in the order of posts. `spawn`,
-/// `then` and `offload` accept it like a pool. If all threads are in use, jobs that wait for others of the pool could
-/// wait for ever, so a wait for a future of the pool on one of its threads is refused with errc::would_deadlock.
-/// Threads: any, but `shutdown` and the destructor not from its own. Cost: a lock a job; a new thread some 20 µs.
+/// A blocking pool: an executor whose jobs may block for any time. Each job gets an idle thread or a new one. So it
+/// delays no worker and, up to `max_threads`, no other blocking job. Jobs begin in the order of posts. `spawn`, `then`
+/// and `offload` accept it like a pool. If all threads are in use, jobs that wait for other jobs of the pool could wait
+/// for ever. Therefore, a wait for a future of this pool on one of its own threads is refused with
+/// errc::would_deadlock.
+/// Threads: any, but `shutdown` and the destructor not from its own. Cost: a lock for each job; a new thread takes
+/// about 20 µs.
 class BRAID_API blocking_pool final : public executor {
  public:
-  /// The maximum number of threads of a blocking pool, and how long idle ones stay.
+  /// The maximum number of threads of a blocking pool, and how long idle threads stay.
   struct options {
     std::size_t max_threads = 64;   ///< at once; jobs beyond that wait for one of them
     duration linger = 10s;          ///< how long a thread without a job stays
@@ -45,13 +47,13 @@ class BRAID_API blocking_pool final : public executor {
     error_callback on_error = {};   ///< receives what a posted job throws; without it the message goes to stderr
   };
 
-  /// Starts no thread yet. Requires that `max_threads` is not 0.
+  /// Constructs the pool. No thread is started yet. Requires that `max_threads` is not 0.
   explicit blocking_pool(options options);
   blocking_pool() : blocking_pool(options()) {}
-  /// Drains.
+  /// Shuts down as `shutdown_mode::drain`: runs the queued jobs and joins the threads.
   ~blocking_pool() override;
 
-  /// Returns false also if there is no thread and the system refuses to create one.
+  /// Queues the job. Also returns false if the pool has no thread and the system refuses to create one.
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
@@ -61,17 +63,18 @@ class BRAID_API blocking_pool final : public executor {
   /// Returns the current number of threads.
   [[nodiscard]] auto threads() const -> std::size_t;
 
-  /// Returns the number of functions that ended after their waiter had given up.
+  /// Returns the number of functions that ended after the code that waited for them had given up.
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return late_.load(relaxed); }
 
-  /// Refuses new jobs, deals with pending ones as `mode` says, and joins the threads. May be called again, and from
-  /// several threads: all return after the threads have ended.
+  /// Refuses new jobs, runs or drops pending jobs according to `mode`, and joins the threads. May be called again, and
+  /// from several threads: all calls return after the threads have ended.
   /// Errors: would_deadlock on a thread of this pool.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Drains as `shutdown` does, but at most for `limit`. When the time is over, pending jobs are dropped, a stop is
-  /// requested, and the call returns while the last jobs still run; the destructor, or a `shutdown`, waits for them.
-  /// Errors: deadline_exceeded if the time was over first; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, pending jobs are dropped, a
+  /// stop is requested, and the call returns while the last jobs still run. The destructor, or a `shutdown`, waits for
+  /// them.
+  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock as `shutdown`.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  private:
@@ -90,7 +93,7 @@ class BRAID_API blocking_pool final : public executor {
   atomic<std::uint64_t> late_{0};  // written by its threads
   std::mutex join_mutex_;          // one thread joins them all
   mutable std::mutex mutex_;
-  // Under mutex_:
+  // The following members are guarded by mutex_.
   std::condition_variable arrived_;
   detail::intrusive_queue<job> queue_;
   std::size_t queued_ = 0;
@@ -104,19 +107,19 @@ class BRAID_API blocking_pool final : public executor {
   thread_list ended_;  // threads that ended because there were no jobs, and are still to be joined
 };
 
-/// A layer over another executor that lets a bounded number of jobs wait there. A producer that is faster than the
-/// executor has to wait or to help, or its posts are refused, so memory does not fill up. `post`, `spawn` and
-/// `spawn_all` accept it like a pool.
+/// A layer over another executor that limits the number of waiting jobs. If a producer is faster than the executor, it
+/// must wait or run jobs itself, or its posts are refused. So memory does not fill up. `post`, `spawn` and `spawn_all`
+/// accept the layer like a pool.
 ///
-/// Only work that is passed to this object counts. Its consequences go to the executor itself: continuations, the
-/// resumptions of a task, and posts of the executor's workers, which therefore never wait for themselves.
+/// Only work that is posted to this object counts. Follow-up work goes directly to the executor: continuations,
+/// resumptions of tasks, and posts of the executor's workers. So these never wait for themselves.
 /// Threads: any. Blocks: `post` and `spawn` with `when_full::wait`, so do not use it on an event loop. Errors:
-/// errc::full with `when_full::refuse`; errc::closed as the executor. Lifetime: within that of the executor. The
-/// destructor waits until everything that was posted here has begun, or was dropped. Cost: a lock and a block of memory
-/// for jobs more than the executor; a wake for each half of the room that producers wait for.
+/// errc::full with `when_full::refuse`; errc::closed as the executor. Lifetime: the executor outlives it. The
+/// destructor waits until everything that was posted here has begun, or was dropped. Cost, in addition to that of the
+/// executor: a lock and a block of memory for jobs; a wake for each half of the room that producers wait for.
 class BRAID_API bounded_executor final : public detail::executor_layer {
  public:
-  /// The capacity, and what to do if it is exceeded.
+  /// The capacity, and what happens when it is reached.
   struct options {
     std::size_t capacity = 1024;  ///< jobs that were posted here and have not begun; not 0
     when_full full = when_full::wait;
@@ -144,7 +147,7 @@ class BRAID_API bounded_executor final : public detail::executor_layer {
 
   const options options_;
   mutable std::mutex mutex_;
-  // Under mutex_:
+  // The following members are guarded by mutex_.
   std::condition_variable room_;
   std::condition_variable none_;
   std::size_t pending_ = 0;
@@ -152,14 +155,15 @@ class BRAID_API bounded_executor final : public detail::executor_layer {
   bool is_closed_ = false;   // the executor has refused a job
 };
 
-/// A layer over another executor that observes each job that is posted or spawned through it: by hooks, which may be
-/// changed while jobs run, and by counters and times. Work that bypasses it has no extra cost. For a task it observes
-/// the job that begins it, up to its first wait; continuations and resumptions go to the executor itself.
-/// Threads: any. Lifetime: within that of the executor. The destructor waits until everything that was posted here has
-/// ended. Cost: two reads of the clock, two locks and a block of memory for jobs more than the executor.
+/// A layer over another executor that observes each job that is posted or spawned through it. It has hooks, which may
+/// be changed while jobs run, and counts and times the jobs. Work that bypasses the layer has no extra cost. For a
+/// task, it observes the job that begins the task, up to its first wait; continuations and resumptions go directly to
+/// the executor.
+/// Threads: any. Lifetime: the executor outlives it. The destructor waits until everything that was posted here has
+/// ended. Cost, in addition to that of the executor: two reads of the clock, two locks and a block of memory for jobs.
 class BRAID_API observed_executor final : public detail::executor_layer {
  public:
-  /// The ending of a job.
+  /// How a job ended.
   enum class ending : std::uint8_t {
     finished,  ///< it returned
     failed,    ///< it threw
@@ -167,10 +171,10 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     dropped,   ///< a shutdown dropped it
   };
 
-  /// The information about a job for hooks.
+  /// The information about a job that hooks receive.
   struct job_report {
     /// Returns the name of the function that was posted or spawned, as in a trace: `main::{lambda()#1}`.
-    /// Blocks: to read the table of names, the first time for each program and library. Errors: std::bad_alloc.
+    /// Blocks: while it reads the symbol table, once for each program and library. Errors: std::bad_alloc.
     [[nodiscard]] BRAID_API auto function() const -> std::string;
 
     task_id id;                                                           ///< counted from 1 by its observed_executor
@@ -181,7 +185,7 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     std::exception_ptr error = nullptr;  ///< what it threw, or was left out or dropped for
   };
 
-  /// The functions that are called for each job; either may be empty.
+  /// The functions that are called for each job; each may be empty.
   /// Threads: those of the executor, several at a time. Exceptions are reported like those of a job.
   struct hooks {
     std::function<void(const observed_executor::job_report&)> on_start =
@@ -205,15 +209,14 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     duration max_ran{};
   };
 
-  /// `clock` outlives it.
+  /// Constructs the layer. `clock` must outlive it.
   observed_executor(executor& over, hooks calls, const clock_source& clock = steady_time());
   explicit observed_executor(executor& over) : observed_executor(over, hooks()) {}
   ~observed_executor() override;
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
 
-  /// Replaces the hooks that jobs call when they begin or end. Calls of the former hooks may still be running. Errors:
-  /// std::bad_alloc.
+  /// Replaces the hooks for later events. Calls of the old hooks may still be running. Errors: std::bad_alloc.
   void set_hooks(hooks hooks);
 
   [[nodiscard]] auto counts() const -> totals;
@@ -231,7 +234,7 @@ class BRAID_API observed_executor final : public detail::executor_layer {
   const clock_source& clock_;
   atomic<std::uint64_t> next_id_{1};
   mutable std::mutex mutex_;
-  // Under mutex_:
+  // The following members are guarded by mutex_.
   shared_hooks hooks_;
   totals counts_;
   std::size_t inside_ = 0;  // jobs that may still use this object

@@ -1,4 +1,4 @@
-// braid/task/fork_join.hpp: forks that a worker waits for: two sides, or a group.
+// braid/task/fork_join.hpp: forks that the forking worker waits for: a fixed set of calls, or a group of calls.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -30,24 +30,26 @@ namespace braid {
 
 namespace detail {
 
-/// A callable that can be forked: callable without arguments. It must not return a task, which would not run.
+/// A callable without parameters that can be forked. It must not return a task, because the fork would not run the
+/// task.
 template <typename Fn>
 concept forkable = std::move_constructible<Fn> && std::invocable<Fn&> && !is_lazy_work<std::invoke_result_t<Fn&>>;
 
-/// True for what can be forked by value.
+/// True for callables that can be forked by value.
 template <typename Fn>
 inline constexpr bool is_copied_callable = std::constructible_from<std::decay_t<Fn>, Fn> && forkable<std::decay_t<Fn>>;
 
 }  // namespace detail
 
 /// Calls all functions and returns their results as a tuple: void becomes std::monostate, an lvalue reference stays a
-/// reference. Returns void if all of them do. The first runs on this thread, the others perhaps on other workers of its
-/// pool; from a thread that is not a worker, everything runs in `default_pool`. They need not run at the same time: no
-/// function should wait for what another one does, for instance for a promise that it sets. If one does, a spare thread
-/// runs the other one if possible (docs/pools.md, "Waits in forks").
-/// Blocks: until all have ended. While it waits for functions that a thief took, the worker runs forks of others, and
-/// no posted jobs. Errors: what one of them throws, when those that had begun have ended; the others are not called
-/// then. Cost: close to that of the calls, while no thief asks for work.
+/// reference. If all functions return void, the result is void. The first function runs on this thread, the others may
+/// run on other workers of its pool. On a thread that is not a worker, everything runs in `default_pool`. The functions
+/// do not necessarily run at the same time. So no function should wait for another one, for instance for a promise that
+/// the other one sets. If one does, a spare thread runs the other function if possible (docs/pools.md, "Waits in
+/// forks").
+/// Blocks: until all functions have ended. While it waits for functions that a thief took, the worker runs other forks,
+/// but no posted jobs. Errors: an exception of one of the functions, rethrown when those that had begun have ended; the
+/// others are not called. Cost: close to that of plain calls while no thief requests work.
 template <detail::forkable First, detail::forkable... Rest>
   requires(sizeof...(Rest) > 0)
 [[gnu::always_inline]] inline auto fork_join(First first, Rest... rest) {
@@ -57,8 +59,8 @@ template <detail::forkable First, detail::forkable... Rest>
     return detail::results_of<First, Rest...>(detail::fork_several(first, rest...));
 }
 
-/// Returns `combine` of both results, neither of which may be void. If it is a sum or similar, the compiler may turn
-/// the last call of a recursion into a loop. Otherwise like `fork_join`.
+/// Calls both functions and returns `combine` of their results, neither of which may be void. If `combine` is a sum or
+/// similar, the compiler may turn the last call of a recursion into a loop. Otherwise works as `fork_join`.
 template <detail::forkable Left, detail::forkable Right, typename Combine>
 [[gnu::always_inline]] inline auto fork_combine(Left left, Right right, Combine combine)
     -> std::invoke_result_t<Combine&, detail::result_of<Left>, detail::result_of<Right>> {
@@ -69,8 +71,7 @@ template <detail::forkable Left, detail::forkable Right, typename Combine>
   return std::invoke(combine, std::forward<decltype(first)>(first), right());
 }
 
-/// Does the same as `fork_join`, but leaves out functions which have not begun when a stop is requested; then there are
-/// no results.
+/// Works as `fork_join`, but skips functions that have not begun when a stop is requested. There are no results then.
 /// Errors: errc::stopped, or the reason of the flag.
 template <stop_signal Signal, detail::forkable First, detail::forkable... Rest>
   requires(sizeof...(Rest) > 0)
@@ -96,7 +97,8 @@ auto fork_join(Signal&& stop, First first, Rest... rest) {
 
 namespace detail {
 
-/// True if `fork_join` accepts the arguments, or if they are tasks, whose overloads are in another layer.
+/// True if an overload of `fork_join` accepts the arguments. Also true for tasks, whose overloads are in the coroutine
+/// layer.
 template <typename... All>
 inline constexpr bool can_fork = false;
 template <typename First, typename... Rest>
@@ -107,7 +109,7 @@ template <typename Signal, typename First, typename... Rest>
   requires stop_signal<Signal>
 inline constexpr bool can_fork<Signal, First, Rest...> = can_fork<First, Rest...>;
 
-/// Ends the compilation with one sentence, for the arguments of a `fork_join`.
+/// Ends the compilation with a clear message for invalid arguments of a `fork_join`.
 template <typename... All>
 struct refused_fork {
   static constexpr bool returns_task = (is_lazy_argument<typename returned_work<All>::type> || ...);
@@ -124,7 +126,7 @@ struct refused_fork<Signal, All...> : refused_fork<All...> {};
 
 }  // namespace detail
 
-/// Does not compile: describes the error in the callables.
+/// Does not compile; its error message describes what is wrong with the callables.
 template <typename... All>
   requires(sizeof...(All) > 0 && !detail::can_fork<All...>)
 auto fork_join(All&&... /*all*/) {
@@ -135,7 +137,7 @@ class task_group;
 
 namespace detail {
 
-/// A function that a group has accepted, on the heap.
+/// A function of a group, stored on the heap.
 class BRAID_API group_task : public fork_record {
  public:
   enum class action : std::uint8_t { call, free };
@@ -144,7 +146,7 @@ class BRAID_API group_task : public fork_record {
   /// Calls the function, unless the group has stopped, and frees it.
   static void run_it(fork_record& self) noexcept;
 
-  /// Frees it without a call, because a pool has dropped it.
+  /// Frees the function without calling it, because a pool has dropped it.
   void drop() noexcept;
 
  protected:
@@ -175,19 +177,20 @@ class task_group_call final : public group_task {
 
 }  // namespace detail
 
-/// A group of functions that are `run` from the scope that has the group, or from one another, to any depth. Functions
-/// that a worker runs are in its deque like forks: it runs the newest first, and thieves take the oldest. From a thread
-/// that is not a worker of the group's executor they are posted there.
-/// Threads: `run` from any, `wait` from one at a time. Lifetime: nothing runs any more once the last `wait` has
-/// returned.
+/// A group of functions that run in parallel. You can call `run` from the scope that owns the group, or from functions
+/// of the group, to any depth. Functions that are run by a worker are put into its deque like forks: the worker runs
+/// the newest first, and thieves take the oldest. Functions that are run by other threads are posted to the group's
+/// executor.
+/// Threads: `run` from any, `wait` from one at a time. Lifetime: no function runs after the last `wait` has returned.
 class BRAID_API task_group {
  public:
-  /// Makes a group for the executor whose job calls. Outside of a job, it is for `default_pool`.
+  /// Constructs a group for the executor whose job calls this. Outside of a job, the group uses `default_pool`.
   task_group();
-  /// For a pool, or for an executor without threads.
+  /// Constructs a group for a pool, or for an executor without threads.
   explicit task_group(executor& executor) noexcept;
 
-  /// Functions that have not begun when a stop is requested are left out. Lifetime: a stop_flag outlives the group.
+  /// Constructs a group that skips functions which have not begun when a stop is requested. Lifetime: a stop_flag
+  /// outlives the group.
   template <stop_signal Signal>
   explicit task_group(Signal&& stop) : task_group() {
     stop_by(stop);
@@ -200,11 +203,11 @@ class BRAID_API task_group {
   task_group(const task_group&) = delete;
   auto operator=(const task_group&) -> task_group& = delete;
 
-  /// Waits. Exceptions of functions since the last `wait` are lost.
+  /// Waits for all functions. Exceptions of functions since the last `wait` are lost.
   ~task_group();
 
-  /// Runs `fn` once, on an idle worker or in `wait`. If the deque of the worker is full, or if jobs run as they are
-  /// posted, `fn` runs at once on the calling thread. Errors: std::bad_alloc. Cost: a block of memory for jobs.
+  /// Runs `fn` once, on an idle worker or in `wait`. If the deque of the worker is full, or if jobs run inline, `fn`
+  /// runs at once on the calling thread. Errors: std::bad_alloc. Cost: a block of memory for jobs.
   template <detail::job_function Fn>
   void run(Fn&& fn) {
     using task = detail::task_group_call<std::decay_t<Fn>>;
@@ -218,17 +221,18 @@ class BRAID_API task_group {
     }
     start(*made);
   }
-  /// Does not compile: describes the error in the callable.
+  /// Does not compile; its error message describes what is wrong with the callable.
   template <typename Fn>
     requires(!detail::job_function<Fn>)
   auto run(Fn&& /*fn*/) {
     static_cast<void>(detail::refused_call<Fn>());
   }
 
-  /// Returns when all functions have ended; then the group may be used again.
-  /// Blocks: until then; a worker runs them and other forks meanwhile. Errors: rethrows what a function threw first,
-  /// after which those that had not begun were left out; returns errc::stopped, or the reason of the flag, if functions
-  /// were left out because of a stop; and errc::dropped if a pool that shuts down has not run some of them.
+  /// Waits until all functions have ended. After that, the group may be used again.
+  /// Blocks: until then; a worker runs the functions and other forks during the wait. Errors: rethrows the first
+  /// exception of a function; functions that had not begun by then were skipped. Returns errc::stopped, or the reason
+  /// of the flag, if functions were skipped because of a stop, and errc::dropped if a pool that shuts down has not run
+  /// some of them.
   [[nodiscard]] auto wait() -> result<void>;
 
  private:

@@ -1,4 +1,4 @@
-// braid/task/future.hpp: a value that comes later: future, promise, shared future.
+// braid/task/future.hpp: the result of asynchronous work: future, promise, shared future.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -20,13 +20,14 @@ namespace braid {
 template <typename T>
 class shared_future;
 
-/// The result of work that runs elsewhere: a T, void, a reference, or an exception. Dropping it detaches the work, and
-/// then an exception of the work is lost.
+/// The future result of asynchronous work: a T, void, a reference, or an exception. Dropping the future detaches the
+/// work; an exception of detached work is lost.
 ///
-/// A continuation is called once the value is available. It has a future of its own, with its result; if the result is
-/// a future, with the value of that one. If the future fails, continuations are not called and their futures fail
-/// alike. Any number can be attached: `then` on an lvalue leaves the future as it is and passes the value as a const
-/// T&; `then` on an rvalue is the last one and passes a T&&, after all others have returned. Where a continuation runs:
+/// A continuation is called once the value is available. It has its own future, which gets its result. If the result is
+/// itself a future, the continuation's future gets that future's value. If a future fails, its continuations are not
+/// called, and their futures fail with the same exception. You can attach any number of continuations. `then` on an
+/// lvalue keeps the future valid and passes the value as a const T&. `then` on an rvalue is the last one: it passes a
+/// T&& after all others have returned. Where a continuation runs:
 ///
 ///   then(fn)         on the executor of the work, posted by the thread that fulfilled the future; for a future without
 ///                    an executor as `then_inline`
@@ -34,11 +35,11 @@ class shared_future;
 ///   then_inline(fn)  at once, on the thread that fulfils the future or, if it is ready, on the caller's: for small
 ///                    work that does not block
 ///
-/// If an executor refuses a continuation, or is gone by then, the continuation's future fails with errc::closed; if the
-/// executor drops it, with errc::dropped.
+/// If an executor refuses a continuation, or no longer exists, the continuation's future fails with errc::closed. If
+/// the executor drops it, the future fails with errc::dropped.
 ///
-/// Threads: one at a time. Lifetime: independent of the executors that it names. Cost: a continuation is one block of
-/// memory for jobs, two locked operations, and one post. Protocol: docs/design/future.md
+/// Threads: one at a time. Lifetime: independent of the executors that it refers to. Cost: a continuation takes one
+/// block of memory for jobs, two locked operations, and one post. Protocol: docs/design/future.md
 template <typename T>
 class [[nodiscard]] future : public detail::refused_continuations<T> {
   static_assert(std::is_void_v<T> || std::is_lvalue_reference_v<T> || std::is_same_v<T, std::remove_cvref_t<T>>,
@@ -49,7 +50,7 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
  public:
   using value_type = T;
 
-  /// Creates a future without a state. You can only assign to it, destroy it, or ask whether it is valid.
+  /// Creates a future without a state. You can only assign to it, destroy it, or check whether it is valid.
   future() noexcept = default;
   future(future&& other) noexcept
       : state_(std::exchange(other.state_, nullptr)), others_(std::exchange(other.others_, detail::readers::none)) {}
@@ -66,31 +67,32 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
   /// Returns whether the value or the failure is available.
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
-  /// Blocks until it is ready. A worker runs the work itself if it has not begun; another thread runs the other jobs of
-  /// the pool meanwhile, so that they may wait for this one. Joins of forks and groups are not such waits: see the
-  /// limits in docs/design/future.md.
-  /// Errors: std::system_error with errc::would_deadlock on the thread of an executor that runs one job at a time and
-  /// has this one to run, in an iteration of any event loop, and on a worker that has one: co_await the future there.
+  /// Blocks until the future is ready. If the work has not begun, a worker runs it itself. Another thread of the pool
+  /// runs the pool's other jobs during the wait, so that these may wait for the current job. Joins of forks and groups
+  /// do not count as such waits: see the limits in docs/design/future.md.
+  /// Errors: std::system_error with errc::would_deadlock in an iteration of any event loop, on a worker that has an
+  /// event loop, and on the thread of an executor that runs one job at a time and would have to run this work. Use
+  /// co_await there.
   void wait() const { state().wait(); }
 
-  /// Waits as `wait` does, but returns false after `limit`. A worker gives up between two jobs.
+  /// Waits as `wait` does, but returns false after `limit`. A worker checks the limit only between two jobs.
   [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
-  /// Moves the value out; the future then has no state.
-  /// Blocks: as `wait`, and until continuations that were attached before have returned; a job of a serial executor
-  /// that itself has to run one of them waits for ever. Errors: rethrows what the work threw; as `wait`;
-  /// errc::would_deadlock in an iteration of an event loop, and on a worker that has one, also if such a continuation
-  /// has not returned. The future is then unchanged.
+  /// Moves the value out. The future then has no state.
+  /// Blocks: as `wait`, and until continuations that were attached before have returned. A job of a serial executor
+  /// must not call this if the executor has to run such a continuation, because the job would wait for ever. Errors:
+  /// rethrows the exception of the work; as `wait`. Also errc::would_deadlock in an iteration of an event loop, and on
+  /// a worker that has an event loop, if such a continuation has not returned. The future is then unchanged.
   auto get() -> T;
 
-  /// Asks the work to stop: a task stops at its next wait, or before it begins. A value that it returns in spite of
-  /// that counts. Work that is not a task continues, unless it has a token of its own (see `spawn`). Repeated calls
-  /// have no effect.
+  /// Requests that the work stops. A task stops at its next wait, or before it begins. If a task returns a value in
+  /// spite of the stop, the value counts. Other work continues, unless it has a stop token (see `spawn`). Repeated
+  /// calls have no effect.
   /// Blocks: never.
   void request_stop(errc reason = errc::stopped) noexcept { state().request_stop(reason); }
 
-  /// Returns the number of the task; 0 for other work.
+  /// Returns the number of the task that computes the value, or 0 for other work.
   [[nodiscard]] auto id() const noexcept -> task_id {
     const task_info* const known = state().info();
     return known == nullptr ? task_id() : known->id;
@@ -102,12 +104,12 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     return known == nullptr ? std::string_view() : known->name;
   }
 
-  /// Discards the result: the work continues.
+  /// Discards the result. The work continues.
   void detach() noexcept {
     if (state_ != nullptr) std::exchange(state_, nullptr)->drop_reference();
   }
 
-  /// Converts it to a future that can be copied, and whose value no thread can move out.
+  /// Converts the future to one that can be copied. No thread can then move its value out.
   [[nodiscard]] auto share() && -> shared_future<T>;
 
   using detail::refused_continuations<T>::then;
@@ -141,8 +143,9 @@ class [[nodiscard]] future : public detail::refused_continuations<T> {
     return pass<mode::inside, gets::value>(state().where(), std::forward<Fn>(fn));
   }
 
-  /// Calls `fn(std::exception_ptr)` if the future fails, and continues with its result: a T, or a future<T>. A value is
-  /// passed on. Where it runs: as `then`; if the executor refuses or drops it, the failure stays unchanged.
+  /// Attaches a handler of failures. If the future fails, `fn(std::exception_ptr)` is called, and its result (a T or a
+  /// future<T>) replaces the value. A value is passed on unchanged. It runs on the same executor as with `then`. If the
+  /// executor refuses or drops it, the failure is passed on unchanged.
   template <detail::continuation_function<T, gets::failure> Fn>
   auto recover(Fn&& fn) && -> future {
     return pass<mode::posted, gets::failure>(state().where(), std::forward<Fn>(fn));
@@ -198,8 +201,8 @@ auto future<T>::get() -> T {
   return own.state.take();
 }
 
-/// A future that can be copied: all copies see the same value, and none can move it out. Continuations get a const T&;
-/// where they run, and what happens if the future fails, is as with `future`.
+/// A future that can be copied. All copies share one value, which no copy can move out. Continuations get a const T&.
+/// They run where those of a `future` run, and a failure has the same effect.
 /// Threads: one at a time for one object; copies are independent of each other. Cost: a copy is one locked addition.
 template <typename T>
 class [[nodiscard]] shared_future : public detail::refused_views<T> {
@@ -226,13 +229,13 @@ class [[nodiscard]] shared_future : public detail::refused_views<T> {
   [[nodiscard]] auto valid() const noexcept -> bool { return state_ != nullptr; }
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
-  /// The same functions as in `future`.
+  /// The following functions work as those of `future`.
   void wait() const { state().wait(); }
   [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
-  /// Returns the value, which lives as long as a copy of this future. Blocks: as `wait`. Errors: rethrows what the work
-  /// threw; as `wait`.
+  /// Returns the value, which is valid as long as a copy of this future exists. Blocks: as `wait`. Errors: rethrows the
+  /// exception of the work; as `wait`.
   auto get() const -> decltype(auto) {
     state().wait();
     if (state_->how() == detail::verdict::failure) std::rethrow_exception(state_->failure());
@@ -273,35 +276,37 @@ auto future<T>::share() && -> shared_future<T> {
   return shared_future<T>(std::move(*this));
 }
 
-/// Fulfils its future, once. If it is dropped before, the future fails with errc::broken_promise.
-/// Threads: one at a time; the future may meanwhile be with another. The thread that sets runs the continuations that
-/// run inline, before the call returns. Lifetime: may be destroyed as soon as the future is ready.
+/// The producer of a future's value, which it sets once. If the promise is destroyed before, the future fails with
+/// errc::broken_promise.
+/// Threads: one at a time; another thread may use the future at the same time. Continuations that run inline run on the
+/// thread that sets the value, before the call returns. Lifetime: may be destroyed as soon as the future is ready.
 template <typename T>
 class promise {
   using state = detail::promise_state<T>;
 
  public:
-  /// The future has no executor: `then(fn)` is as `then_inline(fn)`. Errors: std::bad_alloc.
+  /// Constructs a promise whose future has no executor, so `then(fn)` works as `then_inline(fn)`. Errors:
+  /// std::bad_alloc.
   promise() : promise(detail::executor_id()) {}
-  /// Continuations that name no executor run on `executor`.
+  /// Constructs a promise whose continuations run on `executor` if they name no other executor.
   explicit promise(executor& executor) : promise(executor.id()) {}
   promise(promise&& other) noexcept : state_(std::exchange(other.state_, nullptr)), future_(std::move(other.future_)) {}
   auto operator=(promise&& other) noexcept -> promise&;
   ~promise();
 
-  /// The other side. May be called after the result was set. Requires that it was not called before.
+  /// Returns the future. May be called after the result was set, but only once.
   [[nodiscard]] auto get_future() -> future<T> {
     BRAID_EXPECTS(future_.valid(), "get_future may be called only once for a promise");
     return std::move(future_);
   }
 
-  /// Fulfils the future with a T made from `args`; a T& is given as it is. Errors: errc::already_set when there is a
-  /// result; throws what the making of the T throws, and there is no result then.
+  /// Sets the value, a T constructed from `args`. If T is a reference, stores the reference. Errors: errc::already_set
+  /// if a result was set before. Throws exceptions of the constructor of T; no result is set then.
   template <typename... Args>
     requires(std::is_void_v<T> ? sizeof...(Args) == 0 : std::constructible_from<T, Args...>)
   [[nodiscard]] auto set_value(Args&&... args) -> result<void>;
 
-  /// Lets the future fail. Errors: errc::already_set when there is a result.
+  /// Makes the future fail with the exception. Errors: errc::already_set if a result was set before.
   [[nodiscard]] auto set_exception(std::exception_ptr failure) noexcept -> result<void>;
 
  private:
@@ -347,8 +352,8 @@ auto promise<T>::set_exception(std::exception_ptr failure) noexcept -> result<vo
   return {};
 }
 
-/// Returns a future that is ready with a T made from `args`. Threads: any. Errors: std::bad_alloc; what making the T
-/// throws.
+/// Returns a ready future with a T constructed from `args`. Threads: any. Errors: std::bad_alloc; exceptions of the
+/// constructor of T.
 template <typename T, typename... Args>
   requires(std::is_void_v<T> ? sizeof...(Args) == 0 : std::constructible_from<T, Args...>)
 auto ready_future(Args&&... args) -> future<T> {
@@ -357,7 +362,7 @@ auto ready_future(Args&&... args) -> future<T> {
   return made.get_future();
 }
 
-/// Returns a future that has failed. Threads: any. Errors: std::bad_alloc.
+/// Returns a future that has failed with this exception. Threads: any. Errors: std::bad_alloc.
 template <typename T>
 auto failed_future(std::exception_ptr failure) -> future<T> {
   promise<T> made;
@@ -365,7 +370,7 @@ auto failed_future(std::exception_ptr failure) -> future<T> {
   return made.get_future();
 }
 
-/// Returns a future that has failed with a std::system_error of this code. Threads: any. Errors: std::bad_alloc.
+/// Returns a future that has failed with a std::system_error of this error code. Threads: any. Errors: std::bad_alloc.
 template <typename T>
 auto failed_future(std::error_code code) -> future<T> {
   return failed_future<T>(std::make_exception_ptr(std::system_error(code)));

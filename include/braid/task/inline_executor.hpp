@@ -1,4 +1,4 @@
-// braid/task/inline_executor.hpp: an executor without threads and queues, for code that runs without concurrency.
+// braid/task/inline_executor.hpp: an executor without threads or queues, for code that must run without concurrency.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -14,32 +14,34 @@
 
 namespace braid {
 
-/// An executor that runs each job on the thread that posts it, before the post returns. A job that such a job posts
-/// runs when that one has ended, so that jobs which post the next one do not use up the stack. The destructor waits
+/// An executor that runs each job on the thread that posts it, before the post returns. If a job posts another job, the
+/// second job runs after the first has ended. So chains of such jobs do not overflow the stack. The destructor waits
 /// for the jobs of other threads.
-/// Threads: any; `wait_idle`, the shutdowns and the destructor not from one of its jobs. Blocks: a post blocks as its
-/// job does.
+/// Threads: any; `wait_idle`, the shutdowns and the destructor not from one of its jobs. Blocks: a post blocks as long
+/// as its job runs.
 class BRAID_API inline_executor final : public detail::threadless {
  public:
-  /// `on_error` receives what a posted job throws; without it the message goes to stderr. Errors: std::bad_alloc.
+  /// Constructs the executor. `on_error` receives exceptions of posted jobs; without it, the message goes to stderr.
+  /// Errors: std::bad_alloc.
   explicit inline_executor(error_callback on_error = {}) : threadless(std::move(on_error)) {}
   ~inline_executor() override;
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
-  /// Ignores the priority, because no job waits for another one.
+  /// Runs the job. The priority has no effect, because no job waits in a queue.
   [[nodiscard]] auto try_post(job& work, priority /*level*/) noexcept -> bool { return try_post(work); }
 
-  /// Blocks until no thread runs a job here.
+  /// Blocks until no thread runs a job of this executor.
   /// Errors: would_deadlock in a job of this executor.
   [[nodiscard]] auto wait_idle() -> result<void>;
 
-  /// Refuses new jobs, and blocks until those of other threads have ended. `mode` decides about jobs that wait for the
-  /// end of the job that has posted them. Errors: would_deadlock in a job of this executor, which stays usable.
+  /// Refuses new jobs, and blocks until the jobs of other threads have ended. `mode` decides whether jobs that wait for
+  /// the end of the job that posted them are run or dropped. Errors: would_deadlock in a job of this executor, which
+  /// stays usable.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Drains as `shutdown` does, but at most for `limit`. When the time is over, waiting jobs are dropped, a stop is
-  /// requested, and the call returns while the last jobs still run.
-  /// Errors: deadline_exceeded if the time was over first; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, waiting jobs are dropped, a
+  /// stop is requested, and the call returns while the last jobs still run.
+  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock as `shutdown`.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  private:

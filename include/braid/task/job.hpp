@@ -1,4 +1,4 @@
-// braid/task/job.hpp: one piece of work, as queues see it: an object that carries its own link and knows how to run.
+// braid/task/job.hpp: a unit of work: a queue node with a function that runs it.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -19,8 +19,8 @@ namespace detail {
 class job_times;
 }
 
-/// One piece of work as queues see it: an intrusive node with a function. The thread that takes it out of a queue calls
-/// `run` or `drop`, exactly once; after that the job may be gone.
+/// A unit of work: an intrusive queue node with a function. The thread that removes the job from a queue calls `run` or
+/// `drop`, exactly once. The job may be destroyed by that call.
 class job {
  public:
   enum class action : std::uint8_t { run, drop };
@@ -30,14 +30,15 @@ class job {
   job(const job&) = delete;
   auto operator=(const job&) -> job& = delete;
 
-  /// Does the work. Errors: whatever the user's code throws; the caller is a worker loop, which reports it.
+  /// Runs the work. Errors: any exception of the user's code; the worker loop that calls this reports it.
   void run() { act_(*this, action::run); }
 
   /// Drops the work, because the executor that had accepted it shuts down. Waiters fail with errc::dropped. An
-  /// exception from here ends the program: no waiter is left for it, and the jobs after this one must be dropped too.
+  /// exception thrown here ends the program, because no waiter could receive it and the remaining jobs must also be
+  /// dropped.
   void drop() noexcept { act_(*this, action::drop); }
 
-  /// Returns its function, by which a trace names it.
+  /// Returns the job's function, which identifies the job in a trace.
   /// Threads: the one that owns the job, while it is not in a queue.
   [[nodiscard]] BRAID_API auto code() const noexcept -> act_fn;
 
@@ -54,18 +55,18 @@ class job {
 
 namespace detail {
 
-/// Whether the result of a call does nothing until it is started itself, like a task: a job that discards it would lose
-/// the work.
+/// True if the result of a call is lazy, like a task: it does nothing until it is started. A job that discards such a
+/// result would lose the work.
 template <typename R>
 inline constexpr bool is_lazy_work = false;
 
-/// A callable that can be posted: callable once without arguments, as an rvalue. Callables that return tasks are posted
-/// by the overloads of the coroutine layer.
+/// A callable that can be posted: it can be called once without arguments, as an rvalue. Callables that return tasks
+/// are posted by the overloads of the coroutine layer.
 template <typename Fn>
 concept job_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&> &&
                        !detail::is_lazy_work<std::invoke_result_t<std::decay_t<Fn>&&>>;
 
-/// A posted callable in a block of `allocate_job`.
+/// A posted callable in a block from `allocate_job`.
 template <typename Fn>
 class closure_job final : public job {
  public:
@@ -83,14 +84,14 @@ class closure_job final : public job {
   template <typename F>
   explicit closure_job(F&& fn) : job(&act), fn_(std::forward<F>(fn)) {}
 
-  /// Frees it without running.
+  /// Frees the job without running it.
   void discard() noexcept {
     std::destroy_at(this);
     free_block<closure_job>(this);
   }
 
  private:
-  /// The captures are destroyed before the job counts as done, also when the callable throws.
+  /// Runs or drops the callable. Its captures are destroyed before the job counts as done, even if the callable throws.
   static void act(job& self, action what) {
     struct guard {
       closure_job& owned;

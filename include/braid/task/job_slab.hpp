@@ -1,4 +1,4 @@
-// braid/task/job_slab.hpp: jobs in slots that are all made beforehand, with handles, continuations and parents.
+// braid/task/job_slab.hpp: a fixed number of preallocated job slots, with handles, continuations and parent jobs.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -29,7 +29,7 @@ namespace braid {
 
 namespace detail {
 
-/// A callable that a slab can run: it is called once, as an lvalue, and keeps its state for `result`.
+/// A callable that a slab can run. It is called once, as an lvalue, and keeps its state so that `result` can read it.
 template <typename Fn>
 concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&>;
 
@@ -38,16 +38,16 @@ concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invoca
 /// A fixed number of job slots of 128 bytes, in a ring for each thread, and threads that run the jobs. Callables of up
 /// to 80 bytes are stored in the slot, larger ones on the heap; nothing else is allocated after `start`. A callable is
 /// destroyed when its slot is used again, or with the slab.
-/// Threads: every member from any; `start` and `join` not from a job. Threads with a ring of their own (those of the
-/// slab, and the thread that created it) run other jobs while they wait. `stop`, `join` and the destructor may be
-/// called again. Errors: stale for a handle whose slot was used again; closed after `stop`.
+/// Threads: every member from any; `start` and `join` not from a job. Threads with their own ring (those of the slab,
+/// and the thread that created it) run other jobs while they wait. `stop`, `join` and the destructor may be called
+/// again. Errors: stale for a handle whose slot was used again; closed after `stop`.
 /// Protocol: docs/design/job_slab.md
 class BRAID_API job_slab {
  public:
-  /// The treatment of queued jobs when a slab stops.
+  /// What happens to queued jobs when a slab stops.
   enum class stop_mode : std::uint8_t { drain, drop };
 
-  /// The size of a slab, and its threads.
+  /// The number of slots and threads of a slab.
   struct options {
     static constexpr unsigned all_threads = 0xffffffff;
 
@@ -55,13 +55,14 @@ class BRAID_API job_slab {
     unsigned threads =
         all_threads;             ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
     duration idle_sleep = 50us;  ///< how long a thread that has nothing to do looks for more before it sleeps
-    /// The behavior of `allocate` if the next slot is in use: until its job and the jobs that continue it have
-    /// finished, and a moment longer than a wait for the last of them. With `run_inline` the handle refers to a
-    /// finished job, whose state is not kept.
+    /// What `allocate` does if the next slot is still in use. A slot is in use until its job and the jobs that continue
+    /// it have finished, and slightly longer than a wait for them. With `run_inline` the handle refers to a finished
+    /// job, whose state is not kept.
     when_full full = when_full::refuse;
   };
 
-  /// Names a job of one slab. It may be copied and kept: once the job's slot is used again, it is stale, and says so.
+  /// A handle to a job of one slab. It may be copied and kept. Once the job's slot is reused, the handle is stale, and
+  /// calls with it return errc::stale.
   class handle {
    public:
     handle() noexcept = default;
@@ -75,75 +76,78 @@ class BRAID_API job_slab {
     std::uint64_t generation_ = 0;  // without a slot: 0 no job, 1 a job that was run inline and has finished
   };
 
-  /// The calling thread is the maker. No thread is started.
-  /// Errors: terminates unless there is at least one slot for each thread, and less than 2^31 in all; for
+  /// Constructs a slab without starting a thread. The calling thread counts as the thread that created the slab.
+  /// Errors: terminates unless there is at least one slot for each thread, and less than 2^31 in all; also for
   /// when_full::wait.
   explicit job_slab(options options);
   job_slab() : job_slab(options()) {}
   job_slab(const job_slab&) = delete;
   auto operator=(const job_slab&) -> job_slab& = delete;
-  /// `stop(job_slab::stop_mode::drop)` and `join()`.
+  /// Calls `stop(job_slab::stop_mode::drop)` and `join()`.
   ~job_slab();
 
-  /// Starts the threads; with jobs that were scheduled before. Errors: closed; invalid_argument the second time;
-  /// std::system_error when a thread cannot be started, and then the slab is stopped.
+  /// Starts the threads, which also run jobs that were scheduled before. Errors: closed; invalid_argument if the slab
+  /// was already started; std::system_error if a thread cannot be started, and then the slab is stopped.
   [[nodiscard]] auto start() -> braid::result<void>;
 
-  /// Puts a callable into the next slot of this thread's ring. Errors: full, see `when_full`; what the copy of the
-  /// callable throws, and with `run_inline` what it throws itself. Cost: about 2 ns; a heap block beyond 80 bytes.
+  /// Stores a callable in the next slot of this thread's ring. Errors: full, see `when_full`; exceptions of copying the
+  /// callable, and with `run_inline` those of the callable itself. Cost: about 2 ns; a heap block beyond 80 bytes.
   template <detail::slab_function Fn>
   [[nodiscard]] auto allocate(Fn&& fn) -> braid::result<handle>;
 
-  /// Queues the job. Errors: invalid_argument when it is queued already or continues another.
+  /// Queues the job. Errors: invalid_argument if it is already queued or continues another job.
   /// Cost: about 2 ns; up to microseconds more for a job that another thread has allocated.
   [[nodiscard]] auto schedule(handle job) -> braid::result<void>;
 
-  /// Discards a job that will not be scheduled: its callable is destroyed here, its slot may be used again, and its
-  /// waiters and dependents see it as dropped by a stop. If you drop a handle without this, its slot stays in use until
-  /// the end of the slab, and the ring cannot advance past it.
-  /// Errors: invalid_argument if it is scheduled or continues another job; finished for a job that was run inline.
+  /// Discards a job that will not be scheduled. Its callable is destroyed at once, its slot may be reused, and its
+  /// waiters and dependents get errc::dropped. A handle that is dropped without this call keeps its slot in use until
+  /// the end of the slab, and the ring cannot advance past the slot.
+  /// Errors: invalid_argument if the job is scheduled or continues another job; finished for a job that was run inline.
   [[nodiscard]] auto discard(handle job) -> braid::result<void>;
 
   /// Blocks until the job and all its children have finished.
-  /// Errors: what the job has thrown; dropped if a stop came first, or has made it impossible that the job ever runs.
+  /// Errors: exceptions of the job; dropped if a stop came first, or if the job can never run because of a stop.
   [[nodiscard]] auto wait(handle job) -> braid::result<void>;
 
-  /// Returns a copy of the callable after its run. If it cannot be copied, it is moved out, once.
-  /// Errors: unfinished; invalid_argument if the job is not a `T`; finished if another call has already moved it out;
-  /// what the job has thrown; dropped. Cost: 0.1 to 2 µs if another thread has allocated the job, or if a `T` is moved.
+  /// Returns a copy of the callable after its run. If the callable cannot be copied, it is moved out, once.
+  /// Errors: unfinished; invalid_argument if the callable is not a `T`; finished if another call has already moved it
+  /// out; exceptions of the job; dropped. Cost: 0.1 to 2 µs if another thread has allocated the job, or if a `T` is
+  /// moved.
   template <typename T>
   [[nodiscard]] auto result(handle job) -> braid::result<T>;
 
-  /// `wait`, then `result`.
+  /// Calls `wait`, then `result`.
   template <typename T>
   [[nodiscard]] auto wait_result(handle job) -> braid::result<T>;
 
-  /// Makes `next`, which must not be scheduled, run when `first` has finished. Jobs that continue the same job run one
-  /// after the other in the order of these calls. Those that it has when it finishes, and all that are added before the
-  /// last of them has ended, run on one thread.
-  /// Errors: invalid_argument if `next` is scheduled or continues a job; cycle if the two would wait for each other, as
-  /// far as a search of 64 jobs finds it.
+  /// Makes `next` run when `first` has finished. `next` must not be scheduled. Jobs that continue the same job run one
+  /// after the other in the order of these calls, on one thread. That includes continuations that are added before the
+  /// last of them has ended.
+  /// Errors: invalid_argument if `next` is scheduled or continues a job; cycle if the two jobs would wait for each
+  /// other, as far as a search of 64 jobs finds out.
   [[nodiscard]] auto continue_with(handle first, handle next) -> braid::result<void>;
 
-  /// Keeps `parent` from finishing before `child` has. Each is scheduled on its own. A child has two parents at most.
-  /// Errors: finished when the parent is; full when the child has two; cycle as above.
+  /// Keeps `parent` from finishing before `child` has finished. Both must be scheduled separately. A child has at most
+  /// two parents.
+  /// Errors: finished if the parent has finished; full if the child already has two parents; cycle as above.
   [[nodiscard]] auto finish_with(handle child, handle parent) -> braid::result<void>;
 
-  /// Accepts no more jobs. Queued jobs are run, or dropped with all jobs that continue them; returns the number of jobs
-  /// dropped so far. Running jobs continue. Does not wait for the threads. Without threads, `join` runs the jobs that
-  /// `drain` leaves; a `schedule` at the same time as a stop may run jobs itself.
+  /// Refuses new jobs. With `drain`, queued jobs are run; with `drop`, they are dropped together with all jobs that
+  /// continue them. Returns the number of jobs dropped so far. Running jobs continue. Does not wait for the threads.
+  /// Without threads, `join` runs the jobs that `drain` leaves. A concurrent `schedule` may run jobs itself.
   auto stop(stop_mode mode) -> std::size_t;
 
   /// Blocks until `stop` was called and the threads have ended. Errors: would_deadlock from a job.
   [[nodiscard]] auto join() -> braid::result<void>;
 
-  /// Returns the number of dropped jobs. Final after `join`.
+  /// Returns the number of dropped jobs. The number is final after `join`.
   [[nodiscard]] auto dropped() const noexcept -> std::size_t { return dropped_.load(relaxed); }
 
-  /// Returns the threads that were or will be spawned.
+  /// Returns the number of threads that the slab starts.
   [[nodiscard]] auto threads() const noexcept -> unsigned { return threads_; }
 
-  /// Returns the number of jobs that a thread has begun: the slab's threads from 0, then the thread that created it.
+  /// Returns the number of jobs that a thread has begun. Threads of the slab are numbered from 0; the thread that
+  /// created the slab is the last.
   [[nodiscard]] auto jobs_begun_by(std::size_t thread) const noexcept -> std::uint64_t {
     return contexts_[thread]->ran.load(relaxed);
   }
@@ -211,7 +215,8 @@ class BRAID_API job_slab {
   std::vector<std::unique_ptr<detail::slab_context>> contexts_;  // the spawned threads', then the maker's
   detail::slab_sleepers sleepers_;
 
-  // Lines apart by room and not by alignment, which frames of coroutines do not have.
+  // Padding keeps the following word on its own cache line. An alignment would not work, because a slab may be in the
+  // frame of a coroutine.
   [[maybe_unused]] std::array<std::byte, cache_line> before_mode_;
   atomic<mode> mode_{mode::open};  // open, draining, dropping, in this order; written by `stop`
   [[maybe_unused]] std::array<std::byte, cache_line> behind_mode_;
@@ -230,7 +235,7 @@ class BRAID_API job_slab {
 
 namespace detail {
 
-/// A callable in its slot.
+/// The function of a callable that is stored in its slot.
 template <typename T>
 void act_in_slot(slab_slot& slot, slab_action what) {
   T& fn = *std::launder(reinterpret_cast<T*>(slot.payload.data()));
@@ -240,7 +245,7 @@ void act_in_slot(slab_slot& slot, slab_action what) {
     std::destroy_at(&fn);
 }
 
-/// A callable on the heap.
+/// The function of a callable that is stored on the heap.
 template <typename T>
 void act_on_heap(slab_slot& slot, slab_action what) {
   T* const fn = *std::launder(reinterpret_cast<T**>(slot.payload.data()));
@@ -267,7 +272,7 @@ void fill_slot(slab_slot& slot, Fn&& fn) {
   }
 }
 
-/// Returns the callable, if it is a `T`; else null.
+/// Returns the callable if it is a `T`, otherwise null.
 template <typename T>
 auto find_callable(slab_slot& slot) noexcept -> T* {
   if constexpr (fits_in_slot<T>)
@@ -278,7 +283,7 @@ auto find_callable(slab_slot& slot) noexcept -> T* {
 
 }  // namespace detail
 
-/// Keeps the slot of a job as it is while this thread looks at it.
+/// A guard that keeps the slot of a job unchanged while this thread reads it.
 class BRAID_API job_slab::looking {
  public:
   looking(job_slab& slab, job_slab::handle job) noexcept;

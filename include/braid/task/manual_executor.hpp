@@ -1,4 +1,4 @@
-// braid/task/manual_executor.hpp: an executor without threads, whose jobs run on a thread that polls or waits.
+// braid/task/manual_executor.hpp: an executor without threads, whose jobs run on threads that poll or wait.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -16,21 +16,22 @@
 namespace braid {
 
 /// An executor that queues jobs until a thread runs them: by `poll`, by `wait_idle`, or by a wait for a future or a
-/// group of this executor. Any wait of the thread that has created it also runs its jobs. Jobs run one at a time, in
-/// the order of their posts within a priority. What a job forks runs at once, on the same thread. The destructor runs
-/// what is left.
+/// group of this executor. Any wait of the thread that created the executor also runs its jobs. Jobs run one at a time,
+/// in the order of their posts within a priority. Forks of a job run at once, on the same thread. The destructor runs
+/// the remaining jobs.
 /// Threads: any; `wait_idle`, the shutdowns and the destructor not from one of its jobs.
 class BRAID_API manual_executor final : public detail::threadless {
  public:
-  /// `on_error` receives what a posted job throws; without it the message goes to stderr. Errors: std::bad_alloc.
+  /// Constructs the executor. `on_error` receives exceptions of posted jobs; without it, the message goes to stderr.
+  /// Errors: std::bad_alloc.
   explicit manual_executor(error_callback on_error = {});
   ~manual_executor() override;
 
-  /// Needs no memory.
+  /// Queues the job without allocating memory.
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override { return try_post(work, priority::normal); }
   [[nodiscard]] auto try_post(job& work, priority level) noexcept -> bool;
 
-  /// Runs one waiting job. Returns false if no job waits, and while another thread runs jobs of this executor.
+  /// Runs one waiting job. Returns false if no job waits, or while another thread runs jobs of this executor.
   [[nodiscard]] auto poll() noexcept -> bool override;
   [[nodiscard]] auto needs_polls() const noexcept -> bool override { return true; }
 
@@ -38,13 +39,13 @@ class BRAID_API manual_executor final : public detail::threadless {
   /// Errors: would_deadlock in a job of this executor.
   [[nodiscard]] auto wait_idle() -> result<void>;
 
-  /// Refuses new jobs, and runs or drops those that wait, as `mode` says. May be called again, and from several
+  /// Refuses new jobs, and runs or drops the waiting jobs according to `mode`. May be called again, and from several
   /// threads. Errors: would_deadlock in a job of this executor, which stays usable.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Drains as `shutdown` does, but at most for `limit`. When the time is over, waiting jobs are dropped, a stop is
-  /// requested, and the call returns, even if another thread still runs a job.
-  /// Errors: deadline_exceeded if the time was over first; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, waiting jobs are dropped, a
+  /// stop is requested, and the call returns, even if another thread still runs a job.
+  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock as `shutdown`.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  private:
@@ -60,7 +61,7 @@ class BRAID_API manual_executor final : public detail::threadless {
   detail::common_queue normal_;
   detail::common_queue low_;
   std::timed_mutex running_;  // held by the thread that runs jobs
-  // Under running_:
+  // Used only by the thread that runs jobs (see running_).
   std::uint32_t consecutive_high_ = 0;                   // how many jobs of priority `high` have run ahead of others
   std::uint32_t until_low_ = detail::polls_between_low;  // searches for work until one begins with priority `low`
 };

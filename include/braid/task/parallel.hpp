@@ -1,4 +1,4 @@
-// braid/task/parallel.hpp: loops, reductions, scans and sorts over the workers of a pool.
+// braid/task/parallel.hpp: parallel loops, reductions, scans and sorts on the workers of a pool.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -41,20 +41,20 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
 
 }  // namespace detail
 
-/// Calls `body(i)` for each i from `first` to before `last`, of the common type of both, on this worker and on idle
-/// workers of its pool. On a thread that is not a worker it runs there, and on workers of `default_pool` if it takes
-/// longer than a few microseconds. All of them call the same body.
-/// Threads: any that may block. Blocks: until all have ended; the worker runs forks of others meanwhile. Errors: one of
-/// the exceptions that `body` throws, when the chunks that had begun have ended; the others are left out. Cost: a few
-/// loads for each chunk.
+/// Calls `body(i)` for each i in [first, last), on this worker and on idle workers of its pool. i has the common type
+/// of both bounds. A thread that is not a worker runs the loop itself, with help from workers of `default_pool` if it
+/// takes longer than a few microseconds. All threads call the same body.
+/// Threads: any that may block. Blocks: until all calls have ended; the worker runs other forks during the wait.
+/// Errors: one of the exceptions of `body`, rethrown when the chunks that had begun have ended; the other chunks are
+/// skipped. Cost: a few loads for each chunk.
 template <std::integral First, std::integral Last, std::invocable<std::common_type_t<First, Last>> Body>
 void parallel_for(First first, Last last, Body&& body, parallel_options options = {}) {
   using index = std::common_type_t<First, Last>;
   detail::parallel_for(detail::never_stopped{}, static_cast<index>(first), static_cast<index>(last), body, options);
 }
 
-/// Does the same, but leaves out chunks that have not begun when a stop is requested.
-/// Errors: errc::stopped, or the reason of the flag, if chunks were left out.
+/// Works as `parallel_for`, but skips chunks that have not begun when a stop is requested.
+/// Errors: errc::stopped, or the reason of the flag, if chunks were skipped.
 template <stop_signal Signal, std::integral First, std::integral Last,
           std::invocable<std::common_type_t<First, Last>> Body>
 [[nodiscard]] auto parallel_for(Signal&& stop, First first, Last last, Body&& body, parallel_options options = {})
@@ -77,8 +77,8 @@ auto parallel_for_each(const Stop& stop, const Iterator& first, std::size_t coun
 
 }  // namespace detail
 
-/// Calls `fn(proj(element))` for each element. Requires random access, and a size that is known.
-/// On the workers of a pool of your choice: `run_in(pool, [&] { parallel_for_each(range, fn); })`.
+/// Calls `fn(proj(element))` for each element. Requires a range with random access and a known size.
+/// To use a pool of your choice, call `run_in(pool, [&] { parallel_for_each(range, fn); })`.
 /// Threads, blocks, errors and cost: as `parallel_for`.
 template <detail::divisible_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
@@ -99,8 +99,8 @@ void parallel_for_each(Iterator first, Sentinel last, Fn&& fn, Proj proj = {}, p
   detail::parallel_for_each(detail::never_stopped{}, first, count, fn, proj, options);
 }
 
-/// Does the same, but leaves out chunks that have not begun when a stop is requested.
-/// Errors: errc::stopped, or the reason of the flag, if chunks were left out.
+/// Works as `parallel_for_each`, but skips chunks that have not begun when a stop is requested.
+/// Errors: errc::stopped, or the reason of the flag, if chunks were skipped.
 template <stop_signal Signal, detail::divisible_range Range, typename Fn, typename Proj = std::identity>
 [[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {},
                                      parallel_options options = {}) -> result<void> {
@@ -121,9 +121,9 @@ template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn,
   return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), first, count, fn, proj, options);
 }
 
-/// Does the same for ranges without random access or without a size, such as lists, maps and filtered views, whose
-/// elements are visited more than once. Cost: one pass over the range on the calling thread, and a vector of its
-/// iterators, so that it pays off only for large elements or long calls. Errors: as above; std::bad_alloc.
+/// Works as `parallel_for_each` for ranges without random access or without a size, such as lists, maps and filtered
+/// views. It visits elements more than once. Cost: one pass over the range on the calling thread, and a vector of its
+/// iterators. So it is useful only if elements are large or calls are long. Errors: as above; std::bad_alloc.
 template <detail::walked_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
 void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options options = {}) {
@@ -168,10 +168,10 @@ template <typename Stop, typename Iterator, typename T, typename Combine, typena
 
 }  // namespace detail
 
-/// Combines `init` and all `proj(element)` by `combine`, which returns a T from two and need not commute. The order in
-/// which pairs are combined depends only on the number of elements and the grain: so sums of floating-point numbers are
-/// the same for any number of workers, though not the same as those of a plain loop. Threads, errors and blocks: as
-/// `parallel_for`.
+/// Combines `init` and all `proj(element)` by `combine`, which returns a T from two values and need not be commutative.
+/// The order of the combinations depends only on the number of elements and the grain. So sums of floating-point
+/// numbers are the same for any number of workers, but may differ from the sum of a plain loop. Threads, errors and
+/// blocks: as `parallel_for`.
 template <detail::divisible_range Range, typename T, typename Combine, typename Proj = std::identity>
 [[gnu::always_inline]] inline auto parallel_reduce(Range&& range, T init, Combine combine, Proj proj = {},
                                                    parallel_options options = {}) -> T {
@@ -187,7 +187,7 @@ auto parallel_reduce(Iterator first, Sentinel last, T init, Combine combine, Pro
   return detail::parallel_reduce(detail::never_stopped{}, first, count, std::move(init), combine, proj, options);
 }
 
-/// Does the same, but returns no value if a stop was requested before all elements were processed.
+/// Works as `parallel_reduce`, but returns no value if a stop was requested before all elements were processed.
 /// Errors: errc::stopped, or the reason of the flag.
 template <stop_signal Signal, detail::divisible_range Range, typename T, typename Combine,
           typename Proj = std::identity>
@@ -198,27 +198,28 @@ template <stop_signal Signal, detail::divisible_range Range, typename T, typenam
                                  proj, options);
 }
 
-/// Writes to `out[i]` the total of the elements up to and with i, joined by `combine`, which need not commute; totals
-/// have the type of the elements. `out` may be the begin of the range. The order in which pairs are combined depends
-/// only on the number of elements and the grain.
+/// Writes to `out[i]` the total of the elements up to and including i. Totals are computed by `combine`, which need not
+/// be commutative, and have the type of the elements. `out` may be the begin of the range. The order of the
+/// combinations depends only on the number of elements and the grain.
 /// Threads, blocks, errors: as `parallel_for`; after an exception the values that were written are unspecified.
-/// Cost: each element is combined twice, unless all fit into one grain (by default 4096); small values that are copied
-/// as bytes, such as numbers, in four places at once, because additions that wait for each other take longer.
+/// Cost: each element is combined twice, unless all elements fit into one grain (by default 4096). Small trivially
+/// copyable values, such as numbers, are combined in four places at once, because additions that wait for each other
+/// take longer.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Combine = std::plus<>>
 void parallel_inclusive_scan(Range&& range, Out out, Combine combine = {}, parallel_options options = {}) {
   using value = std::ranges::range_value_t<Range>;
   detail::scan_all<value>(detail::never_stopped{}, std::nullopt, range, out, combine, options);
 }
 
-/// Writes to `out[i]` the total of `init` and the elements before i; returns the total of all.
+/// Writes to `out[i]` the total of `init` and the elements before i. Returns the total of all elements.
 /// Threads, blocks, errors and cost: as `parallel_inclusive_scan`.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename T, typename Combine = std::plus<>>
 auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {}, parallel_options options = {}) -> T {
   return *detail::scan_all<T>(detail::never_stopped{}, std::optional<T>(std::move(init)), range, out, combine, options);
 }
 
-/// Does the same, but leaves out parts that have not begun when a stop is requested.
-/// Errors: errc::stopped, or the reason of the flag, if parts were left out.
+/// Works as the scans above, but skips parts that have not begun when a stop is requested.
+/// Errors: errc::stopped, or the reason of the flag, if parts were skipped.
 template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out,
           typename Combine = std::plus<>>
 [[nodiscard]] auto parallel_inclusive_scan(Signal&& stop, Range&& range, Out out, Combine combine = {},
@@ -240,10 +241,10 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
   return **std::move(done);
 }
 
-/// Sorts the range by `compare(proj(a), proj(b))`; equal elements end up in any order. No memory is needed. Parts of up
-/// to the grain (by default 2048 elements) are sorted by std::ranges::sort.
-/// Errors: exceptions of comparisons and moves; then elements may have been moved away, as by std::ranges::sort. Cost:
-/// one worker makes the first division, so with n elements the time is never below that of about 2 n comparisons.
+/// Sorts the range by `compare(proj(a), proj(b))`. The order of equal elements is unspecified. No memory is allocated.
+/// Parts of up to the grain (by default 2048 elements) are sorted by std::ranges::sort.
+/// Errors: exceptions of comparisons and moves; elements may then be in a moved-from state, as with std::ranges::sort.
+/// Cost: one worker makes the first partition, so sorting n elements takes at least the time of about 2 n comparisons.
 /// Threads, blocks: as `parallel_for`.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
@@ -251,16 +252,16 @@ void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel
   detail::sort_all(detail::never_stopped{}, detail::quick_sorter{}, range, compare, proj, options);
 }
 
-/// Does the same, but equal elements keep their order, and no element is lost if a comparison throws.
-/// Errors: std::bad_alloc, too, because it needs memory for half of the elements.
+/// Sorts as `parallel_sort` does, but equal elements keep their order, and no element is lost if a comparison throws.
+/// Errors: also std::bad_alloc, because it allocates memory for half of the elements.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options options = {}) {
   detail::sort_all(detail::never_stopped{}, detail::merge_sorter{}, range, compare, proj, options);
 }
 
-/// Sorts as `parallel_sort` does, but leaves parts that have not begun when a stop is requested as they are.
-/// Errors: errc::stopped, or the reason of the flag, if parts were left out.
+/// Sorts as `parallel_sort` does, but parts that have not begun when a stop is requested stay unsorted.
+/// Errors: errc::stopped, or the reason of the flag, if parts were skipped.
 template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
           typename Proj = std::identity>
 [[nodiscard]] auto parallel_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},

@@ -1,4 +1,4 @@
-// braid/task/parallel_algorithms.hpp: the algorithms of the standard over a range, by several workers.
+// braid/task/parallel_algorithms.hpp: algorithms of the standard library that run on several workers.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -20,14 +20,14 @@
 #include <type_traits>
 #include <utility>
 
-// Each function returns what the function of std::ranges with the same name returns, but if that returns two iterators,
-// without the one into the input. Ranges have random access and a known size; `out` has random access, and its elements
-// can be written concurrently, which those of std::vector<bool> cannot. Functions, comparisons and projections are
-// called by several workers at the same time.
+// Each function returns the result of the function of std::ranges with the same name. If that function returns two
+// iterators, only the one into the output is returned. Ranges have random access and a known size. `out` has random
+// access, and its elements can be written concurrently; the elements of std::vector<bool> cannot. Several workers call
+// the functions, comparisons and projections at the same time.
 //
 // Threads, blocks, errors: as `parallel_for`. With a stop_flag or std::stop_token as the first argument, parts that
-// have not begun when a stop is requested are left out.
-// Errors: errc::stopped, or the reason of the flag, if parts were left out.
+// have not begun when a stop is requested are skipped.
+// Errors: errc::stopped, or the reason of the flag, if parts were skipped.
 
 namespace braid {
 
@@ -38,7 +38,7 @@ template <typename Range>
   return static_cast<std::size_t>(std::ranges::size(range));
 }
 
-/// A range whose iterators the caller may keep.
+/// A range whose iterators stay valid for the caller after the call.
 template <typename Range>
 concept lasting_range = divisible_range<Range> && std::ranges::borrowed_range<Range>;
 
@@ -48,7 +48,7 @@ concept predicate_of = std::indirect_unary_predicate<Pred, std::projected<std::r
 template <typename Compare, typename Range, typename Proj>
 concept find_order = std::indirect_strict_weak_order<Compare, std::projected<std::ranges::iterator_t<Range>, Proj>>;
 
-/// A step that has a value, unless a stop was requested.
+/// Applies `fn` to the result of a step. If the step was stopped, returns the error instead.
 template <typename Stop, typename T, typename Fn>
 auto with_found(T&& found, const Fn& fn) {
   if constexpr (std::is_same_v<Stop, never_stopped>)
@@ -66,7 +66,7 @@ auto find_in(const Stop& stop, Range& range, Pred& pred, Proj& proj, parallel_op
                           [&first](std::size_t index) { return after(first, index); });
 }
 
-/// Returns whether `pred` is `wanted` for any element.
+/// Returns whether the result of `pred` equals `wanted` for any element.
 template <typename Stop, typename Range, typename Pred, typename Proj>
 auto is_there(const Stop& stop, Range& range, bool wanted, Pred& pred, Proj& proj, parallel_options options) {
   const std::size_t count = size_of(range);
@@ -140,8 +140,8 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
                                out, fn, proj, options);
 }
 
-/// Returns the first element with `pred(proj(element))`, or the end.
-/// Cost: elements after the first one are checked, too, if other workers have begun with them.
+/// Returns an iterator to the first element with `pred(proj(element))`, or the end.
+/// Cost: elements after the first match are also checked if other workers have begun with them.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_find_if(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {})
     -> std::ranges::iterator_t<Range> {
@@ -155,8 +155,7 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::find_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, options);
 }
 
-/// Returns whether `pred(proj(element))` holds for any element. Chunks that have not begun when that is known are left
-/// out.
+/// Returns whether `pred(proj(element))` holds for any element. After a match, chunks that have not begun are skipped.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_any_of(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {}) -> bool {
   return detail::is_there(detail::never_stopped{}, range, true, pred, proj, options);
@@ -169,7 +168,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
   return detail::is_there(detail::stopped_by_t<Signal>(stop), range, true, pred, proj, options);
 }
 
-/// Returns whether it holds for all elements, which is true for an empty range.
+/// Returns whether `pred(proj(element))` holds for all elements. The result is true for an empty range.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_all_of(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {}) -> bool {
   return !detail::is_there(detail::never_stopped{}, range, false, pred, proj, options);
@@ -184,7 +183,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
   return found;
 }
 
-/// Returns whether it holds for no element.
+/// Returns whether `pred(proj(element))` holds for no element.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_none_of(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {}) -> bool {
   return !detail::is_there(detail::never_stopped{}, range, true, pred, proj, options);
@@ -215,7 +214,8 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
                            proj, options);
 }
 
-/// Returns the first of the least elements by `compare(proj(a), proj(b))`, or the end if the range is empty.
+/// Returns an iterator to the first of the least elements by `compare(proj(a), proj(b))`, or the end if the range is
+/// empty.
 template <detail::lasting_range Range, typename Proj = std::identity,
           detail::find_order<Range, Proj> Compare = std::ranges::less>
 [[nodiscard]] auto parallel_min_element(Range&& range, Compare compare = {}, Proj proj = {},
@@ -230,7 +230,7 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::min_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, options);
 }
 
-/// Returns the first of the greatest elements, or the end if the range is empty.
+/// Returns an iterator to the first of the greatest elements, or the end if the range is empty.
 template <detail::lasting_range Range, typename Proj = std::identity,
           detail::find_order<Range, Proj> Compare = std::ranges::less>
 [[nodiscard]] auto parallel_max_element(Range&& range, Compare compare = {}, Proj proj = {},
@@ -245,9 +245,9 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::max_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, options);
 }
 
-/// Copies the elements for which `pred(proj(element))` is true to `out`, in order, and returns their end. `out` is not
-/// in the range.
-/// Errors: std::bad_alloc, too. Cost: `pred` is called once for each element, and memory for a bit of each is needed.
+/// Copies the elements for which `pred(proj(element))` is true to `out`, in order, and returns the end of the copies.
+/// `out` must not be in the range.
+/// Errors: also std::bad_alloc. Cost: one call of `pred` for each element, and memory for one bit per element.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Proj = std::identity,
           detail::predicate_of<Range, Proj> Pred>
 auto parallel_copy_if(Range&& range, Out out, Pred pred, Proj proj = {}, parallel_options options = {}) -> Out {
@@ -263,7 +263,8 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
                              pred, proj, options);
 }
 
-/// Merges two sorted ranges into `out`, and returns its end. Among equals, those of the first range come first.
+/// Merges two sorted ranges into `out`, and returns the end of the output. Of equal elements, those of the first range
+/// come first.
 /// Cost: two binary searches for each chunk of 4096 elements, or of the grain.
 template <detail::divisible_range First, detail::divisible_range Second, std::random_access_iterator Out,
           typename Compare = std::ranges::less, typename Proj1 = std::identity, typename Proj2 = std::identity>
@@ -284,10 +285,10 @@ template <stop_signal Signal, detail::divisible_range First, detail::divisible_r
                            std::ranges::begin(second), detail::size_of(second), out, compare, proj1, proj2, options);
 }
 
-/// Moves the elements with `pred(proj(element))` to the front, in any order, and returns the first of the others. No
-/// element is lost if the call is stopped or if `pred` throws.
-/// Errors: std::bad_alloc, too, for a few bytes for each block of elements. Cost: elements on the wrong side after each
-/// block was divided are swapped.
+/// Moves the elements with `pred(proj(element))` to the front, in any order, and returns an iterator to the first of
+/// the other elements. No element is lost if the call is stopped or if `pred` throws.
+/// Errors: also std::bad_alloc, for a few bytes for each block of elements. Cost: each block is partitioned, then
+/// elements on the wrong side are swapped.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
   requires std::permutable<std::ranges::iterator_t<Range>>
 auto parallel_partition(Range&& range, Pred pred, Proj proj = {}, parallel_options options = {})
@@ -303,9 +304,10 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::partition_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, options);
 }
 
-/// Keeps the first of neighbours for which `equal(proj(a), proj(b))` holds, in order at the front, and returns the end
-/// of the kept elements; the elements after it are unspecified. Requires that `equal` is an equivalence.
-/// Errors: std::bad_alloc, too. Cost: as `parallel_copy_if`; one worker makes the last pass, which moves whole blocks
+/// Removes adjacent duplicates: of neighbours for which `equal(proj(a), proj(b))` holds, only the first is kept. The
+/// kept elements are moved to the front, in order. Returns their end; the elements after it are unspecified. Requires
+/// that `equal` is an equivalence.
+/// Errors: also std::bad_alloc. Cost: as `parallel_copy_if`; one worker makes the last pass, which moves whole blocks
 /// to their places.
 template <detail::lasting_range Range, typename Proj = std::identity,
           std::indirect_equivalence_relation<std::projected<std::ranges::iterator_t<Range>, Proj>> Equal =
@@ -327,9 +329,9 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
                              equal, proj, options);
 }
 
-/// Moves to `nth` the element that would be there in a sorted range; no element before it is greater, and none after it
-/// is less. Does nothing at the end of the range.
-/// Errors: std::bad_alloc, too. Cost: about three comparisons for each element, in passes over fewer and fewer
+/// Moves to `nth` the element that would be there in a sorted range. No element before it is greater, and no element
+/// after it is less. Does nothing if `nth` is the end of the range.
+/// Errors: also std::bad_alloc. Cost: about three comparisons for each element, in passes over fewer and fewer
 /// elements.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>

@@ -5,10 +5,10 @@
 
 namespace braid {
 
-/// How a parallel algorithm divides its elements.
+/// The options that determine how a parallel algorithm divides its elements.
 struct parallel_options {
-  /// The grain: the number of elements that are processed in sequence before a check for idle workers; 0 chooses by
-  /// their number, at most 512. Set it to 1 if elements take long and differ much.
+  /// The number of elements that are processed in sequence before a check for idle workers. 0 means a default that
+  /// depends on the number of elements, at most 512. Set it to 1 if elements take long and their times differ much.
   std::size_t grain = 0;
 };
 

@@ -1,4 +1,4 @@
-// braid/task/pool.hpp: workers that run jobs, and the options that they are made with.
+// braid/task/pool.hpp: the pool of worker threads that run jobs, and its options.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -43,10 +43,11 @@
 
 namespace braid {
 
-/// The schedulers of a pool: they differ in their queues, and in the workers that take jobs from them.
+/// The scheduler of a pool. Schedulers differ in their queues, and in the workers that take jobs from a queue.
 enum class scheduler : std::uint8_t {
   work_stealing,  ///< in a queue per worker; a worker without jobs steals half of another one's
-  /// in the context of the worker that has least to do; taken from there only if they wait behind a long job
+  /// The job goes to the context of the worker with the least work. Other workers take it only if it waits behind a
+  /// long job.
   least_loaded,
   shared_queue,  ///< one queue, from which all workers take jobs in order
 };
@@ -57,14 +58,14 @@ enum class worker_placement : std::uint8_t {
   spread,    ///< each of them one, round robin
 };
 
-/// The workers of a pool are registered under their names for as long as they run. The registry is a `thread_registry`
-/// (braid/threads.hpp).
+/// The registration of a pool's workers. They are registered under their names while they run. The registry is a
+/// `thread_registry` (braid/threads.hpp).
 struct worker_registration {
   std::string tag;
   detail::registry_handle registry = {};  ///< `default_registry()` as it is when the options are made
 };
 
-/// The treatment of jobs that were accepted and have not started.
+/// What happens at shutdown to jobs that were accepted and have not started.
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< they run first
   drop_pending,  ///< they are dropped: waiters fail with errc::dropped
@@ -80,23 +81,24 @@ class spare_threads;
 struct metrics_reader;
 }  // namespace detail
 
-/// Worker threads that run posted jobs. The destructor drains.
+/// A pool of worker threads that run posted jobs. The destructor drains the pool.
 /// Threads: every member may be called from any thread; `wait_idle`, the shutdowns and the destructor not from a
 /// worker.
 class BRAID_API pool : public executor {
  public:
   /// The workers of a pool, their scheduler and their settings.
   struct options {
-    /// 0 means default_worker_count(). Its files are read again only if BRAID_WORKERS or the affinity of the process
-    /// has changed; quotas of cgroups are read only the first time.
+    /// The number of workers. 0 means default_worker_count(). That number is computed again only if BRAID_WORKERS or
+    /// the affinity of the process has changed; cgroup quotas are read only once.
     unsigned workers = 0;
     std::string name = "braid";  ///< threads are called name-0, name-1, …
     braid::scheduler scheduler = braid::scheduler::work_stealing;
-    /// Receives what a posted job or a hook throws; without it, and when it throws itself, the message goes to stderr.
+    /// Receives exceptions of posted jobs and hooks. Without it, or if it throws itself, the message goes to stderr.
     /// Called on the worker.
     error_callback on_error = {};
-    /// Called by each worker with its index, after it has its name and settings, before its first job and before the
-    /// pool's constructor returns; and as the last thing that it does.
+    /// Called by each worker with its index. `on_worker_start` is called before the worker's first job and before the
+    /// pool's constructor returns, when the worker has its name and settings. `on_worker_stop` is the last call of a
+    /// worker.
     std::function<void(std::size_t)> on_worker_start = {};
     std::function<void(std::size_t)> on_worker_stop = {};
     std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
@@ -105,15 +107,15 @@ class BRAID_API pool : public executor {
     worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
     refusal on_refused = refusal::ignore;                        ///< of a setting
     std::optional<worker_registration> registration = std::nullopt;
-    /// The maximum number of spare threads, which continue with the other jobs of a worker when one blocks on a future,
-    /// so that no job runs on top of the blocked one. As many as there are workers stay when they are idle. They are
-    /// called name-N, … after the N workers, and have their settings, hooks and registration. There are none if
-    /// `make_driver` is set.
+    /// The maximum number of spare threads. When a job blocks on a future, a spare thread continues with the other jobs
+    /// of its worker, so that no job runs on top of the blocked one. At most as many idle spare threads stay as there
+    /// are workers. They are called name-N, … after the N workers, and have the same settings, hooks and registration.
+    /// There are no spare threads if `make_driver` is set.
     unsigned max_spare_threads = 64;
-    /// How long a worker without work looks for more before it sleeps: a wake costs it some five microseconds. It is 0
-    /// if the process has only one CPU.
+    /// How long a worker without work polls before it sleeps, because a wake would cost it about five microseconds. It
+    /// is 0 if the process has only one CPU.
     duration stay_awake = 10us;
-    /// Creates the object in which each worker sleeps, by its index; by default a `parking_driver`.
+    /// Creates the driver, in which a worker sleeps, for the worker with this index. The default is a `parking_driver`.
     std::function<std::unique_ptr<driver>(std::size_t)> make_driver = {};
   };
 
@@ -131,24 +133,25 @@ class BRAID_API pool : public executor {
   };
 
   /// Starts the workers. Blocks: until they have their names and settings, and are registered.
-  /// Errors: std::system_error when a thread cannot be started, or has a setting refused that may not be ignored;
-  /// std::bad_alloc. No thread is left then.
+  /// Errors: std::system_error if a thread cannot be started, or if the system refuses a setting that may not be
+  /// ignored; std::bad_alloc. No thread is left then.
   explicit pool(options options);
   pool() : pool(options()) {}
   ~pool() override;
 
-  /// Needs no memory: if an inbox has no memory left, the job goes to the queue of priority `high`.
+  /// Queues the job without needing memory: if an inbox cannot grow, the job goes to the queue of priority `high`.
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override { return try_post(work, priority::normal); }
   [[nodiscard]] auto try_post(job& work, priority level) noexcept -> bool;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto run_one() noexcept -> bool override;
 
-  /// Requested by `stop_now`, and by a `shutdown_for` whose time is over. The destructor itself requests nothing.
+  /// Returns the token that is stopped by `stop_now`, and by a `shutdown_for` that reaches its limit. The destructor
+  /// requests no stop.
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
   void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
   void report(std::exception_ptr error) noexcept override;
 
-  /// Does the work of `post`.
+  /// Posts `fn` as `post` does.
   /// Errors: closed, and then `fn` has been destroyed without being called; std::bad_alloc.
   template <detail::job_function Fn>
   [[nodiscard]] auto post_callable(Fn&& fn) -> result<void>;
@@ -156,25 +159,25 @@ class BRAID_API pool : public executor {
   /// Returns the number of workers.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return options_.workers; }
 
-  /// About, while jobs run.
+  /// Returns the totals of all workers. While jobs run, the numbers are approximate.
   [[nodiscard]] auto statistics() const noexcept -> totals;
 
-  /// Returns the outcome of the name and the settings of each worker.
+  /// Returns whether the name and the settings of each worker could be applied.
   [[nodiscard]] auto settings_reports() const noexcept -> std::span<const settings_report> { return reports_; }
 
-  /// Blocks until no job is queued or running. Every capture of the jobs that ran has been destroyed by then.
+  /// Blocks until no job is queued or running. All captures of jobs that ran have been destroyed by then.
   /// Errors: would_deadlock on a worker of this pool.
   [[nodiscard]] auto wait_idle() -> result<void>;
 
-  /// Refuses new jobs, deals with pending ones as `mode` says, and joins the workers. May be called again, and from
-  /// several threads: all return after the workers have stopped.
+  /// Refuses new jobs, runs or drops pending jobs according to `mode`, and joins the workers. May be called again, and
+  /// from several threads: all calls return after the workers have stopped.
   /// Errors: would_deadlock on a worker of this pool, which stays usable.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Drains as `shutdown` does, but at most for `limit`. When the time is over, pending jobs are dropped, a stop is
-  /// requested, and the call returns while the last jobs still run; the destructor, or another shutdown, waits for
-  /// them. When it returns, each job that was accepted has run, or is running, or has been dropped.
-  /// Errors: deadline_exceeded if the time was over first; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, pending jobs are dropped, a
+  /// stop is requested, and the call returns while the last jobs still run. The destructor, or another shutdown, waits
+  /// for them. When this returns, each accepted job has run, is running, or has been dropped.
+  /// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock as `shutdown`.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  protected:
@@ -209,7 +212,7 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto ends_by(time_point deadline) noexcept -> bool;
   void call_hook(const std::function<void(std::size_t)>& hook, std::size_t index) noexcept;
 
-  /// Returns the worker of this pool that calls, or null.
+  /// Returns the calling thread's worker of this pool, or null if the thread is not such a worker.
   [[nodiscard]] auto poster() const noexcept -> worker* {
     worker* const self = detail::worker_of_thread;
     return self != nullptr && self->pool == this ? self : nullptr;
@@ -241,9 +244,9 @@ class BRAID_API pool : public executor {
   detail::job_times job_times_;
 };
 
-/// Runs `fn` on `pool`, some time later, once, like the other `post`. From outside, captures of up to 56 bytes are
-/// stored in the inbox of a worker, without an allocation.
-/// Threads, errors: as the other.
+/// Posts `fn` to run once on `pool` at some later time, like the general `post`. On a thread that is not a worker,
+/// captures of up to 56 bytes are stored in the inbox of a worker, without an allocation.
+/// Threads, errors: as the general `post`.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(pool& pool, Fn&& fn) -> result<void> {
   return pool.post_callable(std::forward<Fn>(fn));
@@ -261,7 +264,7 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
   return post_to(*target, std::forward<Fn>(fn));
 }
 
-/// Posts a callable to the inbox of a worker, and wakes that one or another one if it is worth it.
+/// Posts a callable to the inbox of a worker. Wakes this worker or another one if the backlog makes it worthwhile.
 template <detail::job_function Fn>
 auto pool::post_to(worker& target, Fn&& fn) -> result<void> {
   if (target.box.post(std::forward<Fn>(fn)) != detail::post_outcome::posted) return fail(errc::closed);
@@ -269,8 +272,8 @@ auto pool::post_to(worker& target, Fn&& fn) -> result<void> {
   return {};
 }
 
-/// Does the same if jobs are traced, or if this one is timed. The callable is a job then, because a trace and a time
-/// need its address; it goes the same way.
+/// Posts a callable if jobs are traced, or if this one is timed. The callable becomes a job, because a trace and a time
+/// need an address. The job goes to the same inbox.
 template <detail::job_function Fn>
 auto pool::post_recorded_to(worker& target, Fn&& fn) -> result<void> {
   struct recorded {
@@ -288,7 +291,7 @@ auto pool::post_recorded_to(worker& target, Fn&& fn) -> result<void> {
   return posted;
 }
 
-/// A job that a worker posts to its own context.
+/// Posts a job from a worker to its own context.
 template <detail::job_function Fn>
 auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
@@ -330,17 +333,19 @@ class root_job final : public job {
   end_signal ended_;
 };
 
-/// Posts the job and blocks until it has ended; in an iteration of an event loop without helping.
+/// Posts the job and blocks until it has ended. In an iteration of an event loop, the thread runs no other jobs during
+/// the wait.
 BRAID_API void run_root(executor& executor, job& root, end_signal& ended);
 
 }  // namespace detail
 
-/// Returns `fn()`, called in a job of `executor`: forks, task groups and parallel algorithms inside of it use that
-/// pool. In a job of `executor` it is a plain call. References stay references; other results are moved. Threads: any.
-/// Blocks: until it has ended. On a worker of another pool the work of that pool continues meanwhile, as during a wait
-/// for a future, but not in an iteration of an event loop, which is blocked until then. If `executor` is a
-/// manual_executor, the calling thread runs the jobs that are queued there. Errors: what `fn` throws; std::system_error
-/// with errc::closed if `executor` accepts no more work, and with errc::dropped if a shutdown drops the call.
+/// Calls `fn()` in a job of `executor`, and returns its result. Forks, task groups and parallel algorithms inside of
+/// `fn` use that pool. In a job of `executor` it is a plain call. References stay references; other results are moved.
+/// Threads: any. Blocks: until the call has ended. If the caller is a worker of another pool, other work of that pool
+/// continues during the wait, as during a wait for a future. In an iteration of an event loop, the loop is blocked
+/// during the wait. If `executor` is a manual_executor, the calling thread runs the jobs that are queued there. Errors:
+/// exceptions of `fn`; std::system_error with errc::closed if `executor` accepts no more work, and with errc::dropped
+/// if a shutdown drops the call.
 template <typename Fn>
   requires std::invocable<Fn&>
 auto run_in(executor& executor, Fn&& fn) -> detail::kept_result<Fn> {

@@ -1,4 +1,4 @@
-// braid/task/scheduled.hpp: work at a time, after a time, and again and again.
+// braid/task/scheduled.hpp: schedules work at a time, after a delay, or periodically.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -27,13 +27,13 @@
 
 namespace braid {
 
-/// A handle to scheduled work, to cancel it or to query its state. Copies refer to the same work. Dropping it detaches
-/// the work, which continues. Its members need a handle that refers to work, such as `post_at` returns; an empty handle
-/// is never active.
+/// A handle to scheduled work, to cancel it or to query its state. Copies refer to the same work. Dropping the handle
+/// detaches the work, which continues. Its members require a handle that refers to work, such as the result of
+/// `post_at`; an empty handle is never active.
 /// Threads: any, but one at a time for one handle.
 class scheduled_task {
  public:
-  /// Creates a handle without work.
+  /// Creates a handle that refers to no work.
   scheduled_task() noexcept = default;
 
   scheduled_task(const scheduled_task& other) noexcept : state_(other.state_) {
@@ -48,9 +48,10 @@ class scheduled_task {
     if (state_ != nullptr) state_->let_go();
   }
 
-  /// Cancels the work: no run begins after this, and the captures are destroyed as soon as no run uses them; the result
-  /// says when. Unless the result is `after_run`, the timers do not use the executor any more, and it may be destroyed.
-  /// Threads: any, the function itself included. Blocks: while the timers pass the work to its executor on another
+  /// Cancels the work. No run begins after this call. The captures are destroyed as soon as no run uses them; the
+  /// result tells whether that has happened. Unless the result is `after_run`, the timers no longer use the executor,
+  /// and it may be destroyed.
+  /// Threads: any, including the function itself. Blocks: while the timers pass the work to its executor on another
   /// thread, unless the result is `after_run`.
   auto cancel() const noexcept -> cancellation {
     if (state_ == nullptr) return cancellation::too_late;
@@ -58,7 +59,7 @@ class scheduled_task {
     return kept.state_->cancel();
   }
 
-  /// Once it is not active, the captures have been destroyed.
+  /// Returns the status of the work. If it is not `active`, the captures have been destroyed.
   [[nodiscard]] auto status() const noexcept -> schedule_status {
     return state_ == nullptr ? schedule_status::cancelled : state_->status();
   }
@@ -84,7 +85,8 @@ concept scheduled_function =
     std::move_constructible<std::decay_t<Fn>> &&
     (std::invocable<std::decay_t<Fn>&&, const scheduled_task&> || std::invocable<std::decay_t<Fn>&&>);
 
-/// A callable that can be run repeatedly: without arguments, or with its own handle, by which it can end the series.
+/// A callable that can be run repeatedly: without arguments, or with its own handle, which it can use to end the
+/// series.
 template <typename Fn>
 concept periodic_function =
     std::move_constructible<std::decay_t<Fn>> &&
@@ -92,11 +94,11 @@ concept periodic_function =
 
 enum class repeats : std::uint8_t { no, yes };
 
-/// Scheduled work with its function, in a block of `allocate_job`.
+/// Scheduled work with its function, in a block from `allocate_job`.
 template <typename Fn, repeats Repeats>
 class scheduled_closure final : public scheduled_state {
  public:
-  /// `now` is the time from which `first` was computed.
+  /// Creates the work and schedules its first run. `now` is the time from which `first` was computed.
   /// Errors: errc::closed if the timers are closed.
   template <typename F>
   [[nodiscard]] static auto start(executor& executor, const shared_timers& timers, tick_rule rule, time_point first,
@@ -150,10 +152,10 @@ auto scheduled_closure<Fn, Repeats>::start(executor& executor, const shared_time
 
 }  // namespace detail
 
-/// Runs `fn` on `executor` once, not before `time`; at once if that time has passed. Exceptions go to the executor's
-/// error report. Threads: any. Errors: errc::closed if the timers are closed. If the executor is closed by the time of
-/// a run, or drops it, the status of the task says so. Lifetime: `executor` may be gone by then, which ends the task as
-/// `refused`. Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
+/// Runs `fn` on `executor` once, not before `time`, or at once if that time has passed. Exceptions go to the executor's
+/// error report. Threads: any. Errors: errc::closed if the timers are closed. If the executor is closed when the run is
+/// due, or drops it, the status of the task shows it. Lifetime: if `executor` no longer exists when the run is due, the
+/// status becomes `refused`. Cost: one allocation from the lists of `allocate_job`, and arming a timer.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn)
     -> result<scheduled_task> {
@@ -161,7 +163,7 @@ template <detail::scheduled_function Fn>
   return closure::start(executor, timers, {}, time, timers.now(), std::forward<Fn>(fn));
 }
 
-/// Does the same with the timers of the process, which start with their first use and which no program ends.
+/// Works as `post_at` with the timers of the process. Their first use starts them, and they are never closed.
 /// Errors: also std::system_error if their thread cannot be started.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& executor, time_point time, Fn&& fn) -> result<scheduled_task> {
@@ -169,11 +171,11 @@ template <detail::scheduled_function Fn>
 }
 
 /// Runs `fn(args...)` on `executor` once, not before `time`, and returns a future of its result. Dropping the future
-/// detaches the work; its `request_stop` keeps a run from beginning, and the future then fails with errc::stopped.
+/// detaches the work. `request_stop` of the future prevents the run, and the future then fails with errc::stopped.
 /// Threads: any. Blocks: `request_stop`, while the timers pass the work to its executor on another thread. Errors: in
-/// the future: errc::closed if the timers or, at its time, the executor are closed or gone, errc::dropped if one of
-/// them drops it. Lifetime: as `post_at`. Cost: one block of memory for jobs, for everything together, and one arming
-/// of a timer.
+/// the future: errc::closed if the timers are closed, or if the executor is closed or destroyed when the run is due;
+/// errc::dropped if one of them drops the work. Lifetime: as `post_at`. Cost: one block of memory for jobs, for
+/// everything together, and arming a timer.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_at(executor& executor, detail::shared_timers& timers, time_point time, Fn&& fn, Args&&... args)
@@ -182,16 +184,16 @@ auto spawn_at(executor& executor, detail::shared_timers& timers, time_point time
                                                         std::forward<Args>(args)...);
 }
 
-/// Does the same with the timers of the process: see `post_at`.
+/// Works as `spawn_at` with the timers of the process: see `post_at`.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_at(executor& executor, time_point time, Fn&& fn, Args&&... args) -> detail::timed_future<Fn, Args...> {
   return spawn_at(executor, detail::timers_of_process(), time, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Does the same as `spawn_at`, `delay` from now: a duration of any unit.
-/// Threads, lifetime, cost: as there. Errors: in the future: also errc::invalid_argument for a delay that is negative
-/// or leads beyond the end of time.
+/// Works as `spawn_at`, at the time `delay` from now; `delay` is a duration of any unit.
+/// Threads, lifetime, cost: as `spawn_at`. Errors: in the future: also errc::invalid_argument if the delay is negative
+/// or the time cannot be represented.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_after(executor& executor, detail::shared_timers& timers, detail::time_span delay, Fn&& fn, Args&&... args)
@@ -203,7 +205,7 @@ auto spawn_after(executor& executor, detail::shared_timers& timers, detail::time
   return spawn_at(executor, timers, *when, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Does the same with the timers of the process: see `post_at`.
+/// Works as `spawn_after` with the timers of the process: see `post_at`.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_after(executor& executor, detail::time_span delay, Fn&& fn, Args&&... args)
@@ -211,9 +213,9 @@ auto spawn_after(executor& executor, detail::time_span delay, Fn&& fn, Args&&...
   return spawn_after(executor, detail::timers_of_process(), delay, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Does the same as `post_at`, `delay` from now: a duration of any unit.
-/// Threads, lifetime, cost: as there. Errors: also errc::invalid_argument for a delay that is negative or leads beyond
-/// the end of time.
+/// Works as `post_at`, at the time `delay` from now; `delay` is a duration of any unit.
+/// Threads, lifetime, cost: as `post_at`. Errors: also errc::invalid_argument if the delay is negative or the time
+/// cannot be represented.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_after(executor& executor, detail::shared_timers& timers, detail::time_span delay, Fn&& fn)
     -> result<scheduled_task> {
@@ -222,7 +224,7 @@ template <detail::scheduled_function Fn>
   return post_at(executor, timers, *when, std::forward<Fn>(fn));
 }
 
-/// Does the same with the timers of the process: see `post_at`.
+/// Works as `post_after` with the timers of the process: see `post_at`.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_after(executor& executor, detail::time_span delay, Fn&& fn) -> result<scheduled_task> {
   return post_after(executor, detail::timers_of_process(), delay, std::forward<Fn>(fn));
@@ -231,8 +233,8 @@ template <detail::scheduled_function Fn>
 /// Runs `fn` on `executor` repeatedly, until the task is cancelled, the executor refuses or drops a run, or the timers
 /// are closed. A run begins after the previous one has ended, on every executor. Exceptions go to the executor's error
 /// report, and the series continues.
-/// Threads, Lifetime, Cost: as `post_at`. Errors: errc::closed if the timers are closed; errc::bad_interval for an
-/// interval that is not positive or leads beyond the end of time.
+/// Threads, Lifetime, Cost: as `post_at`. Errors: errc::closed if the timers are closed; errc::bad_interval if the
+/// interval is not positive or the next time cannot be represented.
 template <detail::periodic_function Fn>
 [[nodiscard]] auto post_every(executor& executor, detail::shared_timers& timers, every_options options, Fn&& fn)
     -> result<scheduled_task> {
@@ -243,19 +245,21 @@ template <detail::periodic_function Fn>
   return closure::start(executor, timers, rule, options.first.value_or(now), now, std::forward<Fn>(fn));
 }
 
-/// Does the same with the timers of the process: see `post_at`.
+/// Works as `post_every` with the timers of the process: see `post_at`.
 template <detail::periodic_function Fn>
 [[nodiscard]] auto post_every(executor& executor, every_options options, Fn&& fn) -> result<scheduled_task> {
   return post_every(executor, detail::timers_of_process(), options, std::forward<Fn>(fn));
 }
 
-/// Timers that fire on a thread which does nothing else, so that their functions should be short: to post a job is. It
-/// sleeps until the next timer is due, to the precision of the kernel, and is woken when an earlier one is armed. It
-/// can be controlled like any other thread. The destructor closes the timers and joins the thread.
-/// Threads: any; the destructor not on its own thread. Blocks: the destructor, until the function that fires has ended.
+/// Timers with their own thread. The functions of the timers should be short, such as a post of a job, because they
+/// delay later timers. The thread sleeps until the next timer is due, to the precision of the kernel, and is woken when
+/// an earlier one is armed. It can be controlled like any other thread. The destructor closes the timers and joins the
+/// thread.
+/// Threads: any; the destructor not on its own thread. Blocks: the destructor, until the function that is running has
+/// ended.
 class BRAID_API timer_thread final : public detail::shared_timers, public detail::thread_control<timer_thread> {
  public:
-  /// The settings of the thread, and its registry.
+  /// The settings of the thread, and the registry that lists it.
   struct options {
     braid::thread::options thread = {};                ///< without a name: braid-timer
     std::optional<thread_label> label = std::nullopt;  ///< with one, the thread is registered under it
@@ -263,15 +267,16 @@ class BRAID_API timer_thread final : public detail::shared_timers, public detail
   };
 
   /// Starts the thread. Blocks: until it has its settings and is registered.
-  /// Errors: std::system_error when it cannot be started, or has a setting refused that may not be ignored.
+  /// Errors: std::system_error if the thread cannot be started, or if the system refuses a setting that may not be
+  /// ignored.
   explicit timer_thread(options options);
   timer_thread() : timer_thread(options()) {}
   ~timer_thread() override;
 
-  /// Returns the outcome of the name and the settings of the thread.
+  /// Returns whether the name and the settings of the thread could be applied.
   [[nodiscard]] auto report() const noexcept -> const settings_report& { return thread_.report(); }
 
-  /// Identity of the thread. Errors: no_such_process once the timers are closed and it has ended.
+  /// Returns the identity of the thread. Errors: no_such_process once the timers are closed and the thread has ended.
   [[nodiscard]] auto info() const -> result<thread_info> { return thread_.info(); }
 
  private:

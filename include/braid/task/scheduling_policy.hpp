@@ -1,4 +1,4 @@
-// braid/task/scheduling_policy.hpp: how a scheduler of one's own is written.
+// braid/task/scheduling_policy.hpp: the interface for user-defined scheduling policies.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -17,8 +17,8 @@ namespace detail {
 class common_queue;
 }
 
-/// What a scheduler found for a worker: nothing, a job, or a callable in an inbox. The owner of this object runs it, on
-/// the worker that it was found for; otherwise the destructor drops it.
+/// What a scheduler found for a worker: nothing, a job, or a callable in an inbox. The owner of this object calls `run`
+/// on that worker. Otherwise, the destructor drops the job.
 class found_job {
  public:
   found_job() = default;
@@ -33,7 +33,7 @@ class found_job {
 
   explicit operator bool() const noexcept { return item_ != nullptr || static_cast<bool>(posted_); }
 
-  /// Runs it, once. Threads: the worker that it was found for. Errors: what the user's code throws.
+  /// Runs the job or callable, once. Threads: the worker that it was found for. Errors: exceptions of the user's code.
   void run() {
     if (item_ != nullptr) return detail::run_job(*std::exchange(item_, nullptr));
     posted_.run();
@@ -44,7 +44,7 @@ class found_job {
   detail::inbox<>::work posted_;
 };
 
-/// The result of queueing a job in a scheduler, and what the pool has to do as a consequence.
+/// The result of queueing a job in a scheduler. It tells the pool whether to wake a worker.
 struct placement {
   enum class verdict : std::uint8_t {
     refused,    ///< the scheduler is closed; the job still belongs to the caller
@@ -58,19 +58,19 @@ struct placement {
   std::size_t worker = no_worker;  ///< the worker that must not fall asleep while the job waits; no_worker means any
 };
 
-/// Why a worker looks for work.
+/// The reason for a worker's search for work.
 enum class search : std::uint8_t {
   routine,  ///< it has run a job
   woken,    ///< another thread found that it is needed
   monitor,  ///< it has watched the others for a while
 };
 
-/// The hooks of a scheduling policy, which are everything that differs between the schedulers of a pool. A policy
-/// derives from this class and marks each hook `override`, so that the compiler refuses a hook that does not exist.
-/// Calls for one worker come from that worker. A thread that places a job crosses the light side of the pool's barrier
-/// afterwards, and a worker that goes to sleep its heavy side before `may_park`; `place`, `may_park` and `empty` need
-/// no order of their own beyond that, with one exception: a caller of `empty` that finds a job gone sees what its taker
-/// did before (docs/design/pool.md).
+/// The hooks of a scheduling policy. They define everything in which the schedulers of a pool differ. A policy derives
+/// from this class and marks each hook `override`, so that the compiler refuses a hook that does not exist. Calls for a
+/// worker come from this worker. A thread crosses the light side of the pool's barrier after it has called `place`. A
+/// worker that goes to sleep crosses the heavy side before it calls `may_park`. Therefore, `place`, `may_park` and
+/// `empty` need no further memory ordering, with one exception. If `empty` finds that a job was taken, its caller must
+/// observe what the thread that took the job did before (docs/design/pool.md).
 /// Cost: that of plain functions, because a pool knows the type of its policy.
 class BRAID_API scheduling_hooks {
  public:
@@ -79,15 +79,15 @@ class BRAID_API scheduling_hooks {
   auto operator=(const scheduling_hooks&) -> scheduling_hooks& = delete;
   virtual ~scheduling_hooks();
 
-  // --- hooks of every policy ---
+  // --- Hooks that every policy defines. ---
 
-  /// Queues a job that `poster` posts, or another thread if that is null. Threads: any.
+  /// Queues a job that the worker `poster` posts. `poster` is null for other threads. Threads: any.
   [[nodiscard]] virtual auto place(job& work, worker* poster) noexcept -> placement = 0;
 
   /// Returns the next job for a worker.
   [[nodiscard]] virtual auto refill(worker& self, search reason) noexcept -> found_job = 0;
 
-  /// Returns whether a worker that has announced its sleep finds nothing at a last look.
+  /// Returns whether a worker that has announced its sleep finds no work in its last poll.
   [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
 
   /// Returns whether no job is queued. Threads: any.
@@ -96,29 +96,30 @@ class BRAID_API scheduling_hooks {
   /// Refuses every later `place`. Threads: any.
   virtual void close() noexcept = 0;
 
-  /// Drops everything that has not started. Threads: any.
+  /// Drops all jobs that have not started. Threads: any.
   virtual void drop_all() noexcept = 0;
 
-  // --- hooks with a default ---
+  // --- Hooks with a default. ---
 
-  /// Returns a job that overtakes those of `refill`: a busy worker asks for one now and then, for fairness.
+  /// Returns a job that runs before those of `refill`. A busy worker calls this from time to time, for fairness.
   [[nodiscard]] virtual auto tick(worker& /*self*/) noexcept -> found_job { return {}; }
 
-  /// Takes this job out if it is among the next ones of the worker. Returns true if it was.
+  /// Removes `awaited` if it is among the next jobs of the worker. Returns whether it was removed.
   [[nodiscard]] virtual auto try_take(worker& /*self*/, const job& /*awaited*/) noexcept -> bool { return false; }
 
-  /// Returns whether a job may be where only one worker looks, so that a sleeping worker should watch the others.
+  /// Returns whether a job may be in a place that only one worker polls. In that case a sleeping worker should watch
+  /// the others.
   [[nodiscard]] virtual auto has_monitor() const noexcept -> bool { return false; }
 
-  /// Returns true if everything was found empty while no thread moved jobs. May return false at any time. Requires
-  /// that it is closed. Threads: any.
+  /// Returns true if all queues were found empty while no thread moved jobs. May return false at any time. Requires
+  /// that the policy is closed. Threads: any.
   [[nodiscard]] virtual auto is_quiescent() noexcept -> bool { return false; }
 
-  /// Returns the queue of all workers, for metrics, or null.
+  /// Returns the queue that all workers share, for metrics, or null.
   [[nodiscard]] virtual auto queue_of_all() const noexcept -> const detail::common_queue* { return nullptr; }
 };
 
-/// A class that supplies the hooks of a scheduler.
+/// A type that provides the hooks of a scheduling policy.
 template <typename P>
 concept scheduling_policy = std::derived_from<P, scheduling_hooks> && std::constructible_from<P, const worker_list&>;
 

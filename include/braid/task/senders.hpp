@@ -1,6 +1,7 @@
 // braid/task/senders.hpp: the names of std::execution that braid uses, wherever they are declared.
-// In it: namespace `execution`, which has them from the standard library if that declares them, otherwise from stdexec
-// if that is installed, and otherwise a minimal version of its own without algorithms. Guide: docs/execution.md
+// They are in the namespace `execution`. If the standard library declares them, they come from there; otherwise from
+// stdexec if that is installed. If neither exists, braid declares a minimal version without algorithms. Guide:
+// docs/execution.md
 #pragma once
 
 #include <version>
@@ -54,8 +55,8 @@ struct signatures_of<S, Env> {
 
 namespace braid::execution {
 
-// The tags of P2300R10: the member types `sender_concept`, `receiver_concept`, … of a type say what it is.
-/// The tag of a sender.
+// The tags of P2300R10: a type declares its kind by a member type such as `sender_concept` or `receiver_concept`.
+// The tag of a sender.
 struct sender_t {};
 /// The tag of a receiver.
 struct receiver_t {};
@@ -110,11 +111,11 @@ struct get_env_t {
 /// Returns the environment of a receiver or a sender.
 inline constexpr get_env_t get_env{};
 
-/// The type of that environment.
+/// The type of the environment of a receiver or a sender.
 template <typename Of>
 using env_of_t = decltype(get_env(std::declval<Of>()));
 
-/// Returns the token by which an environment passes on stops: a `never_stop_token` if it does not answer.
+/// Returns the stop token of an environment, or a `never_stop_token` if the environment has none.
 struct get_stop_token_t {
   template <typename Env>
   [[nodiscard]] auto operator()(const Env& env) const noexcept {
@@ -127,14 +128,14 @@ struct get_stop_token_t {
 /// Returns the stop token of an environment.
 inline constexpr get_stop_token_t get_stop_token{};
 
-/// The type of that token.
+/// The type of the stop token of an environment.
 template <typename Env>
 using stop_token_of_t = decltype(get_stop_token(std::declval<Env>()));
-/// The callback that calls `Fn` when the token says that a stop was requested.
+/// A callback that calls `Fn` when a stop is requested through the token.
 template <typename Token, typename Fn>
 using stop_callback_for_t = typename Token::template callback_type<Fn>;
 
-/// Returns the scheduler of an environment: where its work should run.
+/// Returns the scheduler of an environment, on which its work should run.
 struct get_scheduler_t {
   template <typename Env>
     requires requires(const Env& env, const get_scheduler_t& self) { env.query(self); }
@@ -158,25 +159,26 @@ struct get_completion_scheduler_t {
 template <typename Completion>
 inline constexpr get_completion_scheduler_t<Completion> get_completion_scheduler{};
 
-/// The ways in which a sender completes, each as a function type such as `set_value_t(int)`.
+/// The possible completions of a sender, each as a function type such as `set_value_t(int)`.
 template <typename... Signatures>
 struct completion_signatures {};
 
-/// Something that is a sender by its tag.
+/// A type that declares itself a sender by its tag.
 template <typename S>
 concept sender = std::derived_from<typename std::remove_cvref_t<S>::sender_concept, sender_t> &&
                  std::move_constructible<std::remove_cvref_t<S>>;
 
-/// Something that is a receiver by its tag.
+/// A type that declares itself a receiver by its tag.
 template <typename R>
 concept receiver = std::derived_from<typename std::remove_cvref_t<R>::receiver_concept, receiver_t> &&
                    std::move_constructible<std::remove_cvref_t<R>>;
 
-/// The completions of a sender: its member type, or the result of its member `get_completion_signatures(env)`.
+/// The completion signatures of a sender: its member type, or the result of its member
+/// `get_completion_signatures(env)`.
 template <typename S, typename Env = braid::detail::empty_env>
 using completion_signatures_of_t = typename braid::detail::signatures_of<S, Env>::type;
 
-/// Connects a sender with a receiver: an operation, which the caller keeps where it is until it has completed.
+/// Connects a sender with a receiver. Returns an operation, which the caller must not move until it has completed.
 struct connect_t {
   template <sender S, receiver R>
   [[nodiscard]] auto operator()(S&& from, R&& to) const {
@@ -211,7 +213,7 @@ struct schedule_t {
 /// Returns a sender that completes on a scheduler.
 inline constexpr schedule_t schedule{};
 
-/// Something that is a scheduler by its tag, and can be compared and copied.
+/// A type that declares itself a scheduler by its tag, and can be compared and copied.
 template <typename S>
 concept scheduler = std::derived_from<typename std::remove_cvref_t<S>::scheduler_concept, scheduler_t> &&
                     std::equality_comparable<std::remove_cvref_t<S>> && std::copy_constructible<std::remove_cvref_t<S>>;

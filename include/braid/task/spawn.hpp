@@ -1,4 +1,4 @@
-// braid/task/spawn.hpp: work for an executor whose result comes as a future, one or many.
+// braid/task/spawn.hpp: runs functions on an executor and returns futures of their results.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -20,7 +20,7 @@ namespace braid {
 
 namespace detail {
 
-/// The source of stops for work without an explicit one: its future or its executor, if it asks for a token.
+/// The stop source for work without an explicit one: its future or its executor, if the work accepts a token.
 template <typename Fn, typename... Args>
 using own_stop = std::conditional_t<wants_stop<std::stop_token, Fn, Args...>, stopped_by_future, never_stopped>;
 
@@ -38,32 +38,32 @@ concept callable_once =
     (std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> || wants_stop<Seen, Fn, Args...>) &&
     !is_lazy_work<typename call_of<Seen, Fn, Args...>::type>;
 
-/// A callable that can be spawned: callable once with its arguments, which the job owns and passes as rvalues; or with
-/// a std::stop_token ahead of them.
+/// A callable that can be spawned: it can be called once with its arguments, which the job owns and passes as rvalues.
+/// A std::stop_token may come before the arguments.
 template <typename Fn, typename... Args>
 concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
 
-/// Does the same with a stop of the caller's, which `fn` may accept ahead of its arguments: the std::stop_token, or the
-/// flag as a const stop_flag&.
+/// A callable that can be spawned with a stop of the caller. It may accept the std::stop_token, or the flag as a const
+/// stop_flag&, before its arguments.
 template <typename Signal, typename Fn, typename... Args>
 concept stoppable = stop_signal<Signal> && callable_once<typename stopped_by_t<Signal>::seen, Fn, Args...>;
 
-/// The future of the result of such a call; if the result is a future, of that future's value.
+/// The future of the result of such a call. If the result is a future, it is unwrapped.
 template <typename Fn, typename... Args>
 using spawned_future = future<detail::future_value<detail::call_result<detail::own_stop<Fn, Args...>, Fn, Args...>>>;
 
-/// The future of the result of a call with the caller's stop; if the result is a future, of that future's value.
+/// The future of the result of a call with the caller's stop. If the result is a future, it is unwrapped.
 template <typename Signal, typename Fn, typename... Args>
 using stoppable_future = future<detail::future_value<detail::call_result<detail::stopped_by_t<Signal>, Fn, Args...>>>;
 
 }  // namespace detail
 
-/// Runs `fn(args...)` on `executor`, with copies of both that are destroyed before the result is seen. Exceptions
-/// arrive in the future. Dropping the future detaches the work. Work that can only be called with a std::stop_token
-/// first gets one that a stop of `executor` and `future::request_stop` set, and is left out if that happens before it
-/// begins. Threads: any. Cost: one block of memory for jobs, for everything together; a token is another one. Errors:
-/// in the future: errc::closed if `executor` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped
-/// if it was left out.
+/// Runs `fn(args...)` on `executor`. The job owns copies of `fn` and its arguments, which are destroyed before the
+/// result is visible. Exceptions are stored in the future. Dropping the future detaches the work. If `fn` can only be
+/// called with a std::stop_token before its arguments, it gets a token that a stop of `executor` and
+/// `future::request_stop` stop. If the stop comes before the work begins, the work is skipped. Threads: any. Cost: one
+/// block of memory for jobs, for everything together; another one for a token. Errors: in the future: errc::closed if
+/// `executor` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped if the work was skipped.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -71,7 +71,7 @@ auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_futur
   return detail::attempt_spawn(executor, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
 }
 
-/// Does the same with a priority.
+/// Spawns as `spawn` does, with a priority.
 /// Threads, errors: as above.
 template <std::derived_from<executor> Where, typename Fn, typename... Args>
   requires(detail::spawnable<Fn, Args...> && detail::takes_priorities<Where>)
@@ -82,9 +82,9 @@ auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spa
       .work;
 }
 
-/// Does the same, but leaves the call out if `stop` was requested before it began; a stop of `executor` does not count.
-/// `fn` may take the std::stop_token, or the flag as a const stop_flag&, ahead of its arguments. If it is left out, the
-/// future fails with errc::stopped, or with the reason of the flag.
+/// Spawns as `spawn` does, but skips the call if `stop` was requested before it began; a stop of `executor` has no
+/// effect. `fn` may accept the std::stop_token, or the flag as a const stop_flag&, before its arguments. If the call is
+/// skipped, the future fails with errc::stopped, or with the reason of the flag.
 /// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as above.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires detail::stoppable<Signal, Fn, Args...>
@@ -95,7 +95,7 @@ auto spawn(executor& executor, Signal&& stop, Fn&& fn, Args&&... args)
       .work;
 }
 
-/// Spawns as `spawn` does, but reports a refusal at once.
+/// Spawns as `spawn` does, but returns an error at once if the executor refuses the work.
 /// Threads: any. Errors: errc::closed, and then `fn` has been destroyed without being called.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
@@ -119,7 +119,8 @@ template <stop_signal Signal, typename Fn, typename... Args>
 
 namespace detail {
 
-/// The elements of an rvalue container are moved; all others are copied.
+/// Returns the element at an iterator, as an rvalue if the range is an rvalue container, so that it is moved and not
+/// copied.
 template <std::ranges::range R>
 auto handed_over(std::ranges::iterator_t<R> at) -> decltype(auto) {
   if constexpr (!std::is_lvalue_reference_v<R> && !std::ranges::view<std::remove_cvref_t<R>>)
@@ -140,9 +141,9 @@ auto vector_for(R& range) -> std::vector<T> {
 
 }  // namespace detail
 
-/// Runs every callable of `range` on `executor`, in an unspecified order. The elements of an rvalue container are
-/// moved, others are copied. Threads: any. Errors: errc::closed as soon as one is refused; those before it were
-/// accepted, the others are not called.
+/// Posts every callable of `range` to `executor`; their order is unspecified. The elements of an rvalue container are
+/// moved, others are copied. Threads: any. Errors: errc::closed as soon as a callable is refused. Those before it were
+/// accepted, and the others are not called.
 template <std::ranges::input_range R>
   requires detail::job_function<detail::element<R>>
 [[nodiscard]] auto post_all(executor& executor, R&& range) -> result<void> {
@@ -153,7 +154,7 @@ template <std::ranges::input_range R>
   return {};
 }
 
-/// Spawns every callable of `range`. Returns a future for each, in their order. Threads: any. Errors: in each future,
+/// Spawns every callable of `range`. Returns one future for each, in their order. Threads: any. Errors: in each future,
 /// as `spawn`.
 template <std::ranges::input_range R>
   requires detail::spawnable<detail::element<R>>
@@ -164,8 +165,9 @@ auto spawn_all(executor& executor, R&& range) -> std::vector<detail::spawned_fut
   return futures;
 }
 
-/// Spawns `fn(element)` for every element, each with copies of both, so use pointers or spans if elements are large.
-/// Returns one future for each, in their order.
+/// Spawns `fn(element)` for every element. Each job gets copies of `fn` and its element, so use pointers or spans if
+/// elements are large.
+/// Returns one future for each element, in order.
 /// Threads: any. Errors: in each future, as `spawn`.
 template <std::ranges::input_range R, typename Fn>
   requires detail::spawnable<const std::decay_t<Fn>&, detail::element<R>>
@@ -179,7 +181,7 @@ auto spawn_all(executor& executor, R&& range, const Fn& fn)
 
 namespace detail {
 
-/// True if an overload of `spawn` accepts the arguments, or if they are a task, whose overloads are in other layers.
+/// True if an overload of `spawn` accepts the arguments. Also true for tasks, whose overloads are in other layers.
 template <typename Where, typename... All>
 inline constexpr bool can_spawn = false;
 template <typename Where, typename Fn, typename... Args>
@@ -197,13 +199,13 @@ template <typename Where, typename Options, typename... All>
   requires std::same_as<std::remove_cvref_t<Options>, spawn_options>
 inline constexpr bool can_spawn<Where, Options, All...> = true;  // see the overload with options
 
-/// True if tasks run with options: a task, or what returns one.
+/// True for arguments that run as a task with options: a task, or a callable that returns a task.
 template <typename... All>
 inline constexpr bool can_spawn_task = returns_lazy_work<All...>;
 template <typename Work>
 inline constexpr bool can_spawn_task<Work> = is_lazy_argument<Work> || returns_lazy_work<Work>;
 
-/// True if an overload of `post` accepts the arguments, or if they are a task without a value.
+/// True if an overload of `post` accepts the arguments. Also true for tasks without a value.
 template <typename Where, typename... All>
 inline constexpr bool can_post = false;
 template <typename Where, typename Fn>
@@ -216,28 +218,28 @@ inline constexpr bool can_post<Where, Level, Fn> = job_function<Fn>;
 
 }  // namespace detail
 
-/// Does not compile: describes the error in the arguments.
+/// Does not compile; its error message describes what is wrong with the arguments.
 template <detail::work_place Where, typename... All>
   requires(!detail::can_spawn<Where, All...>)
 auto spawn(Where& /*where*/, All&&... /*all*/) {
   static_cast<void>(detail::refused_spawn<detail::place_kind_of<Where>, All...>());
   return future<void>();
 }
-/// Does not compile: describes the error in the arguments.
+/// Does not compile; its error message describes what is wrong with the arguments.
 template <detail::work_place Where, typename... All>
   requires(!detail::can_spawn_task<All...>)
 auto spawn(Where& /*where*/, spawn_options /*how*/, All&&... /*all*/) {
   static_cast<void>(detail::refused_task<All...>());
   return future<void>();
 }
-/// Does not compile: describes the error in the arguments.
+/// Does not compile; its error message describes what is wrong with the arguments.
 template <detail::work_place Where, typename... All>
   requires(!detail::can_spawn<Where, All...>)
 auto try_spawn(Where& /*where*/, All&&... /*all*/) {
   static_cast<void>(detail::refused_spawn<detail::place_kind_of<Where>, All...>());
   return result<future<void>>();
 }
-/// Does not compile: describes the error in the arguments.
+/// Does not compile; its error message describes what is wrong with the arguments.
 template <detail::work_place Where, typename... All>
   requires(!detail::can_post<Where, All...>)
 auto post(Where& /*where*/, All&&... /*all*/) {

@@ -1,4 +1,4 @@
-// braid/task/when_all.hpp: one future of many: all of them, or the first.
+// braid/task/when_all.hpp: combines several futures into one: of all values (`when_all`), or of the first (`when_any`).
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -22,13 +22,13 @@
 
 namespace braid {
 
-/// How a future ended: with its value, as a std::reference_wrapper if it is a reference, or with an exception.
+/// The result of a future: its value or its exception. A reference is stored as a std::reference_wrapper.
 template <typename T>
 using ended = std::expected<std::conditional_t<std::is_void_v<T>, void, detail::held<T>>, std::exception_ptr>;
 
 namespace detail {
 
-/// Settles once all inputs have. `Rule` says how.
+/// The state of a combined future. It settles when all inputs have settled; `Rule` computes the result.
 template <typename Inputs, typename Rule>
 class all_state final : public future_state<typename Rule::result> {
   using inputs = typename Inputs::template of<all_state>;
@@ -80,7 +80,7 @@ void all_state<Inputs, Rule>::finish(cascade& more) noexcept {
   this->fail(std::move(failure), more);
 }
 
-/// The values of all, or the first failure.
+/// The rule that returns the values of all inputs, or the first failure.
 template <typename... T>
 struct all_values_as_tuple {
   static constexpr bool nothing = (std::is_void_v<T> && ...);
@@ -113,7 +113,7 @@ struct all_values_as_vector {
   }
 };
 
-/// Returns the endings of all inputs.
+/// Returns the results of all inputs, each a value or an exception.
 template <typename T, typename Input>
 auto find_ending(Input& one) -> ended<T> {
   if (one.has_failed()) return std::unexpected(one.template state<T>().take_failure());
@@ -150,7 +150,7 @@ struct all_endings_as_vector {
   }
 };
 
-/// Returns a future of its own for a reader of a shared one, with a copy of the value.
+/// Returns a new future for a reader of a shared future, with a copy of the value.
 template <typename T>
 auto make_copy(const shared_future<T>& from) -> future<T> {
   if constexpr (std::is_void_v<T>)
@@ -170,10 +170,10 @@ concept shared_future_range = std::ranges::input_range<R> && is_shared_future<st
 
 }  // namespace detail
 
-/// Returns a future of all values, as a std::tuple: void becomes std::monostate, a reference a std::reference_wrapper.
-/// If all of them are future<void>, so is the result. It is ready once all of them are. If some fail, it then fails
-/// like the first of those by position, whatever the timing. Continuations run on the executor of the first input that
-/// has one.
+/// Returns a future of all values as a std::tuple: void becomes std::monostate, a reference a std::reference_wrapper.
+/// If all inputs are future<void>, the result is a future<void>. It is ready once all inputs are ready. If some inputs
+/// fail, it fails with the exception of the first of them by position, not by time. Continuations run on the executor
+/// of the first input that has one.
 /// Cost: one block of memory for jobs. Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
@@ -182,8 +182,8 @@ auto when_all(future<T>... all) -> future<typename detail::all_values_as_tuple<T
   return detail::gather<detail::all_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// Does the same for any number of futures of one type, with the values as a std::vector, in order. Without any it is
-/// ready at once.
+/// Works as `when_all` for any number of futures of one type. The values are in a std::vector, in order. If there are
+/// no futures, the result is ready at once.
 /// Errors: std::bad_alloc.
 template <detail::future_range R>
 auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail::element_value<R>>::result> {
@@ -192,7 +192,7 @@ auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail:
   return detail::gather<detail::all_state<detail::range_inputs<value>, detail::all_values_as_vector<value>>>(all);
 }
 
-/// Does the same for shared futures, which stay valid: the values are copies.
+/// Works as `when_all` for shared futures, which stay valid. The values are copied.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(const shared_future<T>&... all) -> future<typename detail::all_values_as_tuple<T...>::result> {
@@ -206,8 +206,8 @@ auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail:
   return when_all(std::move(all));
 }
 
-/// A future of how each of them ended, as a std::tuple of `ended`, ready once all of them are. It does not fail for
-/// their failures. Threads: any. Blocks: never. Errors: std::bad_alloc.
+/// Returns a future of the results of all inputs, as a std::tuple of `ended`, ready once all inputs are ready. It does
+/// not fail if inputs fail. Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
@@ -215,7 +215,7 @@ auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
   return detail::gather<detail::all_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// Does the same for any number of futures of one type, as a std::vector, in order.
+/// Works as the function above for any number of futures of one type. The results are in a std::vector, in order.
 /// Errors: std::bad_alloc.
 template <detail::future_range R>
 auto when_all_settled(R&& range) -> future<std::vector<ended<detail::element_value<R>>>> {
@@ -224,7 +224,7 @@ auto when_all_settled(R&& range) -> future<std::vector<ended<detail::element_val
   return detail::gather<detail::all_state<detail::range_inputs<value>, detail::all_endings_as_vector<value>>>(all);
 }
 
-/// The first value, and whose it is.
+/// The first value, and the index of the future that has it.
 template <typename T>
 struct any_result {
   std::size_t index = 0;  ///< of the future, from 0
@@ -237,7 +237,8 @@ struct any_result<void> {
 
 namespace detail {
 
-/// Settles with the first input that has a value, or once all have failed. It stays until all inputs have settled.
+/// The state of a `when_any`. It settles with the first input that has a value, or when all inputs have failed. It
+/// exists until all inputs have settled.
 template <typename Inputs, typename Rule>
 class any_state final : public future_state<typename Rule::result> {
   using inputs = typename Inputs::template of<any_state>;
@@ -277,9 +278,9 @@ class any_state final : public future_state<typename Rule::result> {
   }
 
   inputs inputs_;
-  // Inputs that have not settled, `begin`, and the references to the result together; the last to go frees the object.
-  // Also `won`, once an input with a value has settled. One word, because after the last but one the object may be
-  // gone.
+  // The number of inputs that have not settled, plus one for `begin`, plus one for all references to the result. The
+  // last of them frees the object. The bit `won` is set once an input with a value has settled. All are in one word,
+  // because the object may be freed after the last but one has ended.
   atomic<std::size_t> holds_;
 };
 
@@ -296,8 +297,8 @@ void any_state<Inputs, Rule>::win(input<any_state>& one, cascade& more) noexcept
   this->fail(std::move(failure), more);
 }
 
-/// If no input has won, the last one to settle is the producer; then the references to the result keep the object
-/// alive.
+/// Records that an input has settled. If no input has won, the last one to settle makes the result fail. The references
+/// to the result keep the object alive during that.
 template <typename Inputs, typename Rule>
 void any_state<Inputs, Rule>::arrive(cascade& more) noexcept {
   const std::size_t before = holds_.fetch_sub(1, acq_rel);  // edge when_any.input: both, the last sees all inputs
@@ -305,7 +306,8 @@ void any_state<Inputs, Rule>::arrive(cascade& more) noexcept {
   if (before == 2) this->fail(first_failure(inputs_), more);
 }
 
-/// Inputs that failed were kept until now, because the first of them might have been the result.
+/// Destroys the object. Inputs that failed were kept until now, because the result might have been the failure of the
+/// first of them.
 template <typename Inputs, typename Rule>
 void any_state<Inputs, Rule>::vanish() noexcept {
   for (auto& one : inputs_.all()) one.release();
@@ -345,10 +347,11 @@ struct first_of_range {
 
 }  // namespace detail
 
-/// Returns a future of the first value, in a std::variant with one alternative for each future, also if several have
-/// the same type; its index is that of the future. Void becomes std::monostate, a reference a std::reference_wrapper.
-/// If several are ready already, the first by position counts. The others continue, and their results are dropped. If
-/// all fail, it fails like the first by position. Continuations run on the executor of the first input that has one.
+/// Returns a future of the first value, in a std::variant with one alternative for each future, even if several have
+/// the same type. The index is that of the future. Void becomes std::monostate, a reference a std::reference_wrapper.
+/// If several futures are already ready, the first by position counts. The others continue, and their results are
+/// dropped. If all fail, the result fails with the exception of the first by position. Continuations run on the
+/// executor of the first input that has one.
 /// Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
@@ -357,7 +360,7 @@ auto when_any(future<T>... all) -> future<any_result<std::variant<detail::held<T
   return detail::gather<detail::any_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// Does the same for any number of futures of one type.
+/// Works as `when_any` for any number of futures of one type.
 /// Errors: in the future: errc::invalid_argument if there are no futures.
 template <detail::future_range R>
 auto when_any(R&& range) -> future<typename detail::first_of_range<detail::element_value<R>>::result> {

@@ -1,4 +1,4 @@
-// braid/task/worker.hpp: what a worker of a pool is, and how it sleeps.
+// braid/task/worker.hpp: a worker of a pool, and the drivers in which workers sleep.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -25,16 +25,16 @@
 
 namespace braid {
 
-/// Why a worker that has slept is awake.
+/// The reason why a sleeping worker has woken.
 enum class wake_reason : std::uint8_t {
   permit,    ///< a permit was handed out, and it was taken
   work,      ///< its driver has something to do
   deadline,  ///< neither, until then
 };
 
-/// Blocks one worker until a permit is handed out. A pool that only computes has parkers; a worker that also waits
-/// for I/O sleeps in its event loop.
-/// Threads: `unpark` from any, the rest from the worker. Permits do not add up.
+/// Blocks one worker until it gets a permit. A pool that only computes uses parkers; a worker that also waits for I/O
+/// sleeps in its event loop.
+/// Threads: `unpark` from any, the other functions from the worker. Several permits count as one.
 class BRAID_API driver {
  public:
   driver() = default;
@@ -42,41 +42,42 @@ class BRAID_API driver {
   auto operator=(const driver&) -> driver& = delete;
   virtual ~driver();
 
-  /// Blocks until there is a permit, and consumes it.
+  /// Blocks until a permit is available, and consumes it.
   virtual void park() noexcept = 0;
 
-  /// Parks as `park` does, but gives up at `deadline`. Returns true if it consumed a permit.
+  /// Parks as `park` does, but returns false at `deadline`. Returns true if it consumed a permit.
   [[nodiscard]] virtual auto park_until(time_point deadline) noexcept -> bool = 0;
 
-  /// Hands out a permit.
+  /// Makes a permit available.
   virtual void unpark() noexcept = 0;
 
-  /// Called by a worker that is busy, between two jobs, at least every 64 jobs, and after each job of more than ten
-  /// microseconds: to look at what is ready without blocking.
+  /// Checks for ready events without blocking. Called by a busy worker between two jobs, at least every 64 jobs and
+  /// after each job of more than ten microseconds.
   virtual void poll() noexcept {}
 
-  // --- drivers with work of their own, such as the tasks of an event loop ---
+  // --- Drivers with work of their own, such as the tasks of an event loop. ---
 
-  /// Returns whether the driver has work of its own. Then jobs of the worker must not block for what others do.
+  /// Returns whether the driver has its own work. If it has, jobs of the worker must not block to wait for other
+  /// threads.
   [[nodiscard]] virtual auto has_own_work() const noexcept -> bool { return false; }
 
-  /// Sleeps as `park_until` does, but also returns if `work` has something to do. It does not do that work, because
+  /// Sleeps as `park_until` does, but also returns if there is work for `work`. It does not run that work, because
   /// other threads still consider the worker asleep.
   [[nodiscard]] virtual auto sleep_until(time_point deadline) noexcept -> wake_reason;
 
-  /// Returns whether `work` would find something to do.
+  /// Returns whether there is work for `work`.
   [[nodiscard]] virtual auto is_ready() noexcept -> bool { return false; }
 
-  /// Returns whether it is time to call `work`. Called by a worker that is busy, between two jobs: after the first one
-  /// after a call of `work`, then less and less often, and at least every eight jobs.
+  /// Returns whether `work` should be called now. A busy worker calls this between two jobs: after the first job that
+  /// follows a call of `work`, then less and less often, but at least every eight jobs.
   [[nodiscard]] virtual auto is_due() noexcept -> bool { return false; }
 
-  /// Does what there is to do, without blocking and for a bounded time. Called between two jobs, by a worker that
-  /// counts as busy.
+  /// Runs the available work of the driver, without blocking and for a bounded time. Called between two jobs by a
+  /// worker that counts as busy.
   virtual void work() noexcept {}
 };
 
-/// The driver of workers without I/O.
+/// The driver of workers that do not wait for I/O.
 class parking_driver final : public driver {
  public:
   void park() noexcept override { parker_.park(); }
@@ -87,8 +88,8 @@ class parking_driver final : public driver {
   detail::parker parker_;
 };
 
-/// The busy-polling driver, for workers that never sleep: it polls for its permit, and yields the CPU in between.
-/// A wake is one store, and reaches the worker within about a microsecond. Cost: a core for each worker.
+/// The busy-polling driver, for workers that never sleep. It polls for its permit, and yields the CPU between polls. A
+/// wake is one store, and reaches the worker within about a microsecond. Cost: a core for each worker.
 class polling_driver final : public driver {
  public:
   void park() noexcept override { static_cast<void>(park_until(time_point::max())); }
@@ -121,18 +122,18 @@ struct worker_counters {
   contention_counts contention;           ///< the cost of accesses to words that other threads access, too
 };
 
-/// What a worker counts so that no queue starves another one. Threads: the worker.
+/// The counters with which a worker prevents that one queue starves another. Threads: the worker.
 struct worker_fairness {
   std::uint32_t until_fair = 1;        ///< searches for work until the next fair one
   std::uint32_t until_low = 1;         ///< fair searches until the next one that begins with priority `low`
   std::uint32_t consecutive_next = 0;  ///< how often it has run the next job ahead of the others
   std::uint32_t consecutive_high = 0;  ///< how often it has run jobs of priority `high`, ahead of the others
   time_point remote_slice_ended;       ///< when the last time slice for remote jobs ended
-  /// True if remote jobs get the next time slice, after the current job: the worker's own jobs have had theirs.
+  /// True if remote jobs get the next time slice, after the current job, because the worker's own jobs have had theirs.
   bool remote_slice_due = false;
 };
 
-/// What a worker knows about its search for work, and about the workers that may rely on it. Threads: the worker.
+/// The state of a worker's search for work, and of its duties to other workers. Threads: the worker.
 struct worker_idle {
   static constexpr std::uint32_t max_backoff = 64;  ///< pauses of the processor: about a microsecond
 
@@ -145,7 +146,7 @@ struct worker_idle {
   std::vector<std::uint64_t> seen;         ///< how many jobs the others had begun when this worker watched them last
 };
 
-/// What a worker knows about forks: its own, and those that it has stolen. Threads: the worker.
+/// The state of a worker's forks, own and stolen. Threads: the worker.
 struct worker_forks {
   std::uint32_t helps = 0;    ///< how many stolen forks it runs that are nested in each other
   fork_pace pace;             ///< whether its forks are short
@@ -154,14 +155,14 @@ struct worker_forks {
 
 }  // namespace detail
 
-/// A thread that runs the jobs of one pool, with its queues. It lives as long as its pool.
+/// A thread that runs the jobs of one pool, with its queues. It exists as long as its pool.
 struct alignas(cache_line) worker {
-  /// `barrier` is shared by the workers of a pool and outlives them.
+  /// Constructs a worker. The workers of a pool share `barrier`, which must outlive them.
   BRAID_API worker(executor& owner, std::size_t number, detail::asymmetric_barrier& barrier,
                    const clock_source& clock = steady_time(),
                    std::unique_ptr<driver> sleeps_in = std::make_unique<parking_driver>());
 
-  // Read by others with each post.
+  // The following members are read by other threads with each post.
   executor* const pool;                 ///< whose jobs it runs
   const std::size_t index;              ///< from 0, within its pool
   const std::unique_ptr<driver> sleep;  ///< what it blocks in when there is nothing to do
@@ -171,7 +172,7 @@ struct alignas(cache_line) worker {
   detail::spare_threads* spares =
       nullptr;  ///< the spare threads of its pool; null if no other thread can take over the worker context
 
-  // Used only by the worker, on cache lines of their own.
+  // The following members are used only by the worker, and are on separate cache lines.
   alignas(cache_line) detail::worker_fairness fairness;
   detail::worker_idle idle;
   detail::worker_forks forking;
@@ -195,12 +196,13 @@ struct alignas(cache_line) worker {
   /// Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
 
-  /// Returns whether one more fork would be useless: thieves do not ask, and would find older work if they did.
+  /// Returns whether one more fork would be useless, because thieves request no forks and would find older ones if they
+  /// did.
   /// Threads: the worker.
   [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(forking.pace.enough()); }
 
-  /// Does the same for a parallel loop: its forks are halves of the rest, so one in the deque is enough. Threads: the
-  /// worker.
+  /// Returns whether one more fork of a parallel loop would be useless. Such a fork is half of the remaining loop, so
+  /// one fork in the deque is enough. Threads: the worker.
   [[nodiscard]] auto has_fork_at_hand() const noexcept -> bool {
     return forks.has_private(forking.pace.enough_of_a_loop());
   }
@@ -211,23 +213,24 @@ using worker_list = std::vector<std::unique_ptr<worker>>;
 
 namespace detail {
 
-/// Returns the worker that the calling thread is, or null. Not inlined, because the answer must not be kept across a
-/// suspension that may change the thread. Threads: any.
+/// Returns the worker of the calling thread, or null. It is not inlined, because the compiler must not reuse the result
+/// after a suspension that may change the thread. Threads: any.
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 
-/// Returns whether the calling thread also waits for I/O: it is in an iteration of an event loop, or a worker that has
-/// a loop. Blocking it would block the loop, on which the wait may depend: waits for futures and tasks are refused
-/// there with errc::would_deadlock.
+/// Returns whether the calling thread also waits for I/O: it is in an iteration of an event loop, or is a worker that
+/// has an event loop. If such a thread blocked, its loop would block, and the wait may depend on the loop. Therefore,
+/// waits for futures and tasks are refused there with errc::would_deadlock.
 /// Threads: any.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 
-/// The value that `current_worker` returns, for code that does not suspend before it uses it: one load.
+/// The worker of the calling thread, or null. Read directly, with one load, by code that does not suspend between
+/// reading and using it. Other code uses `current_worker`.
 extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
 
-/// Whether the calling thread is in an iteration of an event loop.
+/// True if the calling thread is in an iteration of an event loop.
 extern BRAID_API constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial-exec")));
 
-/// An iteration of an event loop on the calling thread. Iterations are not nested.
+/// A guard that marks an iteration of an event loop on the calling thread. Iterations are not nested.
 class loop_iteration {
  public:
   loop_iteration() noexcept { thread_runs_a_loop = true; }
@@ -236,15 +239,15 @@ class loop_iteration {
   ~loop_iteration() { thread_runs_a_loop = false; }
 };
 
-/// Adds one to a counter that only the calling thread writes. Its value then.
+/// Increments a counter that only the calling thread writes. Returns the new value.
 inline auto count_one(atomic<std::uint64_t>& counter) noexcept -> std::uint64_t {
   const std::uint64_t count = counter.load(relaxed) + 1;
   counter.store(count, relaxed);
   return count;
 }
 
-/// Makes the calling thread `self`, or no worker if that is null, for as long as it lives; then it is again what it
-/// was before.
+/// A guard that makes the calling thread the worker `self`, or no worker if `self` is null. The destructor restores the
+/// previous state.
 class BRAID_API worker_scope {
  public:
   explicit worker_scope(worker* self) noexcept;

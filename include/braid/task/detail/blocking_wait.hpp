@@ -1,4 +1,4 @@
-// braid/task/detail/blocking_wait.hpp: how a thread blocks; a worker lets a spare thread run its other jobs.
+// braid/task/detail/blocking_wait.hpp: blocks a thread; other jobs of a blocked worker continue on a spare thread.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -18,38 +18,38 @@ namespace braid::detail {
 class blocking_wait {
  public:
   [[nodiscard]] virtual auto is_over() const noexcept -> bool = 0;
-  /// Blocks until it is over, or until `deadline`. May return earlier than either.
+  /// Blocks until the wait is over, or until `deadline`. May return earlier.
   virtual void sleep(std::optional<time_point> deadline) noexcept = 0;
 
  protected:
   ~blocking_wait() = default;
 };
 
-/// Blocks until `wait` is over, or until `deadline`, and then returns false. On a worker the other work of its pool
-/// continues meanwhile: in its context, which it leaves, or on its stack if no other thread can take over the context.
-/// `awaited` is the job that is waited for, if it is one; the worker runs it itself if it is in its context. `executor`
-/// is the executor that will end the wait, if it is known. If that executor has no threads, its jobs run here; on a
-/// thread that is not a worker, so do the jobs of manual executors that this thread has created. Protocol:
-/// docs/design/future.md
+/// Blocks until `wait` is over. Returns false if `deadline` passes first. On a worker, the other work of its pool
+/// continues: a spare thread takes over the worker's context, or, if there is no such thread, the work runs on top of
+/// this stack. `awaited` is the job that is waited for, or null; if the job is in the worker's context, the worker runs
+/// it itself. `executor` is the executor that will end the wait, if it is known. If that executor has no threads, its
+/// jobs run on this thread. A thread that is not a worker also runs the jobs of manual executors that it has created.
+/// Protocol: docs/design/future.md
 BRAID_API auto block(blocking_wait& wait, job* awaited = nullptr, std::optional<time_point> deadline = std::nullopt,
                      executor_id executor = {}) noexcept -> bool;
 
 /// Blocks as `block` does, until `ended` is set.
 BRAID_API void block_until_set(end_signal& ended, executor_id executor = {}) noexcept;
 
-/// Makes the calling thread run the jobs of this executor, which has no threads of its own, whenever it waits.
-/// `end_run_while_waiting`, from any thread, ends this. Errors: std::bad_alloc.
+/// Makes the calling thread run the jobs of this executor, which has no threads of its own, whenever the thread waits.
+/// Any thread can call `end_run_while_waiting` to end this. Errors: std::bad_alloc.
 BRAID_API void run_while_waiting(executor_id executor);
 BRAID_API void end_run_while_waiting(executor_id executor) noexcept;
 
-/// Returns whether the calling thread has jobs to run while it waits for the work of `executor`, or for something else:
-/// see `block`.
+/// Returns whether the calling thread would run jobs while it waits for the work of `executor`: see `block`.
 [[nodiscard]] BRAID_API auto runs_while_waiting(executor_id executor) noexcept -> bool;
 
-/// Errors: std::system_error with errc::would_deadlock and `sentence` on a thread that waits for I/O as well.
+/// Throws if the calling thread must not block. Errors: std::system_error with errc::would_deadlock and `sentence` on a
+/// thread that also waits for I/O.
 BRAID_API void expect_to_block(const char* sentence);
 
-/// Blocks as `block` does, until `holds()` returns true: a condition that no thread signals. It is polled, with pauses
+/// Blocks as `block` does, until `holds()` returns true. No thread signals the condition, so it is polled, with pauses
 /// that grow to a millisecond.
 template <typename Fn>
 void block_until(Fn holds, executor_id executor = {}) noexcept {

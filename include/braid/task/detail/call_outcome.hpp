@@ -1,4 +1,4 @@
-// braid/task/detail/call_outcome.hpp: what a call gave or threw, kept for another thread.
+// braid/task/detail/call_outcome.hpp: stores the result or the exception of a call for another thread.
 #pragma once
 
 #include <exception>
@@ -10,8 +10,8 @@
 
 namespace braid::detail {
 
-/// The result for a caller of several functions, of a function that returns R: void becomes std::monostate, an lvalue
-/// reference stays a reference, everything else is a value.
+/// The type in which a function's result R is returned together with other results: void becomes std::monostate, an
+/// lvalue reference stays a reference, everything else is a value.
 template <typename R>
 using returned = std::conditional_t<std::is_void_v<R>, std::monostate,
                                     std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cvref_t<R>>>;
@@ -19,7 +19,7 @@ using returned = std::conditional_t<std::is_void_v<R>, std::monostate,
 template <typename Fn>
 using result_of = std::invoke_result_t<Fn&>;
 
-/// The result for the caller of one function: like `returned`, but void stays void.
+/// The type in which the result of a single function is returned: like `returned`, but void stays void.
 template <typename Fn>
 using kept_result = std::conditional_t<std::is_void_v<result_of<Fn>>, void, returned<result_of<Fn>>>;
 
@@ -55,7 +55,7 @@ class call_outcome {
 
   void fail(std::exception_ptr with) noexcept { thrown_ = std::move(with); }
 
-  /// Errors: what the function threw.
+  /// Returns the result. Errors: rethrows the exception of the function.
   auto take() -> returned<R> {
     if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
     if constexpr (is_reference)

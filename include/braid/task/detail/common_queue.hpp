@@ -13,7 +13,8 @@
 
 namespace braid::detail {
 
-/// Spins before it sleeps: a guard of a lock that is held for a few steps only, which are shorter than a sleep.
+/// A lock guard that spins before it sleeps. It is for locks that are held for a few steps only, because waiting for
+/// them takes less time than a sleep.
 class brief_guard {
  public:
   explicit brief_guard(std::mutex& lock) noexcept : lock_(lock) {
@@ -31,11 +32,11 @@ class brief_guard {
   std::mutex& lock_;
 };
 
-/// First in, first out. Two queues with a lock each: adding and taking threads contend only when the taking side is
-/// empty and brings over what was added. Threads: any. Cost: a lock; a poll of an empty queue is three loads.
+/// A FIFO queue made of two queues with a lock each. Pushing and popping threads contend only when the pop side is
+/// empty and moves the pushed jobs over. Threads: any. Cost: a lock; a poll of an empty queue is three loads.
 class common_queue {
  public:
-  /// Returns false if closed: then the job still belongs to the caller.
+  /// Adds a job. Returns false if the queue is closed; the job then still belongs to the caller.
   [[nodiscard]] auto try_push(job& work) noexcept -> bool {
     const brief_guard inside(added_.lock);
     if (closed_) return false;
@@ -54,7 +55,7 @@ class common_queue {
     return oldest;
   }
 
-  /// Removes this job if it is among the oldest. Returns true if it was.
+  /// Removes `wanted` if it is among the oldest 64 jobs. Returns whether it was removed.
   [[nodiscard]] auto try_take(const job& wanted) noexcept -> bool {
     constexpr std::size_t max_looked_at = 64;
     if (empty()) return false;
@@ -65,11 +66,12 @@ class common_queue {
     return true;
   }
 
-  /// Returns false if a job is here whose push happens before this call. A caller that sees jobs as taken also sees
-  /// what the taking threads had done before.
+  /// Returns false if the queue contains a job whose push happens before this call. A caller that observes that jobs
+  /// were taken also observes what the threads that took them had done before.
   [[nodiscard]] auto empty() const noexcept -> bool { return size() == 0; }
 
-  /// Reads `taken` first: a job that is counted as taken is counted as added, too, so the difference is not negative.
+  /// Returns the number of jobs. `taken` is read first: every job counted as taken is also counted as added, so the
+  /// difference is not negative.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t taken = taken_.count.load(acquire);  // edge common_queue.taken: observe the count of added jobs
     return added_.count.load(relaxed) - taken;
@@ -92,7 +94,7 @@ class common_queue {
     atomic<std::uint64_t> count{0};  // how many were ever added, or taken; written under the lock
   };
 
-  /// Requires the lock of the taking side.
+  /// Moves the pushed jobs to the pop side. Requires the lock of the pop side.
   void bring_over() noexcept {
     const brief_guard inside(added_.lock);
     taken_.jobs.append(added_.jobs);

@@ -1,4 +1,4 @@
-// braid/task/detail/context_hooks.hpp: the hooks that schedulers with a queue and an inbox per worker share.
+// braid/task/detail/context_hooks.hpp: the hooks shared by schedulers that have a queue and an inbox for each worker.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -12,20 +12,21 @@
 
 namespace braid::detail {
 
-/// The hooks of the policies whose jobs are in the contexts of workers, so that callables can be posted there as they
-/// are. A worker context is the queue and the inbox of a worker. A policy with contexts adds the choice of one, and
-/// what a worker without jobs of its own takes from the others.
+/// The hooks of policies that keep jobs in the contexts of workers. A worker context is the queue and the inbox of a
+/// worker; callables can be posted to it without a job object. A derived policy decides which context gets a job, and
+/// what an idle worker steals from other contexts.
 class BRAID_API context_hooks : public scheduling_hooks {
  public:
   explicit context_hooks(const worker_list& workers) : contexts_(workers) {}
 
-  /// Returns the worker in whose context a job of `poster` is queued.
+  /// Returns the worker that gets a job posted by `poster`.
   [[nodiscard]] virtual auto worker_for(worker* poster) noexcept -> worker& = 0;
 
-  /// Returns the variable that holds `worker_for(nullptr)`, if one worker is kept busy with jobs from elsewhere.
+  /// Returns the variable that holds `worker_for(nullptr)` if the policy keeps one worker busy with remote jobs,
+  /// otherwise null.
   [[nodiscard]] virtual auto busy_worker() const noexcept -> const atomic<worker*>* { return nullptr; }
 
-  /// Returns the contexts, if jobs that a worker posts always go to its own one.
+  /// Returns the contexts if jobs that a worker posts always go to its own context, otherwise null.
   [[nodiscard]] virtual auto own_queues() noexcept -> local_queues* { return nullptr; }
 
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return contexts_.take_own(self); }
@@ -45,7 +46,7 @@ class BRAID_API context_hooks : public scheduling_hooks {
   local_queues contexts_;
 };
 
-/// A scheduler whose jobs are in the contexts of workers.
+/// A scheduling policy that keeps jobs in the contexts of workers.
 template <typename P>
 concept context_policy = scheduling_policy<P> && std::derived_from<P, context_hooks>;
 

@@ -1,4 +1,4 @@
-// braid/task/detail/continuation.hpp: the objects that are notified when a future settles, without recursion.
+// braid/task/detail/continuation.hpp: continuations, which are notified when a future settles, without recursion.
 #pragma once
 
 #include <braid/base/detail/intrusive_queue.hpp>
@@ -8,14 +8,13 @@ namespace braid::detail {
 
 class cascade;
 
-/// A job that is attached to a future until the future settles. It is notified once; until then its link belongs to the
-/// future.
+/// A job that is attached to a future until the future settles. It is notified once. Until then, the future uses its
+/// link for the list of continuations.
 class continuation : public job {
  public:
   using job::job;
 
-  /// Called when the future has settled. Continuations that must be notified as a consequence are added to `more`, and
-  /// not notified from here.
+  /// Called when the future has settled. It adds further continuations to `more` and must not notify them itself.
   virtual void fire(cascade& more) noexcept = 0;
 
  protected:

@@ -1,4 +1,5 @@
-// braid/task/detail/default_pool.hpp: the pool for code that names no pool and does not run on a worker.
+// braid/task/detail/default_pool.hpp: the default pool, which serves code that names no pool and does not run on a
+// worker.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -6,31 +7,33 @@
 
 namespace braid::detail {
 
-/// Returns the pool; may create it at its first call.
-/// Errors: the reason why it cannot be created.
+/// A function that returns the default pool. Its first call may create the pool.
+/// Errors: the reason why the pool cannot be created.
 using default_pool_source = auto (*)() -> pool&;
 
-/// Returns the pool for code that does not run on a worker: the workers of the runtime of the process or, if that was
-/// not initialized, of the oldest runtime that the program has created, unless the program has set another source.
-/// Threads: any. Blocks: the first call, until its threads run. Errors: std::system_error if it cannot be created;
-/// std::errc::no_such_device_or_address if no source is set.
+/// Returns the default pool, for code that does not run on a worker. It is the worker pool of the process's runtime or,
+/// if that was not initialized, of the oldest runtime that the program has created. The program can set another source.
+/// Threads: any. Blocks: the first call, until its threads run. Errors: std::system_error if the pool cannot be
+/// created; std::errc::no_such_device_or_address if no source is set.
 [[nodiscard]] BRAID_API auto default_pool() -> pool&;
 
-/// Sets the source of the pool; returns the previous source, which may be null.
+/// Sets the source of the default pool. Returns the previous source, which may be null.
 /// Threads: any. Lifetime: pools that the previous source returned stay in use.
 BRAID_API auto set_default_pool(default_pool_source source) noexcept -> default_pool_source;
 
-/// Functions that learn of each pool of the process: `made` when it has its workers, `gone` before they are destroyed.
+/// Callbacks for each pool of the process: `made` is called when the pool has its workers, `gone` before the workers
+/// are destroyed.
 struct pool_observer {
   void (*made)(pool&) noexcept;
   void (*gone)(pool&) noexcept;
 };
 
-/// Sets the observer of pools. For the layer that reports what pools do. Lifetime: the observer is never destroyed.
+/// Sets the observer of pools. Used by the layer that reports the activity of pools. Lifetime: the observer is never
+/// destroyed.
 BRAID_API void observe_pools(const pool_observer& observer) noexcept;
 
-/// Calls the observer, if there is one. If there is none, and the environment requests an observer's function, prints
-/// on stderr that this program does not have it.
+/// Calls the observer, if there is one. If there is no observer, but environment variables request reports, it prints
+/// on stderr that this program does not contain them.
 /// Threads: any.
 void note_pool_made(pool& made) noexcept;
 void note_pool_gone(pool& gone) noexcept;

@@ -1,4 +1,4 @@
-// braid/task/detail/division.hpp: choosing a pivot, and gathering elements in front of others without jumps.
+// braid/task/detail/division.hpp: chooses pivots, and partitions elements without branches.
 #pragma once
 
 #include <concepts>
@@ -9,14 +9,14 @@
 
 namespace braid::detail {
 
-/// Types whose copy is cheaper than a mispredicted branch, which a division pays for half of its elements if it decides
-/// by a branch whether to move one.
+/// True for types that are cheaper to copy than a mispredicted branch. A partition that branches on each element
+/// mispredicts about half of the branches.
 template <typename T>
 concept cheap_to_copy =
     std::copyable<T> && std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 16;
 
-/// Moves the elements for which `belongs` is true to the front, and returns their end. Each element is moved, without a
-/// jump.
+/// Moves the elements for which `belongs` is true to the front, and returns their end. Each element is moved, so no
+/// branch is needed.
 template <typename Iterator, typename Belongs>
 auto gather_front(Iterator first, Iterator last, Belongs belongs) -> Iterator {
   Iterator end = first;
@@ -30,8 +30,8 @@ auto gather_front(Iterator first, Iterator last, Belongs belongs) -> Iterator {
   return end;
 }
 
-/// Returns the median of nine elements at irregular distances, the same in each run: equal distances would be bad for
-/// periodic data.
+/// Returns the median of nine elements. Their distances are irregular, because equal distances would be bad for
+/// periodic data, but the same in each run.
 template <typename Iterator, typename Sorting>
 auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
   const auto count = static_cast<std::uint64_t>(last - first);

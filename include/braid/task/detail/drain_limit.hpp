@@ -1,4 +1,5 @@
-// braid/task/detail/drain_limit.hpp: the time slice of a serial executor: when a drain ends, so that other work runs.
+// braid/task/detail/drain_limit.hpp: the time slice of a serial executor: limits how long it runs jobs before other
+// work runs.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -9,10 +10,10 @@
 
 namespace braid::detail {
 
-/// Limits a drain by the number of jobs and by time. Reading the clock costs as much as two or three short jobs, so it
-/// is read after the first, second, fourth job and so on, because jobs may be long. If previous drains have reached the
-/// limit by number, jobs are short: then the clock is read in every fourth drain only, after the 16th and the 32nd job.
-/// The time before the first reading is not measured: most drains are a job or two, and read no clock.
+/// Limits a drain by the number of jobs and by time. Reading the clock costs as much as two or three short jobs.
+/// Therefore the clock is read only after the first, second, fourth job and so on. If previous drains reached the limit
+/// by number, the jobs are short. Then the clock is read only in every fourth drain, after the 16th and the 32nd job.
+/// The time before the first reading is not measured, because most drains are a job or two and do not read the clock.
 /// Threads: the one that drains.
 class drain_limit {
  public:
@@ -20,10 +21,10 @@ class drain_limit {
   static constexpr duration max_time = 100us;         // about: jobs are not interrupted, and not all are measured
 
   /// Runs one drain, and returns the result of `drain(is_over)`. The drain calls `is_over(ran)` before each job, with
-  /// the number of jobs that have run in this drain. Nothing is accessed after the last call.
+  /// the number of jobs that have run in this drain. After the last such call, this object may be destroyed.
   template <typename Now, typename Fn>
   auto in_drain(Now now, Fn drain) noexcept {
-    // A constant for the compiler, if the clock is not read: half a nanosecond a job.
+    // If the clock is not read, the limit is a constant for the compiler. This saves half a nanosecond per job.
     if (first_look_ == max_consecutive)
       return drain([this](std::size_t ran) {
         if (ran < max_consecutive) return false;
@@ -39,11 +40,11 @@ class drain_limit {
   }
 
  private:
-  // the number of jobs that run before the clock is read, if jobs were short
+  // The number of jobs before the first reading of the clock, if earlier jobs were short.
   static constexpr std::size_t short_jobs = 16;
   static constexpr std::size_t drains_between_looks = 4;  // at the clock, there
 
-  /// Returns the number of jobs after which to ask again; the same number if the drain is over.
+  /// Returns the number of jobs after which to check again. Returns `ran` if the drain is over.
   template <typename Now>
   [[gnu::noinline]] auto next_look(std::size_t ran, Now& now, time_point& first_seen) noexcept -> std::size_t {
     if (ran >= max_consecutive) {

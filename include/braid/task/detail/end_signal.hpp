@@ -10,9 +10,9 @@
 
 namespace braid::detail {
 
-/// A one-shot event. Everything that was done before `set` is visible to a thread that has seen it set.
-/// Threads: `set` from one, once; waiting from one other. Lifetime: may be destroyed as soon as it is seen set: the
-/// rest of `set` is then at most a wake for its address.
+/// A one-shot event. Everything that was done before `set` is visible to a thread that finds it set.
+/// Threads: one thread calls `set`, once; one other thread waits. Lifetime: the waiting thread may destroy the event as
+/// soon as it finds it set; `set` then at most wakes its address.
 /// Protocol: docs/design/fork_join.md
 class end_signal {
  public:
@@ -26,7 +26,7 @@ class end_signal {
     if (before == awaited_) futex_wake(state_, 1);
   }
 
-  /// Blocks until it is set, or until `deadline`. Returns whether it is set.
+  /// Blocks until the event is set, or until `deadline`. Returns whether it is set.
   auto wait(std::optional<time_point> deadline = std::nullopt) noexcept -> bool {
     std::uint32_t seen = open_;
     state_.compare_exchange_strong(seen, awaited_, relaxed, relaxed);

@@ -1,5 +1,5 @@
-// braid/task/detail/executor_id.hpp: generational handles of executors, for what may outlive the executor that it
-// names.
+// braid/task/detail/executor_id.hpp: generational ids of executors, for objects that may outlive the executor they
+// refer to.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -15,21 +15,21 @@ class job;
 
 namespace detail {
 
-/// Names an executor while that lives, and nothing afterwards: the number of a slot in a table of the process, and the
-/// generation of the slot. A copy costs nothing, and no count is kept, so that futures and timers may hold one each.
-/// Protocol: docs/design/executor_id.md
+/// An id that refers to an executor while the executor exists, and to nothing afterwards. It is the number of a slot in
+/// a table of the process, and the generation of the slot. Copies are cheap because no reference is counted, so futures
+/// and timers can each hold an id. Protocol: docs/design/executor_id.md
 class executor_id {
  public:
-  /// Names no executor.
+  /// Constructs an id that refers to no executor.
   constexpr executor_id() noexcept = default;
   constexpr executor_id(std::uint32_t slot, std::uint32_t generation) noexcept
       : value_(std::uint64_t{generation} << 32U | slot) {}
 
-  /// Returns whether it names an executor, which may be gone.
+  /// Returns whether the id refers to an executor. The executor may no longer exist.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return value_ != 0; }
   [[nodiscard]] constexpr auto operator==(const executor_id&) const noexcept -> bool = default;
 
-  /// Slots are counted from 1.
+  /// Returns the number of the slot. Slots are counted from 1.
   [[nodiscard]] constexpr auto slot() const noexcept -> std::uint32_t { return static_cast<std::uint32_t>(value_); }
   [[nodiscard]] constexpr auto generation() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(value_ >> 32U);
@@ -48,13 +48,13 @@ class executor_id {
 };
 
 /// A slot of the table: the executor that owns it, and the number of threads that currently use that executor by its
-/// id. Slots are never freed, so a handle of any age may read its own. On a cache line of its own, because the counts
-/// of two executors are independent.
+/// id. Slots are never freed, so an id of any age may read its slot. Each slot has its own cache line, because the
+/// counts of two executors are independent.
 class alignas(64) executor_slot {
  public:
-  // --- the owner; one thread at a time has the slot ---
+  // --- Functions for the owner. One thread at a time owns the slot. ---
 
-  /// The executor has the slot from now on: the generation of its handles.
+  /// Assigns the slot to an executor. Returns the generation of its ids.
   auto open(executor& owner) noexcept -> std::uint32_t {
     owner_.store(&owner, relaxed);
     const std::uint64_t before =
@@ -62,10 +62,11 @@ class alignas(64) executor_slot {
     return generation_of(before);
   }
 
-  /// Ends the generation: no thread enters by its handles any more.
+  /// Ends the generation: its ids no longer find the executor.
   void close() noexcept { state_.fetch_add(one_generation, relaxed); }
 
-  /// Returns the number of threads inside. Once only the caller is inside, the other threads have no more effects.
+  /// Returns the number of threads that use the executor. Once only the caller remains, the other threads have no more
+  /// effects.
   [[nodiscard]] auto users() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(state_.load(acquire));  // edge executor_slot.left: observe the last use
   }
@@ -73,9 +74,10 @@ class alignas(64) executor_slot {
   executor_slot* next_free = nullptr;  ///< under the lock of the table
   std::uint32_t number = 0;            ///< of this slot; the same
 
-  // --- any holder of a handle ---
+  // --- Functions for any holder of an id. ---
 
-  /// Returns the executor, which stays until `leave`, or null if it is gone; then do not call `leave`.
+  /// Returns the executor, which then exists until `leave` is called. Returns null if the executor no longer exists; in
+  /// that case `leave` must not be called.
   [[nodiscard]] auto try_enter(std::uint32_t generation) noexcept -> executor* {
     const std::uint64_t before = state_.fetch_add(1, acquire);  // edge executor_slot.owner: observe the owner's address
     if (generation_of(before) == generation) return owner_.load(relaxed);
@@ -92,14 +94,14 @@ class alignas(64) executor_slot {
   }
 
   atomic<executor*> owner_{nullptr};  // written by `open`
-  // The generation above, which the owner raises, and below the threads inside. A thread with an old handle
-  // counts for a moment, too.
+  // The upper half is the generation, which the owner increments. The lower half is the number of threads that use the
+  // executor. A thread with an old id is counted briefly, too.
   atomic<std::uint64_t> state_{one_generation};
 };
 
-/// Keeps an executor alive while it is used by its id: the executor's destructor waits for the end of this object. It
-/// is empty if the executor is gone, or if the id is empty. It must be on a stack.
-/// Cost: two locked additions; on a worker of that pool, which keeps the pool alive anyway, a comparison.
+/// Keeps an executor alive while it is used by its id: the executor's destructor waits until this object is destroyed.
+/// It is empty if the executor no longer exists, or if the id is empty. It must be a local variable.
+/// Cost: two locked additions; a comparison on a worker of that pool, because the worker keeps the pool alive anyway.
 class BRAID_API executor_use {
  public:
   explicit executor_use(executor_id of) noexcept;
@@ -119,8 +121,8 @@ class BRAID_API executor_use {
   executor_use* outer_ = nullptr;  // of the same thread
 };
 
-/// Posts to the executor that `executor` names. Returns false if it is closed or gone: then the job still belongs to
-/// the caller. Threads: any. Cost: the post, and that of an executor_use.
+/// Posts to the executor that `executor` refers to. Returns false if the executor is closed or no longer exists; the
+/// job then still belongs to the caller. Threads: any. Cost: the post and an executor_use.
 BRAID_API auto try_post_to(executor_id executor, job& work) noexcept -> bool;
 
 }  // namespace detail

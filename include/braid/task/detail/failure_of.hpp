@@ -1,4 +1,4 @@
-// braid/task/detail/failure_of.hpp: the exceptions that the library itself fails futures and waits with.
+// braid/task/detail/failure_of.hpp: the exceptions with which the library itself fails futures and waits.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// Returns the failure for a refusal of the library's own. Always the same object for the same code, so that nothing is
-/// allocated when work is refused or dropped.
+/// Returns the exception with which the library fails work that it refuses or drops. Each code has one preallocated
+/// exception, so no memory is allocated.
 BRAID_API auto failure_of(errc code) noexcept -> const std::exception_ptr&;
 
 }  // namespace braid::detail

@@ -1,4 +1,4 @@
-// braid/task/detail/fork.hpp: two calls of which a thief may take the second, on whatever thread this is.
+// braid/task/detail/fork.hpp: forks two or more calls on any thread: a thief may run the second call.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -37,8 +37,8 @@ class forked final : public fork_record {
   call_outcome<result_of<Fn>> outcome_;
 };
 
-/// A child that is always taken back at the end of its scope: an exception of the caller is rethrown when the child has
-/// ended, or has not begun.
+/// A guard of a forked child, which its destructor takes back. So an exception of the caller is rethrown only after the
+/// child has ended, or has been prevented from starting.
 class pending_child {
  public:
   pending_child(worker& self, fork_record& child) noexcept : self_(self), child_(child) {}
@@ -48,7 +48,7 @@ class pending_child {
     if (is_out_) static_cast<void>(take_back(self_, child_));
   }
 
-  /// Takes the child back. Returns true if no thief has taken it, and false if it has ended elsewhere.
+  /// Takes the child back. Returns true if no thief has taken it, and false if it has ended on another thread.
   [[nodiscard]] auto reacquire() noexcept -> bool {
     is_out_ = false;
     return take_back(self_, child_);
@@ -60,15 +60,15 @@ class pending_child {
   bool is_out_ = true;
 };
 
-/// The result for the caller of several functions.
+/// The tuple of the results of several functions.
 template <typename... Fn>
 using results_of = std::tuple<returned<result_of<Fn>>...>;
 
 template <typename Left, typename Right>
 using both_of = std::pair<returned<result_of<Left>>, returned<result_of<Right>>>;
 
-/// Returns the result of `fn`, on a thread that is not a worker: called in the default pool, or here if jobs run as
-/// they are posted.
+/// Runs `fn` for a thread that is not a worker, and returns its result. `fn` runs in the default pool, or on this
+/// thread if jobs run inline.
 template <typename Fn>
 auto run_elsewhere(Fn&& fn) -> kept_result<Fn> {
   if (runs_inline()) return fn();
@@ -86,8 +86,8 @@ auto fork_on(worker& self, Left& left, Right& right) -> both_of<Left, Right> {
   return {std::forward<returned<result_of<Left>>>(first), child.take()};
 }
 
-/// Out of line: the registers that it saves are no burden to a fork that is of no use. By value: references
-/// would keep the captures in memory.
+/// Forks two calls. It is not inlined, so that forks that are skipped do not pay for its saved registers. The arguments
+/// are passed by value, because references would keep the captures in memory.
 template <typename Left, typename Right>
 [[gnu::noinline]] auto fork_two(worker* self, Left left, Right right) -> both_of<Left, Right> {
   if (self != nullptr) [[likely]]
@@ -104,7 +104,7 @@ template <typename Left, typename Right, typename Combine>
                      std::forward<returned<result_of<Right>>>(second));
 }
 
-/// Both results, of two.
+/// Forks two calls and returns both results.
 template <typename Left, typename Right>
 [[gnu::always_inline]] inline auto fork_pair(Left& left, Right& right) -> both_of<Left, Right> {
   worker* const self = worker_of_thread;
@@ -113,7 +113,7 @@ template <typename Left, typename Right>
   return {call(left), call(right)};
 }
 
-/// The later half of several is one fork, which forks in turn.
+/// Forks several calls: all calls after the first form one fork, which forks in turn.
 template <typename First>
 auto fork_tuple(First& first) -> results_of<First> {
   return results_of<First>(call(first));
@@ -139,7 +139,7 @@ auto fork_several(First& first, Second& second, Third& third, Rest&... rest) {
 template <typename... Fn>
 inline constexpr bool gives_nothing = (std::is_void_v<result_of<Fn>> && ...);
 
-/// Calls it, unless a stop came first.
+/// Calls `fn`, unless a stop was requested before.
 template <typename Stop, typename Fn>
 auto call_unless(const Stop& stop, Fn& fn) -> std::optional<returned<result_of<Fn>>> {
   if (stop.reason()) return std::nullopt;

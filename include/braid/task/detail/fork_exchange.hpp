@@ -1,4 +1,4 @@
-// braid/task/detail/fork_exchange.hpp: work stealing of forks between workers, and waiting for stolen ones.
+// braid/task/detail/fork_exchange.hpp: steals forks between workers, and waits for stolen forks.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -12,48 +12,49 @@
 
 namespace braid::detail {
 
-/// The part of a pool that steals forks. A missed request or wake costs parallelism and loses nothing: the forking
-/// worker takes its fork back in any case.
+/// The part of a pool that steals forks. A missed request or wake only reduces parallelism: the forking worker takes
+/// back every fork that no thief has taken.
 /// Threads: each worker for itself.
 /// Protocol: docs/design/fork_join.md
 class BRAID_API fork_exchange {
  public:
-  /// `looks`: how often a worker that waits looks about itself before it blocks.
+  /// Constructs the exchange. `looks` is the number of times that a waiting worker looks for work before it blocks.
   fork_exchange(const worker_list& workers, asymmetric_barrier& barrier, sleepers& asleep, std::uint32_t looks) noexcept
       : workers_(workers), barrier_(barrier), asleep_(asleep), looks_(looks) {}
 
-  // --- workers that fork ---
+  // --- Functions for workers that fork. ---
 
-  /// A thief has asked: shares forks, and wakes a sleeping worker.
+  /// Shares forks and wakes a sleeping worker, because a thief has requested work.
   void answer(worker& self) noexcept;
 
-  /// Called by a waiting worker: answers a thief, and shares even if no thief has asked, unless something is shared
-  /// already.
+  /// Called by a waiting worker. Answers a thief's request. Without a request, it shares forks if the worker has not
+  /// shared any yet.
   void share(worker& self) noexcept;
 
-  /// Returns when the record, which a thief has taken, has ended. Requires an empty deque of the worker.
+  /// Waits until the record, which a thief has taken, has ended. Requires that the worker's deque is empty.
   void wait_for(worker& self, fork_record& stolen) noexcept;
 
-  /// Runs one fork of another worker. Returns false if there is no fork, or if the stack holds enough of them already.
+  /// Runs one fork of another worker. Returns false if there is no fork, or if the stack already holds too many of
+  /// them.
   auto help(worker& self) noexcept -> bool;
 
-  /// Runs a posted job, once, within the same bounds. For waits that may need one.
+  /// Runs one posted job, with the same limits as `help`. Used by waits that may depend on a posted job.
   static auto help_with_jobs(worker& self) noexcept -> bool;
 
   /// Returns how often a waiting worker looks for work before it blocks.
   [[nodiscard]] auto looks() const noexcept -> std::uint32_t { return looks_; }
 
-  // --- workers without a job ---
+  // --- Functions for workers without a job. ---
 
-  /// Steals the oldest fork of the nearest worker that has shared one; if there is none, all workers have been asked.
-  /// It may also return a fork of the worker's own context, if a thread that waits in the middle of a job has left it.
+  /// Steals the oldest fork of the nearest worker that has shared one. If no worker has, it requests work from all
+  /// workers. It may also return a fork of the worker's own context that a thread left there when it blocked in the
+  /// middle of a job.
   [[nodiscard]] auto steal(worker& self) noexcept -> fork_record*;
 
-  /// Runs the stolen fork, and what it left in the worker's deque.
+  /// Runs the stolen fork, and the forks that it left in the worker's deque.
   static void run_stolen(worker& self, fork_record& stolen) noexcept;
 
-  /// Returns true if no worker has shared anything, and no worker leaves a request unanswered although it has entries
-  /// to share.
+  /// Returns true if no worker has shared a fork, and every worker that has entries to share has answered its requests.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
   /// Returns true if no fork of the worker can still be in its deque.
@@ -61,10 +62,10 @@ class BRAID_API fork_exchange {
     return self.forks.private_size() == 0 && self.forks.shared_size() == 0;
   }
 
-  /// Asks all, on behalf of a worker that is about to sleep and has announced that.
+  /// Requests work from all workers, for a worker that is about to sleep and has announced it.
   void ask_all() noexcept;
 
-  /// A worker that was woken has found work: it asks on behalf of the workers that still sleep.
+  /// Requests work for the workers that still sleep. Called by a worker that was woken and has found work.
   void ask_for_sleepers() noexcept {
     if (asleep_.anybody_sleeps()) ask_all();
   }
@@ -86,14 +87,14 @@ class BRAID_API fork_exchange {
   const std::uint32_t looks_;
 };
 
-/// Runs all that was added to the worker's deque since its position was this.
+/// Runs all forks that were added to the worker's deque since it had this position.
 BRAID_API void run_forks_since(worker& self, std::uint32_t position) noexcept;
 
-/// Does the same at the end of a job, which began at this position.
+/// Runs the forks that were added since this position, at the end of the job that added them.
 BRAID_API void run_left_forks(worker& self, std::uint32_t position) noexcept;
 
-/// Pops and runs the forks above `child`, and then waits for the child if it is not there. Returns whether it was
-/// there.
+/// Pops and runs the forks above `child`. If `child` was stolen, waits for its end. Returns whether it was still in the
+/// deque.
 BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* newest) noexcept -> bool;
 
 /// Pushes a fork. Returns false if the deque is full.
@@ -104,7 +105,7 @@ BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* n
   return pushed;
 }
 
-/// Takes the child back. Returns true if no thief has taken it, and false if it has ended elsewhere.
+/// Takes the child back. Returns true if no thief has taken it, and false if it has ended on another thread.
 [[nodiscard]] inline auto take_back(worker& self, fork_record& child) noexcept -> bool {
   fork_record* const newest = self.forks.pop();
   if (newest == &child) [[likely]] {

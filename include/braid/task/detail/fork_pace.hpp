@@ -1,4 +1,4 @@
-// braid/task/detail/fork_pace.hpp: whether the forks of a worker are so short that some may be left out.
+// braid/task/detail/fork_pace.hpp: decides whether the forks of a worker are so short that some may be skipped.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -8,29 +8,30 @@
 
 namespace braid::detail {
 
-/// Decides whether to skip a fork. Skipping one, so that it is two plain calls, saves nanoseconds, but costs the time
-/// of a leaf if the leaf is long and a worker is idle, because no thief can find the second call. So forks are skipped
-/// only after a series of forks that returned within a few nanoseconds each, and no more once a thief has asked.
+/// Decides whether to skip a fork, so that it becomes two plain calls. This saves a few nanoseconds. But if the call is
+/// long and a worker is idle, it costs the time of a call, because no thief can find the second call. So forks are
+/// skipped only after a series of forks that each took a few nanoseconds, and no longer once a thief has requested
+/// work.
 /// Threads: the worker.
 class fork_pace {
  public:
-  /// `no_forks` is the number that stands for an empty deque (`split_deque::no_entries`).
+  /// Constructs the pace. `no_forks` is the size that represents an empty deque (`split_deque::no_entries`).
   explicit fork_pace(const clock_source& clock, std::int64_t no_forks = 0) noexcept
       : clock_(clock), no_forks_(no_forks) {}
 
-  /// Returns the number of private forks, above `no_forks`, that is enough, so that one more may be skipped.
+  /// Returns the number of private forks, above `no_forks`, from which on further forks may be skipped.
   [[nodiscard]] auto enough() const noexcept -> std::int64_t { return enough_; }
 
-  /// Returns the same for a loop, whose forks are halves of the rest.
+  /// Returns the same limit for a loop, which forks one half of its remaining elements at a time.
   [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
 
-  /// Called if a fork was useless: no thief took it from the worker's deque.
+  /// Called if a fork was useless, because no thief took it from the worker's deque.
   void came_back() noexcept {
     if (enough_ == none) [[unlikely]]
       count();
   }
 
-  /// A thief has asked.
+  /// Called if a thief has requested work. From now on forks are not skipped.
   void was_asked() noexcept {
     enough_ = none;
     enough_of_a_loop_ = none;

@@ -1,4 +1,4 @@
-// braid/task/detail/fork_patience.hpp: how a worker waits that has found nothing to help with.
+// braid/task/detail/fork_patience.hpp: how a worker waits if it finds no work to help with.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -9,19 +9,19 @@
 
 namespace braid::detail {
 
-/// Looks about itself for a while, then sleeps, and looks again after pauses that grow. It could sleep until it is
-/// notified; but then it would not see what others have come to share meanwhile.
+/// The waiting strategy of a worker: it polls for a while, then sleeps and polls again after growing pauses. Sleeping
+/// until a signal is not enough, because the worker would miss forks that other workers share during the wait.
 class fork_patience {
  public:
   explicit fork_patience(std::uint32_t looks) noexcept : looks_(looks), left_(looks) {}
 
-  /// There was something to do.
+  /// Resets the strategy, because the worker found work.
   void restart() noexcept {
     left_ = looks_;
     pause_ = first_pause;
   }
 
-  /// Until the next poll. `signal`: has `is_set` and `wait`, as an end_signal.
+  /// Waits until the next poll is due, or until `signal` is set. `signal` has `is_set` and `wait`, as an end_signal.
   template <typename Signal>
   void wait(Signal& signal) noexcept {
     if (left_ == 0) {

@@ -1,4 +1,4 @@
-// braid/task/detail/fork_record.hpp: work that was forked, as the deques of workers and thieves see it.
+// braid/task/detail/fork_record.hpp: a forked piece of work, as stored in the deques of workers.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -10,11 +10,12 @@ struct worker;
 
 namespace detail {
 
-/// A stealable child of a fork. Lies on the stack of the forking function, on the heap for a task_group, or in a
-/// coroutine's frame.
+/// A stealable child of a fork. It is stored on the stack of the forking function, on the heap for a task_group, or in
+/// a coroutine's frame.
 /// Protocol: docs/design/fork_join.md
 struct fork_record {
-  /// Runs the forked function, keeps its result or exception, and reports the end; then the record may be gone.
+  /// Runs the forked function, stores its result or exception, and signals the end. The record may be destroyed after
+  /// that.
   using run_fn = void (*)(fork_record&) noexcept;
 
   explicit fork_record(run_fn fn) noexcept : run(fn) {}

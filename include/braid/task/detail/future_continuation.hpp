@@ -1,5 +1,4 @@
-// braid/task/detail/future_continuation.hpp: one continuation of a future: its callable, its job and its result in one
-// block.
+// braid/task/detail/future_continuation.hpp: a continuation of a future: its callable, job and result in one block.
 #pragma once
 
 #include <braid/task/detail/produced_state.hpp>
@@ -29,7 +28,7 @@ enum class continuation_takes : std::uint8_t {
   failure,  // the exception, as the consumer
 };
 
-/// How the callable of a continuation of a future<T> is called.
+/// The signature with which the callable of a continuation of a future<T> is called.
 template <typename Fn, typename T, continuation_takes Gets>
 struct continuation_call {
   using argument = std::conditional_t<Gets == continuation_takes::view, const T&, T&&>;
@@ -42,7 +41,7 @@ struct continuation_call<Fn, void, Gets> {
   using result = std::invoke_result<Fn>;
 };
 
-/// A handler of failures replaces the value: its result becomes a T, or is a future<T>.
+/// The signature of a handler of failures. Its result replaces the value, so it is convertible to T or is a future<T>.
 template <typename Fn, typename T>
 struct handler_call {
   static constexpr bool possible = false;
@@ -68,7 +67,7 @@ concept continuation_function =
 template <typename Fn, typename T, continuation_takes Gets>
 using continuation_result = typename continuation_call<std::decay_t<Fn>, T, Gets>::result::type;
 
-/// Ends the compilation with one sentence, for what cannot be a continuation of a future<T>.
+/// Ends the compilation with a clear message if the arguments cannot be a continuation of a future<T>.
 template <typename T, continuation_takes Gets, typename... All>
 struct refused_continuation {
   static_assert(sizeof...(All) == 0, "expected a callable, or an executor and a callable");
@@ -102,7 +101,7 @@ template <typename T, continuation_takes Gets, typename Where, typename Fn>
   requires std::convertible_to<Where, executor&>
 inline constexpr bool can_continue<T, Gets, Where, Fn> = continuation_function<Fn, T, Gets>;
 
-/// The members of a future that do not compile: each describes the error in the continuation.
+/// Members of a future for invalid continuations. They do not compile, and the error message describes what is wrong.
 template <typename T>
 struct refused_continuations {
   template <typename... All>
@@ -143,7 +142,7 @@ struct refused_continuations {
   }
 };
 
-/// The same of a shared future.
+/// The corresponding members of a shared future.
 template <typename T>
 struct refused_views {
   template <typename... All>
@@ -160,11 +159,11 @@ struct refused_views {
   }
 };
 
-/// A continuation of a future<T>, which it holds a reference of until it has run.
+/// A continuation of a future<T>. It holds a reference to the future until it has run.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 class future_continuation final : public produced_state<continuation_result<Fn, T, Gets>> {
   using result = continuation_result<Fn, T, Gets>;
-  // waits for the future; forwards the future that the callable returned
+  // `waits`: waits for the future. `forwards`: forwards the result of the future that the callable returned.
   enum class stage : std::uint8_t { waits, forwards };
   struct no_stage {};
 
@@ -243,7 +242,8 @@ auto future_continuation<T, Fn, Place, Gets>::call(future_state<T>& state) -> re
     return std::invoke(std::move(fn_), state.take());
 }
 
-/// The callable is not for how the future settled: the result is passed on to the next.
+/// Passes the result on to the next continuation without calling the callable, because the callable does not handle it:
+/// a failure handler gets no values, and other callables get no failures.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 void future_continuation<T, Fn, Place, Gets>::pass_on(cascade& more) noexcept {
   std::destroy_at(std::addressof(fn_));
@@ -257,7 +257,7 @@ void future_continuation<T, Fn, Place, Gets>::pass_on(cascade& more) noexcept {
   }
 }
 
-/// Called if the executor does not run the callable. If the callable was to handle a failure, the failure stays
+/// Called if the executor does not run the callable. If the callable was to handle a failure, that failure is passed on
 /// unchanged.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 void future_continuation<T, Fn, Place, Gets>::give_up(errc error, cascade& more) noexcept {
@@ -267,7 +267,7 @@ void future_continuation<T, Fn, Place, Gets>::give_up(errc error, cascade& more)
   this->fail(failure_of(error), more);
 }
 
-/// Refuses a callable that returns a coroutine which begins when it is awaited: nothing would await it.
+/// Refuses a callable that returns a lazy coroutine, because no caller would await it.
 template <typename Result>
 constexpr void check_continuation() {
   static_assert(
@@ -279,7 +279,7 @@ constexpr void check_continuation() {
 template <typename T, typename Fn, continuation_takes Gets>
 using continued = future<future_value<continuation_result<Fn, T, Gets>>>;
 
-/// Attaches a reader. The future stays as it is.
+/// Attaches a continuation that reads the value. The future stays valid.
 template <continuation_mode Place, typename Fn, typename T>
 auto add_reader(future_state<T>& state, executor_id executor, Fn&& fn) -> continued<T, Fn, continuation_takes::view> {
   check_continuation<continuation_result<Fn, T, continuation_takes::view>>();
@@ -293,7 +293,8 @@ auto add_reader(future_state<T>& state, executor_id executor, Fn&& fn) -> contin
   return after;
 }
 
-/// Attaches the consumer. The future is left without a state, unless making the continuation throws.
+/// Attaches the continuation that consumes the value. The future is left without a state, unless creating the
+/// continuation throws.
 template <continuation_mode Place, continuation_takes Gets, typename Fn, typename T>
 auto add_consumer(future<T>& from, executor_id executor, Fn&& fn) -> continued<T, Fn, Gets> {
   check_continuation<continuation_result<Fn, T, Gets>>();

@@ -1,4 +1,5 @@
-// braid/task/detail/future_core.hpp: what producers, futures and continuations of one result share, whatever its type.
+// braid/task/detail/future_core.hpp: the type-independent state of a result that producers, futures and continuations
+// share.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -20,33 +21,34 @@
 
 namespace braid::detail {
 
-/// Whether others than the owner of a future may be reading its value, or be about to.
+/// Whether threads other than the owner of a future may read its value.
 enum class readers : std::uint8_t { none, perhaps };
 
-/// How a future settled.
+/// The kind of result with which a future settled.
 enum class verdict : std::uintptr_t { value = 4, failure = 6 };
 
 /// The shared state of a future without its value: the list of continuations, and the reference count. The derived
 /// class stores the result; it writes the result before `settle`, and then never again.
 ///
-/// The references: one of the producer, which `settle` drops, one of the future, or of each copy of a shared one, and
-/// one of each reader. A consumer takes over the reference of the future, and with it the right to move the value out;
-/// it is notified when its reference is the last.
+/// There is one reference for the producer, which `settle` drops, one for each reader, and one for the future or for
+/// each copy of a shared future. A consumer takes over the reference of the future, and with it the right to move the
+/// value out. It is notified when its reference is the last.
 /// Protocol: docs/design/future.md
 class BRAID_API future_core : public continuation {
  public:
-  /// Returns the executor of the producer and of continuations that name no executor; it may be gone. Returns an empty
-  /// id if there is none.
+  /// Returns the executor of the producer, on which continuations run if they name no other executor. The executor may
+  /// no longer exist. Returns an empty id if there is no executor.
   [[nodiscard]] auto where() const noexcept -> executor_id { return executor_; }
 
   [[nodiscard]] auto is_settled() const noexcept -> bool {
     return (head_.load(acquire) & settled) != 0;  // edge future.result: observe the value or failure
   }
 
-  /// Requires that the caller knows it as settled.
+  /// Returns how the future settled. Requires that the caller knows that it has settled.
   [[nodiscard]] auto how() const noexcept -> verdict { return static_cast<verdict>(head_.load(relaxed) & state_mask); }
 
-  /// The result is there. Called once, by the producer, which must not touch the object after this.
+  /// Marks the future as settled. Called once by the producer after it has stored the result. The producer must not
+  /// access the object afterwards.
   void settle(verdict as, cascade& more) noexcept;
 
   /// Notifies `node` once the future settles. The node holds its own reference and only reads the value.
@@ -54,7 +56,8 @@ class BRAID_API future_core : public continuation {
     if (!try_attach(node, pending)) more.add(node);
   }
 
-  /// Notifies `node` once no reader needs the value any more. The node takes over the reference of the future.
+  /// Notifies `node` once the future has settled and no reader needs the value any more. The node takes over the
+  /// reference of the future.
   void consume_by(continuation& node, readers others, cascade& more) noexcept {
     if (try_attach(node, claimed)) return;
     if (others == readers::none || !try_defer(node)) more.add(node);
@@ -62,27 +65,30 @@ class BRAID_API future_core : public continuation {
 
   void add_reference() noexcept { refs_.fetch_add(1, relaxed); }
 
-  /// Gives up a reference of a future, or of a producer that never got to work.
+  /// Drops a reference of a future, or of a producer that never started.
   void drop_reference() noexcept {
     cascade none;
     drop_reference(none);
   }
 
-  /// Drops a reference. Notifies the consumer that waited for this one.
+  /// Drops a reference. Notifies the consumer if this was the reference for which it waited.
   void drop_reference(cascade& more) noexcept;
 
-  /// Blocks until it has settled, or until `deadline`, and then returns false. On a worker other jobs run meanwhile.
-  /// Errors: std::system_error with errc::would_deadlock on the thread that is to settle it, and on a thread that also
-  /// waits for I/O.
+  /// Blocks until the future has settled. Returns false if `deadline` passes first. A worker runs other jobs during the
+  /// wait.
+  /// Errors: std::system_error with errc::would_deadlock on the thread that must settle the future, and on a thread
+  /// that also waits for I/O.
   auto wait(std::optional<time_point> deadline = std::nullopt) -> bool { return is_settled() || wait_slowly(deadline); }
 
   auto wait_for(duration limit) -> bool;
 
-  /// Blocks until no reader needs the value. Requires that it has settled, and that the caller holds the only future.
+  /// Blocks until no reader needs the value. Requires that the future has settled, and that the caller holds the only
+  /// future.
   /// Errors: would_deadlock if it would block a thread that also waits for I/O; then nothing has changed.
   void wait_for_readers();
 
-  /// Asks the producer to stop. Does nothing if it cannot be stopped, or has settled. The caller holds a reference.
+  /// Requests that the producer stops. Does nothing if the producer cannot be stopped, or has settled the future. The
+  /// caller must hold a reference.
   virtual void request_stop(errc /*reason*/) noexcept {}
 
   /// Returns the identity of the producer, or null if it is not a task.
@@ -92,12 +98,12 @@ class BRAID_API future_core : public continuation {
   explicit future_core(act_fn act, executor_id executor) noexcept : continuation(act), executor_(executor) {}
   ~future_core() = default;
 
-  /// Returns whether no reader will use the result any more. For the producer, before it settles.
+  /// Returns whether no reader will use the result. Used by the producer before it settles the future.
   [[nodiscard]] auto is_abandoned() const noexcept -> bool {
     return head_.load(relaxed) == pending && refs_.load(relaxed) == 1;
   }
 
-  /// Destroys the result, by `how`, and the object.
+  /// Destroys the result and the object; `how()` tells whether the result is a value or an exception.
   virtual void destroy() noexcept = 0;
 
  private:
@@ -105,7 +111,8 @@ class BRAID_API future_core : public continuation {
 
   [[nodiscard]] auto is_alone_soon() const noexcept -> bool;
 
-  // The low bits of head_; the rest is the newest continuation, or the consumer that waits for readers.
+  // The meaning of the low bits of head_. The other bits are the address of the newest continuation, or of the consumer
+  // that waits for readers.
   static constexpr std::uintptr_t watched = 1;  // a thread sleeps until `signal_` changes
   static constexpr std::uintptr_t pending = 0;
   static constexpr std::uintptr_t claimed = 2;  // pending, and the newest continuation is the consumer
@@ -157,7 +164,7 @@ inline void future_core::drop_reference(cascade& more) noexcept {
   more.add(*find_node(head_.load(relaxed)));
 }
 
-/// Returns false if it has settled: then the caller continues by itself.
+/// Attaches a continuation. Returns false if the future has already settled.
 inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexcept -> bool {
   std::uintptr_t seen = head_.load(acquire);  // edge future.result: observe, the caller reads it if this fails
   do {
@@ -169,7 +176,7 @@ inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexc
   return true;
 }
 
-/// Makes a `State` in memory for jobs. Errors: std::bad_alloc, and what its constructor throws.
+/// Constructs a `State` in memory for jobs. Errors: std::bad_alloc, and exceptions of its constructor.
 template <typename State, typename... Args>
 [[nodiscard]] auto make_state(Args&&... args) -> State& {
   void* place = allocate_block<State>();
@@ -181,7 +188,7 @@ template <typename State, typename... Args>
   }
 }
 
-/// Undoes `make_state`.
+/// Destroys a state that `make_state` created, and frees its memory.
 template <typename State>
 void destroy_state(State& state) noexcept {
   std::destroy_at(&state);

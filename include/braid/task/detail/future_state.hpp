@@ -1,4 +1,4 @@
-// braid/task/detail/future_state.hpp: a future result with its type, and the state of a promise.
+// braid/task/detail/future_state.hpp: the state of a future including its typed result, and the state of a promise.
 #pragma once
 
 #include <braid/task/detail/future_core.hpp>
@@ -13,7 +13,8 @@
 
 namespace braid::detail {
 
-/// A `future_core` with its result. Before that is there, the same place may hold the future that is waited for.
+/// A `future_core` with its result. Before the result exists, the same memory may hold the future that the state waits
+/// for.
 template <typename T>
 class future_state : public future_core {
   struct nothing {};
@@ -21,7 +22,7 @@ class future_state : public future_core {
                                     std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
  public:
-  /// Returns the value, for readers. Requires that there is one.
+  /// Returns the value for readers. Requires that a value is stored.
   [[nodiscard]] auto read() const noexcept -> decltype(auto) {
     if constexpr (std::is_reference_v<T>)
       return static_cast<T>(*value_);
@@ -29,7 +30,7 @@ class future_state : public future_core {
       return static_cast<const T&>(value_);
   }
 
-  /// Returns the value, for the consumer, which may move it away.
+  /// Returns the value for the consumer, which may move it out.
   [[nodiscard]] auto take() noexcept -> decltype(auto) {
     if constexpr (std::is_reference_v<T>)
       return static_cast<T>(*value_);
@@ -37,7 +38,7 @@ class future_state : public future_core {
       return static_cast<T&&>(value_);
   }
 
-  /// Returns the exception. Requires that it failed.
+  /// Returns the exception. Requires that the state has failed.
   [[nodiscard]] auto failure() const noexcept -> const std::exception_ptr& { return failure_; }
   [[nodiscard]] auto take_failure() noexcept -> std::exception_ptr { return std::move(failure_); }
 
@@ -50,7 +51,7 @@ class future_state : public future_core {
   void set_before(future_core& other) noexcept { before_ = &other; }
 
   /// Constructs the value from the result of `make`.
-  /// Errors: what it throws; there is no result then.
+  /// Errors: exceptions of `make`; no result is stored then.
   template <typename Make>
   void emplace(Make&& make) {
     if constexpr (std::is_void_v<T>)
@@ -61,13 +62,13 @@ class future_state : public future_core {
       ::new (static_cast<void*>(std::addressof(value_))) stored(std::forward<Make>(make)());
   }
 
-  /// Fails. The producer must not touch the object after this.
+  /// Settles the state with an exception. The producer must not access the object afterwards.
   void fail(std::exception_ptr failure, cascade& more) noexcept {
     ::new (static_cast<void*>(std::addressof(failure_))) std::exception_ptr(std::move(failure));
     settle(verdict::failure, more);
   }
 
-  /// Undoes `emplace`. Requires that it has not settled.
+  /// Destroys the value that `emplace` constructed. Requires that the state has not settled.
   void destroy_value() noexcept {
     if constexpr (std::is_object_v<T>) std::destroy_at(std::addressof(value_));
   }
@@ -87,7 +88,7 @@ class future_state : public future_core {
   };
 };
 
-/// The shared state of a promise: code outside of the library settles it.
+/// The shared state of a promise, which user code settles.
 template <typename T>
 class promise_state final : public future_state<T> {
  public:

@@ -1,4 +1,4 @@
-// braid/task/detail/idle_set.hpp: the idle set of a pool, an event count with a flag per worker: which one to wake.
+// braid/task/detail/idle_set.hpp: the set of a pool's idle workers: an event count with a flag for each worker.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -10,10 +10,10 @@
 
 namespace braid::detail {
 
-/// Event count (prepare wait, cancel wait, notify) with a flag per worker. A worker announces that it is about to
-/// sleep, polls for work once more, and sleeps; a thread that brings work picks an announced worker. The pool's barrier
-/// orders the two as in the Dekker pattern: the worker crosses it between announcing and polling, the post between
-/// placing its job and picking.
+/// An event count (prepare wait, cancel wait, notify) with a flag per worker. A worker announces that it is about to
+/// sleep, polls for work once more, and sleeps. A thread that posts work claims an announced worker. The pool's barrier
+/// orders both sides as in the Dekker pattern: the worker passes it between announcing and polling, the post between
+/// queueing its job and claiming a worker.
 /// Protocol: docs/design/pool.md
 class idle_set {
  public:
@@ -24,7 +24,7 @@ class idle_set {
     advertised_[index].store(1, release);  // edge idle_set.advertised: publish the count before the flag
   }
 
-  /// Takes the announcement back. Returns false if the worker has been picked meanwhile: a wake is on its way.
+  /// Withdraws the worker's announcement. Returns false if the worker was already claimed, so that a wake will follow.
   [[nodiscard]] auto try_cancel(std::size_t index) noexcept -> bool {
     // edge idle_set.advertised: observe the count, which is taken down next
     if (advertised_[index].exchange(0, acquire) == 0) return false;
@@ -32,8 +32,8 @@ class idle_set {
     return true;
   }
 
-  /// Retires an advertised worker for good: no thread claims it any more, and it still counts as idle. Returns false if
-  /// it has been claimed meanwhile: a wake is in transit.
+  /// Retires an announced worker for good: it is no longer claimed, and still counts as idle. Returns false if the
+  /// worker was already claimed, so that a wake will follow.
   [[nodiscard]] auto try_retire(std::size_t index) noexcept -> bool {
     return advertised_[index].exchange(0, relaxed) != 0;
   }
@@ -46,11 +46,10 @@ class idle_set {
     return advertised_[index].load(relaxed) != 0;
   }
 
-  /// Returns whether this worker had announced itself; then the caller must wake it.
+  /// Claims this worker if it has announced itself. If this returns true, the caller must wake the worker.
   [[nodiscard]] auto try_claim(std::size_t index) noexcept -> bool { return is_advertised(index) && try_cancel(index); }
 
-  /// Claims a worker that had announced that it sleeps, and that the caller must wake. Returns nothing if no worker
-  /// sleeps.
+  /// Claims any worker that has announced itself; the caller must wake it. Returns nothing if no worker sleeps.
   [[nodiscard]] auto claim_any() noexcept -> std::optional<std::size_t> {
     if (none()) return std::nullopt;
     for (std::size_t index = 0; index < advertised_.size(); ++index)
@@ -58,12 +57,12 @@ class idle_set {
     return std::nullopt;
   }
 
-  /// Returns whether every worker has announced itself or left; everything that they did before is then visible to the
-  /// caller.
+  /// Returns whether every worker has announced itself or has retired. Everything that they did before is then visible
+  /// to the caller.
   [[nodiscard]] auto all() const noexcept -> bool { return all_since().has_value(); }
 
-  /// Returns nothing if not all are idle, as above. If two calls return the same number, all have been idle from the
-  /// first to the second.
+  /// Returns a number if all workers are idle, otherwise nothing. If two calls return the same number, all workers were
+  /// idle from the first call to the second.
   [[nodiscard]] auto all_since() const noexcept -> std::optional<std::uint64_t> {
     const std::uint64_t count = count_.load(acquire);  // edge idle_set.done: observe what idle workers did before
     if (idle_in(count) != advertised_.size()) return std::nullopt;
@@ -76,8 +75,8 @@ class idle_set {
   static constexpr auto idle_in(std::uint64_t count) noexcept -> std::uint64_t { return count % one_end; }
 
   std::vector<atomic<std::uint32_t>> advertised_;  // 1 while the worker may be picked
-  // The number of workers that may be claimed, are just being claimed, or have left; in the upper bits, how often this
-  // ended for one of them.
+  // The lower bits count the workers that may be claimed, are just being claimed, or have retired. The upper bits count
+  // how often a worker was claimed or withdrew its announcement.
   atomic<std::uint64_t> count_{0};
 };
 

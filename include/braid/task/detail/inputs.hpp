@@ -1,4 +1,5 @@
-// braid/task/detail/inputs.hpp: futures that are consumed together: of several types, or any number of one type.
+// braid/task/detail/inputs.hpp: futures that are consumed together: a fixed set of several types, or any number of one
+// type.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -26,8 +27,8 @@ using held = std::conditional_t<
     std::is_void_v<T>, std::monostate,
     std::conditional_t<std::is_reference_v<T>, std::reference_wrapper<std::remove_reference_t<T>>, T>>;
 
-/// One of the futures: the consumer of its value. `Owner` is notified when it has settled, by `settled(input&,
-/// cascade&)`.
+/// One of the combined futures, as the consumer of its value. When the future has settled, `settled(input&, cascade&)`
+/// of `Owner` is called.
 template <typename Owner>
 class input final : public continuation {
  public:
@@ -46,10 +47,11 @@ class input final : public continuation {
     core_->consume_by(*this, others_, more);
   }
 
-  /// Requires that it has settled.
+  /// Returns whether the future has failed. Requires that it has settled.
   [[nodiscard]] auto has_failed() const noexcept -> bool { return core_->how() == verdict::failure; }
 
-  /// Requires that it was made from a future<T>, has settled, and was not released.
+  /// Returns the state of the future. Requires that the input was made from a future<T>, has settled, and was not
+  /// released.
   template <typename T>
   [[nodiscard]] auto state() const noexcept -> future_state<T>& {
     return static_cast<future_state<T>&>(*core_);
@@ -63,7 +65,7 @@ class input final : public continuation {
       return state<T>().take();
   }
 
-  /// Drops the future, if that was not done before. No thread waits for that: consumers come last.
+  /// Drops the future if that was not done before. No thread waits for this, because consumers are notified last.
   void release() noexcept {
     if (core_ != nullptr) std::exchange(core_, nullptr)->drop_reference();
   }
@@ -107,7 +109,7 @@ struct tuple_inputs {
 
     [[nodiscard]] auto all() noexcept -> std::span<input<Owner>> { return inputs_; }
 
-    /// Calls `fn.template operator()<T>(index, input)` for each.
+    /// Calls `fn.template operator()<T>(index, input)` for each input.
     template <typename Fn>
     void visit(Fn&& fn) {
       std::size_t index = 0;
@@ -159,7 +161,7 @@ namespace braid {
 
 namespace detail {
 
-/// A range whose elements are futures that may be consumed: a container that is an rvalue, or a view.
+/// A range whose futures may be consumed: an rvalue container, or a view.
 template <typename R>
 concept future_range = std::ranges::input_range<R> && detail::is_future<std::ranges::range_value_t<R>> &&
                        (!std::is_lvalue_reference_v<R> || std::ranges::view<std::remove_cvref_t<R>>);
@@ -179,7 +181,7 @@ auto to_vector(R&& range) -> std::vector<std::ranges::range_value_t<R>> {
   }
 }
 
-/// Creates a `Gathering` that consumes the futures, and returns its future.
+/// Creates a `Gathering` that consumes the futures, and returns the future of its result.
 template <typename Gathering, typename... From>
 auto gather(From&... from) -> future<typename Gathering::result> {
   auto& made = make_state<Gathering>(first_executor(from...), from...);

@@ -1,4 +1,4 @@
-// braid/task/detail/job_allocator.hpp: memory for jobs, for what the standard library allocates.
+// braid/task/detail/job_allocator.hpp: a standard allocator that takes its memory from the memory for jobs.
 #pragma once
 
 #include <braid/task/detail/job_memory.hpp>
@@ -7,7 +7,7 @@
 
 namespace braid::detail {
 
-/// A standard allocator of `allocate_job`. Threads: any.
+/// A standard allocator that uses `allocate_job`. Threads: any.
 template <typename T>
 struct job_allocator {
   using value_type = T;

@@ -1,4 +1,4 @@
-// braid/task/detail/job_block.hpp: memory for one object that a job consists of, whatever its alignment.
+// braid/task/detail/job_block.hpp: allocates memory for a job object of any alignment.
 #pragma once
 
 #include <braid/task/detail/job_memory.hpp>

@@ -14,12 +14,12 @@ struct listed_block {
   listed_block* next;
   /// the block to prefetch when this one is taken; the block itself if there is nothing to prefetch
   listed_block* ahead;
-  // For the first block of a chain in a central free list:
+  // Used by the first block of a chain in a central free list.
   listed_block* next_chain;
   std::size_t count;
 };
 
-/// One free list of a thread: the newest block first.
+/// One free list of a thread. The newest block is first.
 struct free_list {
   listed_block* first = nullptr;
   std::size_t room = 0;  ///< the number of blocks that still fit; 0 if the thread has no lists
@@ -43,18 +43,18 @@ struct free_list {
 inline constexpr std::size_t free_list_bytes = 64;  ///< the sizes of the blocks of a list are as far apart
 inline constexpr std::size_t free_list_count = 40;
 
-/// The free lists of the thread, by size: empty and without room before it has taken or freed a block, and once it
-/// ends.
+/// The free lists of the thread, by size. Before the thread has allocated or freed a block, and while it ends, the
+/// lists are empty and accept no blocks.
 extern BRAID_API constinit thread_local std::array<free_list, free_list_count> free_lists
     __attribute__((tls_model("initial-exec")));
 
-/// The slow paths of the two functions below, if the list of the thread is empty, full, or not in use. `index` is the
-/// list's index; if there is no such list, the block comes from operator new.
+/// The slow paths of `allocate_job` and `free_job`, used if the thread's list is empty, full, or not in use. `index` is
+/// the index of the list. If no such list exists, the block comes from operator new.
 [[nodiscard]] BRAID_API auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void*;
 BRAID_API void free_job_elsewhere(void* block, std::size_t index) noexcept;
 
-// Under the address sanitizer every block comes from operator new in its own size, so that stale accesses and accesses
-// beyond the end are detected.
+// Under the address sanitizer, every block comes from operator new with its exact size, so that stale accesses and
+// accesses beyond the end are detected.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define BRAID_ADDRESS_SANITIZER 1
@@ -66,7 +66,7 @@ inline constexpr bool uses_free_lists = false;
 inline constexpr bool uses_free_lists = true;
 #endif
 
-/// Returns the index of the list for blocks of that size. For size 0, returns a number beyond all lists.
+/// Returns the index of the list for blocks of that size. For size 0, returns an index beyond all lists.
 constexpr auto find_free_list(std::size_t size) noexcept -> std::size_t { return (size - 1) / free_list_bytes; }
 
 /// Allocates bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come in classes of 64 bytes from a free
@@ -84,7 +84,7 @@ constexpr auto find_free_list(std::size_t size) noexcept -> std::size_t { return
   return allocate_job_elsewhere(size, index);
 }
 
-/// Gives a block back. `size` is what it was asked for with. Threads: any. Cost: as `allocate_job`.
+/// Frees a block. `size` is the size with which it was allocated. Threads: any. Cost: as `allocate_job`.
 [[gnu::always_inline]] inline void free_job(void* block, std::size_t size) noexcept {
   const std::size_t index = find_free_list(size);
   if (uses_free_lists && index < free_list_count) {

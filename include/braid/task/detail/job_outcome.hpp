@@ -1,4 +1,4 @@
-// braid/task/detail/job_outcome.hpp: what a spawned job says of its end to an observer around it on the same thread.
+// braid/task/detail/job_outcome.hpp: reports how a spawned job ended to an observer on the same thread.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -10,8 +10,8 @@
 
 namespace braid::detail {
 
-/// A spawned job keeps what it throws for its future: nothing leaves its `run`. While such an object exists, the job
-/// that it names records here how it ended. They lie on the stack of the thread that runs the job.
+/// An observer of one job. A spawned job stores its exception in its future, so its `run` throws nothing. While this
+/// object exists, the job records here how it ended. The object is a local variable of the thread that runs the job.
 class BRAID_API job_outcome {
  public:
   explicit job_outcome(const job& of) noexcept;
@@ -19,8 +19,8 @@ class BRAID_API job_outcome {
   auto operator=(const job_outcome&) -> job_outcome& = delete;
   ~job_outcome();
 
-  /// Says that `work`, which this thread runs, has thrown, or was left out. If nothing observes the job, this costs a
-  /// load of a thread-local variable, and only if there was an exception.
+  /// Records that `work`, which this thread runs, has thrown, or was skipped. If the job has no observer, the cost is a
+  /// load of a thread-local variable, and only if an exception was thrown.
   static void note_failure(const job& work, const std::exception_ptr& error) noexcept;
   static void note_stop(const job& work, errc reason) noexcept;
 

@@ -1,5 +1,5 @@
-// braid/task/detail/job_pace.hpp: how long the jobs of one worker take, so that others know whether its backlog
-// matters.
+// braid/task/detail/job_pace.hpp: measures how long the jobs of a worker take, so that other threads can judge its
+// backlog.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -12,15 +12,16 @@
 
 namespace braid::detail {
 
-/// A moving average over batches of jobs: many short jobs are measured at a time, so that a read of the clock costs
-/// each of them next to nothing. A batch should take about ten microseconds. A long batch among shorter ones says
-/// little, because the thread may have lost its processor; so the shorter one of two consecutive batches counts.
-/// Threads: `job_begins` and `paused` from the worker, the rest from any.
+/// A moving average over batches of jobs. Many short jobs are measured together, so that the cost of reading the clock
+/// is negligible. A batch should take about ten microseconds. A long batch among shorter ones says little, because the
+/// thread may have lost its processor. Therefore the shorter of two consecutive batches counts.
+/// Threads: `job_begins` and `paused` from the worker, the other functions from any.
 class job_pace {
  public:
   explicit job_pace(const clock_source& clock) noexcept : clock_(&clock) {}
 
-  /// Counts a job that is about to run. Returns true if a batch begins with it: then the worker looks for other work.
+  /// Counts a job that is about to run. Returns true if a batch begins with this job; the worker then looks for other
+  /// work.
   [[nodiscard]] auto job_begins() noexcept -> bool {
     if (--left_ != 0) return false;
     measure(clock_->now());
@@ -33,7 +34,7 @@ class job_pace {
   /// Notes that `jobs` more jobs have begun, in addition to those for which `job_begins` was called.
   void have_begun(std::uint32_t jobs) noexcept { left_ -= std::min(jobs, left_ - 1); }
 
-  /// Calls `rest` in the middle of a batch; its time is not counted as time of the jobs.
+  /// Calls `back_off` in the middle of a batch. Its time is not counted as time of the jobs.
   template <typename Fn>
   void back_off_in(Fn&& back_off) noexcept {
     const time_point begin = clock_->now();
@@ -42,8 +43,8 @@ class job_pace {
     if (began != 0) began_ns_.store(began + (clock_->now() - begin).count(), relaxed);
   }
 
-  /// Calls `other`, which is not one of the measured jobs. The worker counts as busy meanwhile. Returns the time at
-  /// which it ended.
+  /// Calls `other`, which is not one of the measured jobs. The worker counts as busy during the call. Returns the time
+  /// at which the call ended.
   template <typename Fn>
   auto beside_jobs(Fn&& other) noexcept -> time_point {
     const std::int64_t begin = clock_->now().time_since_epoch().count();
@@ -56,12 +57,12 @@ class job_pace {
     return ended;
   }
 
-  /// Returns the time at which the batch, or the call outside of it, began.
+  /// Returns the time at which the current batch began, or the current call of `beside_jobs`.
   [[nodiscard]] auto batch_began() const noexcept -> time_point {
     return time_point(duration(began_ns_.load(relaxed)));
   }
 
-  /// Returns the time since then.
+  /// Returns the time since the batch began.
   /// Cost: a read of the clock.
   [[nodiscard]] auto elapsed() const noexcept -> duration { return clock_->now() - batch_began(); }
 
@@ -74,10 +75,10 @@ class job_pace {
   /// Returns the average time per job, including the overhead of the queues.
   [[nodiscard]] auto average() const noexcept -> duration { return duration(average_ns_.load(relaxed)); }
 
-  /// Returns whether the worker has something to run.
+  /// Returns whether the worker has a job to run.
   [[nodiscard]] auto is_running() const noexcept -> bool { return began_ns_.load(relaxed) != 0; }
 
-  /// Returns whether a job takes much longer than those before it: its batch should have ended long ago.
+  /// Returns whether the current batch has run for much longer than planned, because one of its jobs is long.
   [[nodiscard]] auto is_held_up() const noexcept -> bool {
     const std::int64_t began = began_ns_.load(relaxed);
     if (began == 0) return false;

@@ -1,4 +1,4 @@
-// braid/task/detail/job_times.hpp: how long jobs wait in the queues of an executor, and how long they run, by samples.
+// braid/task/detail/job_times.hpp: samples how long jobs wait in the queues of an executor, and how long they run.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -10,12 +10,12 @@
 
 namespace braid::detail {
 
-/// The number of posts of the calling thread up to and including the next one whose job is timed. Below one, it is the
-/// next job.
+/// The number of posts of the calling thread up to the next post whose job is timed. At 1 or less, the next job is
+/// timed.
 extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribute__((tls_model("initial-exec")));
 
-/// Counts a post. Returns true if its job must be timed, and until a job is. A callable that is posted without a job is
-/// then wrapped in one.
+/// Counts a post. Returns true if the posted job must be timed, and keeps returning true until a job was timed. A
+/// callable that is posted without a job is then wrapped in one.
 /// Cost: a decrement and a branch.
 [[nodiscard]] inline auto is_post_timed() noexcept -> bool {
 #if defined(BRAID_NO_TRACE_HOOKS)
@@ -25,35 +25,35 @@ extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribu
 #endif
 }
 
-/// Histograms of the times of an executor's jobs. Only a sample of them is timed: each thread chooses among its posts,
-/// so that about one in 250 microseconds is timed, and at least one in 2047. A sample counts for all jobs that the
-/// thread has posted since the previous sample.
+/// Histograms of the times of an executor's jobs. Only a sample of the jobs is timed. Each thread selects jobs among
+/// its posts, about one in 250 microseconds and at least one in 2047. A sample represents all jobs that the thread has
+/// posted since its previous sample.
 ///
-/// A job has no room for a time. A job that is timed gets another function, which finds the time of the post and the
-/// original function in a table of the process, by the address of the job. If the table is full, the job is not timed,
-/// and the next one represents it.
+/// A job has no room to store a time. The function of a timed job is replaced. The replacement finds the time of the
+/// post and the original function in a table of the process, by the address of the job. If the table is full, the job
+/// is not timed, and the next timed job represents it.
 /// Threads: any. Blocks: never. Lifetime: until the last job that was posted has run.
 /// Protocol: docs/design/job_times.md
 class BRAID_API job_times {
  public:
-  /// `clock` outlives it.
+  /// Constructs empty histograms. `clock` must outlive them.
   explicit job_times(const clock_source& clock = steady_time()) noexcept : clock_(&clock) {}
 
   /// Called before a job is queued.
-  /// Cost: if it is not timed, that of `is_post_timed`.
+  /// Cost: for a job that is not timed, the cost of `is_post_timed`.
   void posted(job& work) noexcept {
     if (is_post_timed()) [[unlikely]]
       begin(work);
   }
 
-  /// Undoes the call for a job that was not queued after all.
+  /// Undoes `posted` for a job that was not queued.
   static void refused(job& work) noexcept {
     if (is_timed(work)) [[unlikely]]
       forget(work);
   }
 
-  /// Returns the function of a job, whether it is timed or not.
-  /// Threads: the one that has taken the job out of its queue.
+  /// Returns the original function of a job, whether the job is timed or not.
+  /// Threads: the one that has removed the job from its queue.
   [[nodiscard]] static auto code_of(const job& work) noexcept -> job::act_fn;
 
   [[nodiscard]] auto queued() const noexcept -> const time_histogram& { return queued_; }

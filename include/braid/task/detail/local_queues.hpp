@@ -1,5 +1,5 @@
-// braid/task/detail/local_queues.hpp: the local and remote queues of the workers, for the schedulers that have one of
-// each.
+// braid/task/detail/local_queues.hpp: the worker contexts of a pool: a local queue and an inbox for remote jobs per
+// worker.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -14,7 +14,8 @@
 
 namespace braid::detail {
 
-/// About twice the time from a wake to the first job of the woken worker. A shorter backlog is done before help comes.
+/// The minimum backlog for which another worker is woken. It is about twice the time from a wake to the first job of
+/// the woken worker, because a shorter backlog is finished before help arrives.
 inline constexpr duration worth_a_wake = 20us;
 
 /// The approximate time of moving a batch of jobs from one worker context to another.
@@ -28,12 +29,13 @@ struct posted_job {
   void drop() noexcept { item->drop(); }
 };
 
-/// The contexts of the workers of a pool: what a worker posts goes to its queue, what others post for it to its inbox.
-/// Threads: any for placing; the worker whose context it is, or the thief, for the rest.
+/// The contexts of the workers of a pool. Jobs that a worker posts go to its queue; jobs that other threads post for it
+/// go to its inbox.
+/// Threads: any for posting; the worker that owns the context, or a thief, for the other functions.
 class BRAID_API local_queues {
  public:
   explicit local_queues(const worker_list& workers) : workers_(workers) {
-    // here, because a bad_alloc reaches the caller
+    // Allocated in the constructor, so that a bad_alloc reaches the caller.
     for (const auto& each : workers) each->idle.seen.resize(workers.size());
   }
 
@@ -47,7 +49,8 @@ class BRAID_API local_queues {
   /// Places a job that another thread posts for a worker.
   [[nodiscard]] auto place_for(worker& worker, job& work) noexcept -> placement;
 
-  /// Returns one of the worker's own jobs: the next to run, a few times in a row at most; its queue; its inbox.
+  /// Returns one of the worker's own jobs. It tries the most recently posted job first, at most a few times in a row,
+  /// then the queue, then the inbox.
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job {
     constexpr std::uint32_t max_consecutive = 3;
     if (self.fairness.consecutive_next < max_consecutive) {
@@ -61,34 +64,36 @@ class BRAID_API local_queues {
     return self.box.claim();
   }
 
-  /// Takes this job out if it is the next that the worker has posted, or among them when they are few. The others stay
-  /// in their order.
+  /// Removes `awaited` if it is the most recently posted job of the worker, or if it is in the queue and the queue is
+  /// short. The other jobs keep their order.
   [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool;
 
-  /// Returns a remote job if it is their turn, ahead of the worker's own jobs; the next time it is the other way round.
+  /// Returns a remote job from the inbox. Called in turn with `take_own`, so that remote jobs get as much time as the
+  /// worker's own jobs.
   [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
 
-  /// Returns the oldest job of another worker, after the thief has moved the older half of that worker's jobs to its
-  /// own context. Returns nothing once everything is being dropped.
+  /// Moves the older half of another worker's jobs to the thief's context, and returns the oldest of them. Returns
+  /// nothing once `drop_all` has begun.
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
-  /// Returns whether the jobs of the victim have to wait for long: it has begun none since the thief watched it last,
-  /// or it has more jobs than it has begun since then; if its jobs are still short, ten times as many.
+  /// Returns whether the jobs of the victim will wait for long. That is the case if it has begun no job since the thief
+  /// last checked, or if it has more jobs waiting than it has begun since then. If its jobs are short, it must have ten
+  /// times as many.
   [[nodiscard]] auto is_held_up(worker& self, const worker& victim) noexcept -> bool;
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
   [[nodiscard]] auto empty() noexcept -> bool;
-  /// Returns whether all queues were found empty, now or before, while no thread moved jobs between them. Requires that
-  /// they are closed.
+  /// Returns whether all queues were found empty, by this call or an earlier one, while no thread moved jobs between
+  /// them. Requires that the queues are closed.
   [[nodiscard]] auto is_quiescent() noexcept -> bool;
   void close() noexcept;
 
-  /// When this returns, jobs that were accepted before the worker contexts were closed have been dropped, or taken by a
-  /// worker that runs them now. From its begin on no thief steals.
+  /// Drops the jobs that were accepted before the worker contexts were closed, except jobs that a worker has taken and
+  /// runs now. From the start of this call on, no thief steals.
   void drop_all() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }
-  /// Returns whether a thread has found them settled: a thief has nothing to take.
+  /// Returns whether `is_quiescent` has returned true on any thread. Thieves then find no jobs.
   [[nodiscard]] auto is_known_quiescent() const noexcept -> bool { return quiescent_.load(relaxed); }
   [[nodiscard]] auto workers() const noexcept -> const worker_list& { return workers_; }
 
@@ -104,21 +109,21 @@ class BRAID_API local_queues {
   const worker_list& workers_;
   atomic<bool> closed_{false};     // written once
   atomic<bool> quiescent_{false};  // true: written by each thread that has found that
-  /// The number of thieves that are moving jobs between worker contexts, during which a poll of one context after the
-  /// other could miss them; the bit `dropping`, which stays set; and in the upper bits the number of such moves ever
-  /// begun. Written by thieves, and by the thread in `drop_all`.
+  /// The lower bits count the thieves that are moving jobs between worker contexts, because a poll of one context after
+  /// the other could miss such jobs. The bit `dropping` stays set once `drop_all` has begun. The upper bits count all
+  /// moves that ever began. Written by thieves, and by the thread in `drop_all`.
   alignas(cache_line) atomic<std::uint64_t> moves_{0};
 };
 
-/// Returns whether `count` jobs of this worker take so long that it is worth waking another one. However many there
-/// are, jobs that run faster than they can be moved should stay.
+/// Returns whether `count` jobs of this worker take so long that it is worth waking another worker. Jobs that run
+/// faster than they can be moved stay with the worker, regardless of their number.
 [[nodiscard]] inline auto is_worth_a_wake(const worker& of, std::size_t jobs) noexcept -> bool {
   const duration each = of.pace.average();
   return static_cast<duration::rep>(jobs) * each >= worth_a_wake && max_stolen * each >= worth_a_steal;
 }
 
-/// Returns what to do after a job was placed in this context. The length of the jobs is enough to decide; only the
-/// worker itself counts them, because another thread would take its cache lines away.
+/// Returns what to do after a job was queued in this context. Decides only by the average length of jobs. The number of
+/// jobs is not read, because only the worker itself may count them without slowing down its cache lines.
 [[nodiscard]] inline auto placed_at(const worker& worker) noexcept -> placement {
   using enum placement::verdict;
   return {.how = is_worth_a_wake(worker, 1) ? urgent : can_wait, .worker = worker.index};

@@ -1,5 +1,5 @@
-// braid/task/detail/outside_region.hpp: a loop that begins on a thread that is not a worker, and is shared when it
-// lasts.
+// braid/task/detail/outside_region.hpp: runs a loop on a thread that is not a worker, and shares it with a pool if it
+// is long.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -15,17 +15,18 @@
 
 namespace braid::detail {
 
-/// Returns whether algorithms begin on the calling thread, which is not a worker, and are shared with the default pool
-/// if they take long. Returns false within an iteration of an event loop, and in a job of an executor without threads.
+/// Returns whether algorithms on the calling thread, which is not a worker, begin there and are shared with the default
+/// pool if they take long. Returns false within an iteration of an event loop, and in a job of an executor without
+/// threads.
 /// Errors: as `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 
 /// Returns whether no other thread takes part in algorithms that the calling thread begins.
 [[nodiscard]] BRAID_API auto is_alone() -> bool;
 
-/// The time that an element of a loop took when the loop ran last: a call of the same loop is expected to be similar.
-/// It is long until it is known, and decreases slowly: mistaking a long loop for a short one costs more than the
-/// reverse.
+/// The time per element in the last run of a loop. The next run of the same loop is expected to be similar. Before the
+/// first run the time counts as long, and it decreases slowly, because mistaking a long loop for a short one costs more
+/// than the reverse.
 /// Threads: any. A lost update does no harm.
 class region_pace {
  public:
@@ -52,13 +53,13 @@ class region_pace {
   atomic<std::uint64_t> ps_{unknown};  // for each element; written by each thread that has run the loop
 };
 
-/// A part of a loop's numbers: how it is run.
+/// How a part of a loop is run.
 enum class region_part : std::uint8_t {
   whole,      ///< only by this thread
   divisible,  ///< on a worker: thieves take their share
 };
 
-/// The work that is done for the numbers below `count`.
+/// The work for the numbers below `count`.
 struct region_work {
   using run_fn = auto (*)(void* loop, std::size_t first, std::size_t last, region_part part) -> bool;
 
@@ -69,18 +70,19 @@ struct region_work {
   std::size_t elements_of_each = 1;  ///< by which its pace is known
 };
 
-/// A loop from outside of a pool. The calling thread begins, because passing the loop on and sleeping takes longer than
-/// a short loop. If its last run, or the time of the first numbers, shows that the rest is worth a wake, it offers the
-/// rest to the pool, and continues until nothing is left. So a worker that is late does no harm.
-/// Threads: one that is not a worker. Blocks: until all has ended.
+/// A loop that begins outside of a pool. The calling thread begins, because passing the loop to the pool takes longer
+/// than a short loop. The last run of the loop, or the time of its first numbers, may show that the remaining part is
+/// worth waking a worker. Then the thread offers that part to the pool and continues until nothing is left. So a worker
+/// that starts late does no harm.
+/// Threads: one that is not a worker. Blocks: until the loop has ended.
 /// Protocol: docs/design/fork_join.md, "Loops that begin outside"
 class BRAID_API outside_region {
  public:
-  /// Errors: std::bad_alloc, at the first use of the pool.
+  /// Constructs the loop. Errors: std::bad_alloc, at the first use of the pool.
   outside_region(pool& pool, const region_work& work, region_pace& pace, const clock_source& clock = steady_time())
       : pool_(pool), id_(pool.id()), work_(work), pace_(pace), clock_(clock) {}
 
-  /// Errors: what a part threw, one of them, when all parts that had begun have ended.
+  /// Runs the loop. Errors: one of the exceptions of its parts, rethrown when all parts that had begun have ended.
   void run();
 
  private:
@@ -118,7 +120,7 @@ class BRAID_API outside_region {
   atomic<std::size_t> next_{0};  // the first number that was not taken; raised by the thread that takes it
 };
 
-/// Calls of this thread that it handed over to a pool, and waited for.
+/// The number of calls that this thread has passed to a pool and waited for.
 extern constinit thread_local std::uint32_t calls_handed_over;
 
 }  // namespace braid::detail

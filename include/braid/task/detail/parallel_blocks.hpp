@@ -1,4 +1,4 @@
-// braid/task/detail/parallel_blocks.hpp: passes over blocks of fixed size, one pass after the other, each in parallel.
+// braid/task/detail/parallel_blocks.hpp: runs passes over blocks of fixed size; each pass is parallel.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -15,15 +15,15 @@
 
 namespace braid::detail {
 
-/// Calls `work`, whose passes may begin on this thread; if they may not, calls it on a worker.
+/// Calls `work` on this thread if algorithms may begin there, otherwise on a worker.
 template <typename Work>
 auto on_worker(Work&& work) -> decltype(auto) {
   if (worker_of_thread != nullptr || begins_here()) return work();
   return run_elsewhere(work);
 }
 
-/// Runs one pass: calls `chunk(first, last)` for parts of the numbers below `count`. Returns false if a stop has left
-/// out some of them.
+/// Runs one pass: calls `chunk(first, last)` for parts of the numbers below `count`. Returns false if a stop caused
+/// some numbers to be skipped.
 template <typename Stop, typename Chunk>
 [[nodiscard]] auto pass(std::size_t count, std::size_t grain, const Stop& stop, const Chunk& chunk) -> bool {
   if constexpr (std::is_same_v<Stop, never_stopped>) {
@@ -34,7 +34,7 @@ template <typename Stop, typename Chunk>
   }
 }
 
-/// Returns the result for the caller: the value, or the reason why it was stopped.
+/// Returns the value for the caller, or the reason of the stop if elements were skipped.
 template <typename Stop, typename T>
 auto unless_left_out(const Stop& stop, bool is_whole, T&& value) -> unless_stopped<Stop, std::remove_cvref_t<T>> {
   if constexpr (!std::is_same_v<Stop, never_stopped>)
@@ -42,7 +42,8 @@ auto unless_left_out(const Stop& stop, bool is_whole, T&& value) -> unless_stopp
   return std::forward<T>(value);
 }
 
-/// Elements in blocks of the same size, but for the last, which has the rest. The size is a multiple of 64.
+/// A division of elements into blocks of the same size, which is a multiple of 64. The last block has the remaining
+/// elements.
 struct blocks {
   blocks(std::size_t elements, parallel_options options) noexcept
       : count(elements), size(size_for(elements, options)) {}

@@ -1,4 +1,4 @@
-// braid/task/detail/parallel_divider.hpp: partition in place: blocks one by one, and then elements on the wrong side.
+// braid/task/detail/parallel_divider.hpp: partitions in place: each block first, then swaps elements on the wrong side.
 #pragma once
 
 #include <braid/task/detail/division.hpp>
@@ -21,7 +21,7 @@
 
 namespace braid::detail {
 
-/// Elements that lie on the wrong side, as stretches of neighbours: the n-th of all, and what follows it.
+/// The elements that are on the wrong side, stored as runs of neighbours. Finds the n-th such element.
 class misplaced {
  public:
   void add(std::size_t from, std::size_t to) {
@@ -35,7 +35,8 @@ class misplaced {
     std::size_t index;
     std::size_t neighbours;  // including this one
   };
-  /// Requires number < total().
+  /// Returns the index of the n-th element, and the number of elements from there to the end of its run. Requires
+  /// number < total().
   [[nodiscard]] auto nth(std::size_t number) const -> found {
     const auto next = std::ranges::upper_bound(stretches_, number, {}, &stretch::before);
     const stretch& in = *(next - 1);
@@ -53,7 +54,7 @@ class misplaced {
   std::size_t total_ = 0;
 };
 
-/// Moves those that `belongs(element)` to the front of one block.
+/// Moves the elements of one block for which `belongs(element)` is true to its front.
 template <typename Iterator, typename Belongs>
 auto divide_block(Iterator first, Iterator last, Belongs belongs) -> Iterator {
   if constexpr (cheap_to_copy<std::iter_value_t<Iterator>> &&
@@ -63,8 +64,8 @@ auto divide_block(Iterator first, Iterator last, Belongs belongs) -> Iterator {
     return std::ranges::partition(first, last, std::ref(belongs)).begin();
 }
 
-/// Moves the elements for which `belongs(element)` is true to the front, and returns their number. They end up in any
-/// order.
+/// Moves the elements for which `belongs(element)` is true to the front, and returns their number. The order of
+/// elements is not kept.
 template <typename Stop, typename Iterator, typename Belongs>
 auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, const Belongs& belongs,
                 parallel_options options) -> unless_stopped<Stop, std::size_t> {
@@ -99,7 +100,7 @@ auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, cons
   return unless_left_out(stop, is_whole, middle);
 }
 
-/// The pivot: a copy if that is cheap, so that no store can change it.
+/// The pivot of a partition. It is a copy if copies are cheap, because a store cannot change a copy.
 template <typename Iterator>
 struct pivot {
   static constexpr bool is_copy = cheap_to_copy<std::iter_value_t<Iterator>>;
@@ -121,8 +122,8 @@ struct pivot {
   std::conditional_t<is_copy, std::iter_value_t<Iterator>, Iterator> held;
 };
 
-/// Quickselect: moves the element that belongs to `place` in a sorted range there, with no greater element before it
-/// and no smaller one after it. Returns false if a stop was requested.
+/// Quickselect: moves the element of rank `place` to that position, with no greater element before it and no smaller
+/// one after it. Returns false if a stop was requested.
 template <typename Stop, typename Iterator, typename Compare, typename Proj>
 auto select_nth(const Stop& stop, Iterator first, Iterator last, const Iterator place, Compare& compare, Proj& proj,
                 parallel_options options) -> bool {

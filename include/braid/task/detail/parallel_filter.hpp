@@ -1,4 +1,4 @@
-// braid/task/detail/parallel_filter.hpp: stream compaction: marks the elements to keep, counts them by block, moves
+// braid/task/detail/parallel_filter.hpp: stream compaction: marks the elements to keep, counts them per block, moves
 // them.
 #pragma once
 
@@ -19,13 +19,14 @@
 
 namespace braid::detail {
 
-/// A bit for each element, set if it is kept, and the positions of the kept elements of each block.
+/// A bit for each element that tells whether it is kept, and the output position of each block's first kept element.
 class kept_elements {
  public:
   explicit kept_elements(const blocks& all)
       : blocks_(all), marks_((all.count + word_bits - 1) / word_bits), starts_(all.number() + 1) {}
 
-  /// Asks `is_kept(index)` once for each element of a block, in order. Blocks may be marked at the same time.
+  /// Calls `is_kept(index)` once for each element of a block, in order, and stores the results. Several blocks may be
+  /// marked at the same time.
   template <typename IsKept>
   void mark(std::size_t block, const IsKept& is_kept) {
     std::size_t total = 0;
@@ -41,7 +42,7 @@ class kept_elements {
     starts_[block + 1] = total;
   }
 
-  /// When all blocks were marked.
+  /// Computes the output positions. Called after all blocks were marked.
   void add_up() noexcept {
     for (std::size_t block = 1; block < starts_.size(); ++block) starts_[block] += starts_[block - 1];
   }
@@ -76,7 +77,7 @@ class kept_elements {
   std::vector<std::size_t> starts_;  // before `add_up`, after each block: how many elements it keeps
 };
 
-/// Marks all blocks. Returns false if a stop has left out some of them.
+/// Marks all blocks. Returns false if a stop caused blocks to be skipped.
 template <typename Stop, typename IsKept>
 auto mark_all(kept_elements& kept, const blocks& all, const Stop& stop, const IsKept& is_kept) -> bool {
   const bool is_whole = pass(all.number(), 1, stop, [&](std::size_t block, std::size_t last) {
@@ -108,7 +109,7 @@ auto copy_wanted(const Stop& stop, const Iterator& first, std::size_t count, Out
   });
 }
 
-/// Moves the kept elements of a block to its begin.
+/// Moves the kept elements of a block to the start of the block.
 template <typename Iterator>
 void gather_kept(const kept_elements& kept, std::size_t block, const Iterator& first, std::size_t begin) {
   Iterator to = after(first, begin);
@@ -126,8 +127,8 @@ void gather_kept(const kept_elements& kept, std::size_t block, const Iterator& f
   }
 }
 
-/// Moves the first of each run of equal elements to the front, in order, and returns their end. A stop that is
-/// requested while elements are moved is too late.
+/// Moves the first element of each run of equal elements to the front, in order, and returns their end. Once elements
+/// are being moved, a stop has no effect.
 template <typename Stop, typename Iterator, typename Equal, typename Proj>
 auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equal& equal, Proj& proj,
                  parallel_options options) -> unless_stopped<Stop, Iterator> {
@@ -143,7 +144,7 @@ auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equ
     for_chunks(all.number(), 1, never_stopped{}, [&](std::size_t block, std::size_t last) {
       for (; block != last; ++block) gather_kept(kept, block, others, all.begin(block));
     });
-    // each moves into the space that the previous one has just left
+    // Each block moves into the space that the previous block has just left.
     for (std::size_t block = 1; block < all.number(); ++block) {
       const Iterator from = after(others, all.begin(block));
       const Iterator to = after(others, kept.start(block));

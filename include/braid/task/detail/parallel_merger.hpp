@@ -1,4 +1,5 @@
-// braid/task/detail/parallel_merger.hpp: merge path: finds the beginning of a part of the merged range in both inputs.
+// braid/task/detail/parallel_merger.hpp: parallel merge by merge path: finds where each part of the output begins in
+// both inputs.
 #pragma once
 
 #include <braid/task/detail/parallel_blocks.hpp>
@@ -12,8 +13,8 @@
 namespace braid::detail {
 
 /// Returns how many of the first `count` elements of the merged range come from the first input. `is_less(b, a)`
-/// compares elements by their indexes: b in the second input, a in the first. If elements are equal, elements of the
-/// first input come first.
+/// compares elements by their indexes: b in the second input, a in the first. Of equal elements, those of the first
+/// input come first.
 template <typename IsLess>
 auto merge_split(std::size_t count, std::size_t first_size, std::size_t second_size, const IsLess& is_less)
     -> std::size_t {
@@ -29,7 +30,7 @@ auto merge_split(std::size_t count, std::size_t first_size, std::size_t second_s
   return low;
 }
 
-/// Merges two sorted ranges into `out`, and returns its end.
+/// Merges two sorted ranges into `out`, and returns the end of the output.
 template <typename Stop, typename First, typename Second, typename Out, typename Compare, typename Proj1,
           typename Proj2>
 auto merge_all(const Stop& stop, const First& first, std::size_t first_size, const Second& second,

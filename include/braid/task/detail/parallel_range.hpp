@@ -1,4 +1,5 @@
-// braid/task/detail/parallel_range.hpp: parallel loop over numbers from 0, split into chunks when idle workers ask.
+// braid/task/detail/parallel_range.hpp: a parallel loop over numbers from 0 that is split when idle workers request
+// work.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -18,22 +19,25 @@
 
 namespace braid::detail {
 
-/// Depends on nothing but the number of elements, so that results do not depend on the machine.
+/// Returns the number of elements in a chunk. It depends only on the number of elements, so that results do not depend
+/// on the machine.
 constexpr auto choose_grain(std::size_t count, parallel_options options) noexcept -> std::size_t {
   constexpr std::size_t chunks = 128;
   constexpr std::size_t max_count = 512;
   return options.grain != 0 ? options.grain : std::clamp<std::size_t>(count / chunks, 1, max_count);
 }
 
-/// Calls `chunk(first, last)` for parts of a range, until one throws or a stop comes.
+/// Calls `chunk(first, last)` for parts of a range, until a call throws or a stop is requested.
 template <typename Stop, typename Chunk>
 class range_work {
  public:
-  /// `elements_of_each`: how many elements a number stands for, so that its time is comparable with other loops.
+  /// Constructs the loop. `elements_of_each` is the number of elements that one number represents; it makes the
+  /// measured times of different loops comparable.
   range_work(std::size_t grain, const Stop& stop, const Chunk& chunk, std::size_t elements_of_each) noexcept
       : grain_(grain), elements_of_each_(elements_of_each), stop_(stop), chunk_(chunk) {}
 
-  /// Deals with all numbers below `count`. Errors: what a chunk threw first or the like, when all have ended.
+  /// Runs the loop for all numbers below `count`. Errors: the first exception of a chunk, or one thrown at about the
+  /// same time, after all chunks have ended.
   void run(std::size_t count) {
     if (worker_of_thread != nullptr)
       run_part(0, count);
@@ -41,11 +45,11 @@ class range_work {
       run_outside(count);
   }
 
-  /// Returns why there may be elements that were left out.
+  /// Returns the reason of the stop if elements may have been skipped, otherwise nothing.
   [[nodiscard]] auto reason() const noexcept -> std::optional<errc> { return find_reason(left_out_.load(relaxed)); }
 
  private:
-  /// Lets the others end early when a chunk throws.
+  /// A guard that marks the loop as failed if a chunk throws, so that other threads end early.
   struct failure_guard {
     atomic<bool>& failed;
     bool armed = true;
@@ -76,7 +80,7 @@ class range_work {
   atomic<int> left_out_{0};     // an errc; set by each call that has left out elements
 };
 
-/// Runs it for a thread that is not a worker. A single chunk cannot be divided.
+/// Runs the loop for a thread that is not a worker. A loop of a single chunk runs on this thread alone.
 template <typename Stop, typename Chunk>
 void range_work<Stop, Chunk>::run_outside(std::size_t count) {
   if (count == 0) return;
@@ -102,7 +106,7 @@ void range_work<Stop, Chunk>::run_chunk(std::size_t first, std::size_t last) {
   guard.armed = false;
 }
 
-/// Runs all elements. Returns false if it left some of them out.
+/// Runs all elements on this thread. Returns false if some elements were skipped.
 template <typename Stop, typename Chunk>
 auto range_work<Stop, Chunk>::run_whole(std::size_t first, std::size_t last) -> bool {
   for (std::size_t next = first; first < last; first = next) {
@@ -126,7 +130,7 @@ void range_work<Stop, Chunk>::run_part(std::size_t first, std::size_t last) {
   }
 }
 
-/// Forks the later half of the rest.
+/// Forks the later half of the remaining numbers.
 template <typename Stop, typename Chunk>
 void range_work<Stop, Chunk>::halve(worker& self, std::size_t first, std::size_t last) {
   const std::size_t middle = first + (last - first) / 2;
@@ -155,18 +159,18 @@ auto for_chunks(std::size_t count, std::size_t grain, const Stop& stop, const Ch
   }
 }
 
-/// A range for the algorithms: its elements are accessed by number.
+/// A range whose elements an algorithm can access by index.
 template <typename Range>
 concept divisible_range = std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
 
 template <typename Iterator, typename Sentinel>
 concept divisible_pair = std::random_access_iterator<Iterator> && std::sized_sentinel_for<Sentinel, Iterator>;
 
-/// A range whose elements are found one after another: each has an iterator that stays valid.
+/// A range without access by index. Each element has an iterator that stays valid.
 template <typename Range>
 concept walked_range = std::ranges::forward_range<Range> && !divisible_range<Range>;
 
-/// Returns an iterator to each element.
+/// Returns a vector with an iterator to each element.
 template <walked_range Range>
 [[nodiscard]] auto places_in(Range& range) -> std::vector<std::ranges::iterator_t<Range>> {
   std::vector<std::ranges::iterator_t<Range>> places;
@@ -181,7 +185,7 @@ template <typename Iterator>
   return first[static_cast<std::iter_difference_t<Iterator>>(index)];
 }
 
-/// Returns the iterator `index` elements further.
+/// Returns `first` advanced by `index` elements.
 template <typename Iterator>
 [[nodiscard]] constexpr auto after(const Iterator& first, std::size_t index) -> Iterator {
   return first + static_cast<std::iter_difference_t<Iterator>>(index);

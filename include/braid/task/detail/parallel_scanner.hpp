@@ -1,4 +1,5 @@
-// braid/task/detail/parallel_scanner.hpp: totals of blocks, then the running totals within each.
+// braid/task/detail/parallel_scanner.hpp: parallel prefix sums: computes the totals of blocks, then the running totals
+// in each block.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -20,7 +21,7 @@
 
 namespace braid::detail {
 
-/// Joins a value to a total that may have no value yet.
+/// Combines `value` with a total. If the total has no value yet, `value` becomes the total.
 template <typename T, typename Combine, typename Value>
 void join_to(std::optional<T>& total, Combine& combine, Value&& value) {
   if (!total)
@@ -34,8 +35,8 @@ void join_to(std::optional<T>& total, Combine& combine, Value&& value) {
 /// Whether the total that is written for an element includes the element.
 enum class scan_kind : unsigned char { inclusive, exclusive };
 
-/// Totals that are computed side by side, each for a part of its own: an addition waits only for the previous one of
-/// the same part, so that a core executes several at once.
+/// The number of totals that are computed side by side, each for its own part of the elements. An addition waits only
+/// for the previous one of the same part, so a core can execute several at once.
 template <typename T>
 inline constexpr std::size_t scan_lanes =
     std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T> && sizeof(T) <= 32 ? 4 : 1;
@@ -52,7 +53,7 @@ struct scan_parts {
   std::size_t used;
 };
 
-/// The total of each part of the elements from `first`, into `totals`.
+/// Computes the total of each part of the `count` elements from `first`, and stores them in `totals`.
 template <typename T, std::size_t Lanes, typename Iterator, typename Combine>
 void total_parts(std::optional<T>* totals, Iterator first, std::size_t count, Combine& combine) {
   using distance = std::iter_difference_t<Iterator>;
@@ -84,7 +85,7 @@ void total_parts(std::optional<T>* totals, Iterator first, std::size_t count, Co
   totals[parts.used - 1] = std::move(rest);
 }
 
-/// Writes what is before or with `value`, and joins it to the total.
+/// Writes the total before or including `value`, and adds `value` to the total.
 template <scan_kind Kind, typename T, typename Value, typename Out, typename Combine>
 void scan_one(T& total, Value&& value, Out&& out, Combine& combine) {
   if constexpr (Kind == scan_kind::inclusive) {
@@ -97,8 +98,8 @@ void scan_one(T& total, Value&& value, Out&& out, Combine& combine) {
   }
 }
 
-/// Does one pass over the elements from `first`. Each part begins with its total in `totals`, which covers all elements
-/// before it. The last total that is used becomes the total of all elements.
+/// Runs one pass over the elements from `first`. Each part begins with its entry of `totals`, which is the total of all
+/// elements before the part. At the end, the last entry that is used becomes the total of all elements.
 template <scan_kind Kind, typename T, std::size_t Lanes, typename Iterator, typename Out, typename Combine>
 void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out out, Combine& combine) {
   const scan_parts<Lanes> parts(count);
@@ -126,7 +127,8 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
       next = Lanes * size;
     }
   }
-  // Sequentially: everything, if there is one part or nothing before it, or the rest of the last part.
+  // The following loop is sequential. It processes all elements if there is only one part or no total before it,
+  // otherwise the remaining elements of the last part.
   std::optional<T> total = std::move(totals[next == 0 ? 0 : parts.used - 1]);
   for (; next != count; ++next) {
     if constexpr (Kind == scan_kind::inclusive) {
@@ -141,9 +143,10 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
   totals[parts.used - 1] = std::move(total);
 }
 
-/// Computes what is before each part from the totals of all parts. Many groups are divided into blocks, about as many
-/// as each has groups, so that slow additions need not all wait for each other: only those within a block do, and those
-/// of whole blocks. The division depends on the number of groups alone, and so do the roundings of sums.
+/// Computes the total before each part from the totals of all parts. If there are many groups, they are divided into
+/// about as many blocks as each block has groups. Thus slow additions wait only for others in the same block, and for
+/// the totals of blocks. The division depends only on the number of groups, so rounding errors of sums are
+/// reproducible.
 template <typename T, typename Combine>
 class scan_blocks {
  public:
@@ -163,7 +166,8 @@ class scan_blocks {
   }
   [[nodiscard]] auto find_block(std::size_t group) const noexcept -> std::size_t { return group / each_; }
 
-  /// The parts' totals become what is before them in their block. Groups of one block one after the other.
+  /// Replaces the totals of the group's parts by the totals before them within the block. Called for the groups of a
+  /// block in order.
   void add_group(std::size_t group, std::span<std::optional<T>> parts) {
     std::optional<T>& sum = totals_[find_block(group)];
     for (std::optional<T>& part : parts) {
@@ -173,15 +177,14 @@ class scan_blocks {
     }
   }
 
-  /// Does the same for all groups of the blocks from `first` to before `last`, each of which has `parts` of the totals.
+  /// Calls `add_group` for all groups of the blocks in [first, last). Each group has `parts` entries of `totals`.
   void add_all(std::size_t first, std::size_t last, std::span<std::optional<T>> totals, std::size_t parts) {
     const std::size_t end = std::min(groups_, last * each_);
     for (std::size_t group = first * each_; group != end; ++group)
       add_group(group, totals.subspan(group * parts, parts));
   }
 
-  /// Turns the total of a block into the total before the next one. Call it for one block after the other, from the
-  /// first.
+  /// Adds the total before the block to the block's own total. Called for all blocks in order.
   void add_block(std::size_t block) {
     if (block == 0) return;
     std::optional<T> sum = totals_[block - 1];
@@ -190,7 +193,8 @@ class scan_blocks {
     totals_[block] = std::move(sum);
   }
 
-  /// The parts of a group, with what is before their block: once that has been added.
+  /// Adds the total before the block to the parts of a group. Requires that `add_block` was called for the previous
+  /// block.
   void begin_group(std::size_t group, std::span<std::optional<T>> parts) {
     const std::size_t block = find_block(group);
     if (block == 0 || !totals_[block - 1]) return;
@@ -214,7 +218,7 @@ class scan_blocks {
   std::vector<std::optional<T>> totals_;  // for each block: its total, and later the total up to its end
 };
 
-/// Returns the number of elements of a group.
+/// Returns the number of elements in a group.
 inline auto scan_grain(std::size_t count, const parallel_options& options) noexcept -> std::size_t {
   constexpr std::size_t usual_grain = 4096;
   constexpr std::size_t max_groups = 256;
@@ -223,7 +227,7 @@ inline auto scan_grain(std::size_t count, const parallel_options& options) noexc
   return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(count, 1));
 }
 
-/// Returns the total, including `init` if it is given.
+/// Writes the running totals to `out`. Returns the total of all elements, including `init` if it is given.
 template <scan_kind Kind, typename T, typename Stop, typename Range, typename Out, typename Combine>
 auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options options)
     -> unless_stopped<Stop, std::optional<T>> {
@@ -237,7 +241,7 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
   };
   const auto size_of = [&](std::size_t group) { return std::min(grain, count - group * grain); };
 
-  // For each part of a group: its total, and later the total of everything before it.
+  // One entry for each part of a group: first its total, later the total of everything before it.
   std::vector<std::optional<T>> totals(groups * lanes);
   const auto sum_up = [&](std::size_t from, std::size_t to) {
     for (std::size_t group = from; group != to; ++group)
@@ -264,12 +268,13 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
 
   const auto add_up_blocks = [&](std::size_t from, std::size_t to) { blocks.add_all(from, to, totals, lanes); };
 
-  // Without lanes, no thread needs the total of the last group, and a group with no elements before it is one part.
+  // If there is only one lane, the total of the last group is not needed. A single group with no elements before it is
+  // one part.
   const bool is_one_part = groups <= 1 && !(lanes > 1 && init);
   const std::size_t summed = is_one_part ? 0 : lanes > 1 ? groups : groups - 1;
   std::optional<errc> stopped;
   if (groups != 0 && is_alone()) {
-    // Each thread processes one group after the other, so that it finds the elements in its cache the second time.
+    // This thread processes one group after the other, so that the elements are still in its cache for the second pass.
     for (std::size_t group = 0; group != groups && !stopped; ++group) {
       if constexpr (!std::is_same_v<Stop, never_stopped>) stopped = stop.reason();
       if (stopped) break;

@@ -1,4 +1,5 @@
-// braid/task/detail/parallel_search.hpp: questions to the elements of a range: the first, how many, the least.
+// braid/task/detail/parallel_search.hpp: searches a range in parallel: the first match, the number of matches, the
+// least element.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -38,8 +39,8 @@ class found_place {
   atomic<std::size_t> place_;  // the least index that was reported, by any worker; the number of elements before
 };
 
-/// Returns the index of the first element for which `is_wanted(proj(element))` holds, or the number of elements. If any
-/// match will do, returns 0 for a match, and a stop after a match has no effect.
+/// Returns the index of the first element for which `is_wanted(proj(element))` holds, or the number of elements if
+/// there is none. With `search_for::any`, returns 0 if any element matches, and a stop after a match has no effect.
 template <search_for What, typename Stop, typename Iterator, typename Pred, typename Proj>
 auto find_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
               parallel_options options) -> unless_stopped<Stop, std::size_t> {
@@ -70,8 +71,8 @@ auto count_all(const Stop& stop, const Iterator& first, std::size_t count, Pred&
   return unless_left_out(stop, is_whole, static_cast<distance>(total.load(relaxed)));
 }
 
-/// Returns the best element, the first among equals: `best(from, to)` returns that of a part, `is_better(b, a)` says
-/// whether a later element replaces an earlier one.
+/// Returns the best element, and the first of several equal ones. `best(from, to)` returns the best element of a part.
+/// `is_better(b, a)` returns whether the later element `b` replaces `a`.
 template <typename Stop, typename Iterator, typename Best, typename Better>
 auto best_of_all(const Stop& stop, const Iterator& first, std::size_t count, const Best& best, const Better& is_better,
                  parallel_options options) -> unless_stopped<Stop, Iterator> {

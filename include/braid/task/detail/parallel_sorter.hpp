@@ -1,4 +1,4 @@
-// braid/task/detail/parallel_sorter.hpp: the recursions of parallel_sort and parallel_stable_sort.
+// braid/task/detail/parallel_sorter.hpp: the recursive algorithms of parallel_sort and parallel_stable_sort.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -44,14 +44,14 @@ struct sorting {
   }
 };
 
-/// Forks both.
+/// Runs both calls as a fork.
 template <typename Left, typename Right>
 void fork_both(Left left, Right right) {
   static_cast<void>(fork_pair(left, right));
 }
 
-/// Returns whether `follows(i)` holds for all i from 1 to before `count`. The first ones are checked in sequence, so
-/// that unordered ranges cost little; the others by all workers, until one finds a mismatch.
+/// Returns whether `follows(i)` holds for all i in [1, count). The first indexes are checked on this thread, so that
+/// unordered ranges cost little. All workers check the other indexes until one finds a mismatch.
 template <typename Follows>
 auto follow_all(std::size_t count, const Follows& follows) -> bool {
   constexpr std::size_t alone = 4096;
@@ -67,7 +67,7 @@ auto follow_all(std::size_t count, const Follows& follows) -> bool {
   return !broken.load(relaxed);
 }
 
-/// Returns whether the range was in order. A range in strictly reverse order is reversed, and then counts as well.
+/// Returns whether the range is sorted. A range in strictly reverse order is first reversed.
 template <typename Iterator, typename Sorting>
 auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
   const auto count = static_cast<std::size_t>(last - first);
@@ -81,8 +81,8 @@ auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
   return true;
 }
 
-/// Divides by a middle element, and sorts both parts. If too many divisions were unbalanced, std::ranges::sort sorts
-/// the rest. Ranges that are in order, or in reverse order, are detected first.
+/// Quicksort: partitions by a middle element, and sorts both parts. If too many partitions were unbalanced,
+/// std::ranges::sort sorts the remaining part. Ranges that are sorted, or sorted in reverse, are detected first.
 struct quick_sorter {
   template <typename Iterator, typename Sorting>
   void operator()(Iterator first, Iterator last, Sorting& all) const {
@@ -129,7 +129,7 @@ struct quick_sorter {
       std::ranges::sort(rest.first, rest.last, std::ref(all.compare), std::ref(all.proj));
   }
 
-  /// Does the same on one worker.
+  /// Sorts a part on one thread.
   template <typename Iterator, typename Sorting>
   static void sort_alone(part<Iterator> rest, Sorting& all) {
     while (rest.size() > few) {
@@ -149,15 +149,15 @@ struct quick_sorter {
     insert_all(rest.first, rest.last, all);
   }
 
-  /// Returns whether the pivot is equal to the element before the part: then it is a least element of the part, and all
-  /// elements equal to it are in place once they are at the front.
+  /// Returns whether the pivot equals the element before the part. In that case no element of the part is less than the
+  /// pivot, so all elements equal to it are in their final place once they are moved to the front.
   template <typename Iterator, typename Sorting>
   static auto has_no_less(const part<Iterator>& rest, Sorting& all) -> bool {
     return !rest.is_first && !all.less(rest.first - 1, rest.first);
   }
 
-  /// Everything before the first is not greater than the elements between the two, everything from the second on not
-  /// less.
+  /// Partitions by the first element. Returns two iterators: elements before the first iterator are not greater than
+  /// those between the two, and elements from the second on are not less.
   template <typename Iterator, typename Sorting>
   static auto divide(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
@@ -170,7 +170,8 @@ struct quick_sorter {
     }
   }
 
-  /// Everything before the result is equal to the first, which nothing is less than.
+  /// Moves all elements that equal the first one to the front, and returns their end. Requires that no element is less
+  /// than the first.
   template <typename Iterator, typename Sorting>
   static auto divide_equal(Iterator first, Iterator last, Sorting& all) -> Iterator {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
@@ -198,7 +199,7 @@ struct quick_sorter {
     return {high, high + 1};
   }
 
-  /// Requires that they are few.
+  /// Sorts by insertion. Used for a small number of elements.
   template <typename Iterator, typename Sorting>
   static void insert_all(Iterator first, Iterator last, Sorting& all) {
     for (Iterator next = first; next != last; ++next) {
@@ -210,7 +211,7 @@ struct quick_sorter {
   }
 };
 
-/// Sorts both halves, and merges them: the earlier half moves to separate memory, and both are merged back.
+/// Merge sort: sorts both halves, then moves the earlier half to separate memory and merges both back.
 struct merge_sorter {
   template <typename Iterator, typename Sorting>
   void operator()(Iterator first, Iterator last, Sorting& all) const {
@@ -234,7 +235,8 @@ struct merge_sorter {
     if (all.goes_on() && all.less(middle, middle - 1)) merge(first, middle, last, all);
   }
 
-  /// Finds the position of each element before it is moved, so that no element is missing if a comparison throws.
+  /// Sorts by insertion. The position of each element is found before the element is moved, so that no element is lost
+  /// if a comparison throws.
   template <typename Iterator, typename Sorting>
   static void insert_all(Iterator first, Iterator last, Sorting& all) {
     for (Iterator next = first; next != last; ++next) {
@@ -247,7 +249,7 @@ struct merge_sorter {
     }
   }
 
-  /// Elements that were moved away, and the space for as many elements as are left.
+  /// The elements of the earlier half, moved to separate memory, and the space that they left for the merge.
   template <typename Iterator>
   struct moved_away {
     std::vector<std::iter_value_t<Iterator>> elements;

@@ -1,4 +1,4 @@
-// braid/task/detail/produced_state.hpp: the result of a user's callable, perhaps through a future that it returns.
+// braid/task/detail/produced_state.hpp: the state of a result of a user's callable, which may itself return a future.
 #pragma once
 
 #include <braid/task/detail/future_state.hpp>
@@ -15,14 +15,14 @@ class future;
 
 namespace detail {
 
-/// The rest of a future that was consumed.
+/// The state of a future that was consumed, and whether it may have readers.
 template <typename T>
 struct consumed {
   future_state<T>* state;
   readers others;
 };
 
-/// Functions on futures that the library may use and users may not.
+/// Access to private functions of futures, for the library only.
 struct future_access {
   /// Creates a future that takes over one reference.
   template <typename T>
@@ -30,13 +30,13 @@ struct future_access {
     return future<T>(state);
   }
 
-  /// Takes the reference away from the future, which is left without a state.
+  /// Takes the reference of the future. The future is left without a state.
   template <typename T>
   static auto consume(future<T>& from) noexcept -> consumed<T> {
     return from.consume();
   }
 
-  /// Null for a future without a state.
+  /// Returns the state of a future, or null if it has none.
   template <typename T>
   static auto find_state(const future<T>& of) noexcept -> future_state<T>* {
     return of.state_;
@@ -60,7 +60,7 @@ using kept = std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cv
 template <typename R>
 inline constexpr bool is_future = !std::is_same_v<typename unwrapped<kept<R>>::type, kept<R>>;
 
-/// The T of the future<T> that a function returning R leads to.
+/// The T of the future<T> that holds the result of a function returning R. A returned future is unwrapped.
 template <typename R>
 using future_value = typename unwrapped<kept<R>>::type;
 
@@ -73,19 +73,19 @@ class produced_state : public future_state<future_value<R>> {
   using base::base;
   ~produced_state() = default;
 
-  /// Calls `body` and settles with its result or exception. `clean_up` runs in between: everything that the callable
-  /// held is destroyed before any reader sees the result.
+  /// Calls `body` and settles with its result or exception. `clean_up` is called before the state settles, so that
+  /// everything the callable held is destroyed before a reader gets the result.
   template <typename Body, typename CleanUp>
   void produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept;
 
-  /// Settles as `before` did, whose consumer this is.
+  /// Settles with the result of the future that this state waited for and consumes.
   void forward(cascade& more) noexcept;
 
  private:
   void follow(future<future_value<R>> inner, cascade& more) noexcept;
 };
 
-/// The exception is processed after the handler: nothing that involves other threads happens inside a handler.
+/// The exception is processed after the catch block, so that no other thread is involved inside a handler.
 template <typename R>
 template <typename Body, typename CleanUp>
 void produced_state<R>::produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept {

@@ -1,4 +1,4 @@
-// braid/task/detail/reduction.hpp: deterministic tree reduction: its shape depends only on the number of elements.
+// braid/task/detail/reduction.hpp: a deterministic tree reduction, whose shape depends only on the number of elements.
 #pragma once
 
 #include <braid/task/detail/fork.hpp>
@@ -16,18 +16,19 @@
 
 namespace braid::detail {
 
-/// A node has up to 16 children, which are combined from the left; a leaf has up to a grain of elements, which are
-/// combined from the left, too. With so many children, a worker simply continues adding if no thief asks for work.
+/// A reduction tree. A node has up to 16 children, which are combined from left to right. A leaf has up to a grain of
+/// elements, also combined from left to right. With so many children, a worker simply continues with the next child if
+/// no thief requests work.
 template <typename T, typename Stop, typename Iterator, typename Combine, typename Proj>
 class reduction {
  public:
-  /// Empty once a stop was requested.
+  /// The result for a part of the range. It is empty if a stop was requested.
   using part = std::conditional_t<std::is_same_v<Stop, never_stopped>, T, std::optional<T>>;
 
   reduction(const Stop& stop, Iterator first, Combine& combine, Proj& proj, std::size_t grain) noexcept
       : stop_(stop), first_(std::move(first)), combine_(combine), proj_(proj), grain_(grain) {}
 
-  /// Reduces at least one element.
+  /// Reduces a range of at least one element on a worker.
   [[gnu::always_inline]] auto node(worker* self, std::size_t from, std::size_t to) const -> part {
     const std::size_t step = choose_step(to - from);
     if (self != nullptr && !self->has_fork_at_hand() && to - from > step) [[unlikely]]
@@ -41,14 +42,15 @@ class reduction {
     return total;
   }
 
-  /// Does the same on a thread that is not a worker: each node is a loop over its children, which the thread begins.
+  /// Reduces a range on a thread that is not a worker. Each node is a parallel loop over its children, which this
+  /// thread begins.
   [[gnu::noinline]] auto outside(std::size_t from, std::size_t to) const -> part {
     if (!begins_here()) return run_elsewhere([&] { return node(worker_of_thread, from, to); });
     if (to - from <= grain_) return reduce_part(from, to);
     return spread(std::nullopt, from, to, choose_step(to - from));
   }
 
-  /// Combines from the left.
+  /// Combines two results from left to right.
   [[nodiscard]] auto both(part left, part right) const -> part {
     if constexpr (std::is_same_v<part, T>)
       return std::invoke(combine_, std::move(left), std::move(right));
@@ -82,7 +84,7 @@ class reduction {
     return total;
   }
 
-  /// The children of this range may be computed by any worker, in any order; then they are combined in their order.
+  /// Computes the children of a range on any workers, in any order, and then combines the results from left to right.
   [[gnu::noinline]] auto spread(std::optional<part> total, std::size_t from, std::size_t to, std::size_t step) const
       -> part {
     std::array<std::optional<part>, max_children> parts;

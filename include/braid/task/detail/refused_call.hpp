@@ -1,5 +1,5 @@
-// braid/task/detail/refused_call.hpp: one sentence for a call that passes wrong arguments, in place of a list of
-// overloads.
+// braid/task/detail/refused_call.hpp: produces one clear compile error for a call with wrong arguments, instead of a
+// list of overloads.
 #pragma once
 
 #include <braid/sync/stop_flag.hpp>
@@ -28,7 +28,7 @@ concept work_place = place_kind_of<Where> != place_kind::none;
 template <typename T>
 inline constexpr bool is_lazy_argument = is_lazy_work<std::remove_cvref_t<T>>;
 
-/// True for a fork_task, which runs on a pool and nowhere else.
+/// True for a fork_task, which can only run on a pool.
 template <typename T>
 concept computed_task = is_lazy_argument<T> && requires { typename std::remove_cvref_t<T>::is_computed; };
 
@@ -51,7 +51,7 @@ struct returned_work<Fn, Args...> : std::invoke_result<std::decay_t<Fn>&, std::d
 template <typename... All>
 concept returns_computed_task = computed_task<typename returned_work<All...>::type>;
 
-/// True if such a call returns a task, other than a fork_task.
+/// True if calling the callable with the arguments returns a task that is not a fork_task.
 template <typename... All>
 inline constexpr bool returns_lazy_work =
     is_lazy_argument<typename returned_work<All...>::type> && !returns_computed_task<All...>;
@@ -63,7 +63,7 @@ template <typename T>
 struct doubled_call_operator : T, has_call_operator {};
 
 /// True if objects of the type can be called with some arguments. A class has a call operator, perhaps a template, if
-/// the operator's name becomes ambiguous in a class that inherits another one.
+/// the name operator() becomes ambiguous in a class that also inherits another call operator.
 template <typename T>
 inline constexpr bool has_call = std::is_function_v<std::remove_pointer_t<T>> || std::is_member_pointer_v<T>;
 template <typename T>
@@ -101,7 +101,7 @@ consteval auto first_call_fault() -> call_fault {
     return find_call_fault<All...>();
 }
 
-/// Ends the compilation with one sentence. `All` are a callable and its arguments, which cannot be called.
+/// Ends the compilation with a clear message. `All` are a callable and arguments with which it cannot be called.
 template <typename... All>
 struct refused_call {
   static constexpr call_fault found = first_call_fault<All...>();
@@ -129,7 +129,7 @@ struct refused_call {
                 "as rvalues, and std::ref passes a reference");
 };
 
-/// Does the same as `refused_call`, for a place that runs only tasks.
+/// Ends the compilation as `refused_call` does, for an executor that runs only tasks.
 template <typename... All>
 struct refused_task {
   static constexpr bool is_task = (is_lazy_argument<All> || ...);
@@ -137,7 +137,7 @@ struct refused_task {
   static_assert(!is_task, "expected a task alone: pass arguments to the function that returns it");
 };
 
-/// Does the same as `refused_call`, for the arguments of a `spawn` after its executor.
+/// Ends the compilation as `refused_call` does, for the arguments of a `spawn` after its executor.
 template <place_kind Kind, typename... All>
 struct refused_spawn : std::conditional_t<Kind == place_kind::tasks_only, refused_task<All...>, refused_call<All...>> {
 };
@@ -148,7 +148,7 @@ template <place_kind Kind, typename Signal, typename... All>
   requires(Kind == place_kind::functions_and_tasks && stop_signal<Signal>)
 struct refused_spawn<Kind, Signal, All...> : refused_call<All...> {};
 
-/// Does the same as `refused_call`, for the arguments of a `post` after its executor.
+/// Ends the compilation as `refused_call` does, for the arguments of a `post` after its executor.
 template <place_kind Kind, typename... All>
 struct refused_post : refused_spawn<Kind, All...> {};
 template <place_kind Kind, typename Fn, typename... Args>

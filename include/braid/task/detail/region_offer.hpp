@@ -11,36 +11,37 @@
 
 namespace braid::detail {
 
-/// Work that a thread outside of a pool offers to share with a worker. The second of the two to finish frees the offer:
-/// a worker that finds it withdrawn accesses nothing else, so the thread need not wait until the queue reaches it.
-/// Threads: `run` and `drop` from the thread that takes the job; the rest from the thread that created it.
+/// Work that a thread outside of a pool offers to share with a worker. The last of the two to use the offer frees it. A
+/// worker that finds the offer withdrawn accesses nothing else, so the thread need not wait until the worker has taken
+/// the offer from the queue.
+/// Threads: `run` and `drop` from the thread that takes the job; the other functions from the thread that created it.
 /// Protocol: docs/design/fork_join.md, "Loops that begin outside"
 class region_offer final : public job {
  public:
   using help_fn = void (*)(void* work);
 
-  /// `queued` counts the offers that no worker has come to; it outlives them.
+  /// Constructs the offer. `queued` counts the offers that are still in the queue, and must outlive them.
   region_offer(help_fn help, void* work, atomic<std::int32_t>& queued) noexcept
       : job(&act), help_(help), work_(work), queued_(queued) {
     queued_.fetch_add(1, relaxed);
   }
 
-  /// The pool has refused it. Frees the offer.
+  /// Frees the offer, because the pool has refused it.
   void refused() noexcept {
     queued_.fetch_sub(1, relaxed);
     delete this;
   }
 
-  /// Returns true if `help` was not called and will not be: then the offer belongs to its queue. Returns false if
-  /// `ended` is set or will be.
+  /// Withdraws the offer. Returns true if `help` was not called and will not be; the queue then frees the offer.
+  /// Returns false if `ended` is set or will be set.
   [[nodiscard]] auto try_withdraw() noexcept -> bool {
     return state_.exchange(withdrawn, release) == open;  // edge region_offer.withdrawn: publish, it may be freed
   }
 
-  /// Set when `help` has returned, or the job was dropped.
+  /// Returns the signal that is set when `help` has returned, or the job was dropped.
   [[nodiscard]] auto ended() noexcept -> end_signal& { return ended_; }
 
-  /// Returns the exception that `help` threw. Requires that `ended` is set. Frees the offer.
+  /// Returns the exception of `help`, if any, and frees the offer. Requires that `ended` is set.
   [[nodiscard]] auto take_failure() noexcept -> std::exception_ptr {
     std::exception_ptr thrown = std::move(thrown_);
     delete this;

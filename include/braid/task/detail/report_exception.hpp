@@ -1,4 +1,4 @@
-// braid/task/detail/report_exception.hpp: reports the exceptions of jobs that have no waiter.
+// braid/task/detail/report_exception.hpp: reports exceptions of jobs that no code waits for.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -8,7 +8,7 @@
 
 namespace braid::detail {
 
-/// Hands what a job threw to `on_error`; without one, and when that throws too, the message goes to stderr.
+/// Passes the exception of a job to `on_error`. If `on_error` is empty or throws, too, the message goes to stderr.
 BRAID_API void report_job_exception(const error_callback& on_error, std::exception_ptr error,
                                     const error_callback::origin& origin) noexcept;
 

@@ -1,5 +1,5 @@
-// braid/task/detail/scheduled_spawn.hpp: work at a time whose result comes as a future: timer, job, call and result in
-// one block.
+// braid/task/detail/scheduled_spawn.hpp: a call that is spawned at a time: its timer, job, callable and result in one
+// block.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -19,8 +19,8 @@
 
 namespace braid::detail {
 
-/// The state of the future holds one of the references to the scheduled work, which frees the block with the last one.
-/// Until the work settles, it holds the producer's reference to the state.
+/// The call and the state of its future. The future's state holds one of the references to the scheduled work; the last
+/// reference frees the block. Until the work settles, it holds the producer's reference to the state.
 template <typename R, typename Call>
 class scheduled_spawn final : public produced_state<R>, private scheduled_state {
  public:
@@ -62,7 +62,7 @@ class scheduled_spawn final : public produced_state<R>, private scheduled_state 
   }
   void free() noexcept override { destroy_state(*this); }
 
-  /// Called for the future that its call returned: it never waits for another one.
+  /// Called when the future that the callable returned has settled. It is the only future that this state waits for.
   void fire(cascade& more) noexcept override {
     if constexpr (is_future<R>) this->forward(more);
   }
@@ -75,7 +75,7 @@ class scheduled_spawn final : public produced_state<R>, private scheduled_state 
   std::optional<Call> call_;
 };
 
-/// A callable that can be spawned at a time: callable once with its arguments, which the job owns and passes as
+/// A callable that `spawn_at` accepts: it can be called once with its arguments, which the job owns and passes as
 /// rvalues.
 template <typename Fn, typename... Args>
 concept spawned_at_a_time =

@@ -1,4 +1,5 @@
-// braid/task/detail/scheduled_state.hpp: work that waits for its time: a timer, then a job, then perhaps a timer again.
+// braid/task/detail/scheduled_state.hpp: work scheduled for a time: it is a timer, then a job, and a timer again if it
+// repeats.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -34,8 +35,9 @@ enum class schedule_status : std::uint8_t {
 
 namespace detail {
 
-/// State of a scheduled task, without its function. The part that has it at the moment (the timers, the executor's
-/// queue, the running worker) owns one reference, each handle one more; the last one frees it.
+/// The state of a scheduled task, without its function. Exactly one part (the timers, the executor's queue or the
+/// running worker) currently owns the work and one reference. Each handle owns another reference, and the last
+/// reference frees the state.
 /// Protocol: docs/design/scheduled.md
 class BRAID_API scheduled_state : public timer, public job {
  public:
@@ -43,9 +45,9 @@ class BRAID_API scheduled_state : public timer, public job {
   scheduled_state(const scheduled_state&) = delete;
   auto operator=(const scheduled_state&) -> scheduled_state& = delete;
 
-  /// Schedules the first run, and keeps a second reference for the caller. Returns false if the timers are closed: then
-  /// the caller has the only reference. `now` is the time that the caller has read: a second reading would find that a
-  /// first tick of now has passed.
+  /// Schedules the first run, and keeps a second reference for the caller. Returns false if the timers are closed; then
+  /// the caller has the only reference. `now` is the time that the caller has already read. With a later reading, a
+  /// first tick that is due now would count as missed.
   [[nodiscard]] auto start(time_point first, time_point now) noexcept -> bool;
 
   auto cancel() noexcept -> cancellation;
@@ -64,7 +66,7 @@ class BRAID_API scheduled_state : public timer, public job {
   virtual void call() = 0;  // the function
   virtual void destroy_captures() noexcept = 0;
   virtual void free() noexcept = 0;
-  /// Called if the only run was left out; the argument says why.
+  /// Called if the only run was skipped. The argument is the reason.
   virtual void never_ran(errc /*how*/) noexcept {}
 
   static void fired(timer& self) noexcept;

@@ -1,4 +1,4 @@
-// braid/task/detail/scheduler_base.hpp: what a pool knows of its scheduler, whichever it is.
+// braid/task/detail/scheduler_base.hpp: the interface through which a pool uses any scheduler.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -20,9 +20,9 @@ namespace detail {
 
 class local_queues;
 
-/// A scheduling policy and the queues of other priorities, behind one virtual interface. `work` is the loop of a
-/// worker, which calls nothing through the interface; the rest is for posts from elsewhere, and for workers that have
-/// nothing to do. For the policy, see docs/design/pool.md.
+/// A scheduling policy together with the queues of other priorities, behind one virtual interface. `work` is the loop
+/// of a worker, which makes no virtual calls. The other functions are for remote posts, and for workers that have no
+/// job. For the policy, see docs/design/pool.md.
 class BRAID_API scheduler_base {
  public:
   scheduler_base() = default;
@@ -43,31 +43,33 @@ class BRAID_API scheduler_base {
   /// Returns the worker contexts, if the jobs that a worker posts always go to its own context; otherwise null.
   [[nodiscard]] virtual auto own_queues() noexcept -> local_queues* { return nullptr; }
 
-  /// The loop of a worker, until the pool stops.
+  /// Runs the loop of a worker until the pool stops.
   virtual void work(worker& self) noexcept = 0;
 
-  /// Runs one job on the calling worker; returns false if it finds none. `reason` decides from which workers it may
+  /// Runs one job on the calling worker. Returns false if no job is found. `reason` decides from which workers it may
   /// take jobs.
   virtual auto run_one(worker& self, search reason) noexcept -> bool = 0;
 
-  /// Runs this job on the calling worker if it is in its context, or in a queue of all, and is soon found there.
+  /// Runs `awaited` on the calling worker if the job is in the worker's context or in a shared queue, and is found
+  /// there quickly.
   virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }
 
-  /// A worker has announced its sleep, and has not looked again yet.
+  /// Called when a worker has announced that it will sleep, and has not polled again yet.
   virtual void falls_asleep() noexcept {}
 
   [[nodiscard]] virtual auto has_monitor() const noexcept -> bool = 0;
   [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
   [[nodiscard]] virtual auto empty() noexcept -> bool = 0;
 
-  /// Returns true if every queue was found empty, no fork was shared, and no thread moved jobs meanwhile, so that only
-  /// jobs in the hands of workers are left. May return false at any time. Requires that it is closed.
+  /// Returns true if every queue was found empty, no fork was shared, and no thread moved jobs during the check. Then
+  /// only jobs that workers have already taken remain. May return false at any time. Requires that the scheduler is
+  /// closed.
   [[nodiscard]] virtual auto is_quiescent() noexcept -> bool { return false; }
 
   virtual void close() noexcept = 0;
   virtual void drop_all() noexcept = 0;
 
-  /// About how many jobs wait in the queues that all workers share. Threads: any.
+  /// Returns the approximate number of jobs in the queues that all workers share. Threads: any.
   [[nodiscard]] auto queued(priority level) const noexcept -> std::size_t {
     if (level == priority::normal) return shared_ != nullptr ? shared_->size() : 0;
     return (level == priority::low ? low_ : high_).size();
@@ -79,7 +81,7 @@ class BRAID_API scheduler_base {
   const common_queue* shared_ = nullptr;  // of priority `normal`, in a policy that has one queue for all
 };
 
-/// Makes the scheduler of a pool whose workers are there and have not started.
+/// Creates the scheduler of a pool. The workers of the pool exist, but have not started.
 using scheduler_factory = auto (*)(pool& owner, const worker_list& workers) -> std::unique_ptr<scheduler_base>;
 
 }  // namespace detail

@@ -1,4 +1,5 @@
-// braid/task/detail/scheduler_for.hpp: a scheduling policy with the queues of the other priorities and the worker loop.
+// braid/task/detail/scheduler_for.hpp: combines a scheduling policy with the queues of other priorities and the worker
+// loop.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -96,7 +97,7 @@ class scheduler_for final : public scheduler_base {
  private:
   static constexpr bool has_contexts = context_policy<Policy>;
 
-  // The numbers below rest on the measurements that "Numbers of the loop" in docs/design/pool.md names.
+  // The following constants are based on measurements: see "Numbers of the loop" in docs/design/pool.md.
   static constexpr std::uint32_t polls_between_fair = 64;
   static constexpr std::uint32_t max_between_driver_polls = 8;  // jobs
   static constexpr duration quantum = 100us;
@@ -106,7 +107,7 @@ class scheduler_for final : public scheduler_base {
   static constexpr duration worth_a_backoff = 2us;
   static constexpr std::uint32_t min_backoff = 4;
 
-  // --- the steps of a turn of the loop, in their order ---
+  // --- The steps of one iteration of the loop, in order. ---
 
   void return_context(worker& self, code_marker* marker) noexcept;
   void run_driver_if_next(worker& self, wake_cause woken) noexcept;
@@ -116,12 +117,12 @@ class scheduler_for final : public scheduler_base {
   void begin_work(worker& self) noexcept;
   void run_batch(worker& self, found_job& first) noexcept;
 
-  // --- finding a job ---
+  // --- Functions that find a job. ---
 
   auto next(worker& self, search reason) noexcept -> found_job;
   auto next_in_fairness(worker& self) noexcept -> found_job;
 
-  // --- running jobs ---
+  // --- Functions that run jobs. ---
 
   void run_posted(worker& self) noexcept;
   auto is_slice_over(worker& self, std::uint32_t ran) noexcept -> bool;
@@ -130,10 +131,11 @@ class scheduler_for final : public scheduler_base {
   auto run_fresh(worker& self) noexcept -> bool;
   static void back_off_after_jobs(worker& self) noexcept;
 
-  // --- waiting, the driver and forks ---
+  // --- Functions for waiting, the driver and forks. ---
 
   auto lingers(worker& self) noexcept -> bool;
-  /// Returns whether the driver has work, which a worker without jobs does. In a pool that stops it leaves instead.
+  /// Returns whether the driver has work that an idle worker should do. In a pool that stops, the worker does not run
+  /// it.
   auto has_own_work(worker& self) noexcept -> bool {
     return self.has_own_work && !owner_.sleepers_->is_stopping() && self.sleep->is_ready();
   }

@@ -1,4 +1,4 @@
-// braid/task/detail/slab_context.hpp: what each thread of a job slab has for itself, and how these threads fall asleep.
+// braid/task/detail/slab_context.hpp: the data of each thread of a job slab, and the list of its sleeping threads.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -15,17 +15,17 @@
 
 namespace braid::detail {
 
-/// Keeps a slot of the thread's own ring from being used again while a call on this thread still looks at it. No other
-/// thread takes slots of that ring, so it needs no lock.
+/// Prevents reuse of a slot of the thread's own ring while a call on this thread still reads the slot. No other thread
+/// allocates slots from that ring, so no lock is needed.
 struct slab_frame {
   std::uint32_t slot;
   slab_frame* outer;
 };
 
-/// A record of a thread about another thread that has jobs, to decide whether to leave them there. A job that is
-/// shorter than its transfer to another processor is done earlier if it stays; a thread that is idle for a microsecond
-/// is no reason to wait. One thread is watched at a time, until it is known whether it is quick; then the next one is
-/// watched.
+/// Decides whether to steal jobs from another thread or to leave them there. A short job ends earlier if it stays,
+/// because moving it to another processor takes longer. A thread that has been idle for a microsecond is not yet a
+/// reason to steal from it. One thread is watched at a time, until it is known whether it is quick; then the next
+/// thread is watched.
 class slab_watch {
  public:
   /// Returns the index at which a sweep over `others` contexts begins.
@@ -33,11 +33,11 @@ class slab_watch {
     return (other_ + (is_known_ ? 1 : 0)) % others;
   }
 
-  /// Returns whether the other thread has begun jobs, or queued some, quickly since the last call, or whether that is
-  /// not known yet.
+  /// Returns whether the other thread has begun or queued jobs quickly since the last call. Also returns true if that
+  /// is not known yet.
   [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
 
-  /// Notes that the thread has stolen jobs and runs them next. The steal took from `begin` until now.
+  /// Records that the thread has stolen jobs and runs them next. The steal took from `begin` until now.
   void has_stolen(time_point begin) noexcept;
 
  private:
@@ -61,7 +61,7 @@ class slab_watch {
   time_point backs_off_until_;
 };
 
-/// The context of a thread of the slab, or of the thread that created it.
+/// The data of one thread of the slab, or of the thread that created the slab.
 struct alignas(cache_line) slab_context {
   slab_context(std::uint32_t first_slot, std::uint32_t slots, asymmetric_barrier& barrier)
       : first(first_slot), end(first_slot + slots), next(first_slot), jobs(slots, barrier) {}
@@ -84,36 +84,37 @@ struct alignas(cache_line) slab_context {
   bool listed = false;
 };
 
-/// The last lookup of a thread: its context in a slab, by the number of the slab, or that it has no context there.
+/// The result of a thread's last lookup: its context in the slab with this number, or null if it has no context there.
 struct known_slab_context {
   std::uint64_t slab;
   slab_context* context;
 };
 extern BRAID_API constinit thread_local known_slab_context known_context __attribute__((tls_model("initial-exec")));
 
-/// Idle list of a slab: which of its threads sleep, search or are busy. A thread that
+/// The idle list of a slab, which stores whether its threads sleep, search or are busy. The list shows what a thread
+/// does that
 ///
-///   brings a job: queues it; light(); wakes one if `wants_wake`
-///   wants to sleep: lists itself; heavy(); polls again; sleeps
-///   has searched and found a job: counts itself out; heavy(); wakes one if it sees more jobs
+/// posts a job: queues it; light(); wakes a thread if `wants_wake`
+///   is about to sleep: adds itself to the list; heavy(); polls again; sleeps
+///   has searched and found a job: ends its search; heavy(); wakes a thread if it finds more jobs
 ///
 /// Protocol: docs/design/job_slab.md
 class BRAID_API slab_sleepers {
  public:
-  /// A thread sleeps, and no searching thread would find the job.
+  /// Returns whether a thread sleeps and no searching thread would find a new job.
   [[nodiscard]] auto wants_wake() const noexcept -> bool { return wants_wake_.load(relaxed) != 0; }
 
   void wake_one() noexcept;
   /// Wakes all threads, which then check again what they wait for.
   void wake_all() noexcept;
 
-  /// Begins the search of a thread that has nothing to do.
+  /// Counts the calling thread as searching, because it has no job.
   void begin_search() noexcept;
-  /// Ends the search of a thread that has found something. Returns true if other threads sleep.
+  /// Ends the search of a thread that has found a job. Returns true if other threads sleep.
   [[nodiscard]] auto end_search() noexcept -> bool;
 
-  /// A thread that searched goes to sleep, unless `stays()`, called after it has been listed, says that it must not.
-  /// It searches again when this returns.
+  /// Puts a searching thread to sleep. `stays()` is called after the thread has been added to the list; if it returns
+  /// true, the thread does not sleep. The thread searches again when this returns.
   template <typename Fn>
   void sleep(slab_context& self, asymmetric_barrier& barrier, Fn&& stays) {
     list(self);
@@ -132,7 +133,8 @@ class BRAID_API slab_sleepers {
   void unlist(slab_context& self) noexcept;
   void update() noexcept { wants_wake_.store(idle_ != nullptr && searching_ == 0 ? 1 : 0, relaxed); }
 
-  // Lines apart by room and not by alignment, which a slab in the frame of a coroutine would not have.
+  // Padding keeps the following word on its own cache line. An alignment would not work, because a slab may be in the
+  // frame of a coroutine.
   [[maybe_unused]] std::array<std::byte, cache_line> before_wakes_;
   atomic<std::uint32_t> wants_wake_{0};  // written under the lock
   [[maybe_unused]] std::array<std::byte, cache_line> behind_wakes_;

@@ -1,5 +1,4 @@
-// braid/task/detail/slab_deque.hpp: a deque of numbers: one thread adds and removes them without locked operations, and
-// any other thread may steal half at any time.
+// braid/task/detail/slab_deque.hpp: a work-stealing deque of slot numbers. Its owner needs no locked operations.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -16,9 +15,10 @@
 
 namespace braid::detail {
 
-/// Work-stealing deque of numbers. No part of it is private: a thief pays for the owner, too, by the heavy side of the
-/// barrier, once for half of the entries. So no entry waits for the end of the owner's current job.
-/// Threads: the owner for `try_push` and `pop`, any for the rest.
+/// A work-stealing deque of numbers without a private part. Instead of the owner, a thief pays for synchronization: it
+/// crosses the heavy side of the barrier once for each steal of half of the entries. So a thief can steal any entry,
+/// even during a long job of the owner.
+/// Threads: the owner for `try_push` and `pop`, any for the other functions.
 /// Source: Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998 (the THE
 /// protocol). Protocol: docs/design/job_slab.md
 template <typename Lock = std::mutex>
@@ -29,7 +29,7 @@ class slab_deque {
         mask_(std::bit_ceil(std::max<std::size_t>(capacity, 2)) - 1),
         ring_(std::make_unique<atomic<std::uint32_t>[]>(mask_ + 1)) {}
 
-  /// Adds at the new end. Returns false if full.
+  /// Adds an entry at the new end. Returns false if the deque is full.
   [[nodiscard]] auto try_push(std::uint32_t entry) noexcept -> bool {
     const std::uint64_t bottom = bottom_.load(relaxed);
     if (bottom - taken_seen_ > mask_ && !find_room(bottom)) [[unlikely]]
@@ -51,7 +51,8 @@ class slab_deque {
     return true;
   }
 
-  /// Takes the older half, rounded up, oldest first, but not more than `out` can hold. Returns the number.
+  /// Removes the older half of the entries, rounded up, but not more than `out` can hold. Writes them to `out`, oldest
+  /// first, and returns their number.
   [[nodiscard]] auto steal_half(std::span<std::uint32_t> out) noexcept -> std::size_t {
     if (size() == 0) return 0;
     const std::lock_guard lock(lock_);
@@ -69,22 +70,22 @@ class slab_deque {
     return count;
   }
 
-  /// On threads other than the owner's, the result may be slightly out of date.
+  /// Returns the number of entries. On threads other than the owner's, it may be slightly out of date.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t top = top_.load(relaxed);
     const std::uint64_t bottom = bottom_.load(relaxed);
     return bottom > top ? bottom - top : 0;
   }
 
-  /// Returns false if it holds an entry or a thief is stealing one. For the last poll before sleep.
+  /// Returns false if the deque contains an entry, or if a thief is stealing one. Used for the last poll before sleep.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (size() != 0) return false;
     const std::lock_guard lock(lock_);  // a thief raises the top before it knows how far it may
     return size() == 0;
   }
 
-  /// Returns the number of entries ever added, less those that the owner removed. A change shows that the owner is at
-  /// work.
+  /// Returns the number of entries ever added, less those that the owner removed. A change shows that the owner is
+  /// active.
   [[nodiscard]] auto bottom() const noexcept -> std::uint64_t { return bottom_.load(relaxed); }
 
  private:
@@ -93,7 +94,7 @@ class slab_deque {
     return bottom - taken_seen_ <= mask_;
   }
 
-  /// A thief claims the entry at the end, or has taken it.
+  /// Pops the last entry under the lock, because a thief may be claiming it. Returns false if the thief has taken it.
   auto pop_slow(std::uint64_t bottom, std::uint32_t& entry) noexcept -> bool {
     bottom_.store(bottom, release);  // edge slab_deque.entry: publish again what lies below
     const std::lock_guard lock(lock_);

@@ -1,4 +1,5 @@
-// braid/task/detail/slab_lock.hpp: a lock of two bytes, free of locked operations for one thread until another comes.
+// braid/task/detail/slab_lock.hpp: a biased lock of two bytes: one thread locks it without locked operations until
+// another thread uses it.
 #pragma once
 
 #include <braid/sync/detail/asymmetric_barrier.hpp>
@@ -9,20 +10,21 @@
 
 namespace braid::detail {
 
-/// A biased lock, as Java had it. One thread at a time is inside: the bias owner (`bias_owner`), which announces itself
-/// with a plain store and checks that the bias was not revoked (`revoked`); or any thread, with the lock word. The
-/// first thread that locks the lock word revokes the bias: it crosses the heavy side of the barrier and waits for the
-/// bias owner to leave. From then on, until `unlock_and_rebias`, all threads use the lock word. The bias may pass from
-/// thread to thread by any edge. No foreign code runs inside.
+/// A biased lock, as in earlier Java virtual machines. It is held either by the bias owner (`bias_owner`), which
+/// announces itself with a plain store and then checks that the bias was not revoked (`revoked`), or by any thread
+/// through the lock word. The first thread that locks the lock word revokes the bias: it crosses the heavy side of the
+/// barrier and waits until the bias owner has left. From then on, until `unlock_and_rebias`, all threads use the lock
+/// word. The bias may pass from thread to thread by any synchronization. No foreign code runs while the lock is held.
 /// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002.
 /// Protocol: docs/design/job_slab.md
 class slab_lock {
  public:
-  /// Makes all threads use the lock word from now on. Call it while you hold the lock, or before other threads know it.
+  /// Makes all threads use the lock word from now on. Call it while you hold the lock, or before other threads can
+  /// access the lock.
   void revoke() noexcept { word_.fetch_or(revoked, relaxed); }
 
-  /// Called by the bias owner. Returns true if it entered without the lock word; then it leaves by `leave`, otherwise
-  /// by `unlock`.
+  /// Locks for the bias owner. Returns true if the lock word was not needed; then the caller unlocks by `leave`.
+  /// Otherwise it unlocks by `unlock`.
   [[nodiscard]] auto enter(asymmetric_barrier& barrier) noexcept -> bool {
     inside_.store(1, relaxed);
     barrier.light();
@@ -48,13 +50,13 @@ class slab_lock {
 
   void unlock() noexcept { word_.store(revoked, release); }  // edge slab_lock.revoked: publish what was done inside
 
-  /// Unlocks as `unlock` does, and makes the calling thread the bias owner again. Requires that no other thread may
+  /// Unlocks as `unlock` does, and makes the calling thread the bias owner again. Requires that no other thread calls
   /// `enter`.
   void unlock_and_rebias() noexcept {
     word_.store(0, release);  // edge slab_lock.revoked: publish what was done inside
   }
 
-  /// Returns whether the bias owner is outside: then everything that it did inside is visible.
+  /// Returns whether the bias owner does not hold the lock. Everything that it did under the lock is then visible.
   [[nodiscard]] auto is_left() const noexcept -> bool {
     return inside_.load(acquire) == 0;  // edge slab_lock.bias: observe what that thread did inside
   }

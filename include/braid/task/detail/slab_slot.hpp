@@ -1,4 +1,4 @@
-// braid/task/detail/slab_slot.hpp: one slot of a job slab: the states of a job, and what depends on its end.
+// braid/task/detail/slab_slot.hpp: one slot of a job slab: the phases of a job, and the jobs that depend on its end.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -28,13 +28,13 @@ enum class slab_phase : std::uint8_t {
 
 enum class slab_action : std::uint8_t { run, destroy };
 
-/// The thread that enters a slot: the bias owner of its lock (`bias_owner`), or another one.
+/// The kind of thread that locks a slot: the bias owner of its lock (`bias_owner`), or another thread.
 enum class slab_access : std::uint8_t { bias_owner, other };
 
-/// Slots are identified by their number; this is not a slot.
+/// A number that no slot has. It stands for "no slot".
 inline constexpr std::uint32_t no_slot = 0xffffffff;
 
-/// The actions that remain after a step of a job. The slot may be gone by then.
+/// The work that remains for the caller after a step of a job. The slot may already be reused.
 struct slab_step {
   errc refused{};                                          ///< 0 if the step was made
   bool finished = false;                                   ///< by this step
@@ -47,8 +47,8 @@ struct slab_step {
   }
 };
 
-/// A job and its room for a callable. All fields but `pending` change inside the lock only; the word and the links may
-/// be looked at from outside. Which thread is favoured: docs/design/job_slab.md.
+/// A job, with room for its callable. All fields except `pending` change only under the lock. The word and the links
+/// may be read without it. For the bias of the lock, see docs/design/job_slab.md.
 class alignas(cache_line) slab_slot {
  public:
   static constexpr std::size_t room = 80;
@@ -58,14 +58,14 @@ class alignas(cache_line) slab_slot {
 
   using act_fn = void (*)(slab_slot&, slab_action);
 
-  /// Prepares a slot in which several threads allocate. Call it before other threads know the slot.
+  /// Prepares a slot that several threads allocate from. Call it before other threads can access the slot.
   void share() noexcept { lock_.revoke(); }
 
   static auto phase_of(std::uint64_t word) noexcept -> slab_phase { return static_cast<slab_phase>(word & 0xf); }
   static auto generation_of(std::uint64_t word) noexcept -> std::uint64_t { return word >> 8U; }
   static auto is_finished(std::uint64_t word) noexcept -> bool { return (word & 0x8) != 0; }
 
-  /// A thread that sees a job as finished sees what the job has done.
+  /// Returns the slot's word. If it shows that the job has finished, everything that the job did is visible.
   [[nodiscard]] auto word() const noexcept -> std::uint64_t {
     return word_.load(acquire);  // edge slab_slot.word: observe what the job has done, and the fields of its phase
   }
@@ -73,60 +73,60 @@ class alignas(cache_line) slab_slot {
   [[nodiscard]] auto is_allocated(std::uint64_t generation) const noexcept -> bool {
     return word() == word_of(generation, slab_phase::allocated);
   }
-  /// Finished, without a mark, and not followed.
+  /// Returns whether the job has finished normally and no job continues it.
   [[nodiscard]] auto is_done(std::uint64_t generation) const noexcept -> bool {
     return word() == word_of(generation, slab_phase::done);
   }
 
-  // --- the thread that allocates here ---
+  // --- Functions for the thread that allocates the slot. ---
 
-  /// Claims the slot for a new job, if the last one is done and no thread reads its result. Returns the new generation,
+  /// Claims the slot for a new job if the last job is done and no thread reads its result. Returns the new generation,
   /// or 0. Afterwards the caller destroys the old callable, constructs the new one, and calls `open`.
   [[nodiscard]] auto try_reuse(asymmetric_barrier& barrier, slab_access as) noexcept -> std::uint64_t;
   void open(std::uint64_t generation) noexcept { set(generation, slab_phase::allocated); }
-  /// Called in place of `open` if there is no callable.
+  /// Releases a claimed slot without a callable. Called instead of `open`.
   void abandon(std::uint64_t generation) noexcept { set(generation, slab_phase::done); }
 
-  // --- any holder of a handle ---
+  // --- Functions for any holder of a handle. ---
 
-  /// Lets a job that is only allocated be `queued` or `promised`.
+  /// Changes a job from `allocated` to `queued` or `promised`.
   [[nodiscard]] auto claim(asymmetric_barrier& barrier, std::uint64_t generation, slab_phase to,
                            slab_access as) noexcept -> errc;
-  /// Withdraws a claim.
+  /// Undoes `claim`.
   void unclaim(asymmetric_barrier& barrier) noexcept;
 
-  /// Adds `next`, which is promised, to those that continue this job. `followed` in the answer: the caller queues the
-  /// slot, because the others have run.
+  /// Adds `next`, which is promised, to the jobs that continue this job. If `followed` is set in the answer, the caller
+  /// must queue the slot, because the earlier continuations have already run.
   [[nodiscard]] auto append(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t next, slab_slot* slots,
                             slab_access as) noexcept -> slab_step;
 
-  /// Holds the job open for one more child.
+  /// Adds a child: the job does not finish before the child has ended.
   [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
-  /// Makes this job a child of `parent`, which counts it already. Returns `finished` if this job has finished.
+  /// Makes this job a child of `parent`, which already counts it. Returns errc::finished if this job has finished.
   [[nodiscard]] auto add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
                                 slab_access as) noexcept -> errc;
 
-  /// Keeps the slot from being used again. 0, or stale.
+  /// Prevents reuse of the slot. Returns 0, or errc::stale for an old handle.
   [[nodiscard]] auto pin(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
   void unpin(asymmetric_barrier& barrier) noexcept;
-  /// Requires a pin. From now on the thread that finishes the job wakes waiters; false when it has finished.
+  /// Makes the thread that finishes the job wake waiters. Returns false if the job has already finished. Requires a
+  /// pin.
   [[nodiscard]] auto announce_waiter(asymmetric_barrier& barrier) noexcept -> bool;
 
-  /// Passes the callable of a finished, pinned job to only this caller. Returns false if it was passed to another
-  /// caller before.
+  /// Gives the callable of a finished, pinned job to the caller. Returns false if an earlier call has already done so.
   [[nodiscard]] auto try_take(asymmetric_barrier& barrier) noexcept -> bool;
 
-  // --- the thread that runs the job, or drops it ---
+  // --- Functions for the thread that runs or drops the job. ---
 
-  /// The callable has ended, or is not to run; `marks` are `failed`, `dropped` or 0.
+  /// Ends the callable, which has returned or will not run. `marks` are `failed`, `dropped` or 0.
   [[nodiscard]] auto end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step;
-  /// A child has ended.
+  /// Records that a child has ended.
   [[nodiscard]] auto end_child(asymmetric_barrier& barrier) noexcept -> slab_step;
-  /// Returns what has been appended since the last call, as a list linked by `link`. Returns `no_slot` if there is
-  /// nothing, and then the slot is done and no longer belongs to the caller.
+  /// Removes the jobs that were appended since the last call, and returns them as a list linked by `link`. If there are
+  /// none, returns `no_slot`. The slot is then done and no longer belongs to the caller.
   [[nodiscard]] auto take_followers(asymmetric_barrier& barrier) noexcept -> std::uint32_t;
 
-  // --- links, for lists and for the search for cycles ---
+  // --- Links, for lists and for the search for cycles. ---
 
   [[nodiscard]] auto link() const noexcept -> std::uint32_t { return link_.load(relaxed); }
   void set_link(std::uint32_t next) noexcept { link_.store(next, relaxed); }
@@ -167,7 +167,7 @@ class alignas(cache_line) slab_slot {
   std::array<atomic<std::uint32_t>, 2> parents_{no_slot, no_slot};
 
  public:
-  /// the callable, its address, or the exception that it has thrown
+  /// The callable, the address of the callable on the heap, or the exception that it has thrown.
   alignas(16) std::array<std::byte, room> payload;
 };
 
@@ -175,7 +175,7 @@ class alignas(cache_line) slab_slot {
 static_assert(sizeof(slab_slot) == 128, "a slot is two cache lines of 64 bytes");
 #endif
 
-/// The time inside the lock.
+/// A guard that holds the lock of a slot.
 class slab_slot::section {
  public:
   [[gnu::always_inline]] section(slab_slot& slot, asymmetric_barrier& barrier, slab_access as) noexcept
@@ -210,7 +210,7 @@ class slab_slot::section {
     by_bias = lock_.enter(barrier);
   else
     lock_.lock(barrier);
-  // Inside, the phase may be another than before: a thread may have appended to the job that was done.
+  // The phase is checked again under the lock, because another thread may have appended a job to the finished job.
   const bool free = pins_ == 0 && word_.load(relaxed) == seen;
   const std::uint64_t generation = generation_of(seen) + 1;
   if (free) set(generation, slab_phase::making);
@@ -223,7 +223,7 @@ class slab_slot::section {
   return free ? generation : 0;
 }
 
-/// Called for a handle, inside the slab.
+/// Returns errc::stale if a handle's generation is not the slot's. Called under the lock.
 inline auto slab_slot::refusal(std::uint64_t generation) const noexcept -> errc {
   return generation_of(word_.load(relaxed)) == generation ? errc{} : errc::stale;
 }
@@ -238,7 +238,8 @@ inline auto slab_slot::refusal(std::uint64_t generation) const noexcept -> errc 
   return {};
 }
 
-/// Inside: all has ended, and the finishing thread gets what there is to do. The fields are as for a new job again.
+/// Finishes the job. Called under the lock when the callable and all children have ended. Resets the fields for the
+/// next job, and returns the work that remains for the caller.
 inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
   slab_step left{.finished = true, .followed = first_.load(relaxed) != no_slot};
   const std::uint64_t seen = word_.load(relaxed);
@@ -275,7 +276,7 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
     -> slab_step {
   {
     const section inside(*this, barrier, slab_access::bias_owner);
-    // With 1, only this thread counts: a thread that would add a child must come inside.
+    // If the count is 1, no children are pending, and no thread can add one, because that requires the lock.
     // edge slab_slot.ended: observe what the children have done
     if (pending_.load(acquire) == 1) return finish(marks);
     set(generation_of(word_.load(relaxed)), slab_phase::ran, marks);
@@ -324,7 +325,7 @@ inline auto slab_slot::add_child(asymmetric_barrier& barrier, std::uint64_t gene
   const section inside(*this, barrier, as);
   if (refusal(generation) != errc{}) return errc::stale;
   if (is_finished(word_.load(relaxed))) return errc::finished;
-  // 0 before the phase says so: the last child has ended, and the thread that ran it is on its way in.
+  // The count may be 0 before the phase is `done`: the last child has ended, and its thread is about to lock the slot.
   std::uint32_t seen = pending_.load(relaxed);
   do {
     if (seen == 0) return errc::finished;

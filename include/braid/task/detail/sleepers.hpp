@@ -1,4 +1,4 @@
-// braid/task/detail/sleepers.hpp: parking of workers: how they fall asleep, which one a post wakes, and the monitor.
+// braid/task/detail/sleepers.hpp: parks idle workers, chooses which worker a post wakes, and runs the monitor.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -24,22 +24,23 @@ enum class wake_cause : std::uint8_t {
   stop,       ///< the pool stops and nothing is left to do
 };
 
-/// Returns whether posts may have counted on a worker that woke for this reason.
+/// Returns whether a post may have left its job to a worker that woke for this reason.
 constexpr auto is_relied_on(wake_cause woken) noexcept -> bool {
   return woken == wake_cause::claimed || woken == wake_cause::monitored;
 }
 
-/// Parks and unparks the workers of a pool, and keeps count of searching workers (Tokio's idle, Go's spinning M). It
-/// knows no jobs; whether there are any it asks the scheduler.
+/// Parks and unparks the workers of a pool, and counts searching workers (like Tokio's idle state and Go's spinning
+/// Ms). It queries the scheduler to find out whether there are jobs.
 /// Protocol: docs/design/pool.md
 class BRAID_API sleepers {
  public:
   sleepers(const worker_list& workers, asymmetric_barrier& barrier)
       : workers_(workers), barrier_(barrier), idle_(workers.size()) {}
 
-  // --- threads that bring work ---
+  // --- Functions for threads that post work. ---
 
-  /// A job was placed. Requires that the caller has crossed the light side of the barrier since.
+  /// Wakes a worker for a queued job if necessary. Requires that the caller has crossed the light side of the barrier
+  /// since it queued the job.
   void wake_for(const placement& placed) noexcept {
     if (idle_.none()) return;
     if (placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0 &&
@@ -51,28 +52,29 @@ class BRAID_API sleepers {
   /// Returns whether a worker sleeps, or is about to.
   [[nodiscard]] auto anybody_sleeps() const noexcept -> bool { return !idle_.none(); }
 
-  // --- workers ---
+  // --- Functions for workers. ---
 
-  /// Blocks the worker until it is needed. The cause of the wake decides how it looks for work.
+  /// Blocks the worker until it is needed. Returns the cause of the wake, which decides how the worker searches for
+  /// work.
   auto sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause;
 
-  /// Returns whether a worker that has no jobs, but does not sleep either, should look for jobs that are held up.
+  /// Returns whether an idle worker that does not sleep should look for jobs that wait behind long jobs.
   [[nodiscard]] static auto is_monitor_due(worker& self) noexcept -> bool;
 
-  /// A worker that was picked has looked for work.
+  /// Ends the search of a claimed worker.
   /// edge sleepers.searching: both, a post that no longer sees it search sees what it found, and the other way round
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }
 
-  /// Posts may have relied on this worker to look, or it has moved jobs to its own context, and it now runs a
-  /// job. So if more are there, it wakes the next worker before it starts.
+  /// Wakes another worker if there are more jobs. Called by a worker that is about to run a job. Posts may have relied
+  /// on its search, or it has moved jobs to its own context.
   void pass_on(worker& self, scheduler_base& jobs) noexcept {
     barrier_.light();  // a worker that moves jobs brings work
     if (!idle_.none()) call_others(self, jobs);
   }
 
-  // --- any thread ---
+  // --- Functions for any thread. ---
 
-  /// Returns whether a worker that finds nothing should end.
+  /// Returns whether a worker that finds no work should end.
   [[nodiscard]] auto is_stopping() const noexcept -> bool { return phase_.load(relaxed) != phase::running; }
 
   /// Returns whether a thread has found that no work is left for idle workers.
@@ -110,7 +112,8 @@ class BRAID_API sleepers {
   alignas(cache_line) idle_set idle_;
   atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
   atomic<std::uint32_t> monitoring_{0};  // 1 while a worker sleeps with a deadline; written by that worker
-  // Goes up only: `stopping` by the thread that shuts down, `quiescent` by a worker that finds nothing left.
+  // The phase only increases. The thread that shuts down sets `stopping`; a worker that finds no work left sets
+  // `quiescent`.
   atomic<phase> phase_{phase::running};
   event_count became_idle_;
 };

@@ -20,47 +20,49 @@ namespace braid::detail {
 
 class scheduler_base;
 
-/// Spare threads for blocked workers: ForkJoinPool's compensation, Tokio's `block_in_place`. One thread at a time owns
-/// the context of a worker: the thread that was started with the pool, or a spare one. When a job blocks on a future,
-/// its thread hands the context to a spare thread, so that the worker's other jobs continue. When the future is ready,
-/// the blocked thread asks for the context, and the owner returns it at the end of its own job, or when that blocks. No
-/// job ever runs on top of a blocked stack frame, so none can deadlock it.
+/// Spare threads for blocked workers, like ForkJoinPool's compensation and Tokio's `block_in_place`. One thread at a
+/// time owns the context of a worker: the thread that was started with the pool, or a spare thread. When a job blocks
+/// on a future, its thread passes the context to a spare thread, so that the worker's other jobs continue. When the
+/// future is ready, the blocked thread requests the context. The current owner returns it at the end of its own job, or
+/// when that job blocks. No job runs on top of a blocked stack frame, so no job can deadlock the blocked one.
 /// Threads: `self` is a context that the caller owns.
 /// Protocol: docs/design/future.md
 class BRAID_API spare_threads {
  public:
-  /// The body of a spare thread: it gets its number, the lowest free one, and calls the function for its work.
+  /// The function that a spare thread runs. It gets the thread's number, the lowest free one, and a function that does
+  /// the thread's work.
   using thread_body = std::function<void(std::size_t number, const std::function<void()>& serve)>;
 
-  /// There are `max_threads` at once, and `max_idle` stay when they have nothing to do.
+  /// Constructs the set. At most `max_threads` exist at once, and at most `max_idle` of them stay when they are idle.
   spare_threads(scheduler_base& jobs, std::size_t max_threads, std::size_t max_idle, thread_body around)
       : jobs_(jobs), max_threads_(max_threads), max_idle_(max_idle), around_(std::move(around)) {}
   spare_threads(const spare_threads&) = delete;
   auto operator=(const spare_threads&) -> spare_threads& = delete;
   ~spare_threads() { join(); }
 
-  /// Runs the job that the caller waits for, if it is in this context and has not started.
+  /// Runs the job that the caller waits for if the job is in this context and has not started.
   auto run_awaited(worker& self, job& awaited) noexcept -> bool;
 
-  /// Returns whether a worker of this context would have something to do.
+  /// Returns whether there is work for a worker of this context.
   [[nodiscard]] auto has_work(worker& self) noexcept -> bool;
 
-  /// Passes the context to another thread until `reacquire`. Returns false if there is no such thread: then the caller
-  /// keeps it.
+  /// Passes the context to another thread until `reacquire`. Returns false if no thread is available; the caller then
+  /// keeps the context.
   [[nodiscard]] auto try_release(worker& self) noexcept -> bool;
 
-  /// Blocks until the caller has the context again that it had left. `helps` is what it had there for its stack.
+  /// Blocks until the caller owns the context again. `helps` is the caller's count of nested stolen forks, which is
+  /// restored.
   void reacquire(worker& self, std::uint32_t helps) noexcept;
 
-  /// Hands the context to the first thread that has come back for it, and returns when the caller owns it again.
-  /// `marker`: of the calling thread, if it has no code of the program on its stack.
+  /// Passes the context to the first thread that waits to get it back, and returns when the caller owns it again.
+  /// `marker` is the marker of the calling thread, if no code of the program is on its stack.
   void yield_context(worker& self, code_marker* marker = nullptr) noexcept;
 
-  /// Blocks for a moment, or until a thread comes back. Instead of a sleep, while threads are away from the context:
-  /// their jobs are not done.
+  /// Blocks for a moment, or until a thread requests its context. Used instead of a sleep while blocked threads will
+  /// return to the context, because their jobs are not finished.
   static void pause(worker& self) noexcept;
 
-  /// Ends the spare threads. Requires that no thread is away from a context.
+  /// Ends the spare threads. Requires that no blocked thread will return to a context.
   void join() noexcept;
 
   /// Returns the number of threads that were started so far.
@@ -91,7 +93,7 @@ class BRAID_API spare_threads {
   const thread_body around_;
   atomic<std::size_t> started_{0};
   std::mutex mutex_;
-  // Under mutex_:
+  // The following members are guarded by mutex_.
   returning* first_ = nullptr;  // threads that have returned, in order
   spare_thread* idle_ = nullptr;
   std::size_t idle_count_ = 0;

@@ -1,4 +1,4 @@
-// braid/task/detail/spawned.hpp: a job with its callable, its arguments and its result in one block.
+// braid/task/detail/spawned.hpp: a spawned job: its callable, its arguments and its result in one block.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -16,14 +16,14 @@
 
 namespace braid::detail {
 
-/// Whether the callable requires the source of its stop ahead of its arguments: it cannot be called without it.
+/// True if the callable cannot be called with its arguments alone, but with a stop token or stop flag before them.
 template <typename Seen, typename Fn, typename... Args>
 inline constexpr bool wants_stop = !std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> &&
                                    std::invocable<std::decay_t<Fn>, Seen, std::decay_t<Args>...>;
 template <typename Fn, typename... Args>
 inline constexpr bool wants_stop<void, Fn, Args...> = false;
 
-/// A callable and its arguments, for one call.
+/// A callable and its arguments, which can be called once.
 template <typename Fn, typename... Args>
 struct bound_call {
   template <typename F, typename... A>
@@ -43,7 +43,7 @@ struct bound_call {
   [[no_unique_address]] std::tuple<Args...> args;
 };
 
-/// A spawned job; `R` is what its call returns.
+/// A spawned job. `R` is the result type of its call.
 template <typename R, typename Stop, typename Call>
 class spawned final : public produced_state<R> {
  public:
@@ -59,7 +59,7 @@ class spawned final : public produced_state<R> {
       produced_state<R>::request_stop(reason);
   }
 
-  /// Settles without a call.
+  /// Settles the future with an error, without calling the callable.
   void give_up(errc error, cascade& more) noexcept {
     std::destroy_at(std::addressof(call_));
     this->fail(failure_of(error), more);
@@ -85,7 +85,7 @@ class spawned final : public produced_state<R> {
     this->produce([this]() -> R { return std::move(call_)(stop_); }, clean_up, more);
   }
 
-  /// Called for the future that its call returned: it never waits for another one.
+  /// Called when the future that the callable returned has settled. It is the only future that this state waits for.
   void fire(cascade& more) noexcept override {
     if constexpr (is_future<R>) this->forward(more);
   }
@@ -110,14 +110,14 @@ struct call_of<Seen, Fn, Args...> : std::invoke_result<std::decay_t<Fn>, Seen, s
 template <typename Stop, typename Fn, typename... Args>
 using call_result = typename call_of<typename Stop::seen, Fn, Args...>::type;
 
-/// The future of a spawned job, and whether the executor took it; if not, the future has failed.
+/// The future of a spawned job, and whether the executor accepted the job. If it did not, the future has failed.
 template <typename R>
 struct spawn_attempt {
   future<future_value<R>> work;
   bool accepted;
 };
 
-/// Posts by `try_post(job)`, which posts to `executor`.
+/// Creates the job and posts it by `try_post(job)`, which posts to `executor`.
 template <typename Post, typename Stop, typename Fn, typename... Args>
 auto attempt_spawn_by(Post try_post, executor& executor, Stop stop, Fn&& fn, Args&&... args)
     -> spawn_attempt<call_result<Stop, Fn, Args...>> {

@@ -1,4 +1,4 @@
-// braid/task/detail/stopped_by.hpp: the one question to whatever may stop work, and why it was stopped.
+// braid/task/detail/stopped_by.hpp: a common interface of stop sources: whether work was stopped, and for which reason.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// A source of stops that never stops anything. Others can keep work from beginning, and then say why.
+/// A stop source that never requests a stop. Other sources can keep work from starting, and then return a reason.
 struct never_stopped {
   using seen = void;  // by the callable
   [[nodiscard]] static auto reason() noexcept -> std::optional<errc> { return std::nullopt; }
@@ -35,12 +35,12 @@ struct stopped_by_token {
   std::stop_token token;
 };
 
-/// Stopped by the future of the work, or by its executor.
+/// A stop source that combines the future of the work and its executor.
 class stopped_by_future {
  public:
   using seen = std::stop_token;
   explicit stopped_by_future(std::stop_token of_executor) : outer_(std::move(of_executor)) {}
-  /// Requires that `show` was not called yet.
+  /// Requires that `show` of `other` was not called yet.
   stopped_by_future(stopped_by_future&& other) noexcept
       : outer_(std::move(other.outer_)), source_(std::move(other.source_)) {}
   auto operator=(stopped_by_future&&) -> stopped_by_future& = delete;
@@ -79,7 +79,7 @@ struct stopped_by<std::stop_token> {
 template <typename Signal>
 using stopped_by_t = typename stopped_by<std::remove_cvref_t<Signal>>::type;
 
-/// The return type of a call that may be stopped: unchanged if it cannot be stopped.
+/// The return type of a call that may be stopped: a result<T>, or T itself if the call cannot be stopped.
 template <typename Stop, typename T>
 using unless_stopped = std::conditional_t<std::is_same_v<Stop, never_stopped>, T, result<T>>;
 

@@ -13,16 +13,17 @@ enum class strand_push : std::uint8_t {
   first,   ///< no thread held the strand; now the caller does
 };
 
-/// A lock-free MPSC queue of elements with a member `T* next`. Any thread pushes; the thread that holds the strand
-/// takes. At most one thread at a time holds it, and sees everything that the holders before it did.
-/// Threads: `push` and `is_idle` from any; the rest from the thread that holds the strand.
+/// A lock-free MPSC queue of elements with a member `T* next`. Any thread may push. The thread that owns the strand
+/// removes elements. At most one thread at a time owns the strand, and everything that earlier owners did is visible to
+/// it.
+/// Threads: `push` and `is_idle` from any; the other functions from the thread that owns the strand.
 /// Protocol: docs/design/serial_executor.md
 template <typename T>
 class strand_queue {
  public:
-  /// Creates an empty queue that no thread holds.
+  /// Creates an empty queue that no thread owns.
   strand_queue() noexcept : head_(idle()) {}
-  /// Empty too, but held by the constructing thread.
+  /// Tag for an empty queue that the constructing thread owns.
   struct held {};
   explicit strand_queue(held /*by the caller*/) noexcept : head_(nullptr) {}
 
@@ -35,13 +36,14 @@ class strand_queue {
     return seen == idle() ? strand_push::first : strand_push::queued;
   }
 
-  /// Everything that was pushed, the oldest first, linked by `next`. Null when there is nothing.
+  /// Removes all elements and returns them, oldest first, linked by `next`. Returns null if the queue is empty.
   [[nodiscard]] auto take() noexcept -> T* {
     if (head_.load(relaxed) == nullptr) return nullptr;
     return in_order(head_.exchange(nullptr, acquire));  // edge strand.job: observe the elements
   }
 
-  /// Releases the strand. Returns false if a job was pushed meanwhile: then the caller still holds the strand.
+  /// Releases the strand. Returns false if a job was pushed since the last `take`; the caller then still owns the
+  /// strand.
   [[nodiscard]] auto try_release() noexcept -> bool {
     T* seen = head_.load(relaxed);
     if (seen != nullptr) return false;
@@ -49,7 +51,7 @@ class strand_queue {
     return head_.compare_exchange_strong(seen, idle(), release, relaxed);
   }
 
-  /// Returns whether no thread holds the strand. Everything that earlier holders did is visible then.
+  /// Returns whether no thread owns the strand. If so, everything that earlier owners did is visible.
   [[nodiscard]] auto is_idle() const noexcept -> bool {
     return head_.load(acquire) == idle();  // edge strand.owner: observe what the last holder did
   }
@@ -68,7 +70,7 @@ class strand_queue {
     return oldest;
   }
 
-  // idle(): empty, not held · null: empty, held · anything else: the newest element; held
+  // The value of idle(): empty and not owned. Null: empty and owned. Any other value: the newest element, and owned.
   atomic<T*> head_;
 };
 

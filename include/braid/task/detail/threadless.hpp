@@ -1,4 +1,4 @@
-// braid/task/detail/threadless.hpp: what executors without threads share: the stays of threads in them.
+// braid/task/detail/threadless.hpp: the base of executors without threads; it counts the threads that run their jobs.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -19,7 +19,7 @@ namespace braid::detail {
 /// Returns the innermost executor without threads whose job the calling thread runs, or null if it runs no such job.
 [[nodiscard]] BRAID_API auto threadless_here() noexcept -> executor*;
 
-/// Returns whether the calling thread runs a job of an executor without threads. What such a job forks is called at
+/// Returns whether the calling thread runs a job of an executor without threads. Forks of such a job are called at
 /// once, unless the thread is a worker.
 [[nodiscard]] inline auto runs_inline() noexcept -> bool { return threadless_here() != nullptr; }
 
@@ -33,20 +33,21 @@ class BRAID_API threadless : public executor {
  protected:
   class stay;
 
-  /// Errors: std::bad_alloc, when the executor gets its id.
+  /// Constructs the executor. Errors: std::bad_alloc, when the executor gets its id.
   explicit threadless(error_callback on_error) : on_error_(std::move(on_error)) { static_cast<void>(id()); }
 
   void run(job& work) noexcept;
   void request_stop() { stop_.request_stop(); }
 
-  /// Counts a thread that is inside. Returns false if `close_entry` was called before; then it is counted, too.
+  /// Counts a thread that uses the executor. Returns false if `close_entry` was called before; the thread is counted in
+  /// that case, too.
   auto enter() noexcept -> bool { return (inside_.fetch_add(1, relaxed) & closed) == 0; }
   void leave() noexcept;
 
   void close_entry() noexcept { inside_.fetch_or(closed, relaxed); }
   [[nodiscard]] auto is_entry_closed() const noexcept -> bool { return (inside_.load(relaxed) & closed) != 0; }
 
-  /// Blocks until no thread is inside, or until `deadline`: then false.
+  /// Blocks until no thread uses the executor. Returns false if `deadline` passes first.
   auto await_leaves(time_point deadline) noexcept -> bool;
 
  private:

@@ -1,4 +1,4 @@
-// braid/task/detail/time_span.hpp: durations of any unit as parameters, and sums that do not overflow unseen.
+// braid/task/detail/time_span.hpp: durations of any unit as parameters, and additions that detect overflow.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// A duration of any unit, rounded up to nanoseconds. If nanoseconds cannot hold it, it becomes the longest or the
-/// shortest duration; NaN becomes the shortest.
+/// A duration of any unit, converted to nanoseconds and rounded up. If it does not fit, it becomes the longest or the
+/// shortest duration. NaN becomes the shortest.
 class time_span {
  public:
   constexpr time_span() noexcept = default;
@@ -34,7 +34,7 @@ class time_span {
   duration value_ = duration::zero();
 };
 
-/// Returns `when + span`, or nothing if no time_point can hold it.
+/// Returns `time + span`, or nothing if no time_point can represent it.
 constexpr auto later(time_point time, duration span) noexcept -> std::optional<time_point> {
   duration::rep sum = 0;
   if (__builtin_add_overflow(time.time_since_epoch().count(), span.count(), &sum)) return std::nullopt;

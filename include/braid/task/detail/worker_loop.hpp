@@ -1,4 +1,4 @@
-// braid/task/detail/worker_loop.hpp: the loop of a worker, with a scheduling policy compiled into it.
+// braid/task/detail/worker_loop.hpp: the loop of a worker, compiled with its scheduling policy.
 #pragma once
 
 #include <braid/sync/detail/user_code.hpp>
@@ -17,8 +17,8 @@
 
 namespace braid::detail {
 
-/// In each turn the worker gives its context back to a thread that waits for it, does the work of its driver if that is
-/// due, looks for a job or a fork, and runs what it has found. If there is nothing, it waits until there is.
+/// Runs the loop of a worker. In each iteration the worker returns its context to a thread that waits for it, runs its
+/// driver if that is due, searches for a job or a fork, and runs it. If there is no work, the worker waits.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work(worker& self) noexcept {
   code_marker* const marker = outermost_code_marker();
@@ -42,14 +42,15 @@ void scheduler_for<Policy>::work(worker& self) noexcept {
   }
 }
 
-/// Lets a thread that has come back to its job have the worker context, and returns when the caller has it again.
+/// Passes the worker context to a thread that needs it to continue its job. Returns when the caller owns the context
+/// again.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::return_context(worker& self, code_marker* marker) noexcept {
   if (self.absent != 0) [[unlikely]]
     owner_.spare_threads_->yield_context(self, marker);
 }
 
-/// Does the work of the driver if it is due. Posts rely on that a worker woken for jobs polls for them first.
+/// Runs the driver if it is due. A worker that was woken for jobs must poll for jobs first, because posts rely on it.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::run_driver_if_next(worker& self, wake_cause woken) noexcept {
   if (!self.has_own_work) return;
@@ -58,7 +59,7 @@ void scheduler_for<Policy>::run_driver_if_next(worker& self, wake_cause woken) n
   work_beside_jobs(self);
 }
 
-/// Returns why the worker looks for work, which decides from whom it may take some.
+/// Returns the reason for the worker's search, which decides from which workers it may take jobs.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::why_after(worker& self, wake_cause woken) noexcept -> search {
   switch (woken) {
@@ -70,14 +71,14 @@ auto scheduler_for<Policy>::why_after(worker& self, wake_cause woken) noexcept -
   }
 }
 
-/// Ends the search that a wake has begun, and notes whether posts may have relied on it.
+/// Ends the search that began with a wake, and records whether posts may have relied on it.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::end_search(worker& self, wake_cause woken) noexcept {
   if (woken == wake_cause::claimed) owner_.sleepers_->end_search();
   if (std::exchange(self.idle.should_wake_peer, false) || is_relied_on(woken)) self.idle.is_relied_on = true;
 }
 
-/// Polls for a while and then sleeps, until there is something to do. Returns why the worker is awake.
+/// Polls for a while and then sleeps until there is work. Returns the cause of the wake.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::wait_for_work(worker& self, code_marker* marker) noexcept -> wake_cause {
   const user_code_pause idle(marker);
@@ -91,7 +92,8 @@ auto scheduler_for<Policy>::wait_for_work(worker& self, code_marker* marker) noe
   return lingers(self) ? wake_cause::own : owner_.sleepers_->sleep(self, *this);
 }
 
-/// Wakes another worker if there is more than this one has found, and looks around if a batch of jobs begins.
+/// Wakes another worker if there is more work than this worker has found. At the start of a batch of jobs, also runs
+/// the regular checks.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::begin_work(worker& self) noexcept {
   if (std::exchange(self.idle.is_relied_on, false)) {
@@ -101,9 +103,9 @@ void scheduler_for<Policy>::begin_work(worker& self) noexcept {
   if (self.pace.job_begins()) look_up(self);
 }
 
-/// Runs a job and, with a context, those that are there until the batch ends: a time slice of remote jobs if these are
-/// due, and the worker's own. A worker that has just found nothing backs off before the next poll: a producer is
-/// writing there.
+/// Runs a job. A policy with contexts then continues with the jobs of the worker's context until the batch ends: first
+/// a time slice of remote jobs if that is due, then the worker's own jobs. If the worker finds nothing, it backs off
+/// before the next poll, because a producer may be writing to its inbox.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::run_batch(worker& self, found_job& first) noexcept {
   run(self, first);
@@ -114,8 +116,8 @@ void scheduler_for<Policy>::run_batch(worker& self, found_job& first) noexcept {
   }
 }
 
-/// Runs remote jobs for one time slice, because the worker's own jobs have just had theirs. Each counts as a poll, so
-/// that priority `low` gets its share.
+/// Runs remote jobs for one time slice, because the worker's own jobs have just had a slice. Each job counts as a poll,
+/// so that jobs of priority `low` are still served.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::run_posted(worker& self) noexcept {
   self.fairness.remote_slice_due = false;
@@ -129,7 +131,8 @@ void scheduler_for<Policy>::run_posted(worker& self) noexcept {
   });
 }
 
-/// The clock is read after the first, second and fourth job, because jobs may be long, and then every eight jobs.
+/// Returns whether the time slice has ended. The clock is read after the first, second and fourth job, because jobs may
+/// be long, and then every eight jobs.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::is_slice_over(worker& self, std::uint32_t ran) noexcept -> bool {
   if (ran == max_jobs_per_slice || self.absent != 0 || !high_.empty()) return true;
@@ -137,8 +140,8 @@ auto scheduler_for<Policy>::is_slice_over(worker& self, std::uint32_t ran) noexc
   return self.pace.elapsed() >= (self.has_own_work ? quantum_beside_driver : quantum);
 }
 
-/// Runs the jobs that were there at the last poll. Polls again only if the last poll was worth it, because a producer
-/// may be writing there, and each poll takes its cache lines away.
+/// Returns the next of the jobs that the last poll found. Polls again only if that poll found many jobs. A producer may
+/// be writing to the inbox, and each poll takes its cache lines away.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look) noexcept -> found_job {
   if (found_job seen = self.box.claim_seen()) {
@@ -150,8 +153,8 @@ auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look)
   return policy_.tick(self);
 }
 
-/// Runs the jobs in the worker's own context, as long as nothing else requires a poll: the jobs that `next` would
-/// return, without its overhead. Returns false when no job is left there.
+/// Runs the jobs in the worker's own context until something requires a poll of other queues. They are the jobs that
+/// `next` would return, but without its overhead. Returns false when no job is left in the context.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {
   std::uint32_t max_count = std::min(self.pace.left_in_batch(), self.fairness.until_fair - 1);
@@ -172,8 +175,9 @@ auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {
   return more;
 }
 
-/// Looks what has been posted meanwhile. Where that was next to nothing the last time, the worker has caught up with a
-/// producer, and rests first: it would take the lines away that are being written, for a job or two.
+/// Polls the inbox for newly posted jobs. If the previous poll found almost none, the worker has caught up with a
+/// producer, and first backs off. Otherwise, it would take away the cache lines that the producer is writing, for a job
+/// or two.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::run_fresh(worker& self) noexcept -> bool {
   if (owner_.looks_before_sleep_ != 0 && self.idle.since_look * self.pace.average() < worth_a_backoff)
@@ -235,16 +239,17 @@ auto scheduler_for<Policy>::run_awaited(worker& self, job& awaited) noexcept -> 
   return true;
 }
 
-/// Called when a job waits for something that is not a fork. Other workers may run what it has forked meanwhile. The
-/// worker runs their forks if it has no work of its own, so that a thief's deque contains only work of the stolen fork.
-/// A spare thread also runs what the waiting job has forked.
+/// Runs a fork for a worker whose job waits for something other than a fork. Other workers may run the forks of that
+/// job in the meantime. The worker runs forks of other workers only if it has no own forks, so that a thief's deque
+/// contains only work of the stolen fork. A spare thread also runs forks of the waiting job.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::help_with_forks(worker& self) noexcept -> bool {
   if (self.forks.private_size() != 0 && self.forks.wanted()) forks_.answer(self);
   return (self.absent != 0 || fork_exchange::has_none(self)) && forks_.help(self);
 }
 
-/// A batch of jobs begins: at most every ten microseconds or so, and at least every 64 jobs.
+/// Runs the regular checks at the start of a batch of jobs: at most every ten microseconds or so, and at least every 64
+/// jobs.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::look_up(worker& self) noexcept {
   self.sleep->poll();
@@ -256,8 +261,9 @@ void scheduler_for<Policy>::look_up(worker& self) noexcept {
   }
 }
 
-/// A producer that has posted several jobs since the worker rested continues to write: it is not polled for a long
-/// time. A producer that posts a single job and waits for it is polled soon.
+/// Backs off after the worker has run out of jobs. If a producer has posted several jobs since the last back-off, it
+/// probably continues to write, so the next poll is late. If a producer posts a single job and waits for it, the next
+/// poll is early.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::back_off_after_jobs(worker& self) noexcept {
   const std::uint64_t begun = self.counters.jobs.load(relaxed);
@@ -266,8 +272,9 @@ void scheduler_for<Policy>::back_off_after_jobs(worker& self) noexcept {
   back_off(self.idle.backoff);
 }
 
-/// Looks once in a microsecond, after jobs that came one at a time, so that it does not take the cache lines away that
-/// a producer is writing; not before the first job, while a large pool starts. Returns true if there is a job again.
+/// Polls about once in a microsecond before the worker sleeps, so that it does not take away the cache lines that a
+/// producer is writing. After jobs that came one at a time, it polls more often at first. It does not poll before the
+/// worker's first job, while a large pool starts. Returns true if there is a job again.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
   if (self.counters.jobs.load(relaxed) == 0 && self.counters.forks_stolen.load(relaxed) == 0) return false;
@@ -281,8 +288,8 @@ auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
   return false;
 }
 
-/// Runs the driver. Forks that it leaves are run here, as after a job. Whether there is more to do is checked after the
-/// next job, because jobs may be long, and then less often, if they are not.
+/// Runs the driver, and then the forks that the driver has left, as after a job. Whether the driver has more work is
+/// checked after the next job, because jobs may be long. If jobs are short, it is checked less and less often.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work_beside_jobs(worker& self) noexcept {
   const std::uint32_t position = self.forks.position();
