@@ -1,4 +1,4 @@
-// src/base/arena.cpp: the chunks of an arena (bump allocator): allocating one, and freeing all of them.
+// src/base/arena.cpp: allocates and frees the chunks of an arena (bump allocator).
 #include <braid/base/arena.hpp>
 
 #include <algorithm>

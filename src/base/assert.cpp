@@ -1,4 +1,4 @@
-// src/base/assert.cpp: how a broken contract is reported.
+// src/base/assert.cpp: reports a broken contract with a stack trace, and ends the program.
 #include <braid/base/config.hpp>
 #include <braid/base/detail/symbols.hpp>
 

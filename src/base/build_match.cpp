@@ -1,4 +1,5 @@
-// src/base/build_match.cpp: the names of the build that the library is.
+// src/base/build_match.cpp: defines symbols whose names encode the build options, so that a mismatched program does not
+// link.
 #include <braid/base/config.hpp>
 
 namespace braid::detail {

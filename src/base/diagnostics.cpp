@@ -7,7 +7,7 @@
 namespace braid {
 namespace {
 
-/// Levenshtein distance, one row at a time.
+/// Returns the Levenshtein distance of two texts. Computes the matrix row by row and stores one row only.
 auto edit_distance(std::string_view a, std::string_view b) -> std::size_t {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

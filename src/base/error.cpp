@@ -1,4 +1,4 @@
-// src/base/error.cpp: the messages of the error codes, and the codes of the system with the same meaning.
+// src/base/error.cpp: the messages of the error codes, and the `std::errc` conditions that they are equivalent to.
 #include <braid/base/error.hpp>
 
 #include <cerrno>
@@ -62,8 +62,8 @@ auto detail::braid_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
-/// child.
+/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, its lock would
+/// stay locked in the child.
 [[maybe_unused]] const std::error_category& braid_errors_made_early = detail::braid_category();
 
 }  // namespace

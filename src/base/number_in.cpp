@@ -1,4 +1,5 @@
-// src/base/number_in.cpp: doubles as text, where the standard library cannot read them.
+// src/base/number_in.cpp: converts text to doubles and back, for standard libraries without floating-point
+// `from_chars`.
 #include <braid/base/detail/number_in.hpp>
 
 #if !defined(__cpp_lib_to_chars)

@@ -1,4 +1,4 @@
-// src/base/symbols.cpp: symbol tables of ELF objects that are loaded.
+// src/base/symbols.cpp: reads the symbol tables of loaded ELF objects, and shortens demangled names.
 #include <braid/base/detail/symbols.hpp>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct place {
   std::string path;  // empty if no file was found
 };
 
-/// Called with each object by the dynamic linker. Not 0 ends that.
+/// A callback of dl_iterate_phdr(3): stops at the object that contains the address, by returning a value other than 0.
 auto is_there(dl_phdr_info* info, std::size_t /*size*/, void* wanted) -> int {
   auto& at = *static_cast<place*>(wanted);
   for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
@@ -43,7 +43,7 @@ auto is_there(dl_phdr_info* info, std::size_t /*size*/, void* wanted) -> int {
   return 0;
 }
 
-/// Returns the address range of an object, from its first segment to its last.
+/// A callback of dl_iterate_phdr(3): appends the address range of one object, from its first segment to its last.
 auto is_one_more(dl_phdr_info* info, std::size_t /*size*/, void* to) -> int {
   symbol_table::loaded made{.path = info->dlpi_name, .base = info->dlpi_addr, .begin = ~std::uint64_t{0}, .end = 0};
   for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
@@ -57,7 +57,7 @@ auto is_one_more(dl_phdr_info* info, std::size_t /*size*/, void* to) -> int {
   return 0;
 }
 
-/// The bytes of an ELF object file. Reads beyond its end return nothing.
+/// The bytes of an ELF object file. A read beyond the end of the file returns nothing.
 class elf_file {
  public:
   explicit elf_file(const std::string& path) {
@@ -80,7 +80,7 @@ class elf_file {
     return end == std::string::npos ? std::string() : bytes_.substr(offset, end - offset);
   }
 
-  /// Returns the offset in the file of an address of the object.
+  /// Converts an address of the loaded object to an offset in its file.
   [[nodiscard]] auto find_offset(std::uint64_t address) const -> std::optional<std::uint64_t> {
     const auto header = at<ElfW(Ehdr)>(0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
@@ -121,7 +121,8 @@ auto demangled(const std::string& name) -> std::string {
   return text != nullptr ? std::string(text.get()) : name;
 }
 
-/// g++ continues a coroutine in `f(f(int)::MANGLED.Frame*) [clone .actor]`: that is `f(int)`. Other names stay.
+/// Returns `f(int)` for `f(f(int)::MANGLED.Frame*) [clone .actor]`, the function that g++ generates to resume a
+/// coroutine. Returns other names unchanged.
 auto coroutine_in(std::string_view demangled) -> std::string_view {
   constexpr std::string_view tail = ".Frame*) [clone .actor]";
   if (!demangled.ends_with(tail)) return demangled;
@@ -134,8 +135,8 @@ auto coroutine_in(std::string_view demangled) -> std::string_view {
   return demangled;
 }
 
-/// Returns the names at the front of a mangled name that no demangler here can read, such as names of functions with
-/// constraints: `_ZN5braid8when_allIJ…` is `braid::when_all<...>`. Returns an empty string if `mangled` is not a
+/// Returns the leading names of a mangled name that no available demangler can read, such as a function with
+/// constraints: `_ZN5braid8when_allIJ…` becomes `braid::when_all<...>`. Returns an empty string if `mangled` is not a
 /// mangled name.
 auto names_in(std::string_view mangled) -> std::string {
   if (!mangled.starts_with("_ZN")) return {};
@@ -153,7 +154,8 @@ auto names_in(std::string_view mangled) -> std::string {
   return names.empty() || !mangled.starts_with('I') ? names : names + "<...>";
 }
 
-/// Follows brackets; `<` and `>` may be operators, so a bracket of another kind closes what was opened within.
+/// Updates the stack of open brackets. `<` and `>` may be operators, so a closing bracket of another kind also closes
+/// every `<` opened inside it.
 void follow_bracket(std::string& open, char next, char before) {
   constexpr std::string_view opening = "<([{";
   constexpr std::string_view closing = ">)]}";
@@ -170,8 +172,8 @@ auto begins_operator(std::string_view before, std::string_view rest) -> bool {
          std::isalnum(static_cast<unsigned char>(rest[word.size()])) == 0;
 }
 
-/// Returns `f<int>(int)` for `R f<int>(int)`: names of function templates begin with their return type. The `(` of the
-/// parameters follows the name directly; the `(` of an expression follows a space or `decltype`.
+/// Returns `f<int>(int)` for `R f<int>(int)`, because the demangled name of a function template begins with the return
+/// type. The `(` of the parameters follows the name directly; the `(` of an expression follows a space or `decltype`.
 auto without_result(std::string_view function) -> std::string_view {
   constexpr std::string_view unnamed = "(anonymous namespace)";
   std::size_t begin = 0;
@@ -193,7 +195,7 @@ auto without_result(std::string_view function) -> std::string_view {
   return function;
 }
 
-/// Returns the argument with this index of `name<A, B, …>`, or an empty text if it has fewer arguments.
+/// Returns the template argument at this index of `name<A, B, …>`, or an empty text if the name has fewer arguments.
 auto template_argument(std::string_view name, std::size_t index) -> std::string_view {
   std::string open;
   std::size_t begin = name.find('<') + 1;
@@ -213,7 +215,7 @@ auto template_argument(std::string_view name, std::size_t index) -> std::string_
 }
 
 /// Returns the callable of a job that has a future: `F` of `spawned<R, Stop, bound_call<F, …>>`, and of
-/// `future_continuation<T, F, …>`. An empty text for other jobs.
+/// `future_continuation<T, F, …>`. Returns an empty text for other jobs.
 auto called_for_future(std::string_view job) -> std::string_view {
   constexpr std::string_view bound = "braid::detail::bound_call<";
   std::string_view called;
@@ -236,8 +238,8 @@ auto called_by(std::string_view job) -> std::string_view {
   return job;
 }
 
-/// Returns the name by which programs know a job of the library. `sync_waiter<T>` runs the task that a caller of
-/// `sync_wait` waits for, so what it does is shown by the name of that function.
+/// Returns the public name of a job of the library. A `sync_waiter<T>` is shown as `sync_wait`, the function whose
+/// caller waits for the task.
 auto public_name(std::string_view job) -> std::string {
   constexpr std::string_view waiter = "sync_waiter<";
   if (job.starts_with(waiter)) return "braid::sync_wait<" + std::string(job.substr(waiter.size()));

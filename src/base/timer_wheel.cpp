@@ -1,4 +1,4 @@
-// src/base/timer_wheel.cpp: hierarchical timing wheels: the slot of a timer, and how slots empty as time passes.
+// src/base/timer_wheel.cpp: hierarchical timing wheels: chooses the slot of a timer, and empties slots as time passes.
 #include <braid/base/timer_wheel.hpp>
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 
 namespace braid {
 
-// A timer is in the level of the highest 6-bit digit in which its tick differs from elapsed_, in the slot of that
-// digit. So a used slot is ahead of elapsed_ within its level, everything in a level is due before anything in the next
-// one, and the first used slot of the lowest used level is the next to process. When elapsed_ reaches the start of a
-// slot, its timers differ in a lower digit only and move down. A jump of elapsed_ passes no start of a used slot
-// without emptying it, so the rule remains true for the other slots.
+// A timer is stored at the level of the highest 6-bit digit in which its tick differs from elapsed_, in the slot with
+// the value of that digit. So every used slot of a level is ahead of elapsed_, and all timers of a level are due before
+// any timer of the next level. The next slot to process is therefore the first used slot of the lowest used level. When
+// elapsed_ reaches the start of a slot, the slot's timers differ from elapsed_ in a lower digit only, and move down a
+// level. A jump of elapsed_ empties each used slot whose start it passes, so the rule stays true for the other slots.
 
 auto timer_wheel::tick_before(time_point time) noexcept -> std::uint64_t {
   const auto ns = std::max<duration::rep>(time.time_since_epoch().count(), 0);

@@ -1,4 +1,4 @@
-// src/coro/awaiter_base.cpp: the race between a wait's completion and a stop, which the home's thread decides.
+// src/coro/awaiter_base.cpp: decides between a wait's completion and a stop, on the thread of the task's home executor.
 #include <braid/coro/detail/awaiter_base.hpp>
 
 #include <braid/coro/scope.hpp>
@@ -11,7 +11,8 @@ namespace {
 constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_succession;
 constinit thread_local bool completes_later __attribute__((tls_model("initial-exec"))) = false;
 
-/// Called in the child of a fork, which may happen in the middle of a wait: the child's own loops resume tasks at once.
+/// Forgets the parent's waits in the child of a fork. The fork may happen in the middle of a wait, and the child's own
+/// loops must resume their tasks at once.
 void forget_waits_in_child() noexcept {
   ready_awaits_left = ready_awaits_in_succession;
   completes_later = false;
@@ -23,7 +24,8 @@ void trace_task(trace_kind kind, const scope& scope) noexcept {
   if (const std::uint64_t task = task_number(&scope); task != 0) trace_note(trace_group::tasks, kind, task);
 }
 
-/// A suspended coroutine's frame begins with the function that resumes it, whichever compiler made it.
+/// Returns the address of the function that resumes a suspended coroutine. Every compiler stores it at the start of the
+/// frame.
 auto code_of(std::coroutine_handle<> suspended) noexcept -> std::uint64_t {
   return trace_number(*static_cast<void* const*>(suspended.address()));
 }
@@ -119,7 +121,7 @@ void awaiter_base::trace_end() const noexcept {
   trace_note(trace_group::tasks, trace_kind::wait_end, trace_wait_number(this));
 }
 
-/// The awaiter may be gone when the slice ends.
+/// Resumes the coroutine within a slice of the trace. The awaiter may be destroyed before the slice ends.
 void awaiter_base::resume_traced() noexcept {
   trace_task(trace_kind::task_runs, *promise_->where());
   const trace_slice slice(trace_group::tasks, trace_kind::coroutine_begin, trace_wait_number(this), code_of(handle_));
@@ -139,8 +141,8 @@ void awaiter_base::complete_later() noexcept {
   where().post_resumption(*this);
 }
 
-/// A wait that becomes ready within the slice was stopped, and a trace reports it as stopped. That is right even if the
-/// kernel has yet to return the operation, because the stop causes its end.
+/// Withdraws the operation that the task waits for. A wait that becomes ready during this call was ended by the stop,
+/// and the trace reports it as stopped, even if the kernel still has the operation.
 void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);
   scope& in = *waiting.promise_->where();
@@ -159,7 +161,7 @@ void awaiter_base::stopped(stop_callback& self) noexcept {
 void awaiter_base::stop_later() noexcept {
   if (is_linked()) unlink();
   state_ = state::stopped;
-  // Does not run at once, because the stop may come from the middle of a task of the same scope.
+  // The task is not resumed immediately, because the stop may come from the middle of a task of the same scope.
   where().post_resumption(*this);
 }
 

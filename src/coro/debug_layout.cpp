@@ -1,4 +1,4 @@
-// src/coro/debug_layout.cpp: the table for debuggers, made by the compiler of the types themselves.
+// src/coro/debug_layout.cpp: the table of member offsets that debugger scripts read, computed by the compiler.
 #include <braid/coro/detail/debug_layout.hpp>
 
 #include "home_part.hpp"
@@ -24,7 +24,8 @@ namespace braid::detail {
 
 constinit const void* first_home_part = nullptr;
 
-// The types have no standard layout, so the offsets are those of this compiler, as they must be here.
+// The types are not standard-layout types, so `offsetof` is a compiler extension here. The table must match this
+// compiler anyway.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
@@ -78,7 +79,8 @@ struct debug_layout {
     };
   }
 
-  /// The offset of the awaiter_base of a wait, from which other offsets count: it begins with its `next`.
+  /// The offset of the `awaiter_base` within an awaiter; other offsets are relative to it. `next` is the first member
+  /// of an `awaiter_base`.
   template <typename Awaiter>
   static constexpr std::uint64_t base = offsetof(Awaiter, next);
   static_assert(offsetof(awaiter_base, next) == 0);
@@ -108,7 +110,7 @@ struct debug_layout {
   }
 
 #if !defined(BRAID_MODEL)  // whose atomics are objects of the explorer, and whose programs no debugger reads
-  // The assumptions that the script makes in addition to the table.
+  // The debugger script relies on these sizes in addition to the table.
   static_assert(sizeof(stop_flag) == 1 && sizeof(std::source_location) == sizeof(void*));
   static_assert(sizeof(std::coroutine_handle<>) == sizeof(void*) && sizeof(time_point) == sizeof(std::uint64_t));
   static_assert(std::is_same_v<decltype(task_id::number), std::uint64_t>);
@@ -124,7 +126,7 @@ constinit const wait_layout sleep_wait_layout = debug_layout::sleep<at_time>();
 constinit const wait_layout lock_wait_layout = debug_layout::lock();
 constinit const wait_layout future_wait_layout = debug_layout::future<void>();
 
-// The offsets do not depend on the purpose of a sleep or the type of a future.
+// The offsets are the same for every kind of sleep and every type of future.
 static_assert(debug_layout::sleep<at_time>() == debug_layout::sleep<after_span<std::chrono::years>>());
 static_assert(debug_layout::future<void>() == debug_layout::future<std::string>());
 

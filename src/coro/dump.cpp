@@ -1,4 +1,5 @@
-// src/coro/dump.cpp: asks the homes of the process, and builds trees from their answers.
+// src/coro/dump.cpp: asks each home executor of the process for its tasks, and builds the trees of a task dump from the
+// answers.
 #include <braid/coro/dump.hpp>
 
 #include "dump_deadlocks.hpp"
@@ -22,7 +23,8 @@
 
 namespace braid::detail {
 
-/// Shared by the caller and its questions, because a question may be answered late.
+/// The answers of the home executors. The caller and its questions share this object, because an answer may arrive
+/// late.
 struct dump_answers {
   std::mutex lock;  // around what follows
   std::vector<std::optional<seen_home>> given;
@@ -32,7 +34,7 @@ struct dump_answers {
   parker all_given;  // the asker's
 };
 
-/// A home that was asked, and what is known about it without an answer.
+/// A home executor that was asked for its tasks, and the facts about it that need no answer.
 struct asked_home {
   std::size_t number = 0;  // in `dump_answers`
   ::pid_t thread = 0;
@@ -74,10 +76,10 @@ auto name_of_thread(::pid_t number) -> std::string {
 
 }  // namespace
 
-/// Protocol: docs/design/dump.md
+/// One round of questions to the home executors. Protocol: docs/design/dump.md
 class dump_round {
  public:
-  /// Asks all homes if `where` is empty.
+  /// Asks all home executors of the process if `where` is empty.
   explicit dump_round(std::span<const executor_id> where) : executors_(where) {}
 
   [[nodiscard]] auto run(time_point end) -> task_dump {
@@ -85,17 +87,17 @@ class dump_round {
     return result();
   }
 
-  /// Cycles of waits, after `run`.
+  /// Returns the cycles of waits that `run` has found.
   [[nodiscard]] auto cycles() const -> const std::vector<seen_deadlock>& { return cycles_; }
 
-  /// The same without the rest of the dump.
+  /// Asks for the tasks and returns only the cycles of waits, without the rest of the dump.
   [[nodiscard]] auto cycles(time_point end) -> std::vector<seen_deadlock> {
     ask_all(end);
     const std::lock_guard guard(answers_->lock);
     return find_cycles(answers_->given);
   }
 
-  /// Tasks of all homes by what they wait for.
+  /// Counts the tasks of all home executors by the kind of their wait.
   [[nodiscard]] auto waits(time_point end) -> std::map<std::string, std::size_t> {
     ask_all(end);
     std::map<std::string, std::size_t> found;
@@ -124,7 +126,7 @@ class dump_round {
     while (are_missing() && answers_->all_given.park_until(end)) {}
   }
 
-  /// Allocations come first, because nothing may fail once the question is on its way.
+  /// Allocates all memory before the question is posted, because nothing may fail after the post.
   void ask(home& each) {
     if (!is_wanted(each)) return;
     const std::size_t number = asked_.size();
@@ -210,8 +212,9 @@ class dump_round {
 
 namespace {
 
-/// A cycle across homes may consist of waits that were not at the same time. A real cycle is still there later, and
-/// none of its locks has been granted again: a lock that is in use has the same description both times.
+/// Returns the texts of the cycles that are real. Home executors are looked at one after the other, so a cycle across
+/// several may combine waits of different moments. A real cycle appears again in a second look, with the same holders
+/// of its locks.
 auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executor_id> where, time_point end)
     -> std::vector<std::string> {
   std::vector<seen_deadlock> again;

@@ -1,4 +1,5 @@
-// src/coro/dump_deadlocks.cpp: which waits nothing can end: first all, then without those that something may end.
+// src/coro/dump_deadlocks.cpp: finds waits that can never end: assumes that all are stuck, then removes each wait that
+// something may end.
 #include "dump_deadlocks.hpp"
 
 #include "shown_name.hpp"
@@ -12,7 +13,7 @@
 namespace braid::detail {
 namespace {
 
-/// A scope of any home.
+/// A scope of one of the home executors.
 struct scope_node {
   std::size_t around = seen_scope::none;
   std::size_t owner = seen_scope::none;  // the nearest scope, itself included, that was created for a spawned task
@@ -91,7 +92,7 @@ class wait_graph {
       } else if (made.around != seen_scope::none) {
         made.owner = scopes_[made.around].owner;
       }
-      // A home that was not seen as a whole has tasks that nothing is known of.
+      // If the walk through a home executor was cut short, each of its scopes counts one unknown task.
       if (!home.is_whole) ++made.all;
     }
     for (const seen_task& each : home.tasks) {
@@ -137,8 +138,8 @@ class wait_graph {
     free_all(scopes_[at].wanted_by);
   }
 
-  /// Returns one of the waits that this one depends on; each of them is stuck as well. If a task that holds a lock has
-  /// several waits, prefers a wait that says more than that it waits for its own tasks.
+  /// Returns one of the waits that this wait depends on; each of them is stuck as well. If the task that holds a lock
+  /// has several waits, prefers a wait for something else than the task's own children, because it is more informative.
   [[nodiscard]] auto next(std::size_t number) const -> std::size_t {
     const scope_node& needed = scopes_[waits_[number].needs];
     if (!waits_[number].is_lock) return needed.first;
@@ -147,7 +148,8 @@ class wait_graph {
     return found != needed.tasks.end() ? *found : needed.tasks.front();
   }
 
-  /// Begins with the task with the lowest number, so that the same cycle has the same text.
+  /// Describes the cycle, beginning with the task with the lowest number, so that the same cycle always has the same
+  /// text.
   [[nodiscard]] auto cycle(std::size_t begin) const -> seen_deadlock {
     std::size_t from = begin;
     for (std::size_t at = next(begin); at != begin; at = next(at))

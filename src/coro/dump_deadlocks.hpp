@@ -1,4 +1,4 @@
-// src/coro/dump_deadlocks.hpp: tasks that wait for each other in a cycle, by locks, futures and scopes.
+// src/coro/dump_deadlocks.hpp: finds tasks that wait for each other in a cycle, through locks, futures and scopes.
 #pragma once
 
 #include <braid/coro/detail/awaiter_base.hpp>
@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// A cycle of waits, as a sentence.
+/// A cycle of waits, described by a sentence.
 struct seen_deadlock {
   std::string text;
   std::vector<needed_task> waits = {};  ///< of the cycle; equal in two looks: each lock was held throughout
@@ -19,8 +19,9 @@ struct seen_deadlock {
   auto operator==(const seen_deadlock&) const -> bool = default;
 };
 
-/// Returns the cycles that no task of these homes can end: each wait of a cycle is for a lock of the next task, its
-/// value or its end. Tasks that were not seen, because they run or are away, may end any wait.
+/// Returns the cycles that no task of these home executors can end. Each wait of a cycle is for the next task: for a
+/// lock that it holds, for its value or for its end. Running tasks and tasks on other executors were not seen, and may
+/// end any wait.
 /// Errors: std::bad_alloc. Cost: linear in tasks and scopes.
 [[nodiscard]] auto find_deadlocks(std::span<const seen_home* const> homes) -> std::vector<seen_deadlock>;
 

@@ -48,7 +48,7 @@ auto write_dumps(void* /*nothing*/) -> void* {
   }
 }
 
-/// The thread handles SIGQUIT and nothing else, so that one thread is always able to handle it.
+/// Starts the thread that handles SIGQUIT. The thread does nothing else, so it can always handle the signal.
 auto start_dump_thread() noexcept -> bool {
   ::sigset_t all;
   ::sigset_t before;
@@ -62,7 +62,7 @@ auto start_dump_thread() noexcept -> bool {
   return error == 0;
 }
 
-/// The child of a fork has no such thread.
+/// Restores the default action of SIGQUIT in the child of a fork, which has no dump thread.
 void forget_signal_in_child() noexcept { std::signal(SIGQUIT, SIG_DFL); }
 
 }  // namespace

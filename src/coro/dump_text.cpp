@@ -1,4 +1,4 @@
-// src/coro/dump_text.cpp: a task dump as text, as a person reads it.
+// src/coro/dump_text.cpp: formats a task dump as text for people.
 #include <braid/coro/dump.hpp>
 
 #include "shown_name.hpp"

@@ -1,4 +1,5 @@
-// src/coro/dump_tree.cpp: which task belongs to which: by the scopes that tasks hold, and the scopes that they are in.
+// src/coro/dump_tree.cpp: finds the parent of each task, by the scopes that tasks hold and the scopes that tasks are
+// in.
 #include "dump_tree.hpp"
 
 #include <algorithm>
@@ -9,14 +10,14 @@
 namespace braid::detail {
 namespace {
 
-/// Returns whether the library inserts this coroutine between coroutines of the program.
+/// Returns whether this coroutine belongs to the library, which inserts it between coroutines of the program.
 auto is_of_the_library(std::string_view name) -> bool {
   const std::size_t arguments = name.find('(');
   return name.substr(0, arguments).find("braid::detail::") != std::string_view::npos ||
          name.find("::kept_until_end<") != std::string_view::npos;
 }
 
-/// The contents of a scope, as indexes in `seen_home`.
+/// The tasks and scopes within a scope, as indexes into `seen_home`.
 struct contents {
   std::vector<std::size_t> tasks;
   std::vector<std::size_t> scopes;       // inside of it, that no task is known to hold
@@ -24,7 +25,7 @@ struct contents {
   std::size_t known = 0;                 // of those that the scope counts
 };
 
-/// The relations between scopes and tasks.
+/// Which scope contains which tasks and scopes, and which task holds which scopes.
 class relations {
  public:
   explicit relations(const seen_home& seen) : in(seen.scopes.size()), held_by(seen.tasks.size()), seen_(&seen) {
@@ -39,7 +40,7 @@ class relations {
     }
   }
 
-  /// Returns the number of tasks of a scope that do not wait here.
+  /// Returns the number of tasks of a scope that the dump did not see: they run, or they wait on another executor.
   [[nodiscard]] auto others(std::size_t scope) const noexcept -> std::size_t {
     const std::size_t all = seen_->scopes[scope].tasks;
     return all - std::min(all, in[scope].known);
@@ -82,7 +83,7 @@ auto dump_tree::function_at(const void* code) -> const known_function& {
   return found->second;
 }
 
-/// File and line, without folders.
+/// Returns the file name and line of a place in the source, without folders.
 auto dump_tree::find_place(const await_place& place) -> const std::string& {
   const auto [found, is_new] = places_[place.file_name()].try_emplace(place.line());
   if (is_new && place.line() != 0) {
@@ -108,7 +109,7 @@ auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned dep
   return made;
 }
 
-/// Uses its own stack, because tasks may be nested to any depth.
+/// Lists the tasks as a tree. Uses an explicit stack instead of recursion, because tasks may be nested to any depth.
 auto dump_tree::of(const seen_home& seen) -> std::vector<task_dump::entry> {
   struct branch {
     std::size_t task = seen_scope::none;

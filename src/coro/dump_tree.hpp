@@ -1,4 +1,4 @@
-// src/coro/dump_tree.hpp: from what a home has seen to a list of its tasks, each before those that belong to it.
+// src/coro/dump_tree.hpp: converts a home executor's data to a list of tasks; each task precedes the tasks below it.
 #pragma once
 
 #include <braid/coro/detail/task_walk.hpp>
@@ -12,7 +12,8 @@
 
 namespace braid::detail {
 
-/// Threads: one. Remembers names of functions from home to home. Blocks: for files. Errors: std::bad_alloc.
+/// A builder of task trees that caches function names for the next home executor.
+/// Threads: one. Blocks: for files. Errors: std::bad_alloc.
 class dump_tree {
  public:
   [[nodiscard]] auto of(const seen_home& seen) -> std::vector<task_dump::entry>;

@@ -1,4 +1,4 @@
-// src/coro/fiber.cpp: stackful coroutines: switches between the stack of a home and the stacks of its fibers.
+// src/coro/fiber.cpp: stackful coroutines: switches between the stack of the resuming thread and the stacks of fibers.
 #include "fiber_stack.hpp"
 #include "stack_notes.hpp"
 
@@ -33,7 +33,7 @@ namespace {
 
 constinit thread_local fiber_frame* this_fiber __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// The driver's wait for what the fiber waits for.
+/// An awaitable of the coroutine that drives a fiber: it starts the wait that the fiber has requested.
 struct parking {
   fiber_frame* of;
 
@@ -62,8 +62,8 @@ using boost::context::detail::transfer_t;
 }  // namespace
 
 struct fiber_frame::stacks {
-  /// The exceptions of a thread that are being thrown or handled. The C++ runtime keeps them in a type that begins with
-  /// these two members (Itanium C++ ABI). A fiber may wait inside a handler, so each fiber has its own.
+  /// The state of exceptions that a thread throws or handles. The C++ runtime's own type begins with these two members
+  /// (Itanium C++ ABI). A fiber may wait inside a handler, so each fiber has its own state.
   struct exception_state {
     void* caught = nullptr;
     unsigned int uncaught = 0;
@@ -91,7 +91,7 @@ struct fiber_frame::stacks {
     give_back_fiber_stack(memory);
   }
 
-  /// Called on the fiber's stack, for the first time.
+  /// Starts the fiber's function. Called on the fiber's stack when the fiber is resumed for the first time.
   static void enter(transfer_t from) noexcept {
     fiber_frame& self = *static_cast<fiber_frame*>(from.data);
     stacks& of = *self.stacks_;
@@ -105,7 +105,7 @@ struct fiber_frame::stacks {
     std::terminate();  // a fiber that has ended is not resumed
   }
 
-  /// Switches from the caller's stack to the fiber's; returns when the fiber waits or ends.
+  /// Switches from the caller's stack to the fiber's stack. Returns when the fiber waits or ends.
   void go_inside(fiber_frame& self) noexcept {
     exception_state& of_thread = exception_state::of_thread();  // asked once: the thread stays the same
     const exception_state outer = std::exchange(of_thread, exceptions);
@@ -118,7 +118,8 @@ struct fiber_frame::stacks {
     exceptions = std::exchange(of_thread, outer);
   }
 
-  /// Switches from the fiber's stack to that of its resumer; returns when the fiber is resumed again.
+  /// Switches from the fiber's stack to the stack of the thread that resumed the fiber. Returns when the fiber is
+  /// resumed again.
   void go_outside() noexcept {
     note_departure(&note_of_fiber, note_of_caller);
     sanitizer.leave();

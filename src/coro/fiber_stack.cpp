@@ -1,4 +1,4 @@
-// src/coro/fiber_stack.cpp: stacks from mmap, and free lists of used ones.
+// src/coro/fiber_stack.cpp: allocates the stacks of fibers with mmap, and keeps used stacks in free lists.
 #include "fiber_stack.hpp"
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -21,13 +21,13 @@
 namespace braid::detail {
 namespace {
 
-/// Stored at the end of a kept stack, in a page that is already in use.
+/// A link of a free list. It is stored at the end of the unused stack itself, in a page that is already mapped.
 struct kept_stack {
   kept_stack* next;
   fiber_stack self;
 };
 
-/// Used stacks of one size.
+/// A free list of used stacks of one size.
 struct stack_list {
   std::size_t bytes = 0;  // 0: for no size yet
   std::size_t count = 0;
@@ -41,7 +41,7 @@ struct stack_lists {
   fork_safe_mutex lock;
   std::array<stack_list, sizes_kept> all;  // under the lock
 
-  /// Returns the free list for this size, or null if all lists are in use for other sizes.
+  /// Returns the free list for this size, or null if all lists are used for other sizes.
   auto of_size(std::size_t bytes) noexcept -> stack_list* {
     for (stack_list& each : all) {
       if (each.bytes == 0) each.bytes = bytes;
@@ -70,7 +70,7 @@ struct stack_lists {
   }
 };
 
-/// Fibers may end at the end of the process.
+/// The free lists are never destroyed, because a fiber may end while the process exits.
 constinit never_destroyed<stack_lists> stacks_of_process;
 
 auto kept_stacks() noexcept -> stack_lists& { return stacks_of_process.value; }

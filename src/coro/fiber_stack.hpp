@@ -1,11 +1,11 @@
-// src/coro/fiber_stack.hpp: memory for the stacks of fibers, with guard pages below it.
+// src/coro/fiber_stack.hpp: memory for the stacks of fibers, with guard pages below each stack.
 #pragma once
 
 #include <cstddef>
 
 namespace braid::detail {
 
-/// The memory that a fiber may use, from its lowest byte on.
+/// The usable memory of a fiber's stack, as its lowest byte and its length.
 struct fiber_stack {
   std::byte* lowest = nullptr;
   std::size_t bytes = 0;
@@ -16,11 +16,11 @@ struct fiber_stack {
 inline constexpr std::size_t guard_bytes = std::size_t{64} * 1024;
 inline constexpr std::size_t min_stack_bytes = std::size_t{32} * 1024;
 
-/// Returns a stack of at least `bytes` bytes, rounded up to pages: a used one or a new one.
-/// Threads: any. Errors: std::bad_alloc. Cost: a lock; three system calls for a new one.
+/// Returns a stack of at least `bytes` bytes, rounded up to pages. Reuses a stack from the free list if possible.
+/// Threads: any. Errors: std::bad_alloc. Cost: a lock; three system calls for a new stack.
 [[nodiscard]] auto take_fiber_stack(std::size_t bytes) -> fiber_stack;
 
-/// Keeps the stack for the next fiber of this size, or unmaps it if enough are kept.
+/// Adds the stack to the free list of its size, or unmaps it if the list is full.
 /// Threads: any.
 void give_back_fiber_stack(fiber_stack stack) noexcept;
 

@@ -1,4 +1,4 @@
-// src/coro/fork_point.cpp: the slow paths of coroutines that fork: stolen continuations, failures, and the way into a
+// src/coro/fork_point.cpp: the slow paths of coroutines that fork: stolen continuations, failures, and starting on a
 // pool.
 #include <braid/coro/detail/fork_point.hpp>
 
@@ -9,15 +9,16 @@
 
 namespace braid::detail {
 
-/// The continuation was taken: by a thief, or by a frame of the same worker that empties its deque.
+/// Runs the parent's continuation after a fork. Called by a thief, or by another frame of the same worker that empties
+/// the worker's deque.
 void fork_point::run_continuation(fork_record& self) noexcept {
   auto& fork = static_cast<fork_point&>(self);
   fork.balance_.took();
   resume(fork.next_(fork));
 }
 
-/// Called if a child has ended, and its parent's continuation is not the newest entry of the deque: a thief has it, or
-/// takes it later. The entry that was popped is pushed back.
+/// Ends a child whose parent's continuation is not the newest entry of the deque, because a thief has taken it or will
+/// take it. Pushes the popped entry back.
 auto fork_point::ended_alone(worker& self, fork_record* newest) noexcept -> std::coroutine_handle<> {
   if (newest != nullptr) {
     static_cast<void>(self.forks.try_push_privately(*newest));  // there is room: it was popped just now

@@ -1,4 +1,4 @@
-// src/coro/home_list.cpp: the parts of the list of homes, each with a lock of its own.
+// src/coro/home_list.cpp: the list of the process's home executors, split into parts with a lock each.
 #include <braid/coro/detail/home_list.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -29,7 +29,7 @@ struct all_parts {
   std::array<home_part, home_part_count> each{};
 };
 
-/// Homes may live until the end of the process.
+/// Returns the parts of the list. They are never destroyed, because a home executor may exist until the process exits.
 auto parts() noexcept -> std::array<home_part, home_part_count>& {
   static never_destroyed<all_parts> made;
   return made.value.each;
@@ -50,8 +50,8 @@ auto find_part(const home& home) -> home_part& {
 
 }  // namespace
 
-/// In the child of a fork nothing runs the homes of the parent, and a question to one would be written to descriptors
-/// that may be other files by now.
+/// Empties the list in the child of a fork. No thread of the child runs the parent's home executors, and a post to one
+/// of them would write to a descriptor that may now be another file.
 void home_list::forget_parent(home_part& in) noexcept {
   const std::uint64_t now = forks_seen_by_homes.load(relaxed);
   if (std::exchange(in.forks, now) == now) return;

@@ -1,4 +1,4 @@
-// src/coro/home_part.hpp: a part of the list of homes, as the list and debuggers see it.
+// src/coro/home_part.hpp: one part of the list of home executors. The list and debugger scripts read it.
 #pragma once
 
 #include <braid/base/intrusive_list.hpp>
@@ -11,7 +11,8 @@
 
 namespace braid::detail {
 
-/// Tasks on a pool have homes of their own, which enter and leave on all workers at once.
+/// The number of parts of the list. Each task on a pool has a home executor of its own, so many workers add and remove
+/// entries concurrently.
 inline constexpr std::size_t home_part_count = 32;
 
 struct alignas(64) home_part {

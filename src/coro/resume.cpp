@@ -1,4 +1,4 @@
-// src/coro/resume.cpp: symmetric transfer as a loop that resumes one coroutine after the other.
+// src/coro/resume.cpp: symmetric transfer for g++, as a loop that resumes one coroutine after the other.
 #include <braid/coro/detail/resume.hpp>
 
 #include <braid/coro/detail/promise.hpp>
@@ -17,7 +17,7 @@ namespace detail {
 
 namespace {
 
-// Null unless a coroutine that g++ has compiled is about to return control.
+// The coroutine to resume next. It is set only while a coroutine compiled by g++ is about to return control.
 constinit thread_local std::coroutine_handle<> next_to_resume __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace
@@ -26,17 +26,18 @@ void leave_for_resume(std::coroutine_handle<> next) noexcept { next_to_resume = 
 
 namespace {
 
-/// Goes on with what the suspended coroutines leave, one after the other.
+/// Resumes coroutines one after the other, as long as each leaves a next coroutine when it suspends.
 void resume_left() noexcept {
   while (const auto at = std::exchange(next_to_resume, nullptr)) at.resume();
 }
 
 }  // namespace
 
-/// Coroutines of clang leave nothing: for them it is a call and two loads.
+/// Resumes a coroutine and its successors. Coroutines compiled by clang transfer directly, so for them the cost is a
+/// call and two loads.
 void resume(std::coroutine_handle<> first) noexcept {
   if (next_to_resume) [[unlikely]] {
-    // A nested resume must not take the handle that the outer one will resume next.
+    // A nested call must not resume the coroutine that the outer call will resume next.
     const auto outer = std::exchange(next_to_resume, nullptr);
     resume(first);
     next_to_resume = outer;
@@ -47,7 +48,8 @@ void resume(std::coroutine_handle<> first) noexcept {
     resume_left();
 }
 
-/// Resumes one after the other, and none from inside of another, so that the stack does not grow with their number.
+/// Ends the coroutines of a stopped task from the innermost to the root, in a loop, so that the stack does not grow
+/// with their number.
 auto promise_base::stop() noexcept -> std::coroutine_handle<> {
   bool may_destroy = scope_ == nullptr || scope_->where().is_current();
   promise_base* at = this;
@@ -91,7 +93,7 @@ constinit thread_local unsigned nested_beginnings __attribute__((tls_model("init
 
 }  // namespace
 
-/// The root may be gone when its first step is over.
+/// Starts the root coroutine of a task. The root may be destroyed when its first step has ended.
 void promise_base::begin(std::coroutine_handle<> self) noexcept {
   if (nested_beginnings == max_nested) [[unlikely]] {
     continuation_ = self;

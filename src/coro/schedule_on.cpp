@@ -1,4 +1,4 @@
-// src/coro/schedule_on.cpp: how a task leaves for another executor, and what a stop does meanwhile.
+// src/coro/schedule_on.cpp: moves a task to another executor, and handles a stop during the move.
 #include <braid/coro/schedule_on.hpp>
 
 #include <utility>
@@ -43,7 +43,8 @@ void departure::arrived(job& self, action what) {
   hop.come_home_for(schedule_awaiter::step::go_on);
 }
 
-/// Does not run at once, because the stop may come from the middle of a task of the same scope.
+/// Withdraws the move to another executor if it has not begun. The task is resumed later, because the stop may come
+/// from the middle of a task of the same scope.
 void departure::stopped(stop_callback& self) noexcept {
   auto& way = static_cast<departure&>(self);
   schedule_awaiter* const hop = way.hop_;

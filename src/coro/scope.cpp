@@ -1,4 +1,4 @@
-// src/coro/scope.cpp: async scopes: how their tasks end, and how a stop reaches them.
+// src/coro/scope.cpp: async scopes: the end of their tasks, and how a stop reaches the tasks.
 #include <braid/coro/scope.hpp>
 
 #include <braid/coro/detail/departure.hpp>
@@ -34,12 +34,13 @@ void scope::sends(detail::departure& way) noexcept {
   link(way);
 }
 
-/// The thread that runs this must not touch the list of callbacks, so the object stays there until `free_sent`.
+/// Marks the job that moved a task as used. The calling thread must not change the list of callbacks, so the object
+/// stays in the list until `free_sent`.
 void scope::has_sent(detail::departure& way) noexcept {
   detail::departure* seen = sent_.load(relaxed);
   do {
     way.next = seen;
-    // edge scope.sent: publish, the last use of the object by the thread that the task has gone to
+    // edge scope.sent: publish, the last use of the object by the thread that the task has moved to
   } while (!sent_.compare_exchange_weak(seen, &way, release, relaxed));
 }
 
@@ -54,7 +55,8 @@ void scope::spawn(task<void> child) {
   if (is_stopped_from_outside_) is_cut_short_ = true;
 }
 
-/// The end of a spawned task. A separate call would cost a nanosecond of the eleven that such a task takes.
+/// Handles the end of a spawned task. Inlined, because a separate call would cost one of the eleven nanoseconds that
+/// such a task takes.
 [[gnu::always_inline]] inline void scope::root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept {
   std::exception_ptr error;
   if (frame.promise().result().has_exception()) error = frame.promise().result().exception();
@@ -72,7 +74,8 @@ auto scope::root_left() noexcept -> std::coroutine_handle<> {
   return idle_continuation();
 }
 
-/// A stop that another thread has posted still points to this scope: a scope without tasks is idle once it has arrived.
+/// Returns whether the scope has no task and no pending stop. A stop that another thread has posted points to the scope
+/// until it has arrived.
 auto scope::is_idle() const noexcept -> bool {
   const auto remote = remote_.load(acquire);  // edge scope.remote_stop: observe, the stopping thread has left the scope
   return tasks_ == 0 && (remote == remote_stop::none || remote == remote_stop::arrived);
@@ -83,8 +86,8 @@ auto scope::idle_continuation() noexcept -> std::coroutine_handle<> {
   return std::exchange(idle_, nullptr)(idle_context_);  // the scope may be gone after this
 }
 
-/// Returns whether no other thread refers to this scope. If one does, its posted job is marked as awaited: the job then
-/// arrives even at a home that refuses other work.
+/// Returns whether no other thread refers to this scope. If a thread has posted a stop, marks the posted job as
+/// awaited. The job then arrives even if the home executor refuses other work.
 auto scope::remote_is_over() noexcept -> bool {
   auto seen = remote_stop::posted;
   // edge scope.remote_stop: observe, the stopping thread has left the scope
@@ -114,13 +117,13 @@ void scope::request_stop(errc reason) noexcept {
   post_stop();
 }
 
-/// The scope may be gone when this returns.
+/// Posts the stop to the scope's home executor. The scope may be destroyed when this returns.
 void scope::post_stop() noexcept {
   if (home_->try_post(*this)) return;
-  // The home does not run, or it is stopping: then its own stop reaches the tasks. But one of its tasks may already
-  // wait for this scope, and that home accepts the job.
+  // The home executor does not run, or it is stopping and stops its tasks itself. But one of its tasks may already wait
+  // for this scope; then the executor accepts the job.
   auto seen = remote_stop::posted;
-  // edge scope.remote_stop: publish, the scope may be destroyed once this is seen
+  // edge scope.remote_stop: publish, the scope may be destroyed once the value is seen
   if (remote_.compare_exchange_strong(seen, remote_stop::arrived, release, relaxed)) return;
   home_->post_resumption(*this);
 }

@@ -1,4 +1,5 @@
-// src/coro/serial_executor.cpp: a serial executor on another executor: its drains, its timer and its end.
+// src/coro/serial_executor.cpp: a serial executor on top of another executor: its drains, its timer and its
+// destruction.
 #include <braid/coro/serial_executor.hpp>
 
 #include <braid/base/config.hpp>
@@ -15,8 +16,8 @@
 namespace braid {
 namespace {
 
-/// The homes whose steps this thread runs, innermost_run first: steps nest if a worker helps while it waits, or if an
-/// executor has refused a job.
+/// A list of the serial executors that this thread currently runs, innermost first. They nest if a worker helps with
+/// other jobs while it waits, or if an executor has refused a job.
 struct home_run {
   explicit home_run(const serial_executor& of) noexcept;
   home_run(const home_run&) = delete;
@@ -39,7 +40,8 @@ constexpr std::size_t steps_between_looks = 16;  // into the queue, while there 
 serial_executor::serial_executor(executor& executor, detail::shared_timers* timers)
     : executor_(executor.id()), timers_(timers), end_(*this, &stop_all), root_(*this) {}
 
-/// A home that runs separately; the caller holds it until it has run its first drain.
+/// Creates a serial executor that destroys itself after its last task. The caller holds its queue until the first drain
+/// has run.
 serial_executor::serial_executor(executor& executor, begin_fn begin, void* context)
     : executor_(executor.id()),
       timers_(nullptr),
@@ -72,7 +74,7 @@ serial_executor::~serial_executor() {
   await_idle();
 }
 
-/// Waits for the last drain: afterwards no other thread touches the home.
+/// Waits for the last drain. No other thread uses the serial executor afterwards.
 void serial_executor::await_idle() noexcept {
   // edge serial_executor.ended: observe, all that the tasks did is seen
   detail::block_until([this] { return ended_.load(acquire) && queue_.is_idle(); }, executor_);
@@ -87,8 +89,8 @@ auto serial_executor::run_alone(executor& executor, task<void> first) -> bool {
   return post(executor, std::move(begin)).has_value();
 }
 
-/// Runs on the thread that will run the task: its memory is near there, and no other task knows the home before it
-/// waits.
+/// Creates the serial executor on the thread that will run the task. Its memory is then in that thread's caches, and no
+/// other thread can refer to it before the task waits.
 void serial_executor::run_here(executor& executor, begin_fn begin, void* context) {
   (new serial_executor(executor, begin, context))->drain();
 }
@@ -119,7 +121,8 @@ void serial_executor::post_resumption(job& step) noexcept {
   if (queue_.push(step) == detail::strand_push::first && !repost_drain()) drop_drain();
 }
 
-/// Returns false if the executor refuses: then the caller has to run the drain itself.
+/// Posts the next drain to the executor. Returns false if the executor refuses; the caller must then run the drain
+/// itself.
 auto serial_executor::repost_drain() noexcept -> bool {
   if (!refused_.load(relaxed) && detail::try_post_to(executor_, drain_step_)) return true;
   refused_.store(true, relaxed);
@@ -133,7 +136,8 @@ void serial_executor::drain_due(job& self, job::action action) {
   home.drop_drain();
 }
 
-/// A drain by a thread that only learns that the executor does not run one: jobs are dropped, tasks stopped.
+/// Drains the queue on the calling thread because the executor refuses to run a drain. Drops the jobs and stops the
+/// tasks.
 void serial_executor::drop_drain() noexcept {
   drops_jobs_ = true;
   drain();
@@ -143,7 +147,8 @@ void serial_executor::drain() noexcept {
   if (run_drain() == after_drain::end) delete this;
 }
 
-/// Once `try_release` has succeeded, or the next drain is posted, the home may be in other hands, or gone.
+/// Runs jobs for one time slice. Once `try_release` has succeeded or the next drain is posted, another thread may run
+/// or destroy this object.
 auto serial_executor::run_drain() noexcept -> after_drain {
   return length_.in_drain([this] { return now(); }, [this](auto is_over) { return run_steps(is_over); });
 }
@@ -198,7 +203,8 @@ void serial_executor::report(std::exception_ptr error) noexcept {
   executor::report(std::move(error));
 }
 
-/// A step of a task runs even if it is dropped, because everything that waits for it would hang otherwise.
+/// Runs a job, or drops it if the executor refuses. A dropped step of a task still runs, because its waiters would hang
+/// otherwise.
 void serial_executor::run(job& work) noexcept {
   if (drops_jobs_) return work.drop();
   try {
@@ -226,7 +232,7 @@ auto serial_executor::no_task_left(void* self) noexcept -> std::coroutine_handle
   return {};
 }
 
-/// Returns false if there is neither memory nor a thread for the timers of the process.
+/// Finds the timer service of the process. Returns false if there is neither memory nor a thread for it.
 auto serial_executor::has_timers() noexcept -> bool {
   try {
     if (timers_ == nullptr) timers_ = &detail::timers_of_process();
@@ -256,7 +262,7 @@ void serial_executor::disarm(timer& item) noexcept {
   if (timer_state_ != nullptr) timer_state_->wheel.disarm(item);
 }
 
-/// One timer of the service represents all timers of the home.
+/// Arms one timer of the process's timer service for the earliest timer of this serial executor.
 void serial_executor::arm_wake_timer() noexcept {
   const auto next = timer_state_->wheel.next_event();
   if (!next || *next >= timer_state_->armed_until) return;
@@ -273,14 +279,14 @@ void serial_executor::disarm_wake_timer() noexcept {
 void serial_executor::wake_timer_fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->post_tick(); }
 
 void serial_executor::post_tick() noexcept {
-  // edge serial_executor.tick: observe, the node is queued again only after its dequeue
+  // edge serial_executor.tick: observe, the tick job has left the queue and may be queued again
   if (!timer_state_->ticking.exchange(true, acquire)) post_resumption(timer_state_->tick);
 }
 
 void serial_executor::ticked(job& self, job::action /*what*/) {
   serial_executor& home = *static_cast<step&>(self).owner;
   timer_state& all = *home.timer_state_;
-  // edge serial_executor.tick: publish, the node has left the queue before it is queued again
+  // edge serial_executor.tick: publish, the tick job has left the queue before it is queued again
   all.ticking.store(false, release);
   all.armed_until = time_point::max();
   all.wheel.advance(home.now(), all.due);

@@ -7,7 +7,7 @@
 
 namespace braid::detail {
 
-/// Returns the name with line ends and other control characters as `\x0a`, so that a name cannot add lines.
+/// Returns the name with line ends and other control characters escaped as `\x0a`, so that a name cannot add lines.
 /// Errors: std::bad_alloc.
 [[nodiscard]] inline auto shown_name(std::string_view name) -> std::string {
   constexpr std::string_view digits = "0123456789abcdef";

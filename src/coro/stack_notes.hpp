@@ -1,4 +1,4 @@
-// src/coro/stack_notes.hpp: notifies the sanitizers of the stack that a thread is on.
+// src/coro/stack_notes.hpp: tells the sanitizers when a thread switches to another stack.
 #pragma once
 
 #include <cstddef>
@@ -35,28 +35,30 @@ struct stack_note {
   void* put_aside = nullptr;
 };
 
-/// Called directly before the switch. `from` is null if nothing returns to that stack.
+/// Announces a switch from one stack to another. Called directly before the switch. `from` is null if no thread returns
+/// to that stack.
 inline void note_departure([[maybe_unused]] stack_note* from, [[maybe_unused]] const stack_note& to) noexcept {
 #if defined(BRAID_ADDRESS_SANITIZER)
   __sanitizer_start_switch_fiber(from != nullptr ? &from->put_aside : nullptr, to.lowest, to.bytes);
 #endif
 }
 
-/// Called directly after the switch, on the other stack; stores the address range of the stack that was left.
+/// Reports that the switch is done. Called directly after it, on the new stack. Stores the address range of the
+/// previous stack.
 inline void note_arrival([[maybe_unused]] const stack_note& here, [[maybe_unused]] stack_note& left) noexcept {
 #if defined(BRAID_ADDRESS_SANITIZER)
   __sanitizer_finish_switch_fiber(here.put_aside, &left.lowest, &left.bytes);
 #endif
 }
 
-/// The frames that were on this memory are gone, though they were not left.
+/// Tells the address sanitizer that a stack's memory holds no frames any more, although its functions did not return.
 inline void forget_frames([[maybe_unused]] const void* lowest, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(BRAID_ADDRESS_SANITIZER)
   __asan_unpoison_memory_region(lowest, bytes);
 #endif
 }
 
-/// A fiber as the thread sanitizer sees it: something like a thread, which runs in the place of another one.
+/// The thread sanitizer's data about a fiber, which it treats like a thread of its own.
 class fiber_note {
  public:
 #if defined(BRAID_THREAD_SANITIZER)

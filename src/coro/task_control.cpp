@@ -1,4 +1,4 @@
-// src/coro/task_control.cpp: stopping a spawned task from any thread while it runs and ends.
+// src/coro/task_control.cpp: stops a spawned task from any thread, while the task runs or ends.
 #include <braid/coro/detail/task_control.hpp>
 
 #include <braid/coro/scope.hpp>
@@ -24,7 +24,8 @@ constinit const char task_info_key = 0;
 task_control::task_control(std::string&& name)
     : info_{.id = {.number = last_number.fetch_add(1, relaxed) + 1}, .name = std::move(name)} {}
 
-/// Called without the lock: a stop may run steps of the task here, if an executor has refused its home.
+/// Stops the task. Calls the scope without the lock, because the stop may run steps of the task here if an executor has
+/// refused the task's home executor.
 void task_control::request_stop(errc reason) noexcept {
   scope* running = nullptr;
   {

@@ -1,4 +1,5 @@
-// src/coro/task_walk.cpp: from the scopes of a home to what waits there, and from there up to the roots.
+// src/coro/task_walk.cpp: visits the waiting tasks of a home executor: from its scopes to each wait, and up to the root
+// coroutine.
 #include <braid/coro/detail/task_walk.hpp>
 
 #include <braid/coro/detail/awaiter_base.hpp>
@@ -26,7 +27,8 @@ auto task_walk::through(home& home) noexcept -> seen_home {
   try {
     task_walk walk(home);
     try {
-      // The list grows meanwhile, because scopes may be nested to any depth.
+      // The loop appends nested scopes to the list; recursion could overflow the stack, because scopes may be nested to
+      // any depth.
       for (std::size_t place = 0; place < walk.found_.size(); ++place) walk.visit(*walk.found_[place], place);
     } catch (const std::bad_alloc&) {
       walk.home_.is_whole = false;
@@ -51,7 +53,8 @@ void task_walk::enter(scope& found, std::size_t around) {
   found_.push_back(&found);
 }
 
-/// The function that a stop callback calls identifies its kind. Unknown functions belong to the program.
+/// Visits the waits and nested scopes of a scope. The function that a stop callback calls shows its kind; unknown
+/// functions belong to the program.
 void task_walk::visit(scope& at, std::size_t place) {
   const auto look = [&](stop_callback& each) {
     if (each.code() == &scope::parent_stopped) return enter(static_cast<scope&>(each), place);
@@ -77,8 +80,8 @@ void task_walk::add(const deaf_wait& waiting) {
   ++made.inner;
 }
 
-/// A frame begins with the function that resumes it. The one above is found by its handle, so that alignment of
-/// promises does not matter.
+/// Adds a chain of coroutines, from the innermost to the root. The first word of a frame is the function that resumes
+/// it. The parent's frame is found by its handle, so that the alignment of promises does not matter.
 auto task_walk::add_chain(const promise_base& lowest, std::coroutine_handle<> handle) -> seen_task& {
   seen_task made{.first_level = home_.levels.size(), .first_inner = home_.inner.size()};
   const scope& innermost = *lowest.scope_;

@@ -1,4 +1,4 @@
-// src/coro/waiter.cpp: stops and wakes of coroutines that wait in a queue.
+// src/coro/waiter.cpp: stops and wakes coroutines that wait in a queue.
 #include <braid/coro/detail/waiter.hpp>
 
 #include <braid/coro/synchronization.hpp>
@@ -24,7 +24,7 @@ void wake_list::wake() noexcept {
 
 }  // namespace detail
 
-/// Permits for which no task waits any more become free.
+/// Grants permits to the oldest waiting tasks. If no task waits, the remaining permits become available.
 void async_semaphore::hand_over(std::size_t count) noexcept {
   detail::wake_list woken;
   const std::lock_guard guard(lock_);

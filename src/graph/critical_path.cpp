@@ -1,4 +1,5 @@
-// src/graph/critical_path.cpp: the critical path of a run, and the longest paths to the end of a graph.
+// src/graph/critical_path.cpp: finds the critical path of a run, and the longest path from each node to the end of a
+// graph.
 #include <braid/base/config.hpp>
 #include <braid/graph/shape.hpp>
 
@@ -11,8 +12,8 @@ namespace {
 
 using some_node = std::optional<node_index>;
 
-/// Returns for each node the predecessor that ended last among those that have run. The other predecessors delayed
-/// nothing.
+/// Returns for each node the predecessor that ended last. Only that predecessor delayed the node; predecessors that did
+/// not run are ignored.
 auto latest_predecessors(const graph_shape& shape, std::span<const node_times> times) -> std::vector<some_node> {
   std::vector<some_node> latest(shape.size());
   for (const node_index node : shape.order()) {

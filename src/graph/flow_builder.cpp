@@ -1,4 +1,4 @@
-// src/graph/flow_builder.cpp: checks the edges of a flow, and lays out its values.
+// src/graph/flow_builder.cpp: checks the edges of a flow, and assigns its values places in a block of memory.
 #include <braid/graph/flow.hpp>
 #include <braid/sync/atomic.hpp>
 
@@ -13,7 +13,7 @@ constinit atomic<std::uint32_t> builders{0};  // how many there have been
 
 constexpr std::size_t max_count = std::size_t{1} << 30U;  // values, and edges
 
-/// Assigns each value a place after the previous one. Returns false if the sizes exceed the limit.
+/// Assigns each value an offset after the previous value. Returns false if the sizes exceed the limit.
 auto place_values(flow_plan& plan) -> bool {
   constexpr std::size_t max_bytes = std::size_t{1} << 40U;
   for (flow_value_slot& each : plan.values) {

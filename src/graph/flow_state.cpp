@@ -1,4 +1,4 @@
-// src/graph/flow_state.cpp: the block of a run of a flow: values, marks, times, and the rest for the graph runner.
+// src/graph/flow_state.cpp: the memory of one run of a flow: its values, times, and the arrays of the graph runner.
 #include <braid/graph/detail/flow_state.hpp>
 
 #include <algorithm>
@@ -6,11 +6,11 @@
 namespace braid::detail {
 namespace {
 
-/// The offsets of the parts of a block, after the values.
+/// The offsets of the arrays that follow the values in the memory of a run.
 struct block_layout {
   block_layout(const flow_plan& plan, const clock_source* clock) noexcept
       : present(plan.values_end), times(up_to(present + plan.values.size(), alignof(node_times))) {
-    // The arrays of a graph_run, with alignment. If this is too small, the arena allocates more.
+    // An estimate for the arrays of a `graph_run`, with their alignment. If it is too small, the arena allocates more.
     constexpr std::size_t bytes_each = 24;
     constexpr std::size_t alignments = 64;
     rest = times + (clock != nullptr ? plan.nodes.size() * sizeof(node_times) : 0);
@@ -58,7 +58,7 @@ flow_state::~flow_state() {
   }
 }
 
-/// Called when the node becomes ready, at home: all its inputs are there.
+/// Returns how to run a node. Called on the home executor when all inputs of the node are available.
 auto flow_state::mode(node_index node) noexcept -> node_mode {
   if (clock_ != nullptr) {
     time_point ready = begin_;

@@ -1,4 +1,4 @@
-// src/graph/named_shape.cpp: makes the shape of nodes with names, whose errors say which nodes are meant.
+// src/graph/named_shape.cpp: builds the shape of a graph of named nodes; its errors name the nodes.
 #include "cycle_text.hpp"
 #include "static_layout.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 using edge = graph_shape::edge;
 
-/// Returns the nodes of a cycle, the one with the smallest number first. Requires that the edges form one.
+/// Returns the nodes of a cycle, beginning with the smallest number. Requires that the edges form a cycle.
 auto find_cycle(std::size_t nodes, std::span<const edge> edges) -> std::vector<node_index> {
   const auto ends = [](const edge& each) { return std::tuple(each.from, each.to); };
   std::vector<edge> distinct(edges.begin(), edges.end());

@@ -1,9 +1,9 @@
-// src/graph/run_record.cpp: keeps the failures of a run, and finds what depends on a failed node.
+// src/graph/run_record.cpp: stores the failures of a run, and finds the nodes that depend on a failed node.
 #include <braid/graph/detail/run_record.hpp>
 
 namespace braid::detail {
 
-/// Reserves all memory, so that nothing can fail when a node ends.
+/// Reserves all memory at the start, so that the end of a node cannot fail.
 run_record::run_record(const graph_shape& shape, const graph_run_options& options)
     : shape_(&shape),
       clock_(options.clock),

@@ -1,4 +1,4 @@
-// src/graph/shape.cpp: a list of edges as compressed sparse rows, and a topological order (Kahn).
+// src/graph/shape.cpp: converts a list of edges to compressed sparse rows, and computes a topological order (Kahn).
 #include <braid/graph/shape.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// src/graph/static_block.cpp: nodes in the order of their layout.
+// src/graph/static_block.cpp: constructs the nodes of a static graph in the order of their layout.
 #include "static_block.hpp"
 
 #include <new>
@@ -23,7 +23,7 @@ static_block::static_block(const static_layout& layout, std::span<const node_cal
       for (const node_index target : after) targets_.push_back(places[target]);
   targets_.shrink_to_fit();
 
-  // Nothing fails from here on.
+  // The constructor can throw up to this allocation, but not after it.
   memory_ = static_cast<std::byte*>(::operator new((count_ + 1) * sizeof(static_node), alignment));
   std::construct_at(reinterpret_cast<static_run**>(memory_), nullptr);
   nodes_ = reinterpret_cast<static_node*>(memory_ + sizeof(static_node));

@@ -21,7 +21,8 @@ namespace braid::detail {
 
 class static_run;
 
-/// A node, which can be forked. Only the countdown, and what thieves write, changes after the graph was built.
+/// A node of a static graph, which is also an entry of a worker's deque. After construction, only the countdown and the
+/// fields that thieves write change.
 struct alignas(64) static_node final : fork_record {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t many = std::uint32_t{1} << 31U;
@@ -31,14 +32,14 @@ struct alignas(64) static_node final : fork_record {
     waiting_for.set(before);
   }
 
-  /// Called by a thief: starts a walk at this node.
+  /// Starts to walk through the graph at this node. Called by a thief.
   static void run_it(fork_record& self) noexcept;
 
   countdown waiting_for;             // used if the node has several predecessors
   const std::uint32_t predecessors;  // what the countdown begins with
   const node_index place;            // in the block
-  // The places of up to two successors, or `none`. If there are more, the start of their list, and `many` plus its
-  // length.
+  // The places of up to two successors, or `none`. With more successors, `first` is where their list begins, and
+  // `second` is `many` plus the length of the list.
   std::uint32_t first = none;
   std::uint32_t second = none;
   node_call what;
@@ -47,16 +48,17 @@ struct alignas(64) static_node final : fork_record {
 static_assert(sizeof(static_node) == 64);
 #endif
 
-/// All nodes of a graph, in the order of its layout, and before them the run that has them.
+/// A block of memory with a pointer to the current run, followed by all nodes of a graph in the order of its layout.
 class static_block {
  public:
-  /// `calls` holds the calls of the given nodes; `boxes` stores the callables that do not fit into a call.
+  /// Builds the nodes. `calls` holds the calls of the graph's own nodes; `boxes` stores the callables that do not fit
+  /// into a call.
   static_block(const static_layout& layout, std::span<const node_call> calls, std::vector<boxed_call> boxes);
   static_block(const static_block&) = delete;
   auto operator=(const static_block&) -> static_block& = delete;
   ~static_block();
 
-  /// Returns the number of nodes that were given.
+  /// Returns the number of the graph's own nodes, without the hidden nodes.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return given_; }
   [[nodiscard]] auto entry() noexcept -> static_node& { return nodes_[0]; }
   [[nodiscard]] auto nodes() noexcept -> static_node* { return nodes_; }
@@ -68,22 +70,22 @@ class static_block {
     return {targets_.data() + node.first, node.second - static_node::many};
   }
 
-  /// Returns the run that the node is part of.
+  /// Returns the current run of the graph that contains the node.
   [[nodiscard]] static auto find_run(static_node& node) noexcept -> static_run& {
     return **reinterpret_cast<static_run**>(reinterpret_cast<std::byte*>(&node - node.place) - sizeof(static_node));
   }
 
-  /// Assigns the nodes to `run`. Requires that no other run has them.
+  /// Assigns the nodes to `run`. Requires that no other run uses the graph.
   void take(static_run& run) noexcept {
-    // edge static_graph.run: observe, the nodes are seen as the last run left them
+    // edge static_graph.run: observe, the state of the nodes at the end of the previous run is seen
     const bool is_taken = taken_.exchange(true, acquire);
     BRAID_EXPECTS(!is_taken, "a graph must not be run while it is running, for instance by one of its own nodes");
     *reinterpret_cast<static_run**>(memory_) = &run;
   }
-  // edge static_graph.run: publish, the next run sees the nodes filled again
+  // edge static_graph.run: publish, the next run sees the countdowns restored
   void give_back() noexcept { taken_.store(false, release); }
 
-  /// Fills all countdowns, after a run that left nodes out.
+  /// Restores all countdowns after a run that skipped nodes.
   void fill() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// src/graph/static_graph.cpp: how threads walk through a graph (docs/design/static_graph.md).
+// src/graph/static_graph.cpp: how threads execute the nodes of a static graph (docs/design/static_graph.md).
 #include <braid/graph/static_graph.hpp>
 
 #include "static_block.hpp"
@@ -19,13 +19,14 @@
 namespace braid {
 namespace detail {
 
-/// A run, on the stack of the thread that waits for it.
+/// A run of a static graph. The object is on the stack of the thread that waits for the run.
 class static_run {
  public:
   static_run(static_block& nodes, const stop_flag* flag, const std::stop_token* token) noexcept
       : block(nodes), flag_(flag), token_(token), mode_(flag == nullptr && token == nullptr ? mode::go : mode::ask) {}
 
-  /// Returns whether ready nodes are skipped from now on. It takes one load if nothing can stop the run.
+  /// Returns whether the remaining nodes are skipped, because of a failure or a stop. Costs one load if the run has no
+  /// stop token.
   [[nodiscard]] auto is_over() noexcept -> bool {
     const mode now = mode_.load(relaxed);
     if (now == mode::go) [[likely]]
@@ -40,7 +41,7 @@ class static_run {
 
   [[nodiscard]] auto has_left_out() const noexcept -> bool { return mode_.load(relaxed) == mode::halted; }
 
-  /// A walk begins that is not the first.
+  /// Counts one more walk through the graph, in addition to the first.
   void has_one_more_walk() noexcept {
     walks.begin();
     if (!has_several_walks()) several_.store(true, relaxed);
@@ -49,8 +50,8 @@ class static_run {
   /// Returns whether more than one walk has begun. It may miss walks that other threads have just begun.
   [[nodiscard]] auto has_several_walks() const noexcept -> bool { return several_.load(relaxed); }
 
-  /// Returns how it ended.
-  /// Errors: rethrows.
+  /// Returns the result of the run: success, or the reason why nodes were skipped.
+  /// Errors: rethrows the exception of a node.
   auto take() -> result<void> {
     if (failed_.load(relaxed)) std::rethrow_exception(std::exchange(thrown_, nullptr));
     if (const int why = left_out_.load(relaxed); why != 0) return braid::fail(static_cast<errc>(why));
@@ -91,13 +92,14 @@ auto static_run::is_stopped() noexcept -> bool {
 
 namespace {
 
-/// Returns the worker that this thread is, if it is one whose forks others can take.
+/// Returns the worker of the calling thread, or null if the thread is not a worker or other threads cannot steal its
+/// forks.
 auto forking_worker() noexcept -> worker* {
   worker* const self = worker_of_thread;
   return self != nullptr && self->exchange != nullptr ? self : nullptr;
 }
 
-/// The part of a run that one thread executes without a break: one node after the other, until no node is left.
+/// A walk: the part of a run that one thread executes, one node after the other, until it finds no ready node.
 class walk {
  public:
   walk(static_run& run, worker* self) noexcept
@@ -107,7 +109,7 @@ class walk {
         self_(self),
         base_(self == nullptr ? 0 : self->forks.position()) {}
 
-  /// Runs this node and all that become ready here. Returns how many were taken by other threads.
+  /// Runs this node and all nodes that become ready on this thread. Returns how many of them other threads have stolen.
   auto go(static_node& from) noexcept -> std::int32_t;
 
  private:
@@ -151,7 +153,7 @@ auto walk::go(static_node& from) noexcept -> std::int32_t {
   return pushed_;
 }
 
-/// Returns the next node.
+/// Counts down the successors of an ended node, and returns the node to run next.
 [[gnu::always_inline]] inline auto walk::after(const static_node& done) noexcept -> static_node* {
   static_node* next = nullptr;
   if (done.second == static_node::none) {
@@ -194,8 +196,8 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   return arrive_first(node);
 }
 
-/// Used in the first walk of a run, on a worker. The deque is pinned, so that no thief begins a walk between the check
-/// and the change.
+/// Counts down a node in the first walk of a run, on a worker. The deque is pinned, so that no thief can begin a walk
+/// between the check and the update.
 [[gnu::always_inline]] inline auto walk::arrive_first(static_node& node) noexcept -> bool {
   if (!self_->forks.try_pin()) [[unlikely]]
     return node.waiting_for.arrive(node.predecessors);
@@ -205,8 +207,8 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   return ready;
 }
 
-/// Returns whether no other thread can have begun a walk: none of the entries that this walk has pushed is or was
-/// shared. Requires that the deque is pinned, and the first walk.
+/// Returns whether this is the only walk, because none of the entries that it pushed is or was visible to thieves.
+/// Requires that the deque is pinned and that this is the run's first walk.
 [[gnu::always_inline]] inline auto walk::is_alone() const noexcept -> bool {
   const std::uint32_t border = self_->forks.position() - static_cast<std::uint32_t>(self_->forks.private_size());
   return static_cast<std::int32_t>(border - base_) <= 0;
@@ -214,7 +216,7 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
 
 [[gnu::always_inline]] inline void walk::push(static_node& ready) noexcept {
   if (self_ == nullptr) return spare(ready);
-  // A node that waited may have run the entries below.
+  // A node that waited may have run entries below this walk's first entry.
   if (const std::uint32_t position = self_->forks.position(); static_cast<std::int32_t>(position - base_) < 0)
     base_ = position;
   if (!self_->forks.try_push_privately(ready)) [[unlikely]]
@@ -222,7 +224,8 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   ++pushed_;
 }
 
-/// Keeps it in a list through the countdowns, which no other thread reads before the next run.
+/// Adds a ready node to a list of nodes that did not fit into the deque. The links of the list are stored in the
+/// countdowns, which no other thread reads before the next run.
 void walk::spare(static_node& ready) noexcept {
   ready.waiting_for.set(spare_);
   spare_ = ready.place;
@@ -251,7 +254,8 @@ auto walk::newest_spare() noexcept -> static_node& {
   return nullptr;
 }
 
-/// Spare nodes are the newest, and out of the reach of thieves.
+/// Returns the newest node of the spare list, which thieves cannot reach. Moves some of the list to the deque if the
+/// deque's private part is empty.
 auto walk::take_spare() noexcept -> static_node* {
   static_node& taken = newest_spare();
   if (self_ == nullptr || self_->forks.private_size() != 0) return &taken;
@@ -269,8 +273,8 @@ void walk::leave_out() noexcept {
   while (pop() != nullptr) {}
 }
 
-/// Waits for walks of other threads. The worker's deque is empty then, because the entries that they took were above
-/// all others.
+/// Waits for the walks of other threads. The worker's deque is empty then: thieves steal the oldest entries first, so
+/// they have also taken all entries that are older than this run.
 void wait_for_others(worker& self, static_run& run) noexcept {
   fork_patience some(self.exchange->looks());
   while (!run.ended.is_set()) {
@@ -289,7 +293,7 @@ void run_all(static_run& run) noexcept {
   if (!run.walks.end(taken)) wait_for_others(*self, run);
 }
 
-/// Returns the nodes at the end of a run, ready for the next one.
+/// The exclusive use of a graph's nodes by one run. The destructor restores the nodes for the next run.
 class taken_nodes {
  public:
   explicit taken_nodes(static_run& run) noexcept : run_(run) { run_.block.take(run_); }

@@ -1,4 +1,4 @@
-// src/graph/static_layout.cpp: the order of a static graph, by doing what its run does.
+// src/graph/static_layout.cpp: computes the order of the nodes of a static graph, by simulating a run of one worker.
 #include "static_layout.hpp"
 
 #include <algorithm>
@@ -9,7 +9,8 @@ namespace {
 
 constexpr node_index no_node = std::numeric_limits<node_index>::max();
 
-/// Returns the start of each node's successors in one list; it has one more entry than there are nodes.
+/// Returns for each node the index of its first successor in the list of all successors. The result has one more entry
+/// than there are nodes.
 auto find_begins(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> begins(nodes + 1, 0);
   for (const auto [from, to] : edges) ++begins[from + 1];
@@ -17,7 +18,7 @@ auto find_begins(std::size_t nodes, std::span<const graph_shape::edge> edges) ->
   return begins;
 }
 
-/// Returns the successors of all nodes, in the order in which they were given.
+/// Returns the successors of all nodes in one list. The successors of a node keep the order of the given edges.
 auto find_targets(std::span<const graph_shape::edge> edges, const std::vector<std::uint32_t>& begins)
     -> std::vector<node_index> {
   std::vector<node_index> targets(edges.size());
@@ -68,7 +69,8 @@ auto static_layout::add_hidden(list successors) -> node_index {
   return static_cast<node_index>(lists_.size() - 1);
 }
 
-/// Returns a list that is short enough, of relays that share the wide one among them.
+/// Replaces a list of too many successors by a short list of hidden relay nodes, each of which has a part of the
+/// successors.
 auto static_layout::narrowed(list wide) -> list {
   while (wide.count > max_successors) {
     const std::uint32_t parts = (wide.count + max_successors - 1) / max_successors;
@@ -96,7 +98,8 @@ auto static_layout::find_entry() -> node_index {
   return entry;
 }
 
-/// Uses the order of `walk::go` in static_graph.cpp: the first ready successor is next, then the newest of the others.
+/// Computes the order of the nodes as `walk::go` in static_graph.cpp runs them: the first ready successor is next, then
+/// the newest of the other ready nodes.
 void static_layout::put_in_order(node_index entry) {
   order_.reserve(lists_.size());
   std::vector<std::uint32_t> waiting_for = predecessors_;
@@ -119,7 +122,8 @@ void static_layout::put_in_order(node_index entry) {
   }
 }
 
-/// Each node that was not reached has a predecessor that was not reached, so going back must close a cycle.
+/// Returns the nodes of a cycle. Each node that was not reached has a predecessor that was not reached, so following
+/// predecessors must close a cycle.
 auto static_layout::cycle() const -> std::vector<node_index> {
   std::vector<bool> reached(lists_.size(), false);
   for (const node_index node : order_) reached[node] = true;

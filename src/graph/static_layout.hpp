@@ -1,5 +1,5 @@
-// src/graph/static_layout.hpp: in which order the nodes of a static graph lie, and how many successors a wide node
-// starts at a time.
+// src/graph/static_layout.hpp: the order of a static graph's nodes in memory, and the split of nodes with many
+// successors.
 #pragma once
 
 #include <braid/graph/shape.hpp>
@@ -11,27 +11,27 @@
 
 namespace braid::detail {
 
-/// The nodes of a graph, followed by hidden nodes that call nothing: relays, so that no node has more than
-/// `max_successors`, and an entry, so that the run begins at one node. Nodes are stored in the order in which a single
-/// worker runs them, so that it walks through memory.
+/// The nodes of a graph, followed by hidden nodes that call nothing. Hidden relays ensure that no node has more than
+/// `max_successors` successors; a hidden entry ensures that a run begins at one node. Nodes are stored in the order in
+/// which a single worker runs them, so that the worker reads memory sequentially.
 class static_layout {
  public:
   static constexpr std::uint32_t max_successors = 16;
 
-  /// Requires that edges name nodes below `nodes`, no edge twice.
+  /// Requires that every edge refers to nodes below `nodes`, and that no edge is repeated.
   static_layout(std::size_t nodes, std::span<const graph_shape::edge> edges);
 
-  /// Returns all nodes in the order in which they run. There are fewer nodes than in the graph if edges form a cycle.
+  /// Returns all nodes in the order in which they run. If edges form a cycle, some nodes are missing.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
   [[nodiscard]] auto has_cycle() const noexcept -> bool { return order_.size() != lists_.size(); }
-  /// Returns the nodes of a cycle, each before the next. Requires that there is one.
+  /// Returns the nodes of a cycle, each before its successor. Requires that the graph has a cycle.
   [[nodiscard]] auto cycle() const -> std::vector<node_index>;
 
   [[nodiscard]] auto successors(node_index node) const noexcept -> std::span<const node_index> {
     return std::span(targets_).subspan(lists_[node].first, lists_[node].count);
   }
   [[nodiscard]] auto predecessors(node_index node) const noexcept -> std::uint32_t { return predecessors_[node]; }
-  /// Returns whether it is one of the graph's own nodes.
+  /// Returns whether the node is one of the graph's own nodes, not a hidden node.
   [[nodiscard]] auto is_given(node_index node) const noexcept -> bool { return node < given_; }
 
  private:
@@ -53,7 +53,7 @@ class static_layout {
   std::vector<node_index> order_;
 };
 
-/// The edges that were given before. Requires that they name nodes below `nodes`.
+/// Returns the edges that repeat an earlier edge. Requires that every edge refers to nodes below `nodes`.
 [[nodiscard]] auto repeated_edges(std::size_t nodes, std::span<const graph_shape::edge> edges)
     -> std::vector<graph_shape::edge>;
 
