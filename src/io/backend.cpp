@@ -1,4 +1,4 @@
-// src/io/backend.cpp: which backend a loop gets, and the parts that backends share.
+// src/io/backend.cpp: chooses the backend of a loop, and implements the parts that all backends share.
 #include "backends.hpp"
 
 #include <braid/base/config.hpp>
@@ -26,7 +26,7 @@ struct backend_type {
   auto (*make)() -> result<std::unique_ptr<io_backend>>;
 };
 
-/// The best first.
+/// The backends in the order of preference.
 constexpr std::array types{
     backend_type{.kind = io_backend::kind::uring, .name = "uring", .make = &detail::make_uring_backend},
     backend_type{.kind = io_backend::kind::epoll, .name = "epoll", .make = &detail::make_epoll_backend},
@@ -62,7 +62,7 @@ auto io_backend::make(kind of) -> result<std::unique_ptr<io_backend>> {
 }
 
 void descriptor::close() noexcept {
-  // Does not try again after EINTR, because Linux has closed the descriptor by then.
+  // close(2) is not repeated after EINTR, because Linux has closed the descriptor by then.
   if (number_ != none) ::close(std::exchange(number_, none));
 }
 
@@ -86,11 +86,12 @@ auto wake_signal::create() -> result<wake_signal> {
 
 void wake_signal::raise() const noexcept {
   const std::uint64_t one = 1;
-  // The only failure is a full counter or pipe, and then the loop wakes as well.
+  // The write fails only if the counter or pipe is full, and then the loop wakes anyway.
   [[maybe_unused]] const auto written = ::write(ends_.writable(), &one, sizeof(one));
 }
 
-/// One read empties a counter. A pipe that holds more is readable still, and is cleared again.
+/// Clears the event with one read. An eventfd is empty afterwards. A pipe may hold more bytes; it stays readable, and
+/// the next wake-up clears them.
 void wake_signal::clear() const noexcept {
   std::array<std::uint64_t, 64> raised{};
   [[maybe_unused]] const auto read = ::read(ends_.read.number(), raised.data(), sizeof(raised));

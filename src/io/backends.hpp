@@ -1,4 +1,4 @@
-// src/io/backends.hpp: the backends that there are, and what they share.
+// src/io/backends.hpp: the functions that create backends, and helpers that the backends share.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -23,27 +23,28 @@ auto make_uring_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_epoll_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_poll_backend() -> result<std::unique_ptr<io_backend>>;
 
-/// The descriptors of an event that one side raises by a write of eight bytes and the other side sees as readable: an
-/// eventfd, or a pipe if the system refuses that.
+/// The descriptors of an event. A write of eight bytes at one end makes the other end readable. It is an eventfd, or a
+/// pipe if the system refuses an eventfd.
 struct event_ends {
   descriptor read;
   descriptor write;  // not open for an eventfd, which has one descriptor for both
 
-  /// Creates an event whose ends do not block.
+  /// Creates an event with non-blocking ends.
   /// Errors: the system's.
   [[nodiscard]] static auto create() -> result<event_ends>;
 
   [[nodiscard]] auto writable() const noexcept -> int { return write ? write.number() : read.number(); }
 };
 
-/// Wake-up event of a waiting backend, which other threads raise.
+/// The event that wakes a waiting backend. Other threads raise it.
 class wake_signal {
  public:
   [[nodiscard]] static auto create() -> result<wake_signal>;
 
   [[nodiscard]] auto number() const noexcept -> int { return ends_.read.number(); }
-  /// Returns true if the event keeps each raise until it is cleared, so that its room is limited.
+  /// Returns whether the event is a pipe, which stores each raise and can therefore become full.
   [[nodiscard]] auto fills_up() const noexcept -> bool { return static_cast<bool>(ends_.write); }
+  /// Makes the event readable.
   /// Threads: any.
   void raise() const noexcept;
   void clear() const noexcept;
@@ -53,15 +54,17 @@ class wake_signal {
   event_ends ends_;
 };
 
-/// Ends the program because a loop can neither wait nor continue: the system refuses `call` with `error` for good, and
-/// a loop that ignored this would use a whole processor and never see an event.
+/// Ends the program because the system refuses `call` with `error`, and will refuse it again. A loop that continued
+/// would use a whole processor and never see an event.
 [[noreturn]] void cannot_wait(const char* call, int error) noexcept;
 
-/// The records of a backend, by the number of the descriptor.
+/// A table of a backend's records, indexed by the number of the descriptor.
 template <typename Entry>
 class descriptor_table {
  public:
-  /// Errors: bad_file_descriptor for a negative number, not_enough_memory. The entry does not move until the next call.
+  /// Returns the record of a descriptor, after growing the table if necessary. The record does not move until the next
+  /// call.
+  /// Errors: bad_file_descriptor for a negative number, not_enough_memory.
   [[nodiscard]] auto at(int number) noexcept -> result<Entry*> {
     if (number < 0) return fail(std::make_error_code(std::errc::bad_file_descriptor));
     const auto index = static_cast<std::size_t>(number);
@@ -73,7 +76,7 @@ class descriptor_table {
     return &entries_[index];
   }
 
-  /// Requires that `at` had it before.
+  /// Returns the record of a descriptor. Requires an earlier call of `at` with this number.
   [[nodiscard]] auto known(int number) noexcept -> Entry& { return entries_[static_cast<std::size_t>(number)]; }
 
  private:
@@ -84,7 +87,7 @@ class descriptor_table {
   return interest == io_interest::read ? 0 : 1;
 }
 
-/// Returns the call to the kernel that a trace shows from here to the end of the slice.
+/// Starts a slice of the trace that shows the backend's system call.
 [[nodiscard]] inline auto trace_wait(std::optional<duration> timeout) noexcept -> trace_slice {
   return {trace_group::io, timeout == duration::zero() ? "poll" : "wait"};
 }
@@ -94,7 +97,7 @@ class descriptor_table {
   return {.tv_sec = static_cast<time_t>(span.count() / second), .tv_nsec = static_cast<long>(span.count() % second)};
 }
 
-/// Returns the timeout of a wait in milliseconds, rounded up; -1 without one.
+/// Converts a timeout to milliseconds, rounded up, or to -1 for no timeout.
 [[nodiscard]] constexpr auto as_milliseconds(std::optional<duration> timeout) noexcept -> int {
   if (!timeout) return -1;
   const auto rounded_up = std::chrono::ceil<std::chrono::milliseconds>(*timeout).count();

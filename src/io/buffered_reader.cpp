@@ -1,4 +1,4 @@
-// src/io/buffered_reader.cpp: manages the buffer of a reader: free space and growth.
+// src/io/buffered_reader.cpp: the buffer of a buffered reader: its free space and its growth.
 #include <braid/io/byte_stream.hpp>
 
 #include <braid/base/config.hpp>
@@ -24,7 +24,7 @@ auto buffered_reader::taken(std::size_t size) noexcept -> std::span<const std::b
   return front;
 }
 
-/// Returns an empty span if the buffer is full.
+/// Returns the free space behind the received bytes, or an empty span if the buffer is full.
 auto buffered_reader::room() -> std::span<std::byte> {
   if (begin_ == end_) begin_ = end_ = 0;
   if (end_ == buffer_.size() && begin_ != 0) {

@@ -1,4 +1,4 @@
-// src/io/byte_stream.cpp: the progress of a read or a write.
+// src/io/byte_stream.cpp: the reads and writes of byte streams, which may need several system calls.
 #include <braid/io/byte_stream.hpp>
 
 #include <braid/base/config.hpp>
@@ -47,7 +47,8 @@ auto read_operation<Value>::attempt() noexcept -> bool {
   }
 }
 
-/// The next one has to try as well.
+/// Ends the read with ECANCELED. Marks the descriptor as possibly readable, so that the next read tries the system call
+/// first.
 template <typename Value>
 auto read_operation<Value>::give_up() noexcept -> bool {
   registration().set_ready(io_interest::read, true);
@@ -93,7 +94,7 @@ write_operation<Value>::write_operation(write_operation&& other) noexcept
   gather();
 }
 
-/// Lists the next parts, as far as there is room.
+/// Lists the next parts to write, as many as one system call accepts.
 template <typename Value>
 void write_operation<Value>::gather() noexcept {
   std::size_t count = 0;

@@ -1,4 +1,4 @@
-// src/io/child_process.cpp: a program with pipes, and a descriptor that becomes readable when its process ends.
+// src/io/child_process.cpp: starts a program with pipes, and waits for its end by a descriptor of the process.
 #include <braid/io/process.hpp>
 
 #include "program.hpp"
@@ -22,7 +22,7 @@ auto failure_of(int error) -> std::unexpected<std::error_code> {
   return fail(std::error_code(error, std::system_category()));
 }
 
-/// Waits until the process has ended, and returns its status or the number of an error.
+/// Waits until the process has ended, and returns its exit status or the number of an error.
 class exit_operation final : public detail::io_operation {
  public:
   exit_operation(detail::open_descriptor* of, pid_t id) noexcept
@@ -45,8 +45,8 @@ class exit_operation final : public detail::io_operation {
   detail::child_look seen_;
 };
 
-/// A process that was killed and not reaped yet. The destructor reaps it, and waits for that, unless the loop has
-/// reaped it before.
+/// A process that was killed but not reaped yet. If the loop has not reaped the process, the destructor waits for its
+/// end and reaps it.
 class killed_process {
  public:
   killed_process(std::unique_ptr<detail::open_descriptor> process, pid_t id) noexcept
@@ -57,7 +57,8 @@ class killed_process {
     if (process_ != nullptr) static_cast<void>(see_end(0));
   }
 
-  /// Returns whether it has ended; without WNOHANG it waits for that.
+  /// Reaps the process if it has ended, and returns whether it has. Blocks until the process ends, unless `flags`
+  /// contains WNOHANG.
   [[nodiscard]] auto see_end(int flags) const noexcept -> bool {
     const detail::child_look seen = detail::look_at({.process = process_->number(), .id = id_}, flags);
     return seen.error != 0 || seen.ended;
@@ -65,7 +66,7 @@ class killed_process {
 
   void forget() noexcept { process_.reset(); }
 
-  /// Runs on the loop, as long as the loop runs.
+  /// A task of the loop that waits for the end of the process and reaps it.
   static auto await_end(killed_process of) -> task<void> {
     const detail::child_look seen = co_await exit_operation(of.process_.get(), of.id_);
     if (seen.ended || seen.error == ECHILD) of.forget();  // else the loop cannot wait for it, and the destructor does
@@ -76,14 +77,14 @@ class killed_process {
   pid_t id_;
 };
 
-/// The system reads words up to their first zero.
+/// Returns whether a word contains a zero byte. The system would read such a word only up to the zero.
 auto has_zero(const child_process::options& options) -> bool {
   const auto holds = [](const std::string& word) { return word.find('\0') != std::string::npos; };
   return holds(options.program) || holds(options.folder) || std::ranges::any_of(options.arguments, holds) ||
          (options.environment && std::ranges::any_of(*options.environment, holds));
 }
 
-/// Returns whether the system discards a child of this process as soon as it ends.
+/// Returns whether the system discards the exit status of each child, because SIGCHLD is ignored or has SA_NOCLDWAIT.
 auto loses_statuses() noexcept -> bool {
   struct sigaction now{};
   if (::sigaction(SIGCHLD, nullptr, &now) != 0) return false;
@@ -136,7 +137,7 @@ auto child_process::operator=(child_process&& other) noexcept -> child_process& 
 
 child_process::~child_process() { end(); }
 
-/// Kills the process, unless it has ended, and reaps it.
+/// Kills the process if it has not ended, and reaps it.
 void child_process::end() noexcept {
   if (process_ == nullptr || ended_) return;
   static_cast<void>(kill(SIGKILL));

@@ -1,4 +1,4 @@
-// src/io/epoll_backend.cpp: the backend that every Linux has.
+// src/io/epoll_backend.cpp: the backend for Linux kernels of any version, with epoll(7).
 #include "backends.hpp"
 
 #include <braid/io/detail/transfer.hpp>
@@ -16,7 +16,7 @@
 
 #include <sys/epoll.h>
 
-// Weak, because musl and glibc before 2.35 do not have it.
+// Declared as a weak symbol, because musl and glibc before 2.35 do not have this function.
 extern "C" [[gnu::weak]] auto epoll_pwait2(int epoll, epoll_event* events, int room, const timespec* timeout,
                                            const sigset_t* mask) -> int;
 
@@ -28,8 +28,8 @@ constexpr std::uint32_t write_events = EPOLLOUT | EPOLLHUP | EPOLLERR;
 constexpr std::uint32_t last_events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 constexpr std::uint64_t wake_data = ~std::uint64_t{0};
 
-/// Prefetches a transfer that is about to be answered, and the operation that contains it. Either may be destroyed
-/// already, because a prefetch reads no value.
+/// Prefetches a transfer that will soon be completed, and the operation that contains it. Either object may be
+/// destroyed already, which is harmless, because a prefetch reads no value.
 void fetch_early(const void* transfer) noexcept {
   constexpr std::uintptr_t line = 64;
   const auto at = reinterpret_cast<std::uintptr_t>(transfer);
@@ -37,8 +37,9 @@ void fetch_early(const void* transfer) noexcept {
     __builtin_prefetch(reinterpret_cast<const void*>(each), 1);
 }
 
-/// A descriptor that was watched once stays known to the kernel, disarmed, until a watch is given up or it is closed:
-/// so that the next watch is one system call. A descriptor is registered once, for edges in both directions.
+/// A backend with epoll(7). A watched descriptor stays registered in the kernel, disarmed, after its event, so that the
+/// next watch costs one system call. It is removed when the watch is cancelled or the descriptor is closed. A
+/// descriptor with an `io_registration` is registered once, edge-triggered for both directions.
 class epoll_backend final : public io_backend {
  public:
   epoll_backend(braid::descriptor epoll, wake_signal wake) noexcept
@@ -121,8 +122,8 @@ class epoll_backend final : public io_backend {
     forget(registration.descriptor(), table_.known(registration.descriptor()));
   }
 
-  /// Starts to listen for wakes, and asks the system once without blocking. Errors: the system's, if it refuses a call
-  /// that the backend needs.
+  /// Registers the wake-up event, and waits once without blocking, to find out if the system permits the calls.
+  /// Errors: the system's, if it refuses a call that the backend needs.
   auto begin() noexcept -> result<void> {
     if (const std::error_code refused = listen_for_wakes(EPOLL_CTL_ADD)) return fail(refused);
     if (poll(duration::zero()) < 0 && errno != EINTR) return fail(last_system_error());
@@ -144,7 +145,7 @@ class epoll_backend final : public io_backend {
     io_interest interest;
   };
 
-  /// The system calls by which epoll waits, the best first.
+  /// The system calls that wait for events, in the order of preference.
   enum class wait_call : std::uint8_t { pwait2, pwait, wait };
 
   auto listen_for_wakes(int operation) noexcept -> std::error_code {
@@ -155,14 +156,15 @@ class epoll_backend final : public io_backend {
     return listens ? std::error_code() : last_system_error();
   }
 
-  /// Asks once for the awaited events. It is level-triggered: events that are ready already are reported.
+  /// Arms the descriptor for one report of the awaited events. It is level-triggered, so events that are already
+  /// pending are reported as well.
   auto arm(int number, entry& known) noexcept -> std::error_code {
     ++known.armed;
     epoll_event event{};
     event.events = EPOLLONESHOT | (known.waiting[0] != nullptr ? EPOLLIN | EPOLLRDHUP : 0U) |
                    (known.waiting[1] != nullptr ? std::uint32_t{EPOLLOUT} : 0U);
     event.data.u64 = pack_data(number, known);
-    // The number may mean another file by now, which the kernel does not know yet.
+    // The kernel may report ENOENT, because the number may belong to a newly opened file that is not registered yet.
     int status = known.is_registered ? ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, number, &event) : -1;
     if (status != 0 && (!known.is_registered || errno == ENOENT))
       status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, number, &event);
@@ -170,7 +172,7 @@ class epoll_backend final : public io_backend {
     return status == 0 ? std::error_code() : last_system_error();
   }
 
-  /// Registers a descriptor for every change from now on; events that are ready already are reported once.
+  /// Registers a descriptor, edge-triggered, for all events. Events that are already pending are reported once.
   [[nodiscard]] auto add(io_registration& registration) noexcept -> result<void> {
     const result<entry*> found = table_.at(registration.descriptor());
     if (!found) return fail(found.error());
@@ -199,8 +201,9 @@ class epoll_backend final : public io_backend {
     if (std::exchange(known.is_registered, false)) ::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, number, nullptr);
   }
 
-  /// epoll refuses regular files, which are always ready. They are remembered for the next wait. A sandbox refuses with
-  /// the same error, but then for any descriptor.
+  /// Returns whether epoll refused the descriptor because it is a regular file, and then marks the file as ready for
+  /// the next wait. A sandbox may refuse with the same error, so the wake-up event is modified as a test: a sandbox
+  /// refuses that, too.
   auto is_file(std::error_code refused, const io_watch& item) noexcept -> bool {
     if (refused != std::errc::operation_not_permitted || listen_for_wakes(EPOLL_CTL_MOD)) return false;
     try {
@@ -211,7 +214,8 @@ class epoll_backend final : public io_backend {
     }
   }
 
-  /// Reports the watches of a descriptor that cannot be armed again at the next wait: its user finds out the error.
+  /// Reports the watches of a descriptor as ready at the next wait, because they cannot be armed again. The next
+  /// operation on the descriptor then returns the error.
   void report_next_time(int number, const entry& known) noexcept {
     for (const io_interest side : {io_interest::read, io_interest::write}) {
       if (known.waiting[index_of(side)] == nullptr) continue;
@@ -227,9 +231,9 @@ class epoll_backend final : public io_backend {
     return static_cast<int>(static_cast<std::uint32_t>(event.data.u64));
   }
 
-  /// If many connections are served alternately, the data of one has left the nearer caches by the next time: its
-  /// entry, its registration, and its transfer, each found through the previous one. They are prefetched while the
-  /// connections before it are served.
+  /// Prefetches the data of the next events: the record, then its registration, then the transfer. When many
+  /// connections alternate, their data is no longer in the nearest caches. Each object is found through the previous
+  /// one, so each is prefetched some events before it is needed.
   void look_ahead(std::span<const epoll_event> coming) noexcept {
     constexpr std::size_t for_transfer = 1;
     constexpr std::size_t for_registration = 3;
@@ -246,8 +250,8 @@ class epoll_backend final : public io_backend {
   void deliver(const epoll_event& event) noexcept {
     const int number = number_of(event);
     const auto armed = static_cast<std::uint32_t>(event.data.u64 >> 32U);
-    // The called function may watch and unwatch: a descriptor that it armed again is reported again, and a descriptor
-    // that it unwatched is gone.
+    // The called function may change the watches of the descriptor. If it armed the descriptor again, the kernel
+    // reports the remaining events again; if it cancelled the watch, they are ignored.
     const auto is_current = [&] { return table_.known(number).armed == armed; };
     if (is_current() && table_.known(number).registration != nullptr)
       return notify(*table_.known(number).registration, event.events, is_current);
@@ -257,7 +261,8 @@ class epoll_backend final : public io_backend {
       report_next_time(number, known);
   }
 
-  /// Notifies both sides of a registration, the second only if the registration is still there after the first.
+  /// Notifies the read side and then the write side of a registration. The write side is skipped if the first call has
+  /// removed the registration.
   template <typename IsCurrent>
   void notify(io_registration& registration, std::uint32_t events, const IsCurrent& is_current) noexcept {
     if ((events & last_events) != 0) registration.distrust_short_reads();
@@ -282,9 +287,9 @@ class epoll_backend final : public io_backend {
     item->ready(*item);
   }
 
-  /// Polls with the first call that works. If a call fails with anything but EINTR, the next one is tried, because
-  /// kernels before 5.11 do not have the first one, and sandboxes refuse calls with errors of their choice. Returns a
-  /// negative number, with errno, if the last call fails, too.
+  /// Polls with the first system call that works. If a call fails with an error other than EINTR, tries the next one:
+  /// kernels before 5.11 do not have the first call, and sandboxes refuse calls with any error. Returns a negative
+  /// number and sets errno if the last call fails, too.
   auto poll(std::optional<duration> timeout) noexcept -> int {
     const trace_slice slice = trace_wait(timeout);
     while (true) {

@@ -1,4 +1,4 @@
-// src/io/file.cpp: the system calls for files, each a job of an executor that may block.
+// src/io/file.cpp: file operations, each a job of an executor whose threads may block.
 #include <braid/io/file.hpp>
 
 #include "sockets.hpp"
@@ -23,7 +23,7 @@
 namespace braid {
 namespace {
 
-/// Runs `call()`, which returns a result, on the executor.
+/// Runs `call()`, which returns a result, on the executor, and awaits the result.
 template <typename Call>
 auto there(executor& blocking, Call call) -> task<std::invoke_result_t<Call&>> {
   try {
@@ -46,7 +46,7 @@ auto to_flags(file::mode mode) noexcept -> int {
   return O_RDONLY;
 }
 
-/// The system reads a path up to its first zero.
+/// Returns false if the path contains a zero byte. The system would read such a path only up to the zero.
 auto is_whole(const std::string& path) noexcept -> bool { return path.find('\0') == std::string::npos; }
 
 auto open_with(const std::string& path, int flags) -> result<descriptor> {
@@ -58,17 +58,19 @@ auto open_with(const std::string& path, int flags) -> result<descriptor> {
   }
 }
 
-/// Without O_NONBLOCK, opening a FIFO would wait for the other end, perhaps for ever, and a stop could not end that.
+/// Opens a file with O_NONBLOCK. Without it, opening a FIFO would wait for the other end, possibly for ever, and no
+/// stop could end the wait.
 auto open_now(const std::string& path, file::mode mode) -> result<descriptor> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
   auto opened = open_with(path, to_flags(mode) | O_NONBLOCK);
-  // A lease that another process holds on a regular file: the system asks for it back while this waits.
+  // Another process holds a lease on the file. The system asks that process to release the lease during a blocking
+  // open.
   if (!opened && opened.error() == std::errc::operation_would_block) opened = open_with(path, to_flags(mode));
   if (!opened) return opened;
   struct stat about{};
   if (::fstat(opened->number(), &about) != 0) return fail(last_system_error());
   if (S_ISFIFO(about.st_mode)) return fail(std::make_error_code(std::errc::invalid_seek));
-  // A device may be read as ever.
+  // Reads of a device may block again from here on.
   if (::fcntl(opened->number(), F_SETFL, to_flags(mode) & O_ACCMODE) != 0) return fail(last_system_error());
   return opened;
 }
@@ -101,7 +103,8 @@ auto size_now(int number) -> result<std::uint64_t> {
   return static_cast<std::uint64_t>(about.st_size);
 }
 
-/// Files of /proc say that they are empty; so it reads until there is nothing, or a byte too much.
+/// Reads a whole file of at most `max_bytes` bytes. Files of /proc report the size 0, so the function reads until the
+/// end of the file, and one byte beyond the limit at most.
 auto read_whole(const std::string& path, std::uint64_t max_bytes) -> result<std::string> {
   const auto too_large = [] { return fail(std::make_error_code(std::errc::file_too_large)); };
   const auto opened = open_now(path, file::mode::read);
@@ -133,7 +136,7 @@ auto write_whole(const std::string& path, std::span<const std::byte> bytes) -> r
   return write_now(opened->number(), 0, bytes);
 }
 
-/// Runs `call(path)`, which returns 0 or sets errno.
+/// Runs `call(path)`, which returns 0 or sets errno, and converts its status to a result.
 template <typename Call>
 auto act_on(const std::string& path, Call call) -> result<void> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
@@ -149,7 +152,7 @@ auto kind_of(unsigned char type) noexcept -> file::kind {
   }
 }
 
-/// If the file system does not report the kind, the file is examined.
+/// Returns the kind of a directory entry. Examines the file itself if the file system does not report the kind.
 auto kind_of(int folder, const dirent& entry) noexcept -> file::kind {
   if (entry.d_type != DT_UNKNOWN) return kind_of(entry.d_type);
   struct stat about{};

@@ -1,4 +1,4 @@
-// src/io/io_operation.cpp: attempts, waits and stops of an operation on a descriptor.
+// src/io/io_operation.cpp: an operation on a descriptor: its attempts, its waits and its stop.
 #include <braid/io/detail/io_operation.hpp>
 
 #include "sockets.hpp"
@@ -54,8 +54,8 @@ io_operation::io_operation(io_operation&& other) noexcept
                   answered_normally),
       loop_(other.loop_) {}
 
-// The types have no standard layout, so the offsets are those of this compiler, as they must be here. An awaiter_base
-// begins with its `next`.
+// The types are not standard-layout types, so `offsetof` is a compiler extension here. The debugger's table must match
+// this compiler anyway. `next` is the first member of an `awaiter_base`.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
@@ -89,7 +89,8 @@ auto io_operation::begin(awaiter_base& self) noexcept -> std::coroutine_handle<>
   return {};
 }
 
-/// Returns true if it is over, and false if the backend has it.
+/// Attempts the operation. Returns true if the operation has ended, or false if the backend now waits for the
+/// descriptor.
 auto io_operation::over_or_waiting() noexcept -> bool {
   if (registration().may_be_ready(side()) && attempt()) return true;
   if (const auto started = loop_->backend().start(*this); !started) return absorb(-started.error().value());
@@ -109,7 +110,8 @@ void io_operation::describe(const awaiter_base& self, std::string& text) {
   describe_descriptor(text, waiting.side(), waiting.registration().descriptor());
 }
 
-/// The peer is looked up now: a socket that is no longer connected has no peer.
+/// Describes the descriptor of a waiting operation for a task dump. The peer's address is read at the time of the dump;
+/// a socket that is no longer connected has none.
 void describe_descriptor(std::string& text, io_interest side, int number) {
   text += side == io_interest::read ? "read of fd " : "write of fd ";
   text += std::to_string(number);
@@ -144,7 +146,8 @@ void io_operation::end_read_waits(open_descriptor& of) noexcept {
   waiting.complete_later();              // the caller may be in the middle of anything
 }
 
-/// The backend reports that there may be nothing more, in cases in which only a try shows it.
+/// Handles the end of a read after `end_read_waits`. The backend's report does not show whether more data has arrived,
+/// so the read is tried once more.
 void io_operation::moved_early(io_transfer& self, int outcome) noexcept {
   auto& mine = static_cast<io_operation&>(self);
   if (outcome == -ECANCELED && !mine.is_stopped_) return ready_early(self);

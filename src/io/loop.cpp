@@ -23,13 +23,13 @@ constexpr duration time_per_iteration = 100us;
 constexpr int jobs_between_clock_reads = 16;
 constexpr std::uint32_t iterations_per_timed = 64;
 
-/// Checks after the first, second, fourth and eighth job of an iteration, because jobs may be long, and then less
-/// often, because these were not.
+/// Returns whether the loop reads the clock after this job of an iteration. It does so after jobs 1, 2, 4 and 8,
+/// because a job may be long, and then after every 16th job.
 constexpr auto reads_clock_behind(int count) noexcept -> bool {
   return count < jobs_between_clock_reads ? (count & (count - 1)) == 0 : count % jobs_between_clock_reads == 0;
 }
 
-/// Says that the loop does something, for as long as it lives.
+/// Sets a flag while the loop executes an iteration.
 class in_iteration {
  public:
   explicit in_iteration(atomic<bool>& flag) noexcept : flag_(&flag) { flag.store(true, relaxed); }
@@ -43,7 +43,7 @@ class in_iteration {
 
 constinit thread_local loop* current_loop __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// Called in the child of a fork, whose thread runs no loop.
+/// Forgets the current loop in the child of a fork, because the child's only thread runs no loop.
 void forget_loop_in_child() noexcept { current_loop = nullptr; }
 
 [[maybe_unused]] const int loop_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_loop_in_child);
@@ -67,14 +67,14 @@ loop::loop(loop::options options, std::unique_ptr<io_backend> backend)
 }
 
 loop::~loop() {
-  // edge loop.stopped: observe, what the loop wrote last is seen before it is destroyed
+  // edge loop.stopped: observe, the last writes of the loop's thread are seen before the loop is destroyed
   const state at = state_.load(acquire);
   BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop must be stopped before it is destroyed");
   detail::home_list::remove(*this);
   retire();
   drop_early_posts();
   drop_early_tasks();  // they may hold objects that are open on the loop
-  // edge loop.woken: observe, the wakers have left the backend before it is destroyed
+  // edge loop.woken: observe, the waking threads have left the backend before it is destroyed
   while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();
   BRAID_EXPECTS(open_descriptors_.load(relaxed) == 0, "streams and listeners must end before their loop");
 }
@@ -85,7 +85,7 @@ void loop::enter() {
   if (!state_.compare_exchange_strong(seen, state::starting, relaxed, relaxed)) {
     const bool never_ran = thread_.load(relaxed) == 0;
     BRAID_EXPECTS(seen == state::stopped || (seen == state::stopping && never_ran), "a loop can run only once");
-    // edge loop.stopped: observe, the thread that stopped the loop has dropped what was posted to it
+    // edge loop.stopped: observe, the thread that stopped the loop has dropped the posted jobs
     while (state_.load(acquire) != state::stopped) detail::let_others_run();
     current_loop = this;
     thread_.store(::gettid(), relaxed);
@@ -111,7 +111,8 @@ void loop::drop_early_posts() noexcept {
   }
 }
 
-/// An object that a destroyed task owns may spawn another task.
+/// Destroys the tasks that were spawned before the loop ran. Repeats, because an object of a destroyed task may spawn
+/// another task.
 void loop::drop_early_tasks() noexcept {
   while (!early_.empty()) {
     const std::vector<task<void>> dropped = std::exchange(early_, {});
@@ -154,7 +155,7 @@ auto loop::step(blocking wait) -> bool {
   fire_timers(start);
   ready_.push_chain(inbox_.take());
   run_ready(start);
-  // edge loop.stopping: observe, what came before the stop is seen
+  // edge loop.stopping: observe, all writes before the stop are seen
   if (state_.load(acquire) == state::stopping && finished()) return false;
   wait_for_work(wait, start);
   return true;
@@ -171,8 +172,9 @@ void loop::fire_timers(time_point start) noexcept {
   }
 }
 
-/// The inbox is taken again behind all that was queued when it was taken last, while the loop has jobs of its own: a
-/// post waits for two passes over them at most, and of a flood of posts many are taken with one poll.
+/// Runs the queued jobs of one iteration. The inbox is emptied into the queue once all jobs that were queued at the
+/// previous emptying have run. So a posted job waits for two passes over the queue at most, and a burst of posts costs
+/// one poll of the inbox.
 void loop::run_ready(time_point start) {
   if (ready_.empty()) return;
   const detail::trace_slice slice(detail::trace_group::io, "tick");
@@ -200,13 +202,14 @@ void loop::run_job(job& item) noexcept {
   }
 }
 
-/// The next iteration is timed from the first answer of the system: tasks already resume there.
+/// Starts the time of the next iteration when the system reports the first event, because tasks are resumed from then
+/// on.
 void loop::time_next_iteration() noexcept {
   backend_->clock_of_next_answer_ = clock_;
   backend_->answered_ = {};
 }
 
-/// An iteration has just ended, except for its system call for events, which may block.
+/// Records the duration of the iteration that has just ended, without its system call for events, which may block.
 void loop::time_iteration(time_point start) noexcept {
   if (until_timed_ == 1) return time_next_iteration();
   until_timed_ = iterations_per_timed;
@@ -239,15 +242,16 @@ void loop::wait_for_work(blocking wait, time_point start) noexcept {
   backend_->is_answering_.store(false, relaxed);
 }
 
-/// Returns whether a step would find something to do, as far as the loop knows without asking the system. The last task
-/// of a stopping loop may have ended after the check whether the loop has finished.
+/// Returns whether a step would find work, without asking the system for events. This includes the end of a stopping
+/// loop, whose last task may have ended after the previous check.
 auto loop::is_ready() const noexcept -> bool {
   if (!ready_.empty() || inbox_.has_any()) return true;
   if (const auto next = wheel_.next_event(); next && *next <= now()) return true;
   return status() == state::stopping && (root_.tasks() == 0 || !root_.stop().requested());
 }
 
-/// The system is asked first: a wake that is older than this must not end the sleep.
+/// Prepares the loop for a wait by an outer event loop, and returns how long it may last. Polls the backend first, so
+/// that an old wake-up does not end the wait at once.
 auto loop::prepare_sleep() noexcept -> std::optional<duration> {
   BRAID_EXPECTS(backend_->descriptor() >= 0, "an outer event loop can only wait for a loop with the backend epoll");
   backend_->wait(duration::zero());
@@ -258,20 +262,21 @@ auto loop::prepare_sleep() noexcept -> std::optional<duration> {
   return next ? std::optional(std::max(*next - now(), duration::zero())) : std::nullopt;
 }
 
-/// For work of the loop's own thread that begins outside of an iteration.
+/// Wakes the outer event loop, because the loop's own thread has queued work outside of an iteration.
 void loop::wake_outer_loop() noexcept {
   sleeps_outside_ = false;
   backend_->wake();
 }
 
-/// Requires that `is_ready` returned false. Returns false if a post has arrived since; later posts wake the backend.
+/// Arms the inbox, so that later posts wake the backend. Requires that `is_ready` returned false. Returns false if a
+/// job was posted since that call.
 auto loop::try_arm() noexcept -> bool {
   ready_.push_chain(inbox_.take());  // disarms: it may have been armed before, and nothing was posted since
   return ready_.empty() && inbox_.try_arm();
 }
 
-/// Blocks until something happens, as `wait_for_work` does, and records the ready transfers. The resumed work runs in a
-/// later step.
+/// Blocks until an event, a wake-up, a timer or the deadline, as `wait_for_work` does. Records the ready transfers; a
+/// later step resumes their tasks.
 void loop::wait(time_point deadline) noexcept {
   std::optional<duration> timeout;
   if (const auto next = wheel_.next_event()) timeout = std::max(*next - now(), duration::zero());
@@ -287,32 +292,34 @@ void loop::wait(time_point deadline) noexcept {
   backend_->is_answering_.store(false, relaxed);
 }
 
-/// Does the next step towards the end of a stopping loop. Returns true if the loop has stopped.
+/// Performs the next step of the loop's stop. Returns true if the loop has stopped.
 auto loop::finished() noexcept -> bool {
   root_.request_stop();
   if (root_.tasks() != 0 || !ready_.empty()) return false;
   ready_.push_chain(inbox_.close());
   wakes_owed_ = inbox_.wakes() + 1;  // and the wake of the stop
-  // Work that was accepted at the last moment still runs; it cannot start a task any more, because the root is stopped.
+  // Jobs that were accepted just before the inbox was closed still run. They cannot start a task any more, because the
+  // root scope is stopped.
   while (job* item = ready_.pop()) run_job(*item);
-  // edge loop.stopped: publish, the last writes of the loop are seen with the state
+  // edge loop.stopped: publish, the last writes of the loop's thread are seen with the state
   state_.store(state::stopped, release);
   return true;
 }
 
 void loop::stop() noexcept {
   for (state seen = status(); seen != state::stopping && seen != state::stopped;) {
-    // edge loop.stopping: publish, the loop sees what came before the stop
+    // edge loop.stopping: publish, the loop sees all writes before the stop
     if (!state_.compare_exchange_weak(seen, state::stopping, release, relaxed)) continue;
     if (seen != state::idle) return wake();
     drop_early_posts();  // no thread runs the loop now or later
-    // edge loop.stopped: publish, the jobs are gone before the loop is destroyed
+    // edge loop.stopped: publish, the jobs are dropped before the loop is destroyed
     state_.store(state::stopped, release);
     return;
   }
 }
 
-/// Called after the caller has queued its work: the loop may have found the work already, and may have stopped.
+/// Wakes the backend after the caller has queued work. The loop may have run the work already, and may even have
+/// stopped.
 void loop::wake() noexcept {
   backend_->wake();
   // edge loop.woken: publish, the destructor waits until this thread is done with the backend
@@ -375,8 +382,8 @@ void loop::post_resumption(job& step) noexcept {
   if (pushed == detail::push_result::wake) wake();
 }
 
-/// Accepts jobs while the loop is stopping as well: jobs that are in the inbox when it is closed still run. A loop that
-/// does not run yet has no tasks that wait, and nothing that would answer.
+/// Posts a question of a task dump. A stopping loop accepts it as well, because jobs that are in the inbox when it is
+/// closed still run. A loop that has not started refuses: it has no waiting tasks, and no thread that could answer.
 auto loop::ask(job& question) noexcept -> detail::asked {
   if (status() == state::idle) return detail::asked::refused;
   const detail::push_result pushed = inbox_.try_push(question);
@@ -393,7 +400,8 @@ void loop::arm(timer& item, time_point time) noexcept {
     wake_outer_loop();
 }
 
-/// On a stopped loop any thread that destroys the timer's owner may call it: no other thread uses it.
+/// Disarms a timer. If the loop has stopped, the thread that destroys the timer's owner may call this, because no other
+/// thread uses the loop.
 void loop::disarm(timer& item) noexcept {
   BRAID_ASSERT(is_current() || status() == state::stopped, "timers are disarmed on the loop's own thread");
   if (item.is_armed()) detail::take_from_count(armed_);

@@ -1,4 +1,4 @@
-// src/io/loop_driver.cpp: the permit of a worker that sleeps in a loop, and the iterations of the loop between jobs.
+// src/io/loop_driver.cpp: lets a worker sleep in its event loop, and runs the loop's iterations between jobs.
 #include <braid/io/detail/loop_driver.hpp>
 
 #include <braid/base/config.hpp>
@@ -39,11 +39,11 @@ void loop_driver::note_end() noexcept {
 }
 
 void loop_driver::await_end() noexcept {
-  // edge loop_driver.stopped: observe, all that the loop did is seen
+  // edge loop_driver.stopped: observe, all writes of the loop's thread are seen
   while (has_stopped_.load(acquire) == 0) futex_wait(has_stopped_, 0);
 }
 
-/// Returns true if there was a permit; otherwise the worker counts as asleep in this way from here on.
+/// Returns true if the worker had a permit. Otherwise marks the worker as asleep, alone or in its loop as `how` states.
 auto loop_driver::take_or_announce(std::uint32_t how) noexcept -> bool {
   std::uint32_t seen = none;
   if (permit_.compare_exchange_strong(seen, how, relaxed, relaxed)) return false;
@@ -56,25 +56,26 @@ void loop_driver::park() noexcept { static_cast<void>(park_until(time_point::max
 auto loop_driver::park_until(time_point deadline) noexcept -> bool {
   if (take_or_announce(alone)) return true;
   while (permit_.load(relaxed) == alone && futex_wait(permit_, alone, deadline) != futex_wait_status::timed_out) {}
-  // edge loop_driver.permit: observe, what came before the unpark is seen
+  // edge loop_driver.permit: observe, all writes before the unpark are seen
   return permit_.exchange(none, acquire) == given;
 }
 
 void loop_driver::unpark() noexcept {
-  // edge loop_driver.permit: publish, the woken worker sees what came before
+  // edge loop_driver.permit: publish, the woken worker sees all earlier writes
   const std::uint32_t before = permit_.exchange(given, release);
   if (before == in_loop) loop_->backend().wake();
   if (before == alone) futex_wake(permit_, 1);
 }
 
-/// A wake without a permit and without work came late: the worker continues to sleep.
+/// Sleeps in the loop until there is a permit, work or the deadline. A wake-up without a permit and without work is
+/// late, so the worker continues to sleep.
 auto loop_driver::sleep_until(time_point deadline) noexcept -> wake_reason {
   if (has_ended_) return driver::sleep_until(deadline);
   while (true) {
     if (take_or_announce(in_loop)) return wake_reason::permit;
     const bool blocks = !is_ready() && loop_->try_arm();
     if (blocks) loop_->wait(deadline);
-    // edge loop_driver.permit: observe, what came before the unpark is seen
+    // edge loop_driver.permit: observe, all writes before the unpark are seen
     const bool has_permit = permit_.exchange(none, acquire) == given;
     if (has_permit) return wake_reason::permit;
     if (deadline != time_point::max() && steady_time().now() >= deadline) return wake_reason::deadline;

@@ -1,4 +1,5 @@
-// src/io/loop_timers.cpp: a timer of a loop that represents the earliest of the timers of other threads.
+// src/io/loop_timers.cpp: runs timers of other threads on a loop; one timer of the loop represents the earliest of
+// them.
 #include <braid/io/detail/loop_timers.hpp>
 
 #include <braid/base/clock.hpp>
@@ -11,7 +12,8 @@
 
 namespace braid::detail {
 
-/// The part that may be in the queue of the loop. If it is there when the timers are destroyed, it ends there.
+/// The job and the timer that run the shared timers on the loop. If it is still in the loop's queue when the shared
+/// timers are destroyed, it deletes itself later.
 class loop_timers::server final : public clock_source, private job, private timer {
  public:
   explicit server(loop& loop) noexcept : job(&act), timer(&fired), loop_(loop) {}
@@ -19,7 +21,7 @@ class loop_timers::server final : public clock_source, private job, private time
 
   [[nodiscard]] auto now() const noexcept -> time_point override { return loop_.now(); }
 
-  /// Called on the loop's thread, or when the loop no longer runs.
+  /// Starts to serve the timers. Called on the loop's thread, or when the loop no longer runs.
   void begin(shared_timers& of) noexcept {
     timers_ = &of;
     serve();  // from now on it is woken
@@ -30,10 +32,10 @@ class loop_timers::server final : public clock_source, private job, private time
     if (!posted_.load(relaxed)) delete this;  // no thread posts after the timers were closed
   }
 
-  /// If the loop refuses, it has stopped, or is about to.
+  /// Posts the job to the loop. A loop that refuses has stopped or is stopping, so its timers no longer matter.
   static void wake(void* self) noexcept {
     server& mine = *static_cast<server*>(self);
-    // edge loop_timers.step: observe, the job is queued again only after its dequeue
+    // edge loop_timers.step: observe, the job has left the queue and may be queued again
     if (mine.posted_.exchange(true, acquire)) return;
     if (!mine.loop_.try_post(mine)) mine.posted_.store(false, relaxed);
   }

@@ -1,4 +1,4 @@
-// src/io/openssl_engine.cpp: OpenSSL's calls, and the buffers that it reads and writes instead of a socket.
+// src/io/openssl_engine.cpp: calls OpenSSL for one connection, with memory buffers in place of a socket.
 #include "openssl_engine.hpp"
 
 #include "openssl_error.hpp"
@@ -28,7 +28,7 @@ auto is_address(const std::string& host) noexcept -> bool {
   return ::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
-/// SSL_set_tlsext_host_name, which is a macro with a cast of C.
+/// Does what the macro SSL_set_tlsext_host_name does, without its C-style cast.
 auto ask_for(SSL* connection, std::string& host) noexcept -> bool {
   return ::SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) == 1;
 }
@@ -65,9 +65,9 @@ auto openssl_engine::open() -> result<void> {
   return expect_host();
 }
 
-/// Sets the name whose certificate OpenSSL expects, and sends it to the server.
+/// Sets the host name that the server's certificate must match, and sends the name to the server.
 auto openssl_engine::expect_host() -> result<void> {
-  // OpenSSL takes a dot at the begin for a wish: for the certificate of any name below it.
+  // OpenSSL would interpret a leading dot as permission to accept a certificate of any subdomain.
   if (host_.starts_with('.') || host_.contains("..")) return fail(errc::invalid_argument);
   if (host_.ends_with('.')) host_.pop_back();
   if (host_.contains('\0') || (host_.empty() && setup_->verifies())) return fail(errc::invalid_argument);
@@ -140,7 +140,7 @@ auto openssl_engine::end() noexcept -> result<void> {
   return {};
 }
 
-/// Notes why OpenSSL cannot continue.
+/// Returns the reason why OpenSSL's call failed, and stores it for later calls.
 auto openssl_engine::failed(int returned) noexcept -> std::error_code {
   const long verdict = ::SSL_get_verify_result(ssl_.get());
   const unsigned long cause = ::ERR_peek_error();
@@ -193,8 +193,8 @@ auto openssl_engine::output() noexcept -> std::span<const std::byte> {
   return std::span(sending_).subspan(sent_);
 }
 
-/// Returns the BIO method of the process, which is never freed, because OpenSSL may be cleaned up before our statics
-/// are.
+/// Returns the BIO method of the process. It is never freed, because OpenSSL may be cleaned up before our static
+/// objects are destroyed.
 auto openssl_engine::method() -> BIO_METHOD* {
   constinit static atomic<BIO_METHOD*> made{nullptr};  // no lock: the child of a fork would wait for it
   BIO_METHOD* known = made.load(acquire);              // edge tls.method: observe, its functions are seen set
@@ -206,7 +206,7 @@ auto openssl_engine::method() -> BIO_METHOD* {
   ::BIO_meth_set_ctrl(how, [](BIO* /*self*/, int what, long /*number*/, void* /*pointer*/) -> long {
     return what == BIO_CTRL_FLUSH ? 1 : 0;
   });
-  // edge tls.method: both, a thread that finds it sees its functions set
+  // edge tls.method: both, a thread that finds the method sees its functions set
   if (made.compare_exchange_strong(known, how, acq_rel, acquire)) return how;
   ::BIO_meth_free(how);
   return known;

@@ -1,4 +1,4 @@
-// src/io/openssl_engine.hpp: OpenSSL's state of one connection, between buffers.
+// src/io/openssl_engine.hpp: OpenSSL's state of one connection, which reads from and writes to memory buffers.
 #pragma once
 
 #include "openssl_owners.hpp"

@@ -1,4 +1,5 @@
-// src/io/openssl_error.cpp: the errors of OpenSSL's calls, and the table of functions for the library.
+// src/io/openssl_error.cpp: converts OpenSSL's errors to error codes, and defines the function table of the TLS
+// library.
 #include "openssl_error.hpp"
 
 #include "openssl_setup.hpp"

@@ -1,4 +1,4 @@
-// src/io/openssl_identity.cpp: reading PEM, whole, before anything of it is used.
+// src/io/openssl_identity.cpp: parses certificates and keys in PEM; all of a text is parsed before any of it is used.
 #include "openssl_identity.hpp"
 
 #include "openssl_error.hpp"
@@ -15,7 +15,7 @@
 namespace braid::detail {
 namespace {
 
-/// A text that is wiped: it may be a key.
+/// A text that is overwritten when it is destroyed, because it may contain a private key.
 struct secret_text {
   std::string value;
 

@@ -1,4 +1,4 @@
-// src/io/openssl_sessions.cpp: sessions as bytes.
+// src/io/openssl_sessions.cpp: stores TLS sessions as bytes, so that later connections can resume them.
 #include "openssl_sessions.hpp"
 
 #include "openssl_owners.hpp"

@@ -1,4 +1,4 @@
-// src/io/openssl_sessions.hpp: the last session with each host, to be resumed.
+// src/io/openssl_sessions.hpp: the last TLS session with each host, so that a client can resume it.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,9 @@
 
 namespace braid::detail {
 
-/// Sessions are kept as bytes: no object of OpenSSL is shared by connections, which may be of several threads. The
-/// bytes are secrets, and are wiped. A session may be resumed any number of times.
+/// A cache of TLS sessions by host. Sessions are stored as bytes, so that connections of different threads share no
+/// object of OpenSSL. The bytes are secrets, so they are overwritten before their memory is freed. A session may be
+/// resumed any number of times.
 /// Threads: any.
 class openssl_sessions {
  public:
@@ -22,7 +23,8 @@ class openssl_sessions {
   auto operator=(const openssl_sessions&) -> openssl_sessions& = delete;
   ~openssl_sessions();
 
-  /// Replaces the host's earlier session, or the session of the oldest host if there are too many.
+  /// Stores the host's session in place of its earlier one. If the cache is full, removes the session of the host that
+  /// was added first.
   void keep(const std::string& host, SSL_SESSION* session);
   /// Makes `connection` offer the host's session, if there is one. Returns false if OpenSSL has failed.
   [[nodiscard]] auto offer(const std::string& host, SSL* connection) const -> bool;
@@ -30,7 +32,7 @@ class openssl_sessions {
  private:
   const std::size_t max_sessions_;
   mutable std::mutex mutex_;
-  // Under mutex_:
+  // The members below are guarded by `mutex_`.
   std::unordered_map<std::string, std::string> known_;
   std::deque<std::string> hosts_;  // of `known_`, the first first
 };

@@ -1,4 +1,4 @@
-// src/io/openssl_setup.cpp: the settings that OpenSSL gets once, for all connections of a context.
+// src/io/openssl_setup.cpp: configures OpenSSL for all connections of a TLS context.
 #include "openssl_setup.hpp"
 
 #include "openssl_engine.hpp"
@@ -20,7 +20,7 @@ constexpr int security_level = 2;                                      // 112 bi
 constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";  // forward secrecy, and authenticated
 constexpr std::size_t max_protocol = 255;
 
-/// Returns names as they are sent: each after its length.
+/// Encodes protocol names for the ALPN extension: each name follows its length in one byte.
 auto wire_form(const std::vector<std::string>& protocols) -> result<std::string> {
   constexpr std::size_t max_list = 65535;
   std::string all;
@@ -88,7 +88,7 @@ auto openssl_setup::set_up_client(const tls_context::client_options& options) ->
   SSL_CTX* const context = context_.get();
   verifies_ = options.verification == tls_context::verification::peer;
   ::SSL_CTX_set_verify(context, verifies_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-  // Sessions are kept in our own list; OpenSSL passes each to the callback of its connection.
+  // The client's sessions are stored in `openssl_sessions`; OpenSSL calls a function with each new session.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   ::SSL_CTX_sess_set_new_cb(context, &openssl_setup::keep_session);
   SSL_CTX_set_app_data(context, this);
@@ -104,7 +104,8 @@ auto openssl_setup::set_up_client(const tls_context::client_options& options) ->
 
 auto openssl_setup::set_up_server(const tls_context::server_options& options) -> result<void> {
   SSL_CTX* const context = context_.get();
-  // Tickets hold the whole session, sealed with a key of this context: nothing is kept here, and nothing is shared.
+  // A ticket contains the whole session, encrypted with a key of this context. So the server stores no sessions and
+  // shares none.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   if (!options.resumption) {
     ::SSL_CTX_set_options(context, SSL_OP_NO_TICKET);

@@ -1,4 +1,4 @@
-// src/io/openssl_setup.hpp: what OpenSSL keeps for all connections of a context.
+// src/io/openssl_setup.hpp: OpenSSL's configuration and state for all connections of a TLS context.
 #pragma once
 
 #include "openssl_owners.hpp"
@@ -16,7 +16,8 @@
 
 namespace braid::detail {
 
-/// The SSL_CTX has its own locks, and so do the sessions.
+/// The configuration of a client or server. All connections share it; the SSL_CTX and the session cache lock
+/// themselves.
 class openssl_setup final : public tls_setup, public std::enable_shared_from_this<openssl_setup> {
  public:
   static auto of_client(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>>;
@@ -25,7 +26,7 @@ class openssl_setup final : public tls_setup, public std::enable_shared_from_thi
   [[nodiscard]] auto open(std::string host) const -> result<std::unique_ptr<tls_engine>> override;
 
   [[nodiscard]] auto verifies() const noexcept -> bool { return verifies_; }
-  /// OpenSSL counts references in it, and so wants it to be mutable.
+  /// Returns the SSL_CTX. It is not const, because OpenSSL counts references inside it.
   [[nodiscard]] auto context() const noexcept -> SSL_CTX* { return context_.get(); }
   [[nodiscard]] auto sessions() const noexcept -> openssl_sessions& { return sessions_; }
 

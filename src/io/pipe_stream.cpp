@@ -1,4 +1,4 @@
-// src/io/pipe_stream.cpp: making and taking over pipes.
+// src/io/pipe_stream.cpp: creates pipes, and adopts descriptors of existing pipes.
 #include <braid/io/byte_stream.hpp>
 
 #include "sockets.hpp"

@@ -1,4 +1,4 @@
-// src/io/poll_backend.cpp: the backend that every Unix has.
+// src/io/poll_backend.cpp: the backend for any Unix, with poll(2).
 #include "backends.hpp"
 
 #include <braid/io/detail/transfer.hpp>
@@ -16,7 +16,8 @@
 namespace braid::detail {
 namespace {
 
-/// Keeps a list of all watched descriptors, and passes all of it to the kernel each time.
+/// A backend with poll(2). It keeps a list of all watched descriptors, and passes the whole list to the kernel for each
+/// wait.
 class poll_backend final : public io_backend {
  public:
   explicit poll_backend(wake_signal wake) : wake_(std::move(wake)) {
@@ -60,17 +61,18 @@ class poll_backend final : public io_backend {
 
   void forget(io_registration& /*port*/) noexcept override {}
 
-  /// Asks the system once without blocking. Errors: the system's, if it refuses all forms of the call.
+  /// Polls once without blocking, to find out if the system permits the call.
+  /// Errors: the system's, if it refuses all forms of the call.
   [[nodiscard]] auto try_wait() noexcept -> result<void> {
     if (ask(duration::zero()) < 0 && !passes(errno)) return fail(last_system_error());
     return {};
   }
 
  private:
-  /// Returns true for errors that a repeated call does not meet again.
+  /// Returns whether the error is temporary, so that a repeated call may succeed.
   static auto passes(int error) noexcept -> bool { return error == EINTR || error == EAGAIN || error == ENOMEM; }
 
-  /// Uses ppoll(2), whose timeouts are exact, or poll(2) after the system has refused the former once.
+  /// Polls with ppoll(2), whose timeouts are exact. Uses poll(2) instead once the system has refused ppoll(2).
   auto ask(std::optional<duration> timeout) noexcept -> int {
     const trace_slice slice = trace_wait(timeout);
     if (has_nanosecond_wait_) {
@@ -85,7 +87,7 @@ class poll_backend final : public io_backend {
   struct entry {
     std::array<std::size_t, 2> places{};  // indexes in `asked_`, by interest; 0 if there is no entry
   };
-  /// The object that waits for a descriptor: a wait for readiness, or a transfer.
+  /// The object that waits for a descriptor: a readiness watch or a transfer.
   struct asker {
     io_watch* watch = nullptr;
     io_transfer* transfer = nullptr;
@@ -126,14 +128,14 @@ class poll_backend final : public io_backend {
       if (each == item) each = {};
   }
 
-  /// Everything that `wait` needs, since it cannot fail.
+  /// Reserves all memory that `wait` needs, because `wait` cannot report a failed allocation.
   void grow(std::size_t count) {
     items_.reserve(count);
     asked_.reserve(count);
     ready_.reserve(count);  // the last one, so that its capacity implies the capacity of the others
   }
 
-  /// Removes an entry from the list. The last one moves to its place.
+  /// Removes an entry from the list, and moves the last entry to its place.
   auto taken(std::size_t at) noexcept -> asker {
     const asker item = items_[at];
     const pollfd question = asked_[at];

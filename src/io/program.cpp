@@ -1,4 +1,4 @@
-// src/io/program.cpp: vfork with a pidfd by clone(2), and what the child does before exec.
+// src/io/program.cpp: creates a child process with clone(2), and contains the code that the child runs before exec.
 #include "program.hpp"
 
 #include <cerrno>
@@ -17,7 +17,8 @@
 #define CLONE_PIDFD 0x00001000
 #endif
 
-// The child runs in the memory of its parent, in whose bookkeeping a sanitizer would write what the child does.
+// The child shares the memory of its parent, so a sanitizer's instrumentation would record the child's accesses as
+// accesses of the parent.
 #if defined(__clang__)
 #define BRAID_IN_CHILD __attribute__((disable_sanitizer_instrumentation))
 #else
@@ -33,8 +34,8 @@
 #endif
 
 #if defined(BRAID_CLONE)
-/// `clone` under its other name. The thread sanitizer takes a call of `clone` for a fork and forgets the other threads,
-/// but they share the memory here.
+/// Another name of `clone`. The thread sanitizer takes a call of `clone` for a fork and forgets all other threads, but
+/// here the child shares their memory.
 extern "C" auto __clone(int (*fn)(void*), void* stack, int flags, void* context, ...) -> int;
 #else
 #define BRAID_CLONE ::clone
@@ -49,13 +50,14 @@ constexpr std::size_t stack_size = std::size_t{32} * 1024;
 constexpr int last_signal = 64;
 constexpr std::size_t signal_set_size = 8;  // of the kernel
 
-/// `struct sigaction` of the kernel, whose first word is the handler.
+/// The kernel's `struct sigaction`. Its first word is the handler.
 struct kernel_action {
   long handler = 0;  // 0: the default, 1: ignored
   long rest[7] = {};
 };
 
-/// Before signals can arrive: a handler of this process would run in the child, on the memory of both.
+/// Resets all signal handlers in the child, before signals are unblocked. A handler would otherwise run in the child
+/// and change the memory of the parent.
 BRAID_IN_CHILD void drop_handlers() noexcept {
   for (int signal = 1; signal <= last_signal; ++signal) {
     kernel_action action;
@@ -78,13 +80,13 @@ BRAID_IN_CHILD auto lead_stream(int stream, int source) noexcept -> bool {
   return led;
 }
 
-/// Errors after which execvp(3) tries the next folder of PATH.
+/// Returns whether execvp(3) would continue with the next folder of PATH after this error.
 BRAID_IN_CHILD auto may_be_elsewhere(int error) noexcept -> bool {
   return error == EACCES || error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ENODEV ||
          error == ESTALE || error == ETIMEDOUT;
 }
 
-/// Returns with the error only.
+/// Executes the program. Returns only if that fails, with the error.
 BRAID_IN_CHILD auto execute(const child_view& plan) noexcept -> int {
   int error = ENOENT;
   for (const char* const* path = plan.paths; *path != nullptr; ++path) {
@@ -106,7 +108,8 @@ BRAID_IN_CHILD auto try_to_become(const child_view& plan) noexcept -> int {
   return execute(plan);
 }
 
-/// The child, on a stack of its own; its parent thread waits until it has executed the program or has ended.
+/// The main function of the child, on its own stack. The parent's thread waits until the child has executed the program
+/// or has exited.
 BRAID_IN_CHILD auto become(void* context) noexcept -> int {
   auto& plan = *static_cast<child_view*>(context);
   plan.error = try_to_become(plan);
@@ -130,7 +133,8 @@ class signals_blocked {
   sigset_t before_{};
 };
 
-/// If one of our own streams is closed, a pipe could get its number, and be mistaken for it.
+/// Duplicates the descriptor if its number is 0, 1 or 2. A pipe gets such a number if a standard stream of this process
+/// is closed, and would be mistaken for the stream.
 auto above_streams(descriptor end) -> result<descriptor> {
   if (end.number() > STDERR_FILENO) return end;
   descriptor moved(::fcntl(end.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -152,7 +156,7 @@ auto status_of(int status) noexcept -> child_process::exit_status {
   return {.code = 0, .signal = WTERMSIG(status)};
 }
 
-/// Like `look_at`, but without the pidfd.
+/// Checks a child process as `look_at` does, but by its number instead of its pidfd.
 auto look_by_number(pid_t id, int flags) noexcept -> child_look {
   int status = 0;
   pid_t found = 0;
@@ -177,7 +181,7 @@ auto look_at(child_name child, int flags) noexcept -> child_look {
 
 void reap(child_name child) noexcept { static_cast<void>(look_at(child, 0)); }
 
-/// The number identifies the child until it is reaped, which only this process does.
+/// The child's number cannot refer to another process before the child is reaped, and only this process reaps it.
 auto send_signal(child_name child, int signal) noexcept -> result<void> {
   if (::syscall(SYS_pidfd_send_signal, child.process, signal, nullptr, 0) == 0) return {};
   if (errno == ESRCH || errno == EINVAL) return fail(last_system_error());
@@ -209,7 +213,8 @@ program_start::program_start(const child_process::options& options)
   view_.folder = options.folder.empty() ? nullptr : options.folder.c_str();
 }
 
-/// A name without a slash is looked for in PATH, whose empty parts are the folder in which the program is to run.
+/// Lists the paths to try. A name without a slash is searched for in PATH. An empty part of PATH means the folder in
+/// which the program will run.
 void program_start::list_paths(const std::string& program) {
   if (program.find('/') != std::string::npos) {
     paths_ = {program.c_str(), nullptr};

@@ -1,4 +1,4 @@
-// src/io/program.hpp: starts a program in its own process, and returns a descriptor of the process.
+// src/io/program.hpp: starts a program in a child process, and returns a descriptor of the process.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -17,30 +17,30 @@
 
 namespace braid::detail {
 
-/// A child process as the system names it: by a descriptor, and by a number for systems that refuse calls with that.
+/// A child process, named by a pidfd, and by its number for systems that refuse calls with a pidfd.
 struct child_name {
   int process;  // a pidfd
   pid_t id;
 };
 
-/// The result of a check of a child process.
+/// The result of checking a child process: whether it has ended, and how.
 struct child_look {
   int error = 0;                                         // of the system; else 0
   std::optional<child_process::exit_status> ended = {};  // empty while it runs
 };
 
-/// Checks whether a child process has ended, and then removes it from the system's table. Blocks until it has ended,
-/// unless `flags` has WNOHANG. Uses waitid(2) with the pidfd, or wait4(2) if the system refuses that.
+/// Reaps a child process if it has ended. Blocks until the child has ended, unless `flags` contains WNOHANG. Uses
+/// waitid(2) with the pidfd, or wait4(2) if the system refuses that.
 [[nodiscard]] auto look_at(child_name child, int flags) noexcept -> child_look;
 
-/// Waits for the end of a child process, and removes it from the system's table.
+/// Waits for the end of a child process, and reaps it.
 void reap(child_name child) noexcept;
 
-/// Sends a signal to a child process by its pidfd, or by kill(2) if the system refuses that. Errors: no_such_process if
-/// it was reaped; the system's.
+/// Sends a signal to a child process by its pidfd, or with kill(2) if the system refuses that.
+/// Errors: no_such_process if the child was reaped; the system's.
 [[nodiscard]] auto send_signal(child_name child, int signal) noexcept -> result<void>;
 
-/// A running program. The destructor kills and reaps it if the object still has the descriptor.
+/// A running program. If the object still owns the descriptor, its destructor kills the process and reaps it.
 class running_program {
  public:
   running_program(pid_t id, descriptor process) noexcept : process_(std::move(process)), id_(id) {}
@@ -56,20 +56,22 @@ class running_program {
   pid_t id_;
 };
 
-/// All that a child process needs to become a program, ready before there is a child: the child shares the memory of
-/// this process until then, and makes system calls only.
+/// Starts a program. All data of the child is prepared before the child is created, because the child shares this
+/// process's memory until it executes the program, and may only make system calls.
 class program_start {
  public:
-  /// Lifetime: of the options, until `run` has returned.
+  /// Lifetime: `options` must exist until `run` has returned.
   explicit program_start(const child_process::options& options);
 
-  /// Returns our end of a pipe, or a closed descriptor.
+  /// Prepares one standard stream of the child. Returns the parent's end of a pipe, or a closed descriptor if the
+  /// stream is not a pipe.
   [[nodiscard]] auto lead(int stream, child_process::stream where) -> result<descriptor>;
 
-  /// Errors: the system's. If it fails, no program has begun, and no process is left.
+  /// Starts the program.
+  /// Errors: the system's. If it fails, no child process remains.
   [[nodiscard]] auto run() -> result<running_program>;
 
-  /// The data that the child reads: pointers and numbers only, no objects with code of their own.
+  /// The data that the child reads. It contains only pointers and numbers, so that reading it calls no functions.
   struct child_view {
     const char* const* paths = nullptr;  // those to try, and a null
     char* const* words = nullptr;

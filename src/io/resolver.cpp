@@ -1,4 +1,4 @@
-// src/io/resolver.cpp: questions to the system, their answers, and tries that overlap.
+// src/io/resolver.cpp: resolves names on threads that may block, and tries several addresses concurrently.
 #include <braid/io/sockets.hpp>
 
 #include <braid/base/config.hpp>
@@ -40,7 +40,7 @@ auto with_port(const result<socket_address::list>& found, std::uint16_t port) ->
   return all;
 }
 
-/// Several tries of one connection; touched at home only.
+/// Concurrent attempts to connect to several addresses of one host. Only tasks of the same loop use it.
 struct tries {
   loop* on;
   stream_socket::options options;

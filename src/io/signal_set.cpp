@@ -1,4 +1,5 @@
-// src/io/signal_set.cpp: a handler that marks a signal as pending in the sets that have it, and wakes their tasks.
+// src/io/signal_set.cpp: a signal handler that marks a signal as pending in the sets that include it, and wakes their
+// tasks.
 #include <braid/io/process.hpp>
 
 #include "backends.hpp"
@@ -25,7 +26,8 @@ namespace {
 
 constexpr int signal_count = 65;
 
-/// A set. It is written under `changes` and read by the handler, which may run at any time on any thread.
+/// The data of one `signal_set`. It is written under `changes`. The signal handler reads it, at any time and on any
+/// thread.
 struct place {
   atomic<std::uint64_t> signals{0};  // one bit for each; 0: a free place
   atomic<std::uint64_t> pending{0};  // the ones among them that have arrived: set by handlers, cleared by `next`
@@ -40,7 +42,8 @@ std::array<int, signal_count> users{};
 std::array<struct sigaction, signal_count> before{};
 std::uint64_t generation = 0;  // how many forks there are between this process and the first one
 
-/// How a `signal_set` remembers its place: in the child of a fork the place may belong to another set.
+/// The number of bits of a ticket that hold the index of the set's place. The other bits count forks, because in the
+/// child of a fork the place may belong to another set.
 constexpr unsigned place_bits = 8;
 static_assert(signal_set::max_sets <= std::size_t{1} << place_bits);
 constexpr auto find_place(std::size_t ticket) noexcept -> std::size_t {
@@ -53,17 +56,18 @@ constexpr auto bit_of(int signal) noexcept -> std::uint64_t {
 
 void handle(int signal) noexcept {
   const int error = errno;
-  // edge signals.gone: both, Dekker: `leave` sees this count, or this handler sees its 0
+  // edge signals.gone: both, Dekker: `leave` sees this handler's count, or the handler sees that `leave` has cleared
+  // the signals
   handlers.fetch_add(1, seq_cst);
   for (place& each : places) {
-    // edge signals.gone: both, Dekker with `leave`; `event` is seen
+    // edge signals.gone: both, Dekker with `leave`; also, a handler that sees a signal sees `event`
     if ((each.signals.load(seq_cst) & bit_of(signal)) == 0) continue;
-    // edge signals.pending: publish, so that the task sees what was done before the signal was raised
+    // edge signals.pending: publish, the task sees all writes before the signal was raised
     if ((each.pending.fetch_or(bit_of(signal), release) & bit_of(signal)) != 0) continue;  // the first one writes
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(each.event.load(relaxed), &one, sizeof(one));
   }
-  // edge signals.handled: publish, `leave` returns after the last use of the descriptor
+  // edge signals.handled: publish, `leave` returns after the handler's last use of the descriptor
   handlers.fetch_sub(1, release);
   errno = error;
 }
@@ -86,14 +90,14 @@ void release_signals(std::uint64_t signals) noexcept {
   }
 }
 
-/// Takes one pending signal out of the place: the first after `last` in numerical order, with wrap-around, so that a
-/// frequent signal does not starve others. Returns 0 if no signal is pending.
+/// Removes one pending signal from the place and returns it, or 0 if no signal is pending. Chooses the next one after
+/// `last` in numerical order, with wrap-around, so that a frequent signal does not starve others.
 auto take_after(place& from, int last) noexcept -> int {
   const std::uint64_t pending = from.pending.load(relaxed);  // only the caller clears bits
   if (pending == 0) return 0;
-  // Bit n - 1 is signal n's: rotated by `last`, the bit of the signal after it is the lowest.
+  // Signal n has bit n - 1. After a rotation by `last`, the lowest bit belongs to the signal after `last`.
   const int signal = (last + std::countr_zero(std::rotr(pending, last))) % 64 + 1;
-  // edge signals.pending: observe, what was done before the signal was raised is seen
+  // edge signals.pending: observe, all writes before the signal was raised are seen
   from.pending.fetch_and(~bit_of(signal), acquire);
   return signal;
 }
@@ -102,12 +106,13 @@ void close_owned(place& of) noexcept {
   if (const int owned = std::exchange(of.owned, -1); owned >= 0) ::close(owned);
 }
 
-/// Returns once no handler uses the descriptor any more. In the child of a fork, a set of the parent has no place.
+/// Frees a set's place. Returns once no handler uses the set's descriptor any more. In the child of a fork, sets of the
+/// parent have no place, and nothing is freed.
 void leave(std::size_t ticket) noexcept {
   const std::lock_guard guard(changes);
   if (ticket >> place_bits != generation) return;
   const std::size_t index = find_place(ticket);
-  // edge signals.gone: both, Dekker: a handler sees this 0, or the loop below sees it
+  // edge signals.gone: both, Dekker: a handler sees the signals cleared, or the loop below sees the handler's count
   const std::uint64_t signals = places[index].signals.exchange(0, seq_cst);
   release_signals(signals);
   // edge signals.gone: observe, Dekker as above; edge signals.handled: observe the last use of the descriptor
@@ -117,8 +122,8 @@ void leave(std::size_t ticket) noexcept {
 
 constinit thread_local sigset_t mask_before_fork{};
 
-/// Blocks signals while this thread forks: a signal that reached the child before it has cleared the table would be
-/// consumed by a handler of the parent, and be lost.
+/// Blocks signals while this thread forks. Otherwise a signal could reach the child before the child has cleared the
+/// table; the parent's handler would consume it there, and the signal would be lost.
 void block_during_fork() noexcept {
   sigset_t all;
   ::sigfillset(&all);
@@ -127,8 +132,8 @@ void block_during_fork() noexcept {
 
 void unblock_after_fork() noexcept { ::pthread_sigmask(SIG_SETMASK, &mask_before_fork, nullptr); }
 
-/// In the child of a fork, each signal does what it did before a set first included it. The tasks that waited for them
-/// belong to the parent, and the descriptors that the handler would write to may be other files.
+/// Restores in the child of a fork the action that each signal had before a set included it. The waiting tasks belong
+/// to the parent, and the descriptors that the handler writes to may be other files in the child.
 void forget_sets_in_child() noexcept {
   for (place& each : places) {
     each.signals.store(0, relaxed);
@@ -145,11 +150,12 @@ void forget_sets_in_child() noexcept {
   unblock_after_fork();
 }
 
-/// When the library is loaded: the first set may be made while another thread forks.
+/// Registered when the library is loaded, because the first set may be created while another thread forks.
 [[maybe_unused]] const int set_fork_handlers =
     ::pthread_atfork(&block_during_fork, &unblock_after_fork, &forget_sets_in_child);
 
-/// `ends.read` was moved to a stream with the number `read`.
+/// Adds a set of signals to the table and returns its ticket. `read` is the number of the stream that `ends.read` was
+/// moved to.
 auto enter(std::initializer_list<int> wanted, const detail::event_ends& ends, int read) -> result<std::size_t> {
   const std::lock_guard guard(changes);
   std::size_t index = 0;
@@ -215,7 +221,7 @@ auto signal_set::next() -> task<result<int>> {
       last_ = signal;
       co_return signal;
     }
-    // A byte that was written for a signal that has already been taken causes one spurious wake.
+    // If the handler wrote a byte for a signal that was already consumed, the byte causes one spurious wake-up.
     std::array<std::byte, sizeof(std::uint64_t)> count{};
     const auto got = co_await wakes_.read_some(count);
     if (!got) co_return fail(got.error());

@@ -1,4 +1,4 @@
-// src/io/socket_address.cpp: addresses from text and as text.
+// src/io/socket_address.cpp: parses and formats socket addresses.
 #include <braid/io/sockets.hpp>
 
 #include <braid/base/detail/number_in.hpp>
@@ -70,7 +70,7 @@ auto ipv4(in_addr_t address, std::uint16_t port) noexcept -> socket_address {
   return *of(made);
 }
 
-/// Removes `%N` from the end of an IPv6 address.
+/// Removes the zone `%N` from the end of an IPv6 address, and returns its number.
 auto taken_zone(std::string& host) -> std::optional<std::uint32_t> {
   const std::size_t at = host.find('%');
   if (at == host.npos) return 0;
@@ -85,7 +85,7 @@ auto unix_address(std::string_view name, bool is_abstract) -> result<socket_addr
   const std::size_t offset = is_abstract ? 1 : 0;
   if (name.empty() || name.size() >= sizeof(made.sun_path)) return no_address();
   std::memcpy(made.sun_path + offset, name.data(), name.size());
-  // The zero after the name of a file belongs to it; an abstract name is as long as it is.
+  // The zero byte after a file name counts towards the length of the address; an abstract name has no zero at its end.
   return of(made, offsetof(sockaddr_un, sun_path) + name.size() + 1);
 }
 
@@ -150,7 +150,7 @@ auto socket_address::port() const noexcept -> std::uint16_t {
   return 0;
 }
 
-/// Begins with a zero byte if it is abstract.
+/// Returns the name of a Unix socket. An abstract name begins with a zero byte.
 auto socket_address::unix_name() const noexcept -> std::string_view {
   constexpr std::size_t head = offsetof(sockaddr_un, sun_path);
   if (size_ <= head) return {};

@@ -1,4 +1,4 @@
-// src/io/sockets.cpp: options and addresses of sockets.
+// src/io/sockets.cpp: creates sockets, and reads and sets their options and addresses.
 #include "sockets.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// src/io/sockets.hpp: what all kinds of sockets do with the system.
+// src/io/sockets.hpp: system calls that all kinds of sockets need.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -7,7 +7,7 @@
 
 namespace braid::detail {
 
-/// Returns a socket that does not block and is closed on exec.
+/// Returns a non-blocking socket that is closed on exec.
 auto make_socket(int family, int type) -> result<descriptor>;
 auto do_not_block(int number) noexcept -> result<void>;  // and close on exec
 auto set_option(int number, int level, int name, int value) noexcept -> result<void>;
@@ -15,7 +15,7 @@ auto set_stream_options(int number, int family, const stream_socket::options& op
 auto read_local_address(int number) -> result<socket_address>;
 auto read_peer_address(int number) -> result<socket_address>;
 
-/// Converts a system call's result: 0 or more, or -1 with errno.
+/// Converts the status of a system call, which is -1 with errno after an error, to a result.
 auto checked(int status) noexcept -> result<void>;
 
 }  // namespace braid::detail

@@ -1,4 +1,4 @@
-// src/io/stream_listener.cpp: binding, accepting, and going on without descriptors.
+// src/io/stream_listener.cpp: binds sockets and accepts connections, also while the process has no free descriptors.
 #include <braid/io/sockets.hpp>
 
 #include "sockets.hpp"
@@ -58,8 +58,8 @@ auto bind_options(int number, int family, const stream_listener::options& option
 
 }  // namespace
 
-/// Returns a descriptor, or the negative number of an error: -EAGAIN to be called again; the error of a single
-/// connection if many in a row have failed with it.
+/// Accepts one connection. Returns a descriptor, or the negative number of an error. -EAGAIN means that the caller
+/// should try again; an error of a single connection is returned only if many connections in a row have failed with it.
 class detail::accept_operation final : public io_operation {
  public:
   explicit accept_operation(stream_listener& by) noexcept

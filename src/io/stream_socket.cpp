@@ -1,4 +1,4 @@
-// src/io/stream_socket.cpp: making connections.
+// src/io/stream_socket.cpp: connects stream sockets.
 #include <braid/io/sockets.hpp>
 
 #include "sockets.hpp"
@@ -15,7 +15,7 @@
 namespace braid {
 namespace {
 
-/// Returns 0 or the number of an error: EAGAIN if a Unix listener has no room.
+/// Connects a socket. Returns 0 or the number of an error: EAGAIN if the queue of a Unix listener is full.
 class connect_operation final : public detail::io_operation {
  public:
   connect_operation(detail::open_descriptor* through, const socket_address& address) noexcept
@@ -41,7 +41,8 @@ class connect_operation final : public detail::io_operation {
   int error_ = 0;
 };
 
-/// TCP connects a socket to itself if no process listens and the socket's random port is the port that it connects to.
+/// Returns whether TCP has connected the socket to itself. That happens if no process listens and the system chose the
+/// target's port as the socket's own port.
 auto is_connected_to_itself(int number) -> bool {
   const auto own = detail::read_local_address(number);
   const auto peer = detail::read_peer_address(number);

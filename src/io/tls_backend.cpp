@@ -1,4 +1,4 @@
-// src/io/tls_backend.cpp: finds the library that calls OpenSSL, which is in the same folder as this one.
+// src/io/tls_backend.cpp: loads libbraid_tls, the library that calls OpenSSL, from the folder of this library.
 #include "tls_backend.hpp"
 
 #include "tls_engine.hpp"
@@ -33,12 +33,13 @@ auto find_tls_backend() -> const tls_backend* { return &::braid_tls_backend; }
 
 namespace {
 
-/// The file of the backend. Its name includes the version, because the table of another version has other entries.
+/// The file name of the library. It includes the version, because the function table of another version has other
+/// entries.
 constexpr std::string_view file_name = BRAID_TLS_LIBRARY;
 
 /// Returns the folder of the library that contains this code, or an empty path if it is unknown. The loader's path is
-/// made absolute, because the working directory may have changed, and symbolic links are resolved, because the other
-/// library is next to the file itself.
+/// made absolute, because the working directory may have changed. Symbolic links are resolved, because libbraid_tls is
+/// next to the real file.
 auto own_folder() -> std::filesystem::path {
   ::Dl_info here{};
   void* map = nullptr;
@@ -51,8 +52,8 @@ auto own_folder() -> std::filesystem::path {
   return (failed ? found : file).parent_path();
 }
 
-/// Loads it by its path: the loader's search path need not contain the folder, and a sanitizer's `dlopen` hides the
-/// calling library.
+/// Loads the library by its full path. The loader's search path may not contain the folder, and a sanitizer's `dlopen`
+/// hides which library calls it.
 auto load() -> const tls_backend* {
   void* const library = ::dlopen((own_folder() / file_name).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
@@ -61,14 +62,15 @@ auto load() -> const tls_backend* {
 
 }  // namespace
 
-/// Loading it twice returns the same table. It stays loaded, because connections may live until the end of the process.
+/// Returns the function table of libbraid_tls. Two threads may load the library at the same time, because both get the
+/// same table. It is never unloaded, because connections may exist until the process exits.
 auto find_tls_backend() -> const tls_backend* {
   constinit static atomic<const tls_backend*> found{nullptr};  // written by a loading thread
-  // edge tls_backend.loaded: observe, the table is seen as loaded
+  // edge tls_backend.loaded: observe, the contents of the loaded table are seen
   const tls_backend* known = found.load(acquire);
   if (known != nullptr) return known;
   known = load();
-  // edge tls_backend.loaded: publish, other threads see the table as loaded
+  // edge tls_backend.loaded: publish, other threads see the contents of the table
   if (known != nullptr) found.store(known, release);
   return known;
 }

@@ -1,4 +1,4 @@
-// src/io/tls_connection.cpp: when the engine is fed, and when what it puts out is sent.
+// src/io/tls_connection.cpp: moves bytes between a TLS engine and its socket.
 #include "tls_connection.hpp"
 
 #include <braid/base/config.hpp>
@@ -19,12 +19,13 @@ constexpr std::size_t record = 16384;                          // the most bytes
 constexpr std::size_t bytes_at_once = std::size_t{64} * 1024;  // encrypted before it is sent
 constexpr std::size_t max_replies = std::size_t{16} * 1024;    // that reading may leave unsent
 
-/// Splits buffers into pieces that fill records. Buffers that are shorter than a record are copied together.
+/// Splits the given buffers into pieces of the size of a TLS record. Buffers that are shorter than a record are
+/// combined.
 class pieces {
  public:
   explicit pieces(std::span<const std::span<const std::byte>> parts) noexcept : parts_(parts) { skip_empty(); }
 
-  /// Returns the next piece, at most a record; empty at the end.
+  /// Returns the next piece, at most one record long, or an empty piece at the end.
   auto next() -> std::span<const std::byte> {
     if (parts_.empty()) return {};
     if (rest().size() >= record || parts_.size() == 1) return taken(std::min(rest().size(), record));
@@ -80,8 +81,8 @@ auto tls_connection::shake_hands() -> task<result<void>> {
   }
 }
 
-/// Does one step of the handshake, on another thread if it may take long. The first step of a client answers nothing,
-/// so it is short.
+/// Performs one step of the handshake, on another thread if the step may take long. The first step of a client only
+/// sends a greeting, so it runs here.
 auto tls_connection::step() -> task<result<tls_step>> {
   executor* const elsewhere = engine_->setup().handshakes();
   if (elsewhere == nullptr || !engine_->is_worth_a_step()) co_return engine_->shake_hands();
@@ -108,8 +109,8 @@ auto tls_connection::read_some(std::span<std::byte> buffer) -> task<result<std::
     if (engine_->replies() != 0) send_what_goes();  // a reply to a change of keys, or an alert
     if (!got) co_return fail(got.error());
     if (got->step == tls_step::done) co_return got->bytes;
-    // A peer that makes us reply must read our replies, or wait. Output of writes does not count: it may wait for the
-    // peer to read.
+    // A peer that makes us send replies must read them, or it is not served. The output of writes does not count,
+    // because it may wait for the peer to read.
     if (engine_->replies() > max_replies)
       if (const auto sent = co_await send(); !sent) co_return fail(sent.error());
     if (const auto received = co_await receive(); !received) co_return fail(received.error());
@@ -153,7 +154,7 @@ auto tls_connection::shutdown() -> task<result<void>> {
   co_return socket_.shutdown(stream_socket::side::write);
 }
 
-/// A task that is sending meanwhile sends the notice as well.
+/// Ends the connection without waiting. If another task is sending, that task also sends the close notice.
 auto tls_connection::try_shutdown() noexcept -> bool {
   const bool again = engine_->has_ended();
   if (!engine_->end()) return false;
@@ -162,7 +163,7 @@ auto tls_connection::try_shutdown() noexcept -> bool {
   return again || socket_.shutdown(stream_socket::side::write).has_value();
 }
 
-/// Sends all that the engine has put out, also what it puts out meanwhile.
+/// Sends the engine's whole output, including output that is added during the call.
 auto tls_connection::send() -> task<result<void>> {
   std::optional<async_mutex::guard> held = sending_.try_lock();
   if (!held) held.emplace(co_await sending_.lock());
@@ -175,7 +176,7 @@ auto tls_connection::send() -> task<result<void>> {
   co_return result<void>();
 }
 
-/// Sends as much as the socket accepts without waiting; a task that is sending already sends the rest as well.
+/// Sends as much as the socket accepts without waiting. If another task is sending, that task sends the output instead.
 void tls_connection::send_what_goes() noexcept {
   const std::optional<async_mutex::guard> held = sending_.try_lock();
   if (!held) return;

@@ -1,4 +1,4 @@
-// src/io/tls_connection.hpp: a TLS connection: the engine, its socket, and the lock for sending.
+// src/io/tls_connection.hpp: a TLS connection: an engine, a socket, and a lock that only one sending task holds.
 #pragma once
 
 #include "tls_engine.hpp"
@@ -16,7 +16,7 @@
 
 namespace braid::detail {
 
-/// Rules: docs/design/tls.md
+/// A TLS connection. Rules for concurrent reads and writes: docs/design/tls.md
 class tls_connection {
  public:
   tls_connection(stream_socket socket, std::unique_ptr<tls_engine> engine) noexcept

@@ -1,4 +1,4 @@
-// src/io/tls_context.cpp: contexts, which OpenSSL makes, and PEM from files.
+// src/io/tls_context.cpp: creates TLS contexts, and reads PEM files.
 #include <braid/io/tls.hpp>
 
 #include "tls_backend.hpp"

@@ -1,4 +1,5 @@
-// src/io/tls_engine.hpp: TLS between buffers: the state of one connection, without sockets and waits.
+// src/io/tls_engine.hpp: the interface of a TLS engine: it encrypts and decrypts between memory buffers, without
+// sockets.
 #pragma once
 
 #include "tls_setup.hpp"
@@ -15,14 +16,15 @@
 
 namespace braid::detail {
 
-/// The progress of a call that may need more bytes from the peer.
+/// The result of a call that may need more bytes from the peer.
 enum class tls_step : std::uint8_t {
   done,
   hungry,  ///< continues when more bytes have been received
 };
 
-/// Received bytes enter through `room` and `received`; bytes to be sent leave through `output` and `sent`. Owners of
-/// the buffers: docs/design/tls.md Threads: one at a time, for all calls.
+/// The TLS state of one connection. Store received bytes in `room` and call `received`; send the bytes of `output` and
+/// call `sent`. Owners of the buffers: docs/design/tls.md
+/// Threads: one at a time, for all calls.
 class BRAID_API tls_engine {
  public:
   tls_engine() = default;
@@ -36,39 +38,39 @@ class BRAID_API tls_engine {
     tls_step step = tls_step::done;
     std::size_t bytes = 0;
   };
-  /// Decrypts into the front of `buffer`. Returns `hungry` if nothing has arrived, and `done` without bytes if the peer
-  /// has ended.
+  /// Decrypts received data into `buffer`. Returns `hungry` if more bytes from the peer are needed, and `done` with 0
+  /// bytes if the peer has ended the stream.
   [[nodiscard]] virtual auto read(std::span<std::byte> buffer) noexcept -> result<amount> = 0;
-  /// Encrypts the front of `bytes`, which is not empty, in one record, and returns how much of it.
+  /// Encrypts the first part of `bytes` as one record, and returns the length of that part. Requires that `bytes` is
+  /// not empty.
   [[nodiscard]] virtual auto write(std::span<const std::byte> bytes) noexcept -> result<std::size_t> = 0;
-  /// Writes the notice that nothing more will follow. Repeated calls write nothing.
+  /// Writes the close notice, once. Repeated calls write nothing.
   [[nodiscard]] virtual auto end() noexcept -> result<void> = 0;
   [[nodiscard]] virtual auto has_ended() const noexcept -> bool = 0;
 
-  /// Returns the space for received bytes. It does not move until `received`.
+  /// Returns the free space for received bytes. The space does not move until `received` is called.
   [[nodiscard]] virtual auto room() -> std::span<std::byte> = 0;
   virtual void received(std::size_t bytes) noexcept = 0;
-  /// Returns whether a step would make progress: a complete record, or something that is not a record, was received and
-  /// not processed.
+  /// Returns whether a step would make progress, because a complete record or something that is not a record was
+  /// received and not processed.
   [[nodiscard]] virtual auto is_worth_a_step() const noexcept -> bool = 0;
 
-  /// Returns whether everything that was received has been read, and neither the peer has ended nor anything has
-  /// failed.
+  /// Returns whether all received bytes have been read and the connection is still open and has not failed.
   [[nodiscard]] virtual auto is_drained() const noexcept -> bool = 0;
 
-  /// Returns the bytes to be sent next. They do not move until all of them are sent.
+  /// Returns the bytes to send next. They do not move until all of them are sent.
   [[nodiscard]] virtual auto output() noexcept -> std::span<const std::byte> = 0;
   virtual void sent(std::size_t bytes) noexcept = 0;
   /// Returns the number of bytes that wait to be sent.
   [[nodiscard]] virtual auto unsent() const noexcept -> std::size_t = 0;
 
-  /// Returns the number of bytes that reading has produced in addition to the bytes being sent. The peer determines
-  /// this number.
+  /// Returns the number of unsent bytes that were produced by reads, in addition to the bytes being sent. The peer
+  /// determines this number.
   [[nodiscard]] virtual auto replies() const noexcept -> std::size_t = 0;
 
   [[nodiscard]] virtual auto setup() const noexcept -> const tls_setup& = 0;
 
-  // The results of the handshake, as in tls_stream.
+  // Results of the handshake, as in `tls_stream`.
   [[nodiscard]] virtual auto protocol() const noexcept -> std::string_view = 0;
   [[nodiscard]] virtual auto version() const noexcept -> tls_context::version = 0;
   [[nodiscard]] virtual auto resumed() const noexcept -> bool = 0;

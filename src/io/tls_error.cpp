@@ -1,4 +1,4 @@
-// src/io/tls_error.cpp: the messages for the errors of TLS, most of which are OpenSSL's.
+// src/io/tls_error.cpp: the messages of TLS errors, most of which come from OpenSSL.
 #include <braid/io/tls.hpp>
 
 #include "tls_backend.hpp"
@@ -35,8 +35,8 @@ auto detail::tls_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
-/// child.
+/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, its lock would
+/// stay locked in the child.
 [[maybe_unused]] const std::error_category& tls_errors_made_early = detail::tls_category();
 
 }  // namespace

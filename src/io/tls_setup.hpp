@@ -1,4 +1,4 @@
-// src/io/tls_setup.hpp: the implementation of a tls_context.
+// src/io/tls_setup.hpp: the interface of a TLS context's implementation.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -16,14 +16,15 @@ class tls_engine;
 
 enum class tls_side : std::uint8_t { client, server };
 
-/// Immutable once it is constructed, except for the sessions that it keeps.
+/// The settings of a TLS context. They do not change after construction; only the cached sessions do.
 class BRAID_API tls_setup {
  public:
   tls_setup(const tls_setup&) = delete;
   auto operator=(const tls_setup&) -> tls_setup& = delete;
   virtual ~tls_setup();
 
-  /// Creates the engine of a connection; the engine keeps this object alive. A client's engine connects to `host`.
+  /// Creates the engine of a connection, which keeps this object alive. A client's engine verifies that the server is
+  /// `host`.
   /// Errors: errc::invalid_argument if `host` is not a valid host.
   [[nodiscard]] virtual auto open(std::string host) const -> result<std::unique_ptr<tls_engine>> = 0;
 

@@ -1,4 +1,4 @@
-// src/io/tls_stream.cpp: makes TLS connections, and describes them.
+// src/io/tls_stream.cpp: opens TLS connections, and describes them.
 #include <braid/io/tls.hpp>
 
 #include "tls_connection.hpp"

@@ -1,4 +1,4 @@
-// src/io/transfer.cpp: the system calls that move bytes, and what their results say of the next one.
+// src/io/transfer.cpp: the system calls that read and write, and what their results tell about the next call.
 #include <braid/io/detail/transfer.hpp>
 
 #include <cerrno>
@@ -13,8 +13,8 @@
 namespace braid::detail {
 namespace {
 
-/// Calls writev, and returns EPIPE without the signal: the signal that the thread would get is removed. A signal that
-/// was pending before, or that is blocked anyway, stays.
+/// Calls writev(2), and suppresses the SIGPIPE that EPIPE would send to the thread. If SIGPIPE was already pending or
+/// is blocked by the program, it stays pending.
 auto write_quietly(int number, const iovec* parts, int count) noexcept -> ::ssize_t {
   sigset_t pipe;
   sigset_t before;

@@ -1,4 +1,4 @@
-// src/io/udp_socket.cpp: datagrams through the system's calls.
+// src/io/udp_socket.cpp: sends and receives datagrams.
 #include <braid/io/sockets.hpp>
 
 #include "sockets.hpp"

@@ -1,4 +1,5 @@
-// src/io/uring_backend.cpp: the backend of newer Linux: watches are queued, and cost no system call of their own.
+// src/io/uring_backend.cpp: the backend for newer Linux kernels, with io_uring: requests are queued, and need no system
+// call of their own.
 #include "backends.hpp"
 
 #include <braid/io/detail/transfer.hpp>
@@ -25,8 +26,8 @@ namespace {
 constexpr unsigned ring_entries = 256;
 constexpr unsigned completion_entries = 2048;  // more are kept by the kernel, more slowly
 
-// The two highest bits of a completion's data say what it belongs to: a watch, a transfer by its address, or the
-// backend itself.
+// The position of the tag in a completion's data. The two highest bits tell whether the completion belongs to a watch,
+// to a transfer or to the backend itself.
 constexpr unsigned tag_shift = 62;
 constexpr std::uint64_t transfer_tag = std::uint64_t{1} << tag_shift;
 constexpr std::uint64_t own_tag = std::uint64_t{3} << tag_shift;
@@ -41,10 +42,11 @@ class uring_backend final : public io_backend {
     if (is_open_) ::io_uring_queue_exit(&ring_);
   }
 
+  /// Creates the ring.
   /// Errors: the system's; not_supported if the kernel is too old for a wait with a timeout.
   auto open() noexcept -> std::error_code {
-    // Completions are processed only when the thread that uses the ring asks for them, without interrupts. That thread
-    // is not the one that creates the ring, so the ring begins disabled. Linux before 6.1 does not support this.
+    // With these flags the kernel processes completions only when the thread that uses the ring asks for them, without
+    // interrupts. Another thread creates the ring, so the ring begins disabled. Linux before 6.1 does not support this.
     constexpr unsigned best = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED;
     int status = set_up(best);
     is_recent_ = status == 0;
@@ -64,7 +66,7 @@ class uring_backend final : public io_backend {
     listen_for_wakes();
     send_rest();
     enter(timeout);
-    // Completions that arrive during these calls are processed the next time.
+    // Completions that arrive during these calls are processed by the next wait.
     for (unsigned left = ::io_uring_cq_ready(&ring_); left != 0; --left) take_completion();
   }
 
@@ -90,7 +92,8 @@ class uring_backend final : public io_backend {
     place& here = table_.known(item.descriptor).places[index_of(item.interest)];
     here.waiting = nullptr;
     --watches_;
-    // If there is no room for the request, the kernel continues to wait, and its report is stale.
+    // If the ring has no room for the request, the kernel continues to wait. Its later completion is ignored, because
+    // the count of watches has changed.
     io_uring_sqe* request = next_request();
     if (request == nullptr) return;
     ::io_uring_prep_poll_remove(request, pack_data(item, here.times));
@@ -138,15 +141,15 @@ class uring_backend final : public io_backend {
     return interest == io_interest::read ? POLLIN | POLLRDHUP : POLLOUT;
   }
 
-  /// Times, descriptor and interest.
+  /// Packs the watch count, the descriptor and the interest into the data of a completion.
   static auto pack_data(const io_watch& item, std::uint32_t times) noexcept -> std::uint64_t {
     const auto number = static_cast<std::uint32_t>(item.descriptor);
     return std::uint64_t{times} << 32U | number << 1U | static_cast<std::uint32_t>(index_of(item.interest));
   }
 
-  /// A sandbox may permit the setup and refuse what the ring needs later. Both calls fail in this state, with or
-  /// without a sandbox: a disabled ring cannot be entered, and has no eventfd that could be removed. Any other error
-  /// comes from a filter.
+  /// Returns an error if a sandbox permits the creation of the ring but refuses later calls. Both calls of this test
+  /// fail even without a sandbox, with known errors: a disabled ring cannot be entered, and has no eventfd to remove.
+  /// Any other error comes from a sandbox.
   [[nodiscard]] auto refusal_of_later_calls() const noexcept -> std::error_code {
     const bool may_enter = ::syscall(SYS_io_uring_enter, ring_.ring_fd, 0, 0, 0, nullptr, 0) >= 0 || errno == EBADFD;
     if (!may_enter) return last_system_error();
@@ -163,14 +166,14 @@ class uring_backend final : public io_backend {
   }
 
   void enable() noexcept {
-    // Makes the system call itself, because the library of Debian 12 declares the function but does not define it.
+    // Makes the system call directly, because the liburing of Debian 12 declares the function but does not define it.
     if (std::exchange(is_enabled_, true)) return;
     if (::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0) < 0)
       cannot_wait("io_uring_register(2)", errno);
   }
 
-  /// Returns true if the status of io_uring_enter(2) is a success, or says that there was nothing, that it was
-  /// interrupted or that memory is short.
+  /// Returns whether io_uring_enter(2) succeeded or failed for a temporary reason: a timeout, an interruption, a full
+  /// queue or a lack of memory.
   static auto passes(int status) noexcept -> bool {
     return status >= 0 || status == -EINTR || status == -ETIME || status == -EAGAIN || status == -EBUSY ||
            status == -ENOMEM || status == -EBADR;
@@ -183,7 +186,8 @@ class uring_backend final : public io_backend {
     return ::io_uring_get_sqe(&ring_);
   }
 
-  /// Every wake is reported until the kernel says that it was the last: so a counter is never read.
+  /// Registers the wake-up event once. The kernel reports each wake-up until it ends the request, so the event's
+  /// counter is never read.
   void listen_for_wakes() noexcept {
     if (is_listening_) return;
     io_uring_sqe* request = next_request();
@@ -209,7 +213,7 @@ class uring_backend final : public io_backend {
     if (!passes(status)) cannot_wait("io_uring_enter(2)", -status);
   }
 
-  /// A number refers either to one registration or to watches.
+  /// Registers a descriptor. A descriptor has either one registration or watches, not both.
   [[nodiscard]] auto add(io_registration& registration) noexcept -> result<void> {
     const result<entry*> found = table_.at(registration.descriptor());
     if (!found) return fail(found.error());
@@ -221,7 +225,7 @@ class uring_backend final : public io_backend {
     return {};
   }
 
-  /// Returns whether the kernel moves the bytes, or reports readiness.
+  /// Returns true if the kernel itself transfers the bytes, and false if it only reports readiness.
   [[nodiscard]] auto moves_bytes(const io_transfer& item) const noexcept -> bool {
     return item.wants_bytes() && item.registration().is_socket() && recv_waits_;
   }
@@ -230,7 +234,7 @@ class uring_backend final : public io_backend {
     return reinterpret_cast<std::uintptr_t>(&item) | transfer_tag;
   }
 
-  /// Returns false if the ring has no room.
+  /// Submits the request of a transfer. Returns false if the ring is full.
   [[nodiscard]] auto submit_transfer(io_transfer& item) noexcept -> bool {
     io_uring_sqe* request = next_request();
     if (request == nullptr) return false;
@@ -260,7 +264,7 @@ class uring_backend final : public io_backend {
     return true;
   }
 
-  /// Submits the requests for which there was no room before.
+  /// Submits the requests that did not fit into the ring before.
   void send_rest() noexcept {
     while (!unsent_.empty() && submit_transfer(unsent_.front())) unsent_.front().unlink();
     while (!unended_.empty() && request_end(unended_.front())) unended_.front().unlink();
