@@ -1,4 +1,4 @@
-// src/net/byte_buffer.cpp: makes room, by moving the bytes to the front or to more memory.
+// src/net/byte_buffer.cpp: makes room in a byte buffer, by moving the bytes to the front or to a larger block.
 #include <braid/net/detail/byte_buffer.hpp>
 
 #include <algorithm>

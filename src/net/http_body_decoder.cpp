@@ -1,4 +1,4 @@
-// src/net/http_body_decoder.cpp: sizes, extensions and ends of chunks, one character at a time; data in whole pieces.
+// src/net/http_body_decoder.cpp: decodes HTTP bodies: the framing of chunks by characters, their data in whole pieces.
 #include <braid/net/detail/http_body_decoder.hpp>
 
 #include <braid/net/detail/http_text.hpp>
@@ -13,14 +13,15 @@ namespace {
 using namespace detail;
 
 constexpr std::uint8_t max_digits = 16;
-/// Chunk extensions have no meaning here; a client that sends many is taken for an attacker.
+/// The limit for chunk extensions. They have no meaning here, so a client that sends many is treated as an attacker.
 constexpr std::size_t max_extension_bytes = 4096;
 
 auto digit_value(char digit) -> std::uint64_t {
   return static_cast<std::uint64_t>(is_http(digit, is_digit) ? digit - '0' : lower(digit) - 'a' + 10);
 }
 
-/// Fields that decide on framing, routing or authorization are forbidden after the body (RFC 9110, 6.5.1).
+/// Returns whether a field must not follow the body, because it decides on framing, routing or authorization (RFC 9110,
+/// 6.5.1).
 auto is_forbidden_trailer(std::string_view name) -> bool {
   constexpr std::array<std::string_view, 19> forbidden{"authorization",
                                                        "cache-control",
@@ -44,7 +45,7 @@ auto is_forbidden_trailer(std::string_view name) -> bool {
   return std::ranges::any_of(forbidden, [&](std::string_view one) { return equals_lower(name, one); });
 }
 
-/// Converts an error of the head reader to the error of trailers.
+/// Converts an error of the head reader to the corresponding error of a trailer.
 auto trailer_error(http_errc error) -> http_errc {
   switch (error) {
     case http_errc::head_too_large:
@@ -100,7 +101,7 @@ auto http_body_decoder::next(std::string_view input) -> std::expected<piece, htt
   return piece{at, {}};
 }
 
-/// `at` is the start of the data; the bytes before it are framing.
+/// Returns the next piece of data, which begins at `at`. The bytes before `at` are framing.
 auto http_body_decoder::take_data(std::string_view input, std::size_t at) noexcept -> piece {
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size() - at));
   left_ -= size;
@@ -147,7 +148,7 @@ auto http_body_decoder::step_size(char c) noexcept -> std::optional<http_errc> {
   return std::nullopt;
 }
 
-/// `;name`, `;name=token` or `;name="text"`, without white space.
+/// Parses one character of a chunk extension: `;name`, `;name=token` or `;name="text"`, without white space.
 auto http_body_decoder::step_extension(char c) noexcept -> std::optional<http_errc> {
   if (++extension_bytes_ > max_extension_bytes) return http_errc::bad_chunk;
   const bool quoted = state_ == state::extension_quoted || state_ == state::extension_escape;
@@ -189,7 +190,7 @@ auto http_body_decoder::end_of_size() noexcept -> std::optional<http_errc> {
   return std::nullopt;
 }
 
-/// Trailers are rare, so they are copied until the empty line has arrived.
+/// Copies trailers until the empty line has arrived. The copy is acceptable, because trailers are rare.
 auto http_body_decoder::take_trailers(std::string_view input) -> std::expected<std::size_t, http_errc> {
   const std::size_t before = trailer_text_.size();
   const std::size_t room = limits_.head_bytes - before;

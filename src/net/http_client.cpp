@@ -1,4 +1,4 @@
-// src/net/http_client.cpp: calls, repetitions and redirects.
+// src/net/http_client.cpp: sends HTTP calls, repeats them on a new connection, and follows redirects.
 #include <braid/net/http_client.hpp>
 
 #include "http_pool.hpp"
@@ -15,14 +15,15 @@ namespace {
 
 using fields = std::vector<std::pair<std::string, std::string>>;
 
-/// One of the two fields is enough: they belong together.
+/// Returns whether the call has a trace context of its own. Either of the two fields suffices, because they belong
+/// together.
 auto has_trace(const http_client::call& call) -> bool {
   return std::ranges::any_of(call.fields, [](const auto& field) {
     return detail::same_name(field.first, "traceparent") || detail::same_name(field.first, "tracestate");
   });
 }
 
-/// Returns the head and the body of a call as they are sent, but for a body in pieces. `within` is the span of the
+/// Returns the head and the body of a call as text. A body in pieces is not included. `within` is the span of the
 /// caller, or null.
 auto text_of_call(const http_client::call& call, const http_url& url, const trace_context* within)
     -> std::expected<std::string, http_errc> {
@@ -57,7 +58,7 @@ auto is_redirect(http_status status) -> bool {
   return false;
 }
 
-/// Returns the target of a redirect, or nothing if it cannot be followed, or if it leads from https to http.
+/// Returns the URL to follow for a redirect. Returns nothing if the URL is invalid or leads from https to http.
 auto redirected(const http_client::call& call, std::string_view location) -> std::optional<std::string> {
   std::string next = http_url::resolve(call.url, location);
   const auto to = http_url::parse(next);
@@ -66,7 +67,7 @@ auto redirected(const http_client::call& call, std::string_view location) -> std
   return next;
 }
 
-/// Prepares the next call of a chain of redirects. Returns false at the end of the chain.
+/// Changes the call to follow a redirect. Returns false if the answer is not a redirect that can be followed.
 auto follow(http_client::call& call, const http_client::answer& answer) -> bool {
   const auto location = answer.field("Location");
   const auto from = http_url::parse(call.url);

@@ -1,4 +1,4 @@
-// src/net/http_connection.cpp: what a connection knows and says, whatever its bytes go through.
+// src/net/http_connection.cpp: the parts of a server's connection that plain sockets and TLS share.
 #include "http_connection.hpp"
 
 #include <braid/base/config.hpp>
@@ -48,6 +48,7 @@ void http_service::report(std::exception_ptr error, const http_request_head& of,
   report_job_exception(options.on_error, std::move(error), {.what = what.c_str()});
 }
 
+/// Adds the metrics of a server.
 /// Threads: any.
 void http_service::add_metrics(const void* self, metric_list& metrics) {
   const http_server::totals& counts = static_cast<const http_service*>(self)->counts;
@@ -71,7 +72,7 @@ void http_service::add_metrics(const void* self, metric_list& metrics) {
                   now(counts.websocket_messages));
 }
 
-// Deadlines
+// The deadlines of a connection.
 
 http_connection::http_connection(http_service& service) : service_(&service), now_(service.on.now()) {
   head_deadline_ = after(now_, service.options.head_timeout);
@@ -84,7 +85,8 @@ http_connection::~http_connection() {
   if (is_linked()) unlink();
 }
 
-/// The timer is not re-armed when a deadline moves to a later time, as with each request; it is checked when it fires.
+/// Sets the deadline of the current wait. An armed timer is not re-armed if the deadline moves to a later time, as it
+/// does with each request; the deadline is checked when the timer fires.
 void http_connection::wait_until(wait what, time_point deadline) noexcept {
   waits_for_ = what;
   deadline_ = deadline;
@@ -127,15 +129,15 @@ void http_connection::fired(timer& self) noexcept {
     late.end_read();
 }
 
-/// Bytes that have arrived by now are still read. A TLS read may be sending instead, to a client that does not read:
-/// that is cut.
+/// Ends the wait for bytes; bytes that have already arrived are still read. A TLS read may itself be sending to a
+/// client that does not read, so the connection is also cut after a while.
 void http_connection::end_read() noexcept {
   socket_->end_read_waits();
   cut_at_ = after(service_->on.now(), std::max(service_->options.linger_timeout, min_before_cut));
   cut();
 }
 
-/// When it is time.
+/// Shuts the socket down if it is time for that; otherwise arms the timer.
 void http_connection::cut() noexcept {
   if (service_->on.now() >= *cut_at_) return static_cast<void>(socket_->shutdown(stream_socket::side::both));
   arm_for(*cut_at_);
@@ -147,22 +149,23 @@ void http_connection::close_idle() noexcept {
   end_read();
 }
 
-/// The wait for bytes was ended by a deadline or by `close_idle`: the client has not ended.
+/// Returns whether a deadline or `close_idle` ended the wait for bytes, instead of the client.
 auto http_connection::was_ended(const result<std::size_t>& got) noexcept -> bool {
   return !got && got.error() == std::errc::operation_canceled;
 }
 
-// The course of a connection
+// The states of a connection from its first byte to its end.
 
 void http_connection::received(std::size_t bytes) {
-  // The connection was about to close, but a request has arrived first.
+  // This connection was about to be closed to make room, but a request has arrived on it. Another idle connection is
+  // closed instead.
   if (close_requested_ && !work_ && service_->wants_room && !service_->idle.empty())
     service_->idle.front().close_idle();
   input_.received(bytes);
   if (!work_) work_ = service_->workspaces.take();
 }
 
-/// Every request that has arrived completely was answered. If nothing else has arrived, others may use the workspace.
+/// Returns the workspace to the pool if all received requests are answered and no further bytes have arrived.
 void http_connection::rest() noexcept {
   if (work_ && input_.empty()) service_->workspaces.give_back(std::move(work_));
 }
@@ -181,7 +184,7 @@ auto http_connection::look_at_input() -> next {
   return next::refuse;
 }
 
-/// Returns how many bytes the body of this request may have. Most requests have no body, and no route is looked for.
+/// Returns the maximum size of this request's body. If the request has no body, as most have, no route is looked up.
 auto http_connection::max_body() const noexcept -> std::uint64_t {
   const std::uint64_t usual = service_->options.limits.body_bytes;
   if (head().body.how == http_framing::kind::none) return usual;
@@ -201,9 +204,9 @@ void http_connection::wait_for_request() noexcept {
   if (service_->stopping || service_->wants_room) close_idle();
 }
 
-/// Called if nothing has arrived until a deadline, or until the server wanted the connection to close. Returns false if
-/// the connection continues to wait: for the rest of a request that has begun, or because the deadline belonged to an
-/// earlier wait.
+/// Decides whether the connection ends because no complete request arrived before a deadline, or because the server
+/// wanted to close it. Returns false if the connection continues to wait: part of a request has arrived, or the
+/// deadline belonged to an earlier wait.
 auto http_connection::give_up_head() -> bool {
   const bool late = is_late();
   if (!late && (work_ || !close_requested_)) {
@@ -223,7 +226,7 @@ void http_connection::refuse(http_errc error) {
   say(status_of(error), error);
 }
 
-/// An answer of the server's own.
+/// Sends an answer that no handler has written, such as an error.
 void http_connection::say(http_status status, std::error_code error) {
   http_server::refusal_text text;
   if (service_->options.format_refusal)
@@ -256,8 +259,8 @@ void http_connection::begin_request() {
   work_->body_deadline.reset();
 }
 
-/// The request in a trace of the process. Paths without a handler are of the client's choice, so that there might be
-/// any number of names.
+/// Returns the activity that represents the request in a trace. Paths without a handler are not named, because clients
+/// choose them, and each name uses memory.
 auto http_connection::shown() const noexcept -> trace::activity {
   if (!trace::is_on() || !service_->options.activities) return {};
   try {
@@ -269,13 +272,14 @@ auto http_connection::shown() const noexcept -> trace::activity {
   }
 }
 
-/// Returns the name of the route, or else its pattern; empty if no route fits the request.
+/// Returns the name of the route, or its pattern if it has no name. Returns an empty text if no route matches the
+/// request.
 auto http_connection::route() const noexcept -> std::string_view {
   const http_router::route_options* const options = match().options();
   return options == nullptr || options->name.empty() ? match().pattern() : std::string_view(options->name);
 }
 
-/// Stops the handler at the deadline of its route.
+/// Runs the handler, and stops it at the deadline of its route.
 auto http_connection::limited(task<void> handler, duration deadline) -> task<void> {
   task<result<void>> within = with_timeout(deadline, std::move(handler));
   if (const result<void> ended = co_await std::move(within); !ended) {
@@ -350,7 +354,7 @@ void http_connection::end_pieces() {
   if (work_->framing.how == kind::length && work_->written != work_->framing.length) answer_ = answer::broken;
 }
 
-/// Returns false if the connection ends.
+/// Prepares the connection for the next request. Returns false if the connection must be closed.
 auto http_connection::after_request() -> bool {
   discard_body();
   if (!work_->body.finished()) keep_ = false;
@@ -363,8 +367,8 @@ auto http_connection::after_request() -> bool {
   return true;
 }
 
-/// Returns whether it must wait before the connection is read again. The time since the last bytes arrived was spent on
-/// their answers, unless a handler waited; then only the time since that counts.
+/// Charges the pacer for refused requests. Returns true if the connection must wait before it is read again. The
+/// charged time began when the last bytes arrived, or when the last handler that waited has ended.
 auto http_connection::is_held_back() noexcept -> bool {
   if (!std::exchange(paced_, false)) return false;
   const time_point sent = service_->on.now();
@@ -377,7 +381,7 @@ auto http_connection::wait_for_pacer() -> task<void> {
   now_ = service_->on.now();
 }
 
-// Bodies
+// The bodies of requests.
 
 auto http_connection::read_body_now() -> std::optional<std::string_view> {
   if (work_->body_error || !has_whole_body()) return std::nullopt;
@@ -403,7 +407,7 @@ auto http_connection::body_failed(http_errc error) noexcept -> std::unexpected<s
   return fail(error);
 }
 
-/// The memory of a large answer is not kept for small ones.
+/// Clears the output. Frees its memory if an answer was large, because small answers do not need it.
 void http_connection::clear(std::string& output) noexcept {
   if (output.capacity() > 2 * max_output)
     output = std::string();
@@ -411,7 +415,7 @@ void http_connection::clear(std::string& output) noexcept {
     output.clear();
 }
 
-// Answers
+// The answers to requests.
 
 auto http_connection::sends_body() const noexcept -> bool {
   const bool asked_for_head = in_request_ && head().method == http_method::head;

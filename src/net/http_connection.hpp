@@ -1,4 +1,5 @@
-// src/net/http_connection.hpp: one connection of a server: its requests one after the other, and their deadlines.
+// src/net/http_connection.hpp: one connection of a server, its requests, which are served one after the other, and
+// their deadlines.
 #pragma once
 
 #include "http_input.hpp"
@@ -32,10 +33,10 @@ namespace braid::detail {
 
 class http_connection;
 
-/// How soon a stream of events, or a WebSocket, notices that its server stops.
+/// The maximum time until a stream of events, or a WebSocket, notices that its server stops.
 inline constexpr duration max_stream_tick = std::chrono::seconds(1);
 
-/// Counts something that is open while this lives.
+/// A guard that increments a count for as long as it exists.
 class counted_open {
  public:
   explicit counted_open(std::size_t& count) noexcept : count_(&count) { add_to_count(count); }
@@ -47,7 +48,7 @@ class counted_open {
   std::size_t* count_;
 };
 
-/// The state that the connections of a server share. Used only on its loop.
+/// The state that all connections of a server share. Used only on the server's loop.
 struct http_service {
   http_service(loop& l, const http_router& r, http_server::options o)
       : on(l),
@@ -60,7 +61,7 @@ struct http_service {
   /// Returns the current date, formatted once per second.
   auto date(time_point now) -> std::string_view;
   void report(std::exception_ptr error) noexcept;
-  /// A handler has thrown; the message names the request, and the route if that has a name.
+  /// Reports an exception of a handler. The message names the request, and the route if it has a name.
   void report(std::exception_ptr error, const http_request_head& of, std::string_view route) noexcept;
   static void add_metrics(const void* self, metric_list& metrics);
 
@@ -80,17 +81,18 @@ struct http_service {
   metric_source counted_;  // the last member: what it reads is there
 };
 
-/// All of a connection but the bytes' way, which `http_connection_over` knows. States: docs/design/http.md
+/// A connection of a server. The derived class `http_connection_over` adds the transport, plain or TLS. States:
+/// docs/design/http.md
 class http_connection : public list_hook {
  public:
   http_connection(const http_connection&) = delete;
   auto operator=(const http_connection&) -> http_connection& = delete;
 
-  /// Ends the wait for another request, unless some of it has come. Requires that it is in the list of those that are
-  /// idle.
+  /// Closes an idle connection, unless part of a request has arrived. Requires that the connection is in the list of
+  /// idle connections.
   void close_idle() noexcept;
 
-  // For http_exchange.
+  // Functions for `http_exchange`.
   [[nodiscard]] auto head() const noexcept -> const http_request_head& { return work_->parser.head(); }
   [[nodiscard]] auto match() const noexcept -> const http_router::match& { return work_->match; }
   [[nodiscard]] auto body() const noexcept -> const http_body_decoder& { return work_->body; }
@@ -107,12 +109,12 @@ class http_connection : public list_hook {
   void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length);
   virtual auto write(std::string_view piece) -> task<result<void>> = 0;
 
-  // For streams of events, and for WebSockets.
+  // Functions for event streams and WebSockets.
   [[nodiscard]] auto counts() noexcept -> http_server::totals& { return service_->counts; }
   [[nodiscard]] auto is_server_stopping() const noexcept -> bool { return service_->stopping; }
   [[nodiscard]] auto linger_timeout() const noexcept -> duration { return service_->options.linger_timeout; }
-  /// Answers 101 with these fields, and with those of `set_field`. Then `read_body` and `write` pass bytes as they are.
-  /// Requires that the whole body of the request has arrived.
+  /// Answers with status 101, these fields and the fields of `set_field`. Afterwards `read_body` and `write` pass bytes
+  /// unchanged. Requires that the whole body of the request has arrived.
   void switch_protocol(std::string_view fields);
   void restart_body_timeout() noexcept { work_->body_deadline.reset(); }
 
@@ -128,13 +130,13 @@ class http_connection : public list_hook {
     http_connection* owner;
   };
 
-  /// How a handler ended, or the task that is still to be awaited.
+  /// The outcome of a handler that has ended, or the task of a handler that is still running.
   struct called {
     outcome<void> ended;
     task<void> rest;
   };
 
-  /// Marks that a task of the handler reads the body.
+  /// A guard that marks that a task of the handler is reading the body.
   class reading {
    public:
     explicit reading(http_connection& of) noexcept : connection_(&of) { of.is_reading_ = true; }
@@ -146,8 +148,8 @@ class http_connection : public list_hook {
     http_connection* connection_;
   };
 
-  /// Marks that bytes are being sent. If a stop interrupts that, the number of sent bytes is unknown, and the
-  /// connection cannot continue.
+  /// A guard that marks that bytes are being sent. If a stop interrupts the write, the number of sent bytes is unknown,
+  /// so the connection cannot continue.
   class sending {
    public:
     explicit sending(http_connection& of) noexcept : connection_(&of) { of.is_sending_ = true; }
@@ -168,7 +170,7 @@ class http_connection : public list_hook {
   explicit http_connection(http_service& service);
   ~http_connection();
 
-  /// Names the socket that the bytes go through. It lives as long as the connection.
+  /// Sets the socket of the transport. The socket exists as long as the connection.
   void go_through(const stream_socket& socket) noexcept { socket_ = &socket; }
   [[nodiscard]] auto open_exchange() noexcept -> http_exchange { return http_exchange(*this); }
 

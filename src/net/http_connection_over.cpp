@@ -1,4 +1,4 @@
-// src/net/http_connection_over.cpp: requests of one connection: received, handled, answered, one after the other.
+// src/net/http_connection_over.cpp: receives, handles and answers the requests of one connection, one after the other.
 #include "http_connection_over.hpp"
 
 #include <braid/base/detail/after.hpp>
@@ -27,7 +27,8 @@ http_connection_over<Stream>::http_connection_over(http_service& service, Stream
   go_through(socket_of(stream_));
 }
 
-/// A request that is cut is not whole, with or without a notice of the end before: no server needs to distinguish them.
+/// Converts the error of a TLS stream that was cut without a close notice to a normal end. A server need not
+/// distinguish them, because an incomplete request is refused in both cases.
 template <transport Stream>
 auto http_connection_over<Stream>::cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t> {
   if constexpr (announces_its_end)
@@ -127,8 +128,7 @@ auto http_connection_over<Stream>::flush() -> task<result<void>> {
   co_return sent;
 }
 
-/// If the transport can announce its end, an idle connection announces it when it is closed, so that it does not look
-/// cut.
+/// Sends the close notice of TLS when an idle connection is closed, so that the client does not take the end for a cut.
 template <transport Stream>
 auto http_connection_over<Stream>::announce_end() -> task<void> {
   wait_until(wait::linger, after(service_->on.now(), service_->options.linger_timeout));
@@ -142,8 +142,8 @@ void http_connection_over<Stream>::break_off() const noexcept {
   static_cast<void>(::setsockopt(socket_of(stream_).number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
 }
 
-/// Sends the rest, and lets the client read it: a connection that is closed while bytes arrive is reset, and the answer
-/// is lost with it.
+/// Sends the remaining output and reads until the client closes. If the socket were closed while bytes arrive, TCP
+/// would reset the connection, and the client would lose the answer.
 template <transport Stream>
 auto http_connection_over<Stream>::linger() -> task<void> {
   if (answer_ == answer::broken) {

@@ -1,4 +1,4 @@
-// src/net/http_connection_over.hpp: a connection of a server over a plain socket or over TLS.
+// src/net/http_connection_over.hpp: a connection of a server, over a plain socket or over TLS.
 #pragma once
 
 #include "http_connection.hpp"
@@ -16,17 +16,18 @@ class http_connection_over final : public http_connection {
  public:
   http_connection_over(http_service& service, Stream stream);
 
-  /// Serves until either side is done.
-  /// Errors: throws if there is no memory; then the connection must be broken off.
+  /// Serves requests until either side ends the connection.
+  /// Errors: throws if there is no memory; the caller must then call `break_off`.
   auto run() -> task<void>;
-  /// Breaks the connection instead of ending it, so that the peer does not take the sent bytes for the whole answer.
+  /// Resets the connection instead of closing it normally, so that the peer does not take a partial answer for a
+  /// complete one.
   void break_off() const noexcept;
 
   auto read_body() -> task<result<std::string_view>> override;
   auto write(std::string_view piece) -> task<result<void>> override;
 
  private:
-  /// Whether the end of a connection can be distinguished from a cut.
+  /// True if the transport has a close notice, so that a regular end can be distinguished from a cut.
   static constexpr bool announces_its_end = std::same_as<Stream, tls_stream>;
 
   [[nodiscard]] static auto cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t>;

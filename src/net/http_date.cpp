@@ -1,4 +1,4 @@
-// src/net/http_date.cpp: writes dates by hand, because the standard's ways look at the locale.
+// src/net/http_date.cpp: formats the dates of HTTP without the standard library, whose functions depend on the locale.
 #include <braid/net/detail/http_date.hpp>
 
 #include <array>

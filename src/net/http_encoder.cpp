@@ -1,4 +1,4 @@
-// src/net/http_encoder.cpp: heads and chunks as text.
+// src/net/http_encoder.cpp: formats the heads and chunks of HTTP messages.
 #include <braid/net/detail/http_encoder.hpp>
 
 #include <braid/net/detail/http_head_reader.hpp>
@@ -17,7 +17,8 @@ constexpr std::size_t max_number_digits = 20;
 /// The maximum size of the fixed parts of a head: names, the version, numbers, line ends.
 constexpr std::size_t max_around = 128;
 
-/// Writes into room that was made for it: a head is many small pieces, and a string would look for room before each.
+/// A writer into memory that is already large enough. A head consists of many small pieces, and a string would check
+/// its capacity before each.
 class head_writer {
  public:
   explicit head_writer(char* at) noexcept : position_(at) {}
@@ -60,7 +61,7 @@ void head_writer::framing(const http_framing& body, http_persistence connection)
   if (connection == http_persistence::keep_alive) text("Connection: keep-alive\r\n");
 }
 
-/// Appends what `write(head_writer)` writes, at most `max_count` bytes, and returns its result.
+/// Appends the text that `write(head_writer)` writes, at most `max_count` bytes.
 template <typename Write>
 void append_written(std::string& out, std::size_t max_count, Write write) {
   const std::size_t before = out.size();

@@ -1,4 +1,4 @@
-// src/net/http_error.cpp: the messages for the errors of HTTP, and the statuses that answer them.
+// src/net/http_error.cpp: the messages of HTTP errors, and the HTTP status for each error.
 #include <braid/net/http_message.hpp>
 
 #include <string>
@@ -64,8 +64,8 @@ auto detail::http_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
-/// child.
+/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, its lock would
+/// stay locked in the child.
 [[maybe_unused]] const std::error_category& http_errors_made_early = detail::http_category();
 
 }  // namespace

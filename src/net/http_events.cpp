@@ -1,4 +1,4 @@
-// src/net/http_events.cpp: the text of server-sent events, and comments that keep their connection alive.
+// src/net/http_events.cpp: formats server-sent events, and sends comments that keep the connection open.
 #include <braid/net/http_events.hpp>
 
 #include "http_connection.hpp"
@@ -15,7 +15,7 @@
 namespace braid {
 namespace {
 
-/// Appends `field: line` for each line; a line ends with CR LF, CR or LF.
+/// Appends `field: line` for each line of the text. A line ends with CR LF, CR or LF.
 void append_lines(std::string& out, std::string_view field, std::string_view text) {
   for (;;) {
     const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
@@ -64,13 +64,14 @@ auto http_events::write(std::string_view text) -> task<result<void>> {
   co_return sent_;
 }
 
-/// Stops the tasks of the stream, but none in the middle of a write, which would break the answer.
+/// Stops the tasks of the stream, but not in the middle of a write, because that would break the answer.
 auto http_events::stop() -> task<void> {
   const auto alone = co_await lock_.lock();
   around_->request_stop();
 }
 
-/// Also ends the stream if the server stops: clients connect again elsewhere.
+/// Sends comments that keep the connection open. Ends the stream if the server stops, so that clients connect to
+/// another server.
 auto http_events::keep_alive() -> task<void> {
   const bool comments = options_.keep_alive > duration::zero();
   const duration tick = comments ? std::min(options_.keep_alive, detail::max_stream_tick) : detail::max_stream_tick;

@@ -1,4 +1,4 @@
-// src/net/http_exchange.cpp: the interface of a connection for handlers.
+// src/net/http_exchange.cpp: implements `http_exchange`, through which a handler uses its connection.
 #include <braid/net/http_server.hpp>
 
 #include "http_connection.hpp"

@@ -1,4 +1,4 @@
-// src/net/http_fields.cpp: the lookup of fields by name.
+// src/net/http_fields.cpp: finds a header field by its name.
 #include <braid/net/http_message.hpp>
 
 namespace braid {

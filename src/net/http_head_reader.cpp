@@ -1,4 +1,5 @@
-// src/net/http_head_reader.cpp: what a line and a field must look like, and what the fields say together.
+// src/net/http_head_reader.cpp: parses the lines and fields of a head, and checks that the fields agree with each
+// other.
 #include <braid/net/detail/http_head_reader.hpp>
 
 #include <braid/net/detail/http_text.hpp>
@@ -9,7 +10,7 @@
 namespace braid::detail {
 namespace {
 
-/// Decimal digits only. A number that does not fit is the greatest one, which exceeds every limit.
+/// Parses decimal digits. Returns the maximum value for a number that is too large, so that it exceeds every limit.
 auto parse_length(std::string_view text) -> std::optional<std::uint64_t> {
   constexpr std::uint64_t max_value = std::numeric_limits<std::uint64_t>::max();
   if (!all_http(text, is_digit)) return std::nullopt;
@@ -40,7 +41,8 @@ auto is_port(std::string_view text) -> bool {
   return value <= 65'535;
 }
 
-/// Returns true if a dot is the first character, or follows another dot. A dot at the end is the root of all names.
+/// Returns whether a dot is the first character or follows another dot. A dot at the end is valid; it stands for the
+/// DNS root.
 auto has_empty_label(std::string_view name) -> bool { return name.starts_with('.') || name.contains(".."); }
 
 }  // namespace
@@ -95,7 +97,7 @@ auto http_head_reader::next_line(std::string_view input, std::size_t max_value)
 
 auto http_head_reader::read_fields(std::string_view input) -> std::expected<bool, http_errc> {
   for (;;) {
-    // Places are kept in 32 bits.
+    // The maximum size of a head. Positions within a head are stored in 32 bits.
     constexpr std::size_t max_head = std::numeric_limits<std::uint32_t>::max();
     const auto line = next_line(input, std::min(limits_->head_bytes, max_head));
     if (!line) return std::unexpected(line.error());

@@ -1,4 +1,4 @@
-// src/net/http_input.cpp: one piece of memory that bytes come into and are consumed from.
+// src/net/http_input.cpp: a contiguous buffer that received bytes are appended to and consumed from.
 #include "http_input.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void http_input::hold(std::size_t size, std::size_t room_behind) {
   if (capacity_ - held_at_ < size + room_behind) move(held_at_, std::max(capacity_, size + room_behind));
 }
 
-/// Moves the bytes from `from` on to the front of new memory.
+/// Moves the bytes from position `from` on to the front of a new block of memory.
 void http_input::move(std::size_t from, std::size_t capacity) {
   auto bytes = std::make_unique_for_overwrite<char[]>(capacity);
   if (end_ > from) std::memcpy(bytes.get(), bytes_.get() + from, end_ - from);

@@ -1,4 +1,4 @@
-// src/net/http_input.hpp: what one connection has received.
+// src/net/http_input.hpp: the bytes that one connection has received.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,21 @@
 
 namespace braid::detail {
 
-/// Bytes that were received and not consumed, in one piece; and in front of them a head that is still looked at.
+/// A contiguous buffer of received bytes that are not consumed yet. The head of the current request may be kept in
+/// front of them, so that it stays readable.
 class http_input {
  public:
   [[nodiscard]] auto view() const noexcept -> std::string_view { return {bytes_.get() + begin_, end_ - begin_}; }
   [[nodiscard]] auto empty() const noexcept -> bool { return begin_ == end_; }
   [[nodiscard]] auto held() const noexcept -> std::string_view { return {bytes_.get() + held_at_, held_size_}; }
 
-  /// Returns the space for received bytes. The held bytes do not move, unless there is no space left.
+  /// Returns the free space for received bytes. The kept head moves only if there is no free space left.
   auto room() -> std::span<std::byte>;
   void received(std::size_t bytes) noexcept { end_ += bytes; }
   void consume(std::size_t bytes) noexcept { begin_ += bytes; }
 
-  /// Consumes `size` bytes that stay readable until `release`, and makes sure that `room_behind` bytes of room are
-  /// after them.
+  /// Consumes `size` bytes but keeps them readable until `release`. Ensures that `room_behind` bytes of free space
+  /// follow them.
   void hold(std::size_t size, std::size_t room_behind);
   void release() noexcept { held_size_ = 0; }
 

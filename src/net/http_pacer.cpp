@@ -1,4 +1,4 @@
-// src/net/http_pacer.cpp: the account of refusals, and the reads that it pays for.
+// src/net/http_pacer.cpp: limits the time that a loop spends on refusals, by delaying reads of refused connections.
 #include "http_pacer.hpp"
 
 #include <algorithm>
@@ -47,7 +47,8 @@ void http_pacer::open() noexcept {
   while (!queue_.empty()) leave(queue_.front());
 }
 
-/// The connection that has waited longest is released even if the account is overdrawn.
+/// Lets waiting connections be read again, as many as the account allows. A connection that has waited for the maximum
+/// time is released in any case.
 void http_pacer::tick() noexcept {
   const time_point now = loop_->now();
   for (std::size_t left = due(now); !queue_.empty(); left -= left == 0 ? 0U : 1U) {
@@ -58,8 +59,8 @@ void http_pacer::tick() noexcept {
   if (!queue_.empty()) loop_->arm(tick_, now + between_ticks);
 }
 
-/// Returns as many connections as the account can pay for if all of them are refused, plus those that will not be
-/// refused.
+/// Returns how many connections may be read: those whose refusals the account can pay for, plus those whose requests
+/// will be accepted.
 auto http_pacer::due(time_point now) noexcept -> std::size_t {
   refill(now);
   const std::size_t paid = account_ < 0 ? 0 : 1 + static_cast<std::size_t>(account_ / mean_);

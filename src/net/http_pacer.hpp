@@ -1,4 +1,4 @@
-// src/net/http_pacer.hpp: back pressure: a bound on the share of a loop's time that goes to refusals.
+// src/net/http_pacer.hpp: back pressure: limits the share of a loop's time that is spent on refusing requests.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -12,9 +12,10 @@
 
 namespace braid::detail {
 
-/// An account of time: it gains its share of the time that passes, and pays for answers that refuse. A connection that
-/// is refused while the account is overdrawn waits before it is read from again. Threads: the loop's own. Why so:
+/// An account of time. A fixed share of the elapsed time is added to it, and the time of each refusal is subtracted.
+/// While the account is negative, a connection whose request was refused waits before it is read again. Design:
 /// docs/design/http.md, "Back pressure".
+/// Threads: the loop's own.
 class http_pacer {
  public:
   class waiter;
@@ -23,10 +24,9 @@ class http_pacer {
   http_pacer(const http_pacer&) = delete;
   auto operator=(const http_pacer&) -> http_pacer& = delete;
 
-  /// Charges the time that refusing answers took, which were sent with one write. Returns true if their connection must
-  /// wait for a turn.
+  /// Subtracts the time of the refusals that were sent with one write. Returns true if their connection must wait.
   [[nodiscard]] auto charge(duration took, time_point now) noexcept -> bool;
-  /// Makes no task wait from now on.
+  /// Releases all waiting connections, and lets no connection wait from now on.
   void open() noexcept;
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return waiting_; }
 
@@ -53,7 +53,7 @@ class http_pacer {
   tick_timer tick_{*this};        // armed while a task waits
 };
 
-/// The wait of one connection.
+/// The wait of one connection for its turn.
 class http_pacer::waiter : public list_hook {
  public:
   waiter(http_pacer& by, time_point now) noexcept;

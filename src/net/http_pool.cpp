@@ -1,4 +1,4 @@
-// src/net/http_pool.cpp: connections that are kept, and one call on one of them.
+// src/net/http_pool.cpp: a client's pool of open connections, and one call on one of them.
 #include "http_pool.hpp"
 
 #include <braid/base/detail/after.hpp>
@@ -23,8 +23,8 @@ constexpr std::size_t max_connections = 65'536;  // to one host; there is a plac
 constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets hold it, even if the peer does not read
 constexpr int first_refusing = 300;  // a server that sends such an answer does not want the rest of the call
 
-/// Creates the context of a client without one.
-/// Blocks: to read the authorities of the system.
+/// Creates the TLS context of a client whose options contain none.
+/// Blocks: to read the system's certificate authorities.
 struct usual_context {
   executor* handshakes;  // certificate folders are read when a certificate is verified
 
@@ -38,7 +38,7 @@ struct usual_context {
 
 }  // namespace
 
-// A connection
+// The functions of one connection.
 
 http_line::~http_line() {
   if (const auto* const secure = std::get_if<tls_stream>(&stream_); secure != nullptr && !half_sent)
@@ -82,7 +82,7 @@ auto http_line::is_silent() const noexcept -> bool {
   return ::recv(socket().number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-// The pool
+// The functions of the pool.
 
 http_pool::~http_pool() {
   if (idle_.is_armed()) loop_.disarm(idle_);
@@ -97,8 +97,8 @@ auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
   return hosts_.emplace(std::move(origin), std::move(made)).first->second;
 }
 
-/// A client that asks many hosts once does not keep them all. The bound grows with the hosts that stay, so that the
-/// cost per host is constant (amortized).
+/// Removes hosts without connections, so that a client that calls many hosts once does not store all of them. The next
+/// cleanup happens at twice the number of the remaining hosts, so the amortized cost per host is constant.
 void http_pool::forget_unused() {
   if (hosts_.size() < many_hosts_) return;
   constexpr std::size_t few = 64;
@@ -106,7 +106,8 @@ void http_pool::forget_unused() {
   many_hosts_ = std::max(few, 2 * hosts_.size());
 }
 
-/// The server may have closed them long ago, which is not noticed: they would hold descriptors.
+/// Closes connections that were idle for too long. The server may have closed them, which the client does not notice,
+/// and they would keep their descriptors.
 void http_pool::close_idle() noexcept {
   const time_point now = loop_.now();
   while (!free_.empty() && after(free_.front().free_since, options_.idle_timeout) <= now) {
@@ -195,7 +196,7 @@ auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<resu
   co_return std::make_unique<http_line>(std::move(*stream));
 }
 
-// A call
+// The functions of one call.
 
 auto http_lease::converse(std::string_view head_and_body, const http_client::call& call) -> task<result<void>> {
   result<void> heard;
@@ -224,8 +225,8 @@ auto http_lease::send_and_receive(std::string_view head_and_body, const http_cli
   co_return co_await std::move(whole);
 }
 
-/// Bytes that the server sends while it receives are stored, up to the limit of an answer: otherwise both would wait
-/// for room.
+/// Receives and stores the answer while the call is still being sent, up to the size limit. Otherwise client and server
+/// might both wait for the other to read.
 auto http_lease::receive_beside() -> task<void> {
   receives_beside_ = true;
   while (sends_on_ && !end_of_input_ && line_->input.view().size() < pool_->options().limits.body_bytes) {
@@ -284,7 +285,7 @@ auto http_lease::receive_head(http_method asked) -> task<result<void>> {
   co_return fail(http_errc::too_many_responses);
 }
 
-/// Moves the head out of the way of the body, to its final place.
+/// Copies the head of the answer out of the input buffer, so that it stays valid while the body is read.
 auto http_lease::keep_head(http_method asked) -> result<void> {
   head_text_ = line_->input.view().substr(0, parser_.size());
   line_->input.consume(parser_.size());
@@ -319,7 +320,8 @@ auto http_lease::read_some() -> task<result<std::string_view>> {
   }
 }
 
-/// Returns the connection to the pool if the next answer on it can only belong to the next call.
+/// Returns the connection to the pool if it can be used again: the call was sent completely and the answer was read to
+/// its end.
 void http_lease::settle() noexcept {
   if (line_ == nullptr) return;
   const bool is_free =

@@ -1,4 +1,4 @@
-// src/net/http_pool.hpp: the connections of a client, by host.
+// src/net/http_pool.hpp: the open connections of a client, by host.
 #pragma once
 
 #include "http_input.hpp"
@@ -29,26 +29,26 @@ namespace braid::detail {
 
 struct http_host;
 
-/// A connection to a server, plain or by TLS.
+/// A connection to a server, plain or over TLS.
 class http_line : public list_hook {
  public:
   explicit http_line(stream_socket plain) noexcept : stream_(std::move(plain)) {}
   explicit http_line(tls_stream secure) noexcept : stream_(std::move(secure)) {}
   http_line(const http_line&) = delete;
   auto operator=(const http_line&) -> http_line& = delete;
-  /// Notifies the server that nothing more will follow, if the connection uses TLS. A call that was sent in part looks
-  /// cut.
+  /// Sends the close notice of TLS, unless a call was sent only in part; the server then sees the connection as cut.
   /// Blocks: never.
   ~http_line();
 
   auto write(std::string_view text) -> task<result<void>>;
-  /// Appends the next bytes to `input`. 0 means that the server has ended the stream deliberately.
-  /// Errors: truncated if TLS was cut; the stream's.
+  /// Appends the next received bytes to `input`. Returns 0 if the server has ended the stream regularly.
+  /// Errors: truncated if a TLS stream ends without a close notice; the stream's.
   auto receive() -> task<result<std::size_t>>;
-  /// Present and later receives do not wait any more: see `byte_stream::end_read_waits`.
+  /// Ends current and later waits for bytes: see `byte_stream::end_read_waits`.
   void end_waits() const noexcept { socket().end_read_waits(); }
   void allow_waits() const noexcept { socket().allow_read_waits(); }
-  /// Returns whether nothing has arrived, not even an end: the state of a healthy free connection.
+  /// Returns whether neither bytes nor an end of the stream have arrived. A free connection that is silent can be used
+  /// again.
   [[nodiscard]] auto is_silent() const noexcept -> bool;
 
   http_input input;
@@ -64,12 +64,12 @@ class http_line : public list_hook {
   std::variant<stream_socket, tls_stream> stream_;
 };
 
-/// The connections to one host.
+/// The free connections to one host, and the limit of connections.
 struct http_host {
   explicit http_host(std::size_t connections) : room(connections) { free.reserve(connections); }
 
   async_semaphore room;  // for those that are in use
-  // the last used one at the end; reserved for as many as may be in use
+  // The free connections; the last used one is at the end. Memory is reserved for the maximum number of connections.
   std::vector<std::unique_ptr<http_line>> free;
 };
 
@@ -83,7 +83,7 @@ class http_pool {
   [[nodiscard]] auto on() const noexcept -> loop& { return loop_; }
   [[nodiscard]] auto options() const noexcept -> const http_client::options& { return options_; }
   [[nodiscard]] auto host(const http_url& url) -> std::shared_ptr<http_host>;
-  /// Returns a connection that is free and still open, or null.
+  /// Removes a free connection that is still open from the host's list and returns it, or null.
   [[nodiscard]] auto take(http_host& from) -> std::unique_ptr<http_line>;
   [[nodiscard]] auto connect(http_url url) -> task<result<std::unique_ptr<http_line>>>;
   void give_back(http_host& to, std::unique_ptr<http_line> line);
@@ -99,7 +99,7 @@ class http_pool {
   void close_idle() noexcept;
   auto resolve_addresses(const http_url& url) -> task<result<socket_address::list>>;
   auto make_line(http_url url) -> task<result<std::unique_ptr<http_line>>>;
-  /// Returns the context of the options, or the default one.
+  /// Returns the TLS context of the options, or the default context.
   auto context() -> task<result<tls_context>>;
   auto shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>>;
   void forget_unused();
@@ -114,7 +114,7 @@ class http_pool {
   idle_timer idle_{*this};          // armed while any is free, for the first or earlier
 };
 
-/// A call that has been sent, on the connection that it has for itself.
+/// A call on a connection that no other call uses at the same time.
 class http_lease {
  public:
   http_lease(http_pool& pool, std::shared_ptr<http_host> host, async_semaphore::permit permit,
@@ -129,16 +129,17 @@ class http_lease {
   auto operator=(const http_lease&) -> http_lease& = delete;
   ~http_lease() { settle(); }
 
-  /// Sends the call and receives the head of its answer. A long call is sent while the answer is received, because a
-  /// server may refuse before it has everything, or send while it receives.
-  /// Errors: those of receiving, or of sending if that is why receiving failed; and those of the source of the body.
+  /// Sends the call and receives the head of the answer. A long call is sent while the answer is received, because the
+  /// server may answer before it has received the whole call.
+  /// Errors: the error of receiving, or of sending if sending failed first; the error of the body's source.
   auto converse(std::string_view head_and_body, const http_client::call& call) -> task<result<void>>;
   auto read_some() -> task<result<std::string_view>>;
 
   [[nodiscard]] auto head() const noexcept -> const http_response_head& { return parser_.head(); }
-  /// Returns whether the connection was free before, and has broken without an answer to this call.
+  /// Returns whether a reused connection has ended before any byte of this call's answer arrived. The call can then be
+  /// repeated.
   [[nodiscard]] auto came_too_late() const noexcept -> bool { return line_->used_before && line_->nothing_came; }
-  /// Passes the permit for a connection on to another call.
+  /// Moves the permit for a connection to another call.
   [[nodiscard]] auto take_permit() noexcept -> async_semaphore::permit { return std::move(permit_); }
 
  private:

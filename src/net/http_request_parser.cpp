@@ -1,4 +1,4 @@
-// src/net/http_request_parser.cpp: the line that begins a request, and what its fields must say.
+// src/net/http_request_parser.cpp: parses the first line of a request, and checks the fields that a request needs.
 #include <braid/net/detail/http_parser.hpp>
 
 #include <braid/net/detail/http_text.hpp>
@@ -23,7 +23,7 @@ auto is_target(std::string_view text) -> bool {
   return true;
 }
 
-/// Returns the minor version; 0 or 1 for what this library speaks.
+/// Returns the minor version, 0 or 1. Other versions are errors.
 auto parse_version(std::string_view text) -> std::expected<int, http_errc> {
   const bool shaped = text.size() == 8 && text.starts_with(version_prefix) && is_http(text[5], is_digit) &&
                       text[6] == '.' && is_http(text[7], is_digit);
@@ -32,7 +32,7 @@ auto parse_version(std::string_view text) -> std::expected<int, http_errc> {
   return text[7] == '0' ? 0 : 1;
 }
 
-/// Returns the start of the authority in an absolute target; 0 for any other target.
+/// Returns the position of the authority in an absolute target, or 0 for any other target.
 auto find_authority(std::string_view target) -> std::size_t {
   for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")})
     if (equals_lower(target.substr(0, scheme.size()), scheme)) return scheme.size();
@@ -72,7 +72,8 @@ auto detail::http_request_parser::parse(std::string_view input) -> detail::http_
 }
 
 auto detail::http_request_parser::read_start_line(std::string_view input) -> detail::http_progress {
-  // Before the target is known, the line may have no more than its limit, two spaces, the version and the line's end.
+  // The limit for the first line before the target is known: the limit of a target, plus the method, two spaces, the
+  // version and the line end.
   const std::size_t others = line_at_ + max_method + 12;
   const bool is_bound = limits_.target_bytes < limits_.head_bytes && others < limits_.head_bytes - limits_.target_bytes;
   const std::size_t max_count = is_bound ? others + limits_.target_bytes : limits_.head_bytes;
@@ -129,7 +130,8 @@ auto detail::http_request_parser::parse_target(std::string_view target) -> std::
 auto detail::http_request_parser::finish(std::string_view input) -> detail::http_progress {
   const http_known_fields& known = reader_.known();
   if (head_.minor_version == 1 && !known.host) return refuse(http_errc::bad_host);
-  // A server of HTTP/1.0 in front would not see the encoding, and would see another end of the body.
+  // An HTTP/1.0 proxy between client and server would not understand the encoding, and would see a different end of the
+  // body.
   if (head_.minor_version == 0 && known.transfer != http_known_fields::encoding::none)
     return refuse(http_errc::bad_encoding);
   const auto body = find_framing(known, limits_);

@@ -42,7 +42,7 @@ auto detail::http_response_parser::parse(std::string_view input, http_method ask
 }
 
 auto detail::http_response_parser::parse_start_line(std::string_view line) -> std::optional<http_errc> {
-  // A server may leave the reason away, and some leave the space before it away as well.
+  // Some servers omit the reason phrase, and some of them also omit the space before it.
   if (line.size() < reason_at - 1 || !line.starts_with("HTTP/") || line[6] != '.') return http_errc::bad_start_line;
   if (!is_http(line[5], is_digit) || !is_http(line[7], is_digit)) return http_errc::bad_start_line;
   if (line[5] != '1') return http_errc::bad_version;

@@ -1,4 +1,4 @@
-// src/net/http_router.cpp: patterns as a tree of segments.
+// src/net/http_router.cpp: stores the patterns of routes as a tree of path segments, and finds the route of a request.
 #include <braid/net/http_server.hpp>
 
 #include <braid/base/config.hpp>
@@ -40,18 +40,18 @@ namespace {
 
 constexpr std::string_view rest_mark = "...";
 
-/// Ends the program with the error in a route, and its pattern.
+/// Ends the program with a message about an invalid route, which contains its pattern.
 [[noreturn]] void refuse_route(std::string_view pattern, std::string_view what) {
   const std::string sentence = "the route `" + std::string(pattern) + "` " + std::string(what);
   detail::contract_failed(sentence, "a route that fits the router");
 }
 
-/// Requires, of the route that is added, what `BRAID_EXPECTS` requires elsewhere.
+/// Checks a condition of the route that is being added, as `BRAID_EXPECTS` does, and names the pattern if it fails.
 void require(bool holds, std::string_view pattern, std::string_view what) {
   if (!holds) refuse_route(pattern, what);
 }
 
-/// Takes the first segment, without slashes, from the front of `path`, which begins with one.
+/// Removes the first segment from `path`, which begins with a slash. Returns the segment without the slash.
 auto next_segment(std::string_view& path) -> std::string_view {
   const std::size_t end = std::min(path.find('/', 1), path.size());
   const std::string_view out = path.substr(1, end - 1);
@@ -96,7 +96,7 @@ void http_router::insert(http_method method, std::string_view pattern, http_rout
   if (method == http_method::get) at->allowed.add(http_method::head);
 }
 
-/// Returns the node that a pattern leads to, and appends the names in it.
+/// Finds or creates the node of a pattern, and appends the pattern's parameter names to `names`.
 auto http_router::find_place(std::string_view whole, std::vector<std::string>& names) -> node* {
   node* at = root_.get();
   for (std::string_view pattern = whole; !pattern.empty();) {
@@ -127,7 +127,7 @@ auto http_router::find(http_method method, std::string_view path) const noexcept
   return out;
 }
 
-/// Returns true if the search is over.
+/// Looks for the method's handler at a node. Returns true if the node has one, which ends the search.
 auto http_router::try_route(const node& node, http_method method, match& match) noexcept -> bool {
   const auto find_handler = [&](http_method one) { return node.routes[static_cast<std::size_t>(one)].get(); };
   match.allowed_.add(node.allowed);
@@ -136,7 +136,7 @@ auto http_router::try_route(const node& node, http_method method, match& match) 
   return match.route_ != nullptr;
 }
 
-/// Each level of the tree matches one segment, so no node is visited twice.
+/// Searches the tree for the path. Each level of the tree matches one segment, so no node is visited twice.
 auto http_router::search(const node& at, http_method method, std::string_view rest, std::size_t names,
                          match& match) noexcept -> bool {
   if (rest.empty()) return try_route(at, method, match);

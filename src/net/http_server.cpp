@@ -1,4 +1,4 @@
-// src/net/http_server.cpp: taking connections, and stopping without losing requests.
+// src/net/http_server.cpp: accepts connections, and stops the server without losing requests.
 #include <braid/net/http_server.hpp>
 
 #include "http_connection_over.hpp"
@@ -17,13 +17,13 @@
 namespace braid {
 namespace {
 
-/// The limits for accepting connections that the kernel had accepted before a stop: for this time, and as many as wait
-/// if the kernel reports it, plus a few that arrive meanwhile. Otherwise a storm of new connections would keep it from
-/// ending.
+/// The limits for accepting connections that the kernel accepted before the server's stop: a time, and the reported
+/// number of waiting connections plus a few. Without them, a flood of new connections would prevent the stop.
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
 constexpr std::size_t max_last_looks = 4096;
-/// The pause if an error of this process, such as exhausted memory, keeps it from accepting.
+/// The pause after an error of this process, such as a lack of memory, that prevents the server from accepting
+/// connections.
 constexpr auto pause_after_error = 10ms;
 
 }  // namespace
@@ -41,7 +41,7 @@ class http_server::state : public detail::http_service {
  private:
   enum class phase : std::uint8_t { idle, serving, over };
 
-  /// Calls a function of the state when it fires.
+  /// A timer that calls a member function of `state` when it fires.
   template <void (state::*Late)() noexcept>
   struct state_timer : timer {
     explicit state_timer(state& s) noexcept : timer(&fired), owner(&s) {}
@@ -49,7 +49,7 @@ class http_server::state : public detail::http_service {
     state* owner;
   };
 
-  /// A connection in its handshake. The scope is that of the handshake's task.
+  /// A connection during its TLS handshake. `where` is the scope of the handshake's task.
   struct handshake : list_hook {
     handshake(state& s, scope& scope) noexcept : of(&s), where(&scope) {
       detail::add_to_count(of->counts.handshakes);
@@ -69,7 +69,7 @@ class http_server::state : public detail::http_service {
     scope* where;
   };
 
-  /// Marks the end of `serve`, also if `serve` itself is stopped.
+  /// A guard whose destructor ends `serve`, also if the task of `serve` is stopped.
   struct whole_course {
     explicit whole_course(state& s) noexcept : of(&s) {}
     whole_course(const whole_course&) = delete;
@@ -167,7 +167,7 @@ auto http_server::state::accept_all(stream_listener& listener, scope& scope) -> 
   }
 }
 
-/// Closes the connection that has been idle longest, or otherwise the oldest one that is still in its handshake.
+/// Closes the connection that has been idle longest. If no connection is idle, ends the oldest handshake.
 void http_server::state::make_room() noexcept {
   if (!idle.empty())
     idle.front().close_idle();
@@ -175,7 +175,7 @@ void http_server::state::make_room() noexcept {
     handshakes_.front().give_up();
 }
 
-/// Serves the connection that was accepted, once there is room.
+/// Waits for room, and then starts a task that serves the accepted connection.
 auto http_server::state::start_next(scope& scope) -> task<void> {
   auto place = room_.try_acquire();
   if (!place) {
@@ -193,7 +193,8 @@ auto http_server::state::start_next(scope& scope) -> task<void> {
     scope.spawn(serve_one(std::move(socket), std::move(*place)));
 }
 
-/// A client that was connected before the stop may have sent a request.
+/// Accepts the connections that were waiting when the server was stopped, because their clients may have sent a
+/// request.
 auto http_server::state::accept_last(stream_listener& listener, scope& scope) -> task<void> {
   if (next_) co_await start_next(scope);
   const result<std::size_t> waiting = listener.waiting();
@@ -207,7 +208,8 @@ auto http_server::state::accept_last(stream_listener& listener, scope& scope) ->
   }
 }
 
-/// Each handshake is a task of its own with a deadline, so that slow peers and other protocols do not delay the others.
+/// Performs a TLS handshake. Each handshake is a task with a deadline, so that slow clients and other protocols delay
+/// no other connection.
 auto http_server::state::shake_hands(stream_socket socket) -> task<result<tls_stream>> {
   if (counts.handshakes >= options.handshakes && !handshakes_.empty()) handshakes_.front().give_up();
   auto body = [&](scope& here) -> task<result<tls_stream>> {

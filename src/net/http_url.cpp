@@ -1,4 +1,4 @@
-// src/net/http_url.cpp: taking URLs apart.
+// src/net/http_url.cpp: parses URLs, and resolves relative references.
 #include <braid/net/http_client.hpp>
 
 #include <braid/net/detail/http_head_reader.hpp>
@@ -18,7 +18,7 @@ using namespace detail;
 
 auto parse_digit(char c) -> int { return is_http(c, is_digit) ? c - '0' : lower(c) - 'a' + 10; }
 
-/// Returns the port after the host, or the default of the scheme.
+/// Returns the port after the host, or the scheme's default port.
 auto parse_port(std::string_view digits, std::uint16_t otherwise) -> std::uint16_t {
   std::uint16_t out = otherwise;
   std::from_chars(digits.data(), digits.data() + digits.size(), out);
@@ -29,7 +29,7 @@ auto find_prefix(http_scheme scheme) -> std::string_view {
   return scheme == http_scheme::https ? "https://" : "http://";
 }
 
-/// The five parts of a URI reference (RFC 3986, appendix B); a part that is not there has no value.
+/// The five parts of a URI reference (RFC 3986, appendix B). An absent part has no value.
 struct uri_parts {
   std::optional<std::string_view> scheme;
   std::optional<std::string_view> authority;
@@ -46,7 +46,7 @@ auto is_scheme(std::string_view text) -> bool {
   return !text.empty() && !is_http(text[0], is_digit) && !marks.contains(text[0]) && std::ranges::all_of(text, fits);
 }
 
-/// Removes the text after the first `mark`, and returns it.
+/// Removes the first `mark` and the text after it. Returns that text, or nothing if there is no `mark`.
 auto take_behind(std::string_view& text, char mark) -> std::optional<std::string_view> {
   const std::size_t at = text.find(mark);
   if (at == text.npos) return std::nullopt;
@@ -72,7 +72,7 @@ auto find_parts(std::string_view text) -> uri_parts {
   return out;
 }
 
-/// Applies the segments `.` and `..` of a path (RFC 3986, 5.2.4).
+/// Removes the segments `.` and `..` from a path (RFC 3986, 5.2.4).
 auto without_dots(std::string_view path) -> std::string {
   std::string out;
   while (!path.empty()) {
@@ -96,7 +96,7 @@ auto without_dots(std::string_view path) -> std::string {
   return out;
 }
 
-/// Returns the path of a reference without scheme and authority (RFC 3986, 5.2.3).
+/// Resolves a path without scheme and authority against the base URL (RFC 3986, 5.2.3).
 auto merged_path(const uri_parts& base, std::string_view path) -> std::string {
   if (path.starts_with('/')) return without_dots(path);
   if (base.authority && base.path.empty()) return without_dots("/" + std::string(path));

@@ -1,4 +1,4 @@
-// src/net/http_workspace.hpp: what a connection of a server needs only while it has a request.
+// src/net/http_workspace.hpp: the memory that a connection of a server needs only while it has a request.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -18,7 +18,7 @@
 
 namespace braid::detail {
 
-/// The current request, and the answers that are kept for sending.
+/// The current request, and the answers that are not sent yet.
 struct http_workspace {
   explicit http_workspace(const http_limits& limits) : parser(without_body_limit(limits)), body(limits) {}
 
@@ -36,15 +36,16 @@ struct http_workspace {
   std::optional<time_point> body_deadline;
 
  private:
-  /// The limit depends on the route, which is looked for once the head is there.
+  /// Removes the body limit for the parser, because the limit depends on the route, which is looked up after the head
+  /// was parsed.
   static auto without_body_limit(http_limits limits) noexcept -> http_limits {
     limits.body_bytes = std::numeric_limits<std::uint64_t>::max();
     return limits;
   }
 };
 
-/// Workspaces that no task uses. The one that was returned last is lent first, because it is still in the processor's
-/// caches: many connections that send alternately then use the memory of a few.
+/// A pool of unused workspaces. The workspace that was returned last is reused first, because it is still in the
+/// processor's caches. So many connections that send alternately use the memory of a few.
 class http_workspaces {
  public:
   explicit http_workspaces(const http_limits& limits) : limits_(limits) { free_.reserve(max_free); }
@@ -56,7 +57,7 @@ class http_workspaces {
     return out;
   }
 
-  /// Keeps a workspace for the next connection. Requires that its request was read to its end and answered.
+  /// Keeps a workspace for the next connection. Requires that its request was read completely and answered.
   void give_back(std::unique_ptr<http_workspace> one) noexcept {
     if (free_.size() < max_free) free_.push_back(std::move(one));
   }

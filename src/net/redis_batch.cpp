@@ -1,4 +1,4 @@
-// src/net/redis_batch.cpp: parts of a batch, as many as the window has room for.
+// src/net/redis_batch.cpp: encodes as many commands of a batch as fit into the window of unanswered commands.
 #include <braid/net/redis_batch.hpp>
 
 #include <braid/net/redis_options.hpp>
@@ -58,8 +58,8 @@ void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t f
   if (count > std::numeric_limits<std::size_t>::max() / max_count) throw std::bad_alloc();
   char* const begin = out.room(count * max_count);
   char* at = begin;
-  // The parts before and after the key are the same in all commands: they are encoded once, and copied from the first
-  // command.
+  // The bytes before and after the key are the same in all commands. They are encoded for the first command, and copied
+  // for the others.
   const char* head = nullptr;
   const char* tail = nullptr;
   std::size_t head_size = 0;

@@ -1,5 +1,5 @@
-// src/net/redis_cluster.cpp: the calls of a cluster: encodes them, sends them to the right nodes, and reads their
-// replies.
+// src/net/redis_cluster.cpp: the calls of a cluster client: encodes commands, sends them to the right nodes, and reads
+// the replies.
 #include <braid/net/redis_cluster.hpp>
 
 #include <braid/net/detail/redis_commands.hpp>
@@ -11,7 +11,7 @@
 namespace braid {
 namespace {
 
-/// Sends a command and reads its reply as a connection would.
+/// Sends a command to the cluster and reads the reply as a single connection would.
 template <typename Command>
 auto sent_by(detail::redis_cluster_state& cluster, Command command, arena& memory, time_point deadline)
     -> task<result<typename Command::value_type>> {

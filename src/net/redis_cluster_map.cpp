@@ -1,4 +1,4 @@
-// src/net/redis_cluster_map.cpp: asks the nodes for the map of slots, and finds the reason if there is no map.
+// src/net/redis_cluster_map.cpp: asks the nodes for the map of slots; if it gets no map, finds the most useful error.
 #include "redis_cluster_state.hpp"
 
 #include <braid/base/detail/after.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr duration moment = std::chrono::milliseconds(1);
 
-/// How well an error explains why there is no map.
+/// How well an error explains that the client has no map of slots, in ascending order.
 enum class error_detail : std::uint8_t {
   nothing,      ///< no node has answered, for the time being
   unreachable,  ///< there is no node
@@ -37,14 +37,15 @@ auto to_error_detail(std::error_code error) noexcept -> error_detail {
   return is_soon ? error_detail::soon : error_detail::no;
 }
 
-/// Returns why an answer is not a map of slots.
+/// Returns the error that an answer without a map of slots stands for.
 auto error_in(const resp_value& answer) noexcept -> redis_errc {
   if (answer.is_error()) return parse_redis_error(answer.text());
   const bool is_empty = answer.type() == resp_type::array && answer.items().empty();
   return is_empty ? redis_errc::cluster_down : redis_errc::unexpected_reply;
 }
 
-/// Returns the address in a node's metadata from CLUSTER SLOTS, which is an array of names and values, or a RESP3 map.
+/// Returns the IP address from a node's metadata in the answer to CLUSTER SLOTS. The metadata is an array of names and
+/// values, or a RESP3 map.
 auto ip_in(std::span<const resp_value> node) -> std::string_view {
   if (node.size() < 4 || !node[3].has_items()) return {};
   const std::span<const resp_value> metadata = node[3].items();
@@ -54,9 +55,9 @@ auto ip_in(std::span<const resp_value> node) -> std::string_view {
   return {};
 }
 
-/// Returns the host of a node in CLUSTER SLOTS. A server that prefers names calls a node without a name `?`, with its
-/// address in the metadata; a server that does not know its own address sends null or an empty string. Then the host is
-/// that of the node that has answered.
+/// Returns the host of a node in the answer to CLUSTER SLOTS. A server that prefers names calls a node without a name
+/// `?`; its address is in the metadata. A server that does not know its own address sends null or an empty string; its
+/// host is then `answered`, the host that sent the answer.
 auto find_host(std::span<const resp_value> node, std::string_view answered) -> std::string {
   const std::string_view host = node[0].has_text() ? node[0].text() : std::string_view();
   if (!host.empty() && host != "?") return std::string(host);
@@ -85,9 +86,9 @@ void take_reason(std::error_code& error, std::error_code now, redis_access asked
   if (!is_less_specific || asked == redis_access::write) error = now;
 }
 
-/// Returns the time for one question if `nodes` more nodes may have to be asked: short enough that a node that does not
-/// answer leaves time for the others, and at least as long as a connection nearby takes. If all nodes are far away, the
-/// last one gets more time.
+/// Returns how long to wait for one node's answer if `nodes` nodes are left to ask. A silent node must leave time for
+/// the others, but a nearby node must have time to accept a connection. The last node gets more time, in case all nodes
+/// are far away.
 auto redis_cluster_state::measure_share(time_point limit, std::size_t nodes) const noexcept -> duration {
   constexpr duration min_time = std::chrono::milliseconds(10);
   constexpr duration max_time = std::chrono::milliseconds(100);
@@ -97,7 +98,7 @@ auto redis_cluster_state::measure_share(time_point limit, std::size_t nodes) con
                   std::clamp(all / static_cast<duration::rep>(std::max<std::size_t>(nodes, 2)), min_time, max_length));
 }
 
-/// Processes the answer to CLUSTER SLOTS. Returns false, and changes nothing, if it is not such an answer.
+/// Applies the answer to CLUSTER SLOTS. Returns false, and changes nothing, if the answer is not a valid map.
 auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from) -> bool {
   struct range {
     std::uint16_t first;
@@ -148,8 +149,8 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
   return true;
 }
 
-/// Returns the nodes to ask for the map, in order: those of the map, beginning with another one each time, and then the
-/// configured nodes, in case no node of the map exists any more.
+/// Returns the nodes to ask for the map, in order. First come the nodes of the current map, beginning with a different
+/// one each time. The configured nodes follow, in case all nodes of the map are gone.
 auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
   std::vector<node_ptr> all(nodes_);
   if (!all.empty()) std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(next_asked_ % all.size()));
@@ -158,7 +159,7 @@ auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
   return all;
 }
 
-/// Only one task at a time asks for the map.
+/// Asks for the map of slots. Waits first if another task is asking already.
 auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
   while (is_refreshing_) {
     if (loop_->now() >= deadline) co_return fail(errc::deadline_exceeded);
@@ -209,7 +210,8 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
   co_return fail(best);
 }
 
-/// All tasks that want the map get this reason, until it is time to ask again.
+/// Stores the reason why there is no map. All tasks that need the map get this error, until the nodes may be asked
+/// again.
 void redis_cluster_state::no_map(std::error_code error, bool all_have_answered) noexcept {
   refreshed_ = loop_->now();
   is_stale_ = true;
@@ -221,8 +223,8 @@ auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
   return refreshed_ == time_point() || loop_->now() >= after(refreshed_, options_.refresh_pause);
 }
 
-/// A call that has a map, though a stale one, keeps half of its time for the command. If another task asks already, the
-/// call waits a moment for the result of that task.
+/// Asks for the map if it is stale. If there is an old map, half of the call's time is reserved for the command itself.
+/// If another task is asking already, waits briefly for its result.
 auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
   if (!is_stale_ || !may_ask_for_map()) co_return;
   if (is_refreshing_) {

@@ -1,4 +1,5 @@
-// src/net/redis_cluster_state.cpp: from node to node until there is a reply.
+// src/net/redis_cluster_state.cpp: sends commands to the nodes of a cluster, and follows redirections until there is a
+// reply.
 #include "redis_cluster_state.hpp"
 
 #include <braid/base/detail/after.hpp>
@@ -15,13 +16,15 @@
 namespace braid::detail {
 namespace {
 
-/// A batch that declares the replies that it expects has nothing but reads.
+/// Returns `read` if the batch declares the expected type of its replies, because such a batch contains only reads.
+/// Returns `write` otherwise.
 auto choose_access(const redis_batch& batch) noexcept -> redis_access {
   return batch.expected() == redis_replies::any ? redis_access::write : redis_access::read;
 }
 
-/// Returns whether a command is still open while a later command of its slot is done: their writes happen in another
-/// order then. Requires that both lists are in ascending order. `slots` are those of all commands.
+/// Returns whether a command of `sent` is still unanswered while a later command of the same slot is answered. Their
+/// writes are then executed in another order. Requires that both lists are in ascending order. `slots` has the slot of
+/// every command.
 auto is_out_of_order(std::span<const std::uint16_t> slots, std::span<const std::uint32_t> sent,
                      std::span<const std::uint32_t> open) -> bool {
   std::bitset<redis_slots> has_later;
@@ -35,13 +38,12 @@ auto is_out_of_order(std::span<const std::uint16_t> slots, std::span<const std::
   return false;
 }
 
-/// Sent before a command that follows an ASK redirection, in the same batch.
+/// The command ASKING, which is sent in the same batch before a command that follows an ASK redirection.
 constexpr std::string_view asking_command = "*1\r\n$6\r\nASKING\r\n";
 
 }  // namespace
 
-/// A guard around the wait for a node. If a stop interrupts the wait, no other task checks what the node has done by
-/// then.
+/// A guard around the wait for a node. If a stop interrupts the wait, its destructor notes whether the node was silent.
 class redis_cluster_state::watch {
  public:
   watch(redis_cluster_state& of, const place& asked) noexcept : cluster_(&of), asked_(asked) {}
@@ -83,13 +85,14 @@ auto redis_cluster_state::make_deadline(duration timeout) const noexcept -> time
   return after(loop_->now(), timeout == duration::zero() ? options_.connection.request_timeout : timeout);
 }
 
-/// Returns the time until the deadline in the form that a call expects: not zero if the deadline has just passed,
-/// because zero means something else.
+/// Returns the time until the deadline as a timeout for a call. It is at least one unit, because a timeout of zero
+/// means the default timeout.
 auto redis_cluster_state::remaining(time_point deadline) const noexcept -> duration {
   return deadline == time_point::max() ? duration::max() : std::max(deadline - loop_->now(), duration(1));
 }
 
-/// A replica has half of the time that is left, its master the rest.
+/// Returns the time that a node may take for a reply. A replica gets half of the remaining time, so that its master can
+/// be asked afterwards.
 auto redis_cluster_state::time_for(const place& asked, time_point deadline, time_point limit) const noexcept
     -> duration {
   const duration all = remaining(deadline);
@@ -97,7 +100,7 @@ auto redis_cluster_state::time_for(const place& asked, time_point deadline, time
   return std::min(all, std::max(remaining(limit) / 2, duration(1)));
 }
 
-// Nodes
+// The nodes of the cluster.
 
 auto redis_cluster_state::find(std::string_view host, std::uint16_t port) const noexcept -> node_ptr {
   const auto same = [&](const auto& each) { return each->port == port && each->host == host; };
@@ -110,15 +113,16 @@ auto redis_cluster_state::node_at(std::string_view host, std::uint16_t port) -> 
   return nodes_.emplace_back(std::make_shared<redis_node>(std::string(host), port));
 }
 
-/// Stores the owner of a slot. A former owner does not report later changes of its keys.
+/// Stores the new owner of a slot. Marks all tracked keys as changed, because the former owner does not report later
+/// changes.
 void redis_cluster_state::learn(std::uint16_t slot, redis_node& owner) noexcept {
   const redis_node* const former = std::exchange(owners_[slot], &owner);
   if (former != nullptr && former != &owner && options_.connection.tracker != nullptr)
     options_.connection.tracker->all_changed();
 }
 
-/// Drops the nodes that are not in the map. Calls that wait for one of them keep it until they have their replies;
-/// commands that were not sent go to another node.
+/// Removes the nodes that are not in the new map. A call that waits for such a node keeps it until the replies have
+/// arrived; its unsent commands go to another node.
 void redis_cluster_state::keep_only(const std::vector<node_ptr>& in_map) {
   const std::vector<node_ptr> known(nodes_);
   std::erase_if(nodes_, [&](const node_ptr& each) { return std::ranges::find(in_map, each) == in_map.end(); });
@@ -159,8 +163,8 @@ auto redis_cluster_state::choose(const way& of) -> place {
   return owner == nullptr ? place() : place_for(*owner, of);
 }
 
-/// Chooses the master or, for reads, one of its replicas, round robin: one that is connected, or whose state is not
-/// known yet. All replicas try to connect meanwhile, so a replica that recovers is used again.
+/// Chooses the master or, for reads, one of its replicas, round robin. A replica must be connected, or its state must
+/// still be unknown. All replicas try to connect in the background, so a replica that recovers is used again.
 auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
   const bool may_be_replica =
       options_.reads == redis_cluster::reads::replicas && of.access == redis_access::read && !of.masters_only;
@@ -182,7 +186,8 @@ void redis_cluster_state::avoid(const place& replica) noexcept {
   if (replica.is_replica) replica.node->avoided_until = after(loop_->now(), rest);
 }
 
-/// Called if the task that waited for `asked` was stopped. That says nothing about a node that answers others.
+/// Called if the task that waited for the node `asked` was stopped. Avoids the node, unless it has just answered other
+/// tasks.
 void redis_cluster_state::left(const place& asked) noexcept {
   constexpr duration doubtful = std::chrono::milliseconds(20);
   if (asked.connection->status() == redis_shared_connection::state::ready && asked.connection->silence() < doubtful)
@@ -191,9 +196,9 @@ void redis_cluster_state::left(const place& asked) noexcept {
   avoid(asked);
 }
 
-// One command
+// Sending one command.
 
-/// Decides from its reply how a command continues.
+/// Decides from the reply whether a command has ended, is sent again, or waits before that.
 /// Errors: too_many_hops.
 auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& from) -> result<verdict> {
   if (!reply.is_error()) return verdict::over;
@@ -218,11 +223,11 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
   return verdict::again;
 }
 
-/// Decides how a command continues that has no reply.
+/// Decides from the error whether a command without a reply has ended, is sent again, or waits before that.
 auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
   const bool has_left = error == errc::closed && !is_closed_;  // the node, before the command was sent to it
-  // The reply may have failed for lack of memory. If the command itself did, a write is abandoned although it was not
-  // sent.
+  // If the memory was exhausted, the command may have been sent, and only its reply was lost. So a write is not
+  // repeated, even if it was not sent.
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
                         error == redis_errc::unexpected_reply || error == std::errc::not_enough_memory;
   const bool is_final = error.category() == make_error_code(errc::closed).category() ||
@@ -281,9 +286,9 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
   co_return fail(why);
 }
 
-// Batches
+// Sending batches.
 
-/// The commands of a batch that one node is asked for.
+/// The commands of a batch that are sent to the same node.
 struct redis_cluster_state::part {
   const redis_batch* batch = nullptr;
   std::span<std::uint16_t> slots;  // of all commands of the batch
@@ -349,7 +354,8 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
   if (!of.error && is_out_of_order(of.slots, commands, of.commands)) of.error = redis_errc::out_of_order;
 }
 
-/// Sends commands to the node to which their slot moves (ASK). Commands that are not answered there start again.
+/// Sends commands to the node that their slot is moving to (ASK redirection). Commands that this node does not answer
+/// start again.
 auto redis_cluster_state::run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands,
                                      time_point deadline) -> task<void> {
   const place there{.connection = &find_connection(*target), .node = target};

@@ -1,4 +1,4 @@
-// src/net/redis_cluster_state.hpp: the nodes of a cluster, the map of its slots, and the way of a command through it.
+// src/net/redis_cluster_state.hpp: the nodes of a cluster and the map of its slots; routes commands to nodes.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -18,14 +18,14 @@
 
 namespace braid::detail {
 
-/// Returns whether the same command may have another result later.
+/// Returns whether the error is temporary, so that repeating the command may succeed.
 auto is_transient(redis_errc code) noexcept -> bool;
 
-/// Returns the reason why there is no reply. If the time was over while the node was unreachable, that is the reason. A
-/// node that was abandoned because it was silent counts as unreachable as well.
+/// Returns the most useful reason for a missing reply. If the node was unreachable until the deadline, that is the
+/// reason. A node that was given up because it was silent counts as unreachable.
 auto find_reason(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code;
 
-/// A node stays while the map of slots names it, or a call waits for it.
+/// A node of the cluster. It exists as long as the map of slots contains it, or a call waits for it.
 struct redis_node : std::enable_shared_from_this<redis_node> {
   redis_node(std::string name, std::uint16_t number) : host(std::move(name)), port(number) {}
 
@@ -40,16 +40,16 @@ struct redis_node : std::enable_shared_from_this<redis_node> {
 
 enum class redis_access : std::uint8_t { read, write };
 
-/// Puts `now` in the place of `error`, unless it only says that there was no answer in time, and `error` says more: a
-/// call without time for a last question fails with what was answered before. A write that has no answer may have been
-/// run: nothing hides that.
+/// Replaces `error` by `now`. Keeps `error` if `now` is only a timeout and `error` is more specific, so that a call
+/// fails with an earlier answer. For writes, `now` always replaces `error`, because a write without a reply may have
+/// been executed.
 void take_reason(std::error_code& error, std::error_code now, redis_access asked) noexcept;
 
 class redis_cluster_state {
  public:
   redis_cluster_state(loop& loop, redis_cluster::options options);
 
-  /// Sends one command, which is encoded, and follows redirections until there is a reply or `deadline`.
+  /// Sends one encoded command, and follows redirections until there is a reply or `deadline`.
   auto send(std::string_view command, redis_access access, arena& memory, time_point deadline)
       -> task<result<resp_value>>;
   auto run(const redis_batch& batch, arena& memory, time_point deadline) -> task<result<std::span<const resp_value>>>;
@@ -64,13 +64,13 @@ class redis_cluster_state {
  private:
   using node_ptr = std::shared_ptr<redis_node>;
 
-  /// The node to ask; `connection` is null if no node is known to own the slot.
+  /// The node to send a command to. `connection` is null if no owner of the slot is known.
   struct place {
     redis_shared_connection* connection = nullptr;
     node_ptr node;
     bool is_replica = false;
   };
-  /// The next target of a command, and how often it was redirected.
+  /// The next target of a command, and the number of its redirections so far.
   struct way {
     std::uint16_t slot = 0;
     redis_access access = redis_access::write;
@@ -113,14 +113,14 @@ class redis_cluster_state {
 
   loop* loop_;
   redis_cluster::options options_;
-  // the nodes of the map, and nodes that redirections have named since; at first the configured nodes
+  // The nodes of the map, and nodes that later redirections have named. At first these are the configured nodes.
   std::vector<node_ptr> nodes_;
   std::array<redis_node*, redis_slots> owners_{};
   time_point refreshed_{};
   std::size_t next_asked_ = 0;
   std::uint64_t redirections_ = 0;
   std::error_code map_error_ = errc::deadline_exceeded;  // why a slot has no owner
-  // every node has said why there is no map, and no node said that there will be a map soon
+  // True if every node has given a reason why there is no map, and no node is expected to have a map soon.
   bool is_refused_ = false;
   bool has_map_ = false;  // perhaps a stale one
   bool is_stale_ = true;

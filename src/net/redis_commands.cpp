@@ -1,4 +1,4 @@
-// src/net/redis_commands.cpp: which commands a shared connection takes, and replies that are lists of texts.
+// src/net/redis_commands.cpp: which commands a shared connection accepts, and how replies with lists of texts are read.
 #include <braid/net/detail/redis_commands.hpp>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ struct named_role {
   redis_role role = redis_role::unshared;
 };
 
-/// Ordered by the length of their names. A transaction belongs to its connection, so its parts must be in one batch;
-/// WATCH would need a reply in between.
+/// Commands with a special role, ordered by the length of their names. A transaction belongs to its connection, so all
+/// of its commands must be in one batch. WATCH would need a reply between two commands, so it is refused.
 constexpr std::array named_roles{
     named_role{"AUTH"},         named_role{"EXEC", redis_role::ends},
     named_role{"QUIT"},         named_role{"SYNC"},
@@ -32,7 +32,7 @@ constexpr std::array named_roles{
 static_assert(std::ranges::is_sorted(named_roles, {}, [](const named_role& each) { return each.name.size(); }));
 constexpr std::size_t max_name = named_roles.back().name.size();
 
-/// The start of the names of each length.
+/// For each length, the index of the first name with this length.
 constexpr auto places_by_size = [] {
   std::array<std::uint8_t, max_name + 2> places{};
   for (std::size_t size = 0; size < places.size(); ++size)

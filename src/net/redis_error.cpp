@@ -1,4 +1,4 @@
-// src/net/redis_error.cpp: the errors of Redis by their first words, and their sentences.
+// src/net/redis_error.cpp: recognises the errors of Redis by their first word, and contains their messages.
 #include <braid/net/redis_options.hpp>
 
 #include <braid/base/detail/number_in.hpp>
@@ -91,8 +91,8 @@ auto detail::redis_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
-/// child.
+/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, its lock would
+/// stay locked in the child.
 [[maybe_unused]] const std::error_category& redis_errors_made_early = detail::redis_category();
 
 }  // namespace

@@ -1,5 +1,4 @@
-// src/net/redis_shared_connection.cpp: commands into the buffer, the buffer into the socket, replies to the requests
-// that wait for them.
+// src/net/redis_shared_connection.cpp: encodes commands, sends them, and passes replies to the waiting requests.
 #include <braid/net/detail/redis_shared_connection.hpp>
 
 #include <braid/base/config.hpp>
@@ -21,20 +20,19 @@ constexpr std::size_t max_unsent = 1U << 20U;
 constexpr std::size_t max_shared = 64U << 10U;
 constexpr duration second_look = std::chrono::milliseconds(10);
 
-/// Copies a reply without its bytes, which are not kept.
+/// Copies only the type of a reply, without its text and elements.
 auto type_only(const resp_value& reply) noexcept -> resp_value {
   if (reply.has_text())
     return resp_value::of_text(reply.type(), reply.type() == resp_type::verbatim ? std::string_view("txt:") : "");
   return reply.has_items() ? resp_value::of_items(reply.type(), {}) : reply;
 }
 
-/// Returns whether an error is not a reply to a command: the server refuses the whole connection with it, and closes
-/// it.
+/// Returns whether a server sends this error instead of a reply to a command, because it refuses the whole connection.
 auto refuses_connections(redis_errc code) noexcept -> bool {
   return code == redis_errc::too_many_clients || code == redis_errc::protected_mode;
 }
 
-/// Each command in flight has a place, for which there is memory from the start.
+/// Limits the number of commands in flight, because memory is allocated for all of them when the connection is created.
 auto within_limits(redis_options options) -> redis_options {
   options.in_flight = std::min(options.in_flight, redis_options::max_in_flight);
   return options;
@@ -71,7 +69,7 @@ redis_shared_connection::~redis_shared_connection() {
     delete flush_;
 }
 
-// Commands
+// Queuing and encoding commands.
 
 auto redis_shared_connection::submit(redis_request& request) noexcept -> std::error_code {
   if (state_ == state::closed) return errc::closed;
@@ -95,7 +93,7 @@ auto redis_shared_connection::submit(redis_request& request) noexcept -> std::er
   if (request.timeout == duration::zero()) by_due_.push_back(request);
 }
 
-/// Encodes as much of the request as the window has room for.
+/// Encodes as many commands of the request as the window has room for.
 void redis_shared_connection::encode(redis_request& request) noexcept {
   const std::size_t begin = out_.size();
   std::uint32_t count = 0;
@@ -117,7 +115,8 @@ void redis_shared_connection::encode(redis_request& request) noexcept {
   if (same_reads_.is_used() && request.how->is_read) same_reads_.add(begin, out_.size() - begin, place);
 }
 
-/// A read that was encoded in this iteration already is taken back, and shares the reply of the first.
+/// If the same read was already encoded in this iteration, removes the second one from the buffer. Both requests then
+/// share the reply.
 auto redis_shared_connection::joins_same(redis_request& request, std::size_t begin) noexcept -> bool {
   if (request.how->is_write) same_reads_.clear();  // a read after a write sees it
   if (!request.how->is_read) return false;
@@ -158,7 +157,7 @@ void redis_shared_connection::withdraw(redis_request& request) noexcept {
   if (request.how->is_whole) lose(redis_errc::connection_lost);  // the server waits for the end of a transaction
 }
 
-/// The link forgets a request.
+/// Removes a request from all lists and timers of this connection.
 void redis_shared_connection::release(redis_request& request) noexcept {
   auto& queued = static_cast<redis_queue_hook&>(request);
   if (queued.is_linked()) {
@@ -178,7 +177,7 @@ void redis_shared_connection::fail(redis_request& request, std::error_code error
   request.how->over(request, redis_end::later);
 }
 
-// Writing
+// Writing to the socket.
 
 void redis_shared_connection::flush_job::act(job& self, action /*what*/) {
   auto& posted = static_cast<flush_job&>(self);
@@ -205,8 +204,8 @@ void redis_shared_connection::flush() noexcept {
   if (!out_.empty()) transport_->send();
 }
 
-/// Swaps the encoded commands into `into`, including commands for which the buffer had no room before. Returns false if
-/// there is nothing to send.
+/// Swaps the encoded commands into `into`. Encodes waiting requests first, for which the buffer had no room before.
+/// Returns false if there is nothing to send.
 auto redis_shared_connection::take_encoded(byte_buffer& into) noexcept -> bool {
   encode_waiting();
   same_reads_.clear();  // they are places in the buffer
@@ -215,9 +214,9 @@ auto redis_shared_connection::take_encoded(byte_buffer& into) noexcept -> bool {
   return true;
 }
 
-// Reading
+// Reading replies.
 
-/// Processes the replies that have been received.
+/// Processes the received replies.
 void redis_shared_connection::read_ready() noexcept {
   bool gone = false;
   gone_ = &gone;
@@ -228,7 +227,7 @@ void redis_shared_connection::read_ready() noexcept {
   try {
     read_replies(transport_->received());
   } catch (const std::bad_alloc&) {
-    // No user code is between here and the throw, so the link still exists.
+    // No code of the program has run since the exception was thrown, so this object still exists.
     const auto why = std::make_error_code(std::errc::not_enough_memory);
     state_ == state::ready ? lose(why, why) : attempt_failed(why);
   }
@@ -239,7 +238,7 @@ void redis_shared_connection::read_ready() noexcept {
   flush();
 }
 
-/// The bytes do not move while they are being read, even after the connection is over.
+/// Processes the replies in the buffer. The bytes do not move during the call, even if a request closes the connection.
 void redis_shared_connection::read_replies(byte_buffer& buffer) {
   while (!buffer.empty()) {
     if (reply_ == reply_slot::none) {
@@ -258,7 +257,8 @@ void redis_shared_connection::read_replies(byte_buffer& buffer) {
   }
 }
 
-/// Most replies are short texts that have come as a whole, for one waiting request each: they need no parser.
+/// Handles short texts that have arrived completely and that a single request waits for. Most replies are of this kind,
+/// and they need no parser.
 auto redis_shared_connection::read_short_texts(byte_buffer& buffer) -> next {
   while (state_ == state::ready && !window_.empty()) {
     redis_request* const who = window_.front().who;
@@ -336,7 +336,7 @@ auto redis_shared_connection::deliver(const resp_value& reply) -> next {
   return is_expected ? next::go_on : refuse_remaining();
 }
 
-/// Passes a reply to one request. Its task may resume at once, and do anything, such as destroying this object.
+/// Passes a reply to one request. The request's task may resume immediately, and may even destroy this object.
 auto redis_shared_connection::deliver(redis_request& request, resp_value reply) -> next {
   failures_ = 0;
   window_.take();
@@ -350,7 +350,7 @@ auto redis_shared_connection::deliver(redis_request& request, resp_value reply) 
   return is_expected ? next::go_on : refuse_remaining();
 }
 
-/// Replies after an unexpected one cannot be matched with their commands.
+/// Ends the connection after an unexpected reply, because later replies cannot be matched with their commands.
 auto redis_shared_connection::refuse_remaining() noexcept -> next {
   lose(redis_errc::unexpected_reply);
   return next::stop;
@@ -391,7 +391,7 @@ void redis_shared_connection::finish(redis_request& request, redis_end end) noex
   request.how->over(request, end);
 }
 
-// Time
+// Deadlines and silent servers.
 
 auto redis_shared_connection::iteration_time() noexcept -> time_point {
   if (!std::exchange(now_known_, true)) {
@@ -427,8 +427,8 @@ void redis_shared_connection::expire() noexcept {
   if (next != time_point::max()) loop_->arm(due_timer_, next);
 }
 
-/// Expires requests that were encoded, and returns the time at which the next one is due. They are in the order of
-/// their calls, except for requests that share an earlier entry.
+/// Expires requests whose commands were encoded. Returns the deadline of the first request that is left. Requests are
+/// in the order of their deadlines, except for requests that share the reply of an earlier one.
 auto redis_shared_connection::expire_sent(time_point now) noexcept -> time_point {
   time_point next = time_point::max();
   window_.for_each([&](redis_request& first) {
@@ -445,16 +445,17 @@ auto redis_shared_connection::expire_sent(time_point now) noexcept -> time_point
   return next;
 }
 
-/// Returns the time at which a silent server is abandoned; it is sooner if no task waits for the next reply. If a task
-/// does wait, the command may be slow, and those behind it have given up for that reason.
+/// Returns the time at which the connection to a silent server is given up. The time is shorter if no request waits for
+/// the next reply. If a request does wait, its command may be slow, and the requests behind it may have timed out for
+/// that reason.
 auto redis_shared_connection::silence_due() noexcept -> time_point {
   const bool is_left = window_.front().who == nullptr;
   return after(last_heard_, is_left ? std::min(options_.silence, options_.silence_when_left) : options_.silence);
 }
 
-/// A server that owes replies and is completely silent is abandoned, even if the system still considers it connected. A
-/// loop that was busy for long has not read the bytes that have arrived meanwhile, so the first check abandons no
-/// server.
+/// Ends the connection if the server has not sent a byte for too long while replies are missing, even if TCP still
+/// considers it connected. The first check never ends the connection: a loop that was busy for long may not have read
+/// bytes that have arrived.
 void redis_shared_connection::look_for_silence() noexcept {
   if (state_ != state::ready || window_.empty()) return;
   const time_point due = silence_due();
@@ -464,7 +465,8 @@ void redis_shared_connection::look_for_silence() noexcept {
   lose(std::make_error_code(std::errc::timed_out));
 }
 
-/// Called when a waiter has left. The connection is not closed at once, for the same reason as in `look_for_silence`.
+/// Shortens the time that a server may be silent, because a waiting request was withdrawn. The connection is not ended
+/// at once, for the same reason as in `look_for_silence`.
 void redis_shared_connection::look_sooner_for_silence() noexcept {
   if (state_ != state::ready || window_.empty() || window_.front().who != nullptr) return;
   if (doubted_ == last_heard_) return;  // the second look is near

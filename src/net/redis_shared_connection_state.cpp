@@ -1,4 +1,4 @@
-// src/net/redis_shared_connection_state.cpp: connecting, greeting, losing a connection, and trying again.
+// src/net/redis_shared_connection_state.cpp: connects to a server, sends the greeting, and reconnects after a loss.
 #include <braid/net/detail/redis_shared_connection.hpp>
 
 #include <braid/base/detail/after.hpp>
@@ -14,11 +14,12 @@
 namespace braid::detail {
 namespace {
 
-/// The time without a byte after which a connection with tracking asks whether the server is still there.
+/// The time without a received byte after which a connection with tracking sends a PING.
 constexpr duration tracking_check = std::chrono::seconds(1);
 
 }  // namespace
 
+/// Adds the metrics of a connection.
 /// Threads: any.
 void redis_shared_connection::add_metrics(const void* self, metric_list& metrics) {
   const redis_counts& counts = static_cast<const redis_shared_connection*>(self)->counts_;
@@ -119,7 +120,8 @@ void redis_shared_connection::become_ready() noexcept {
   flush();
 }
 
-/// Forgets the connection and all of its bytes. A task in the middle of it sees another generation.
+/// Closes the connection and discards its buffers. A task that is using the connection notices this by the changed
+/// generation.
 void redis_shared_connection::hang_up() noexcept {
   ++generation_;
   if (has_tracker_) end_tracking();
@@ -134,10 +136,10 @@ void redis_shared_connection::hang_up() noexcept {
   doubted_ = time_point::max();
 }
 
-// Tracking
+// Tracking of changed keys.
 
-/// Returns whether an error of the greeting may mean that the server has no HELLO 3 or no CLIENT TRACKING, or does not
-/// allow them. If it means something else, the attempt without them fails for the same reason.
+/// Returns whether to reconnect without tracking after an error of the greeting. The server may not have HELLO 3 or
+/// CLIENT TRACKING, or may not permit them. If the error has another cause, the second attempt fails with it, too.
 auto redis_shared_connection::may_go_on_untracked(redis_errc code) const noexcept -> bool {
   const bool is_refused = code == redis_errc::refused || code == redis_errc::no_permission;
   return options_.tracker != nullptr && !is_untracked_ && is_refused;
@@ -157,8 +159,8 @@ void redis_shared_connection::begin_tracking() noexcept {
     loop_->arm(tracking_timer_, after(loop_->now(), tracking_check));
 }
 
-/// Reports all keys. That is also right for a connection without tracking: a reply that it has just received must not
-/// be taken for a tracked one because the connection has ended.
+/// Reports all keys as changed when the connection ends. A connection without tracking does so as well: otherwise its
+/// last replies would count as tracked, because the connection no longer exists.
 void redis_shared_connection::end_tracking() noexcept {
   has_tracker_ = false;
   loop_->disarm(tracking_timer_);
@@ -167,7 +169,7 @@ void redis_shared_connection::end_tracking() noexcept {
   options_.tracker->all_changed();
 }
 
-/// Passes on a message such as `invalidate` with an array of keys; null in its place means all keys.
+/// Reports the keys of an `invalidate` message as changed. Null in place of the array of keys means all keys.
 void redis_shared_connection::note_changes(const resp_value& pushed) noexcept {
   const std::span<const resp_value> words = pushed.items();
   if (words.size() == 2 && words[0].has_text() && words[0].text() == "invalidate") {
@@ -181,8 +183,8 @@ void redis_shared_connection::note_changes(const resp_value& pushed) noexcept {
   pushed_.reset();
 }
 
-/// Asks a server that has been silent for a while whether it is still there: reports of a server that cannot be reached
-/// are lost, and a client that keeps what it reads may have no other question. Silence ends the connection, as usual.
+/// Sends a PING to a server that has been silent for a while. An unreachable server cannot report changed keys, and a
+/// client that caches its reads may send no other command. If no reply arrives, the connection ends as usual.
 void redis_shared_connection::check_tracking() noexcept {
   const time_point now = loop_->now();
   loop_->arm(tracking_timer_, after(now, tracking_check));
@@ -199,7 +201,8 @@ void redis_shared_connection::check_tracking() noexcept {
   flush();
 }
 
-/// Requests that have waited for this attempt get its error; later ones wait for the next attempt.
+/// Ends a failed attempt to connect. Requests that waited for this attempt get its error; later requests wait for the
+/// next attempt.
 void redis_shared_connection::attempt_failed(std::error_code error, std::string_view text) noexcept {
   add_to_count(counts_.failed);
   keep_reason(error, text);
@@ -212,13 +215,13 @@ void redis_shared_connection::connect_timed_out() noexcept {
   attempt_failed(std::make_error_code(std::errc::timed_out));
 }
 
-/// The connection has ended, in whatever state it was.
+/// Called when the connection has ended, in any state.
 void redis_shared_connection::broke(std::error_code error) noexcept {
   state_ == state::ready ? lose(error) : attempt_failed(error);
 }
 
-/// Requests that were sent, also in part, have no reply; the others wait for the next connection. The request whose
-/// reply is next gets the error `first`.
+/// Ends an established connection. Requests that were sent, even in part, fail; the others wait for the next
+/// connection. The request whose reply was expected next gets the error `first`.
 void redis_shared_connection::lose(std::error_code error, std::error_code first, std::string_view text) noexcept {
   add_to_count(counts_.lost);
   keep_reason(error, text);
@@ -229,16 +232,16 @@ void redis_shared_connection::lose(std::error_code error, std::error_code first,
   back_off();
 }
 
-/// The server accepts no connections, and said so when this one seemed to be ready. It has executed no command, so all
-/// of them fail for this reason.
+/// Called if the server refuses the connection with an error after the greeting. It has executed no command, so all
+/// commands fail with this error.
 void redis_shared_connection::turned_away(std::string_view text) noexcept {
   const std::error_code why = parse_redis_error(text);
   fail_due(why, why);
   lose(why, why, text);
 }
 
-/// Returns why the connection has ended, with what the server has said of that. A server that does not know a command
-/// of the greeting repeats its arguments, one of which is the password.
+/// Stores why the connection has ended, with the server's text. The text is cut before the password: a server that does
+/// not know a command of the greeting repeats its arguments.
 void redis_shared_connection::keep_reason(std::error_code error, std::string_view text) noexcept {
   constexpr std::size_t max_text = 1'000;
   last_error_ = error;

@@ -1,4 +1,4 @@
-// src/net/redis_slot.cpp: the first key of a command, and the checksum that spreads keys over slots.
+// src/net/redis_slot.cpp: finds the first key of a command, and computes the hash slot of a key.
 #include <braid/net/redis_cluster.hpp>
 
 #include <braid/net/detail/redis_commands.hpp>
@@ -10,7 +10,7 @@
 namespace braid {
 namespace {
 
-/// Removes a counted word from the front of an encoded command, and returns it.
+/// Removes a word, with its length prefix, from the front of an encoded command, and returns the word.
 auto take_word(std::string_view& rest) noexcept -> std::string_view {
   std::size_t size = 0;
   const char* const end = std::from_chars(rest.data() + 1, rest.data() + rest.size(), size).ptr;
@@ -20,7 +20,7 @@ auto take_word(std::string_view& rest) noexcept -> std::string_view {
   return word;
 }
 
-/// Commands whose first key is not directly after their name. Source: the key specifications of `COMMAND`.
+/// Commands whose first key does not directly follow their name. Source: the key specifications of `COMMAND`.
 struct key_position {
   std::string_view name;
   int words;  // between the name and the key

@@ -1,4 +1,4 @@
-// src/net/redis_transport.cpp: dialling a server, and the two tasks that read and write.
+// src/net/redis_transport.cpp: connects to a server, and runs the two tasks that read from and write to the socket.
 #include <braid/net/detail/redis_transport.hpp>
 
 #include <braid/coro/detail/awaiter_base.hpp>
@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t read_size = 64U << 10U;
 constexpr int full_reads_in_succession = 4;
 
-/// Sets the current scope while the tasks run.
+/// A guard that stores the scope of the running tasks, and clears it when they end.
 class scoped_scope {
  public:
   scoped_scope(scope*& place, scope& around) noexcept : place_(&place) { *place_ = &around; }
@@ -37,8 +37,8 @@ class scoped_scope {
 
 }  // namespace
 
-/// The event for which the writer waits. The caller that sets it continues when the writer waits again, for this event
-/// or for the socket.
+/// The event that wakes the writing task. The writer runs inside the call that sets the event, until it waits for the
+/// event again or for the socket.
 class redis_transport::wake_event final : public awaiter_base {
  public:
   explicit wake_event(redis_transport& of) noexcept : awaiter_base(how), transport_(&of) {}
@@ -91,7 +91,7 @@ auto redis_transport::work(scope& scope) -> task<void> {
   co_await std::move(talking);
 }
 
-// Dialling
+// Connecting.
 
 auto redis_transport::dial() -> task<result<void>> {
   auto connecting = connect();
@@ -125,7 +125,7 @@ auto redis_transport::connect() -> task<result<stream_socket>> {
   co_return co_await std::move(connecting);
 }
 
-// Reading and writing
+// Reading and writing.
 
 template <transport Stream>
 auto redis_transport::talk(const Stream& stream, scope& scope) -> task<void> {
@@ -175,7 +175,7 @@ void redis_transport::give_up() noexcept {
   owner_ = nullptr;
   if (is_open_) {
     const auto* const secure = std::get_if<tls_stream>(&stream_);
-    // Skips the shutdown of TLS in the middle of a write, so that the server can see that the write was cut.
+    // The close notice of TLS is not sent in the middle of a write, so that the server can see that the write was cut.
     if (secure != nullptr && idle_writer_ != nullptr) static_cast<void>(secure->try_shutdown());
     std::visit([](const auto& open) { static_cast<void>(socket_of(open).shutdown(stream_socket::side::both)); },
                stream_);

@@ -1,4 +1,4 @@
-// src/net/redis_window.cpp: leaving the window, which is rare.
+// src/net/redis_window.cpp: removes a withdrawn request from the window of unanswered commands.
 #include <braid/net/detail/redis_window.hpp>
 
 namespace braid::detail {

@@ -1,4 +1,4 @@
-// src/net/resp.cpp: comparing and copying values of the Redis protocol.
+// src/net/resp.cpp: compares and copies values of RESP, the protocol of Redis.
 #include <braid/net/resp.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// src/net/resp_error.cpp: the messages for the refusals of the parser of RESP.
+// src/net/resp_error.cpp: the messages of the RESP parser's errors.
 #include <braid/net/resp.hpp>
 
 #include <array>
@@ -45,8 +45,8 @@ auto detail::resp_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
-/// child.
+/// Constructs the error category when the library is loaded. If a thread constructed it during a fork, its lock would
+/// stay locked in the child.
 [[maybe_unused]] const std::error_category& resp_errors_made_early = detail::resp_category();
 
 }  // namespace

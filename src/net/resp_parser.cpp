@@ -1,5 +1,5 @@
-// src/net/resp_parser.cpp: reading RESP piece by piece. A value is consumed once its first line is there as a whole,
-// the bytes of a counted text as they come, so no byte is looked at twice.
+// src/net/resp_parser.cpp: parses RESP incrementally. A value is consumed when its first line is complete, and the
+// bytes of a counted text as they arrive, so no byte is examined twice.
 #include <braid/net/detail/resp_parser.hpp>
 
 #include <braid/base/detail/number_in.hpp>
@@ -95,7 +95,7 @@ auto resp_parser::read_value(cursor& cursor) -> step {
   }
 }
 
-/// Digits after the sign, then CR LF; -1 for a null of RESP2.
+/// Reads a length: digits after the sign, then CR LF. The length is -1 for a RESP2 null.
 auto resp_parser::read_length(cursor& cursor, std::int64_t& length) -> step {
   const char* at = cursor.at + 1;
   const bool negative = at != cursor.end && *at == '-';
@@ -117,7 +117,7 @@ auto resp_parser::read_length(cursor& cursor, std::int64_t& length) -> step {
   return step::value;
 }
 
-/// Returns false, and reads nothing, if there is no short string or if it is invalid.
+/// Reads a short string that has arrived completely. Returns false, and reads nothing, if the input is anything else.
 auto resp_parser::read_short_bulk(cursor& cursor) -> bool {
   const auto [text, consumed] = detail::short_text_at(cursor.at, cursor.end);
   if (consumed == 0 || !take_budget(text.size())) return false;
@@ -147,7 +147,7 @@ auto resp_parser::read_bulk(cursor& in, resp_type type) -> step {
   return read_payload(in);
 }
 
-/// Reads the bytes of a counted string, or as many as have arrived, and CR LF.
+/// Reads the bytes of a counted string that have arrived, and CR LF at its end.
 auto resp_parser::read_payload(cursor& cursor) -> step {
   const auto there = static_cast<std::size_t>(cursor.end - cursor.at);
   if (payload_left_ > 2) {
@@ -225,7 +225,7 @@ auto resp_parser::read_integer(cursor& cursor) -> step {
   return put(resp_value::of_integer(static_cast<std::int64_t>(negative ? 0 - value : value)));
 }
 
-/// Reads the text between the sign and CR LF. Bytes that were searched before are not searched again.
+/// Reads the text between the sign and CR LF. Does not search again the bytes that an earlier call has searched.
 auto resp_parser::read_line(cursor& cursor, std::string_view& text) -> step {
   const char* const first = cursor.at + 1;
   const char* const from = first + scanned_;

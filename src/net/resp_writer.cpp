@@ -1,4 +1,4 @@
-// src/net/resp_writer.cpp: commands whose number of words is not known before.
+// src/net/resp_writer.cpp: encodes commands whose number of words is only known at the end.
 #include <braid/net/resp.hpp>
 
 namespace braid {

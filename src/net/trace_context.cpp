@@ -1,4 +1,4 @@
-// src/net/trace_context.cpp: reading and writing of traceparent and tracestate.
+// src/net/trace_context.cpp: parses and formats the header fields traceparent and tracestate.
 #include <braid/net/trace_context.hpp>
 
 #include <braid/base/random.hpp>
@@ -26,12 +26,12 @@ constexpr std::size_t long_member = 128;  // such members go first
 
 constinit thread_local std::optional<random_source> numbers;
 
-/// The child of a fork would go through the same numbers as its parent.
+/// Resets the random numbers in the child of a fork. Otherwise the child would produce the same numbers as its parent.
 void forget_numbers_in_child() noexcept { numbers.reset(); }
 
 [[maybe_unused]] const int numbers_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_numbers_in_child);
 
-/// Threads have a sequence each.
+/// Returns a random number other than 0. Each thread has its own sequence.
 [[gnu::noinline]] auto random_number() -> std::uint64_t {
   if (!numbers) {
     std::random_device device;
@@ -45,7 +45,7 @@ void forget_numbers_in_child() noexcept { numbers.reset(); }
 
 constexpr auto is_lower_hex(char c) noexcept -> bool { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
-/// Parses up to 16 digits; returns nothing if one of them is not a digit.
+/// Parses up to 16 hexadecimal digits. Returns nothing if a character is not such a digit.
 auto parse_hex(std::string_view digits) -> std::optional<std::uint64_t> {
   std::uint64_t out = 0;
   for (const char c : digits) {
@@ -73,13 +73,13 @@ auto is_value(std::string_view text) -> bool {
   return !text.empty() && text.size() <= 256 && std::ranges::all_of(text, fits);
 }
 
-/// `key=value`
+/// Returns whether the text has the form `key=value` of a tracestate member.
 auto is_member(std::string_view text) -> bool {
   const std::size_t equals = text.find('=');
   return equals != std::string_view::npos && is_key(text.substr(0, equals)) && is_value(text.substr(equals + 1));
 }
 
-/// Returns the members of a list, without empty ones.
+/// Returns the members of a comma-separated list, without empty members.
 auto members_of(std::string_view list) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   while (!list.empty()) {
@@ -100,7 +100,8 @@ auto joined(const std::vector<std::string_view>& members) -> std::string {
   return out;
 }
 
-/// Long members go first, and then those at the end, which have been there for longest.
+/// Removes members until the list is short enough. Long members are removed first, and then members at the end, which
+/// are the oldest.
 auto shortened(std::vector<std::string_view> members) -> std::string {
   const auto size = [&] {
     return std::accumulate(members.begin(), members.end(), members.size() - 1,
@@ -113,7 +114,7 @@ auto shortened(std::vector<std::string_view> members) -> std::string {
   return joined(members);
 }
 
-/// Several fields of that name are one list.
+/// Returns the value of tracestate. Several fields with this name are combined to one list.
 auto find_state(const http_fields& fields) -> std::string {
   std::string all;
   for (const http_fields::field field : fields) {
@@ -132,7 +133,7 @@ auto trace_context::begin() -> trace_context {
   return {.trace_id = {random_number(), random_number()}, .span_id = random_number()};
 }
 
-/// Parses 00-trace_id-span_id-flags; a later version may continue after another dash.
+/// Parses the format 00-trace_id-span_id-flags. A later version may have further parts, each after another dash.
 auto trace_context::parse(std::string_view traceparent) -> std::optional<trace_context> {
   constexpr std::size_t size = 55;
   if (traceparent.size() < size) return std::nullopt;

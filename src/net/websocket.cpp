@@ -1,4 +1,4 @@
-// src/net/websocket.cpp: the handshake, messages and the end of a WebSocket of a server.
+// src/net/websocket.cpp: the server side of a WebSocket: its handshake, its messages and its end.
 #include <braid/net/websocket.hpp>
 
 #include "http_connection.hpp"
@@ -19,8 +19,8 @@ namespace {
 using detail::websocket_code;
 using detail::websocket_opcode;
 
-/// Calls `fn` for each element of the lists in the fields of that name, which is in lower case, until it returns true;
-/// returns whether it did.
+/// Calls `fn` for each element of the comma-separated lists in all fields with this name, until `fn` returns true.
+/// Returns whether it did. `name` must be in lower case.
 template <typename Fn>
 auto any_element(const http_fields& fields, std::string_view name, Fn fn) -> bool {
   for (const http_fields::field& each : fields) {
@@ -42,7 +42,7 @@ auto has_token(const http_fields& fields, std::string_view name, std::string_vie
   return any_element(fields, name, [&](std::string_view each) { return detail::equals_lower(each, token); });
 }
 
-/// Whether it is 16 bytes in base64.
+/// Returns whether the key is the base64 encoding of 16 bytes.
 auto is_handshake_key(std::string_view key) noexcept -> bool {
   constexpr std::size_t size = 24;
   if (key.size() != size || !key.ends_with("==")) return false;
@@ -53,7 +53,7 @@ auto is_handshake_key(std::string_view key) noexcept -> bool {
 
 }  // namespace
 
-/// Answers the handshake. Returns false if it was refused.
+/// Answers the handshake of the client. Returns false if the handshake was refused.
 auto websocket::accept() -> bool {
   const http_request_head& head = exchange_->request();
   const std::string_view key = head.fields.find("sec-websocket-key").value_or("");
@@ -146,7 +146,7 @@ auto websocket::close(std::uint16_t code, std::string_view reason) -> task<resul
   co_return co_await send_close(code, reason);
 }
 
-/// Sends pings, and closes the connection if the server stops.
+/// Sends pings at intervals, and closes the connection if the server stops.
 auto websocket::keep_alive() -> task<void> {
   const bool pings = options_.ping_interval > duration::zero();
   const duration tick = pings ? std::min(options_.ping_interval, detail::max_stream_tick) : detail::max_stream_tick;
@@ -161,7 +161,7 @@ auto websocket::keep_alive() -> task<void> {
   }
 }
 
-/// Closes the connection, and reads up to the answer of the client, for as long as a connection lingers.
+/// Sends a close message, and reads until the client's close message arrives.
 auto websocket::end() -> task<void> {
   static_cast<void>(co_await send_close(static_cast<std::uint16_t>(websocket_code::normal), {}));
   while (!has_ended_) {

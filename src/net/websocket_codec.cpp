@@ -1,4 +1,4 @@
-// src/net/websocket_codec.cpp: frames of WebSocket, and the answer to their handshake.
+// src/net/websocket_codec.cpp: parses and formats WebSocket frames, and computes the answer to a handshake.
 #include <braid/net/detail/websocket_codec.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ auto is_control(websocket_opcode opcode) noexcept -> bool { return opcode >= web
 
 auto is_known(unsigned opcode) noexcept -> bool { return opcode <= 2 || (opcode >= 8 && opcode <= 10); }
 
-/// The bytes that follow the first one of a character, and the limits of the first of them.
+/// The number of bytes that follow the first byte of a UTF-8 character, and the valid range of the second byte.
 struct utf8_lead {
   unsigned rest = 0;
   unsigned char low = 0x80;
@@ -38,7 +38,7 @@ auto lead_of(unsigned char first) noexcept -> utf8_lead {
   return {};
 }
 
-/// SHA-1, which the handshake of RFC 6455 uses to recognise its own kind; nothing depends on its strength.
+/// A SHA-1 hash. The handshake of RFC 6455 uses it only to recognise a WebSocket peer, so its weakness does not matter.
 class sha1 {
  public:
   static auto of(std::string text) -> std::array<unsigned char, 20> {
@@ -119,7 +119,8 @@ auto websocket_reader::next(std::string_view& input) -> found {
   return found::nothing;
 }
 
-/// Returns the size of the head as far as its first two bytes tell.
+/// Returns the size of a frame's head, as far as it is known from the received bytes: 2 until the first two bytes have
+/// arrived.
 auto websocket_reader::head_needs() const noexcept -> std::size_t {
   if (head_size_ < 2) return 2;
   const unsigned char length = head_[1] & length_bits;
@@ -127,7 +128,7 @@ auto websocket_reader::head_needs() const noexcept -> std::size_t {
   return 2 + more + ((head_[1] & mask_bit) != 0 ? 4 : 0);
 }
 
-/// Checks everything that the head tells before any of the payload is kept.
+/// Checks the whole head of a frame before any of its payload is stored.
 auto websocket_reader::read_head() noexcept -> found {
   const unsigned opcode = head_[0] & opcode_bits;
   if ((head_[0] & reserved_bits) != 0 || !is_known(opcode)) return fail(websocket_code::protocol_error);
