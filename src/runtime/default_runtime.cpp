@@ -1,4 +1,5 @@
-// src/runtime/default_runtime.cpp: one object in the shared library, its begin, its end, and what forks do to it.
+// src/runtime/default_runtime.cpp: the default runtime of the process: its creation, its end, and its state after a
+// fork.
 #include <braid/runtime/default_runtime.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -23,8 +24,8 @@
 namespace braid {
 namespace {
 
-/// Needs no constructor to have run, so that constructors of static objects may use it; and has no destructor, so that
-/// destructors may.
+/// The state of the default runtime. It is constant-initialized and never destroyed, so that constructors and
+/// destructors of static objects may use it.
 struct process_runtime {
   enum class phase : std::uint8_t { none, running, ended, over };
 
@@ -37,7 +38,7 @@ struct process_runtime {
   bool has_ended = false;             // with the process; read and written by its last thread
   atomic<bool> has_finalized{false};  // as `at` is ended or over; written under the lock
 
-  // The living runtimes that the program has created:
+  // A list of the runtimes that the program has created and not destroyed yet.
   std::mutex list_mutex;
   atomic<runtime*> first{nullptr};            // the oldest; written under the lock of the list
   atomic<unsigned> bounded{0};                // runtimes with a bounded queue; written under the lock of the list
@@ -46,17 +47,17 @@ struct process_runtime {
 
 constinit detail::never_destroyed<process_runtime> default_one;
 
-/// Called in the child of a fork: the threads have stayed in the parent, whatever they held. Each layer makes sure that
-/// this thread is not a worker and runs no loop.
+/// Resets the state in the child of a fork, because all other threads, and the locks that they hold, belong to the
+/// parent. Each layer of the library resets its own thread-local state.
 void forget_parent() noexcept {
   const bool ends_with_process = default_one.value.ends_with_process;
   process_runtime& state = *::new (static_cast<void*>(&default_one.value)) process_runtime;
   state.ends_with_process = ends_with_process;
 }
 
-/// Called with the static objects: before those that existed when the runtime was created. A job that ends the process
-/// by `std::exit` cannot wait for itself, and leaves the threads running. Called once: the child of a fork in the
-/// middle of `make` may have registered it again.
+/// Ends the default runtime when the process exits, before static objects that are older than the runtime are
+/// destroyed. A job that calls `std::exit` cannot wait for itself, so its threads continue to run. Registered twice if
+/// a fork happened inside `make`, so only the first call has an effect.
 void end_with_process() noexcept {
   if (std::exchange(default_one.value.has_ended, true)) return;
   if (!finalize(shutdown_mode::drain)) return;
@@ -67,7 +68,7 @@ void end_with_process() noexcept {
   if (runtime* const ended = default_one.value.made.load(relaxed); ended != nullptr) detail::runtime_end::close(*ended);
 }
 
-/// Under the lock.
+/// Creates the default runtime. The caller holds the lock.
 auto make(process_runtime& state, runtime::options options) -> result<runtime*> {
   if (!state.ends_with_process) {
     if (std::atexit(&end_with_process) != 0) return fail(std::make_error_code(std::errc::not_enough_memory));
@@ -82,6 +83,7 @@ auto make(process_runtime& state, runtime::options options) -> result<runtime*> 
   return state.made.load(relaxed);
 }
 
+/// Returns the default runtime, and creates it if necessary.
 /// Errors: closed if the default runtime has ended, or if `finalize` was called before it existed.
 auto find_or_make() -> result<runtime*> {
   process_runtime& state = default_one.value;
@@ -93,8 +95,8 @@ auto find_or_make() -> result<runtime*> {
   return make(state, {});
 }
 
-/// Checks as for posts that the default runtime has not ended. After its end the object stays for a while to refuse
-/// work, but parallel algorithms would run on the calling thread.
+/// Returns the pool of the default runtime. Throws if the runtime has ended: the object still exists then and refuses
+/// jobs, but a parallel algorithm would run on the calling thread unnoticed.
 auto workers_of_default() -> pool& {
   runtime* const found = detail::nearest_runtime();
   if (found == nullptr) return default_runtime().workers();  // throws the reason why there is no runtime
@@ -103,12 +105,13 @@ auto workers_of_default() -> pool& {
   return found->workers();
 }
 
-/// When the library is loaded; the runtime itself is made by the first thread that needs it, perhaps while another
+/// Registered when the library is loaded. The first thread that needs the runtime creates it, possibly while another
 /// thread forks.
 [[maybe_unused]] const detail::default_pool_source earlier_source = detail::set_default_pool(&workers_of_default);
 [[maybe_unused]] const int runtime_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_parent);
 
-/// If `shut_down(runtime)` fails, the runtime still has to be ended.
+/// Ends the default runtime by calling `shut_down(runtime)`. If that call fails, the runtime has not ended, and
+/// `finalize` can be called again.
 template <typename Fn>
 auto finalize_by(Fn shut_down) -> result<void> {
   using phase = process_runtime::phase;
@@ -132,8 +135,8 @@ auto finalize_by(Fn shut_down) -> result<void> {
 
 }  // namespace
 
-/// The ended runtime stays until the new one replaces it, and is destroyed outside of the lock, because its destructor
-/// waits for threads that are posting to it.
+/// Creates the default runtime with the given options. An ended runtime stays until the new one has replaced it. It is
+/// destroyed without the lock, because its destructor waits for threads that are posting to it.
 auto initialize(runtime::options options) -> result<void> {
   process_runtime& state = default_one.value;
   std::unique_ptr<runtime> ended;
@@ -179,13 +182,14 @@ void runtime_list::add(runtime& made) {
 }
 
 namespace {
-/// Under the lock of the list.
+/// Updates the number of runtimes with a bounded queue. The caller holds the lock of the list.
 void forget_queue(runtime& gone) noexcept {
   if (gone.queue() != nullptr) default_one.value.bounded.fetch_sub(1, relaxed);
 }
 }  // namespace
 
-/// After a fork the list of the child does not contain the parent's runtimes.
+/// Removes a runtime from the list. In the child of a fork the list does not contain the parent's runtimes, and then
+/// nothing happens.
 void runtime_list::remove(runtime& gone) noexcept {
   process_runtime& state = default_one.value;
   const std::lock_guard lock(state.list_mutex);
@@ -206,10 +210,10 @@ void runtime_list::for_each(const std::function<void(runtime&)>& fn) {
   for (runtime* at = state.first.load(relaxed); at != nullptr; at = at->next_) fn(*at);
 }
 
-/// Under the lock of the list.
+/// Sets the first runtime of the list. The caller holds the lock of the list.
 void runtime_list::set_first(runtime* first) noexcept {
   process_runtime& state = default_one.value;
-  // edge default_runtime.workers_of_first: publish the pool, and what its id names
+  // edge default_runtime.workers_of_first: publish the pool, and the executor slot of its id
   state.workers_of_first.store(first == nullptr ? 0 : first->workers().id().to_word(), release);
   state.first.store(first, release);  // edge default_runtime.first: publish the runtime
 }
@@ -237,7 +241,7 @@ auto nearest_executor() -> executor_id {
   const atomic<std::uint64_t>& workers = default_one.value.workers;
   // edge default_runtime.workers: observe the pool
   if (const std::uint64_t known = workers.load(acquire); known != 0) return executor_id::from_word(known);
-  // edge default_runtime.workers_of_first: observe the pool, and what its id names
+  // edge default_runtime.workers_of_first: observe the pool, and the executor slot of its id
   if (const std::uint64_t own = default_one.value.workers_of_first.load(acquire); own != 0)
     return executor_id::from_word(own);
   const auto found = find_or_make();

@@ -1,4 +1,4 @@
-// src/runtime/metrics.cpp: reading the counters of a runtime's parts, each with its name, labels and sentence.
+// src/runtime/metrics.cpp: reads the counters of a runtime's parts, and adds a name, labels and a help text to each.
 #include <braid/runtime/default_runtime.hpp>
 
 #include "metrics_reader.hpp"
@@ -161,7 +161,8 @@ auto metrics_reader::targets(const pool& pool) -> std::vector<stall_target> {
   return all;
 }
 
-/// A worker that is in its loop is as busy as that: the loop is a target of its own.
+/// Reads the counters that show whether a worker or a loop makes progress. A worker that runs its event loop does not
+/// count as busy, because the loop is checked separately.
 auto metrics_reader::progress(const stall_target& target) noexcept -> stall_progress {
   const bool in_loop = target.of_loop != nullptr && target.of_loop->is_in_iteration_.load(relaxed);
   if (target.of_worker == nullptr)

@@ -1,4 +1,4 @@
-// src/runtime/metrics_reader.hpp: access to the counters that pools and loops keep to themselves.
+// src/runtime/metrics_reader.hpp: access to the private counters of pools and loops.
 #pragma once
 
 #include <braid/runtime/detail/stall_watch.hpp>
@@ -11,7 +11,8 @@
 
 namespace braid::detail {
 
-/// Threads: any, while what it reads lives.
+/// A friend of pools and loops that reads their counters.
+/// Threads: any, while the pool or loop exists.
 struct metrics_reader {
   static void add(runtime& runtime, metric_list& metrics);
   /// Adds the metrics of a pool that belongs to no runtime. `stalls` may be null.

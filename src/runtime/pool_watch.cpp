@@ -1,4 +1,4 @@
-// src/runtime/pool_watch.cpp: the list of those pools, each with its stall watchdog if the environment asks for one.
+// src/runtime/pool_watch.cpp: the list of pools without a runtime, each with a stall watchdog if BRAID_STALL is set.
 #include "pool_watch.hpp"
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -30,7 +30,7 @@ struct watched_pool {
   std::unique_ptr<stall_watch> stalls;  // null without BRAID_STALL
 };
 
-/// Pools may live until the end of the process.
+/// The list of the pools without a runtime. It is never destroyed, because a pool may exist until the process exits.
 struct pool_list {
   fork_safe_mutex lock;
   std::vector<watched_pool> pools;  // under the lock
@@ -47,7 +47,7 @@ auto watch_for_stalls(pool& made) -> std::unique_ptr<stall_watch> {
   return watch;
 }
 
-/// If something is unavailable, the pool continues without it.
+/// Adds a pool to the list and starts its watchdog. If there is no memory or thread, the pool works without a watchdog.
 void add(pool& made) noexcept {
   if (runtimes_in_the_making != 0) return;
   begin_top_socket();
@@ -60,7 +60,7 @@ void add(pool& made) noexcept {
   }
 }
 
-/// The watchdog ends outside of the lock, which holds up forks.
+/// Removes a pool from the list. Its watchdog is destroyed after the lock is released, because forks wait for the lock.
 void remove(pool& gone) noexcept {
   std::unique_ptr<stall_watch> ended;
   const std::lock_guard guard(list.value.lock);
@@ -70,7 +70,8 @@ void remove(pool& gone) noexcept {
   list.value.pools.erase(found);
 }
 
-/// The child of a fork has neither the threads of these pools nor the threads of their watchdogs.
+/// Empties the list in the child of a fork, which has neither the threads of the pools nor the threads of their
+/// watchdogs.
 void forget_pools_in_child() noexcept {
   ::new (static_cast<void*>(&list.value.pools)) std::vector<watched_pool>;
   runtimes_in_the_making = 0;

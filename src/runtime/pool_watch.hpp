@@ -1,11 +1,12 @@
-// src/runtime/pool_watch.hpp: pools that programs make without a runtime, as BRAID_TOP and BRAID_STALL see them.
+// src/runtime/pool_watch.hpp: metrics and stall watchdogs of pools without a runtime, for BRAID_TOP and BRAID_STALL.
 #pragma once
 
 #include <braid/trace/detail/metric_source.hpp>
 
 namespace braid::detail {
 
-/// While it lives, pools that the calling thread makes are parts of a runtime, which reports them itself.
+/// A guard. While it exists, pools created by the calling thread belong to a runtime, which reports their metrics
+/// itself.
 class pools_of_runtime {
  public:
   pools_of_runtime() noexcept;
@@ -14,8 +15,8 @@ class pools_of_runtime {
   ~pools_of_runtime();
 };
 
-/// Adds the metrics of all pools that belong to no runtime. Threads: any. Blocks: while such a pool begins or ends.
-/// Errors: std::bad_alloc.
+/// Adds the metrics of all pools that belong to no runtime.
+/// Threads: any. Blocks: while such a pool is created or destroyed. Errors: std::bad_alloc.
 void add_metrics_of_pools(metric_list& metrics);
 
 }  // namespace braid::detail

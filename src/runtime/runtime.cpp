@@ -1,4 +1,4 @@
-// src/runtime/runtime.cpp: starting the parts of a runtime, and stopping them in the order that loses nothing.
+// src/runtime/runtime.cpp: starts the parts of a runtime, and stops them in an order that loses no work.
 #include "pool_watch.hpp"
 
 #include <braid/base/config.hpp>
@@ -20,7 +20,7 @@
 namespace braid {
 namespace {
 
-/// Returns the options of the pool of a runtime, except for the object in which its workers sleep.
+/// Converts the options of a runtime to the options of its pool, without the driver in which the workers sleep.
 auto make_pool_options(const runtime::options& options) -> pool::options {
   pool::options wanted;
   wanted.workers = options.workers;
@@ -40,7 +40,7 @@ auto make_pool_options(const runtime::options& options) -> pool::options {
   return wanted;
 }
 
-/// A task between two workers.
+/// A guard that counts a task while it is on the way from one worker to another.
 class in_flight_guard {
  public:
   explicit in_flight_guard(atomic<std::size_t>& all) noexcept : total_(&all) { all.fetch_add(1, relaxed); }
@@ -54,6 +54,7 @@ class in_flight_guard {
   atomic<std::size_t>* total_;
 };
 
+/// Creates an event loop.
 /// Errors: std::system_error.
 auto made_loop(const runtime::options& options) -> std::unique_ptr<loop> {
   auto made = loop::create({.on_error = options.on_error});
@@ -102,7 +103,8 @@ void runtime::start_separate(const runtime::options& options) {
   started.park();
 }
 
-/// When the pool is made its workers run their loops: the hooks have been called by then.
+/// Creates a pool whose workers run event loops. When the pool's constructor returns, the start hooks have been called,
+/// so all loops run.
 void runtime::start_merged(const runtime::options& options) {
   pool::options wanted = make_pool_options(options);
   if (wanted.workers == 0) wanted.workers = default_worker_count().workers;
@@ -152,19 +154,20 @@ auto runtime::post(task<void> work) -> result<void> {
   return post_made([work = std::move(work)]() mutable noexcept { return std::move(work); });
 }
 
-/// Returns the executor to which tasks from outside are posted.
+/// Returns the executor that receives tasks from other threads.
 auto runtime::entrance() noexcept -> executor& {
   if (loop_ != nullptr) return *loop_;
   return *pool_;  // the pool of a merged runtime, or of a runtime that has ended with the process and refuses work
 }
 
-/// Runs in a job of the entrance.
+/// Starts a task. Called by a job of the executor that `entrance` returns.
 void runtime::start(task<void> work) {
   if (shape_ == runtime_shape::separate) return loop_->spawn(std::move(work));
   start_here(std::move(work));
 }
 
-/// Runs on a worker that has taken the job, and so has time.
+/// Starts a task on this worker's loop, or on a loop with far fewer tasks. The worker that took the job is probably the
+/// least busy one.
 void runtime::start_here(task<void> work) {
   const std::size_t here = detail::current_worker()->index;
   if (!loops_[here]->is_current()) return;  // it has stopped already, as the task would
@@ -173,7 +176,8 @@ void runtime::start_here(task<void> work) {
   auto arrives = [at = loops_[there], work = std::move(work), counted = in_flight_guard(on_the_way_[there])]() mutable {
     at->spawn(std::move(work));
   };
-  // The loop refuses the post if it is stopping; then this loop is about to stop as well.
+  // The other loop refuses the post only if it is stopping. This loop is then about to stop as well, so the task is
+  // dropped.
   static_cast<void>(braid::post(*loops_[there], std::move(arrives)));
 }
 
@@ -181,8 +185,8 @@ auto runtime::count_load(std::size_t index) const noexcept -> std::size_t {
   return loops_[index]->spawned() + on_the_way_[index].load(relaxed);
 }
 
-/// A task cannot move once it has begun, so a worker that is kept alone with a burst of short beginnings does not keep
-/// them all.
+/// Returns the index of the loop that should run a new task. A task cannot move after its start, so a worker that alone
+/// receives a burst of tasks must not keep all of them.
 auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t {
   constexpr std::size_t few = 16;
   std::size_t min_load = here;
@@ -216,9 +220,9 @@ void runtime::stop_loops() {
   if (loop_thread_.joinable()) loop_thread_.join();
 }
 
-/// If jobs are to run, tasks of the loops may wait for them, so the loops end first. If they are dropped, tasks learn
-/// of that sooner when the jobs are dropped first; a worker that has no jobs any more stops its own loop. Workers may
-/// wait for jobs of the blocking pool, so that ends last.
+/// Stops the parts in an order that depends on the mode. To drain, the loops end first, because their tasks may wait
+/// for jobs. To drop, the jobs are dropped first, so that waiting tasks fail sooner. The blocking pool ends last,
+/// because workers may wait for its jobs.
 auto runtime::shutdown(shutdown_mode mode) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   if (mode == shutdown_mode::drain) stop_loops();
@@ -228,8 +232,8 @@ auto runtime::shutdown(shutdown_mode mode) -> result<void> {
   return {};
 }
 
-/// Returns whether all have ended. A signal from each loop is not worth its cost here: it polls every quarter of a
-/// millisecond.
+/// Stops all loops. Returns whether all have stopped before the deadline. Checks every quarter of a millisecond,
+/// because a notification from each loop would not be worth its cost.
 auto runtime::stop_loops_until(time_point deadline) -> bool {
   for (loop* const each : loops_) each->stop();
   const auto has_ended = [](const loop* each) { return each->status() == loop::state::stopped; };
@@ -240,7 +244,7 @@ auto runtime::stop_loops_until(time_point deadline) -> bool {
   return true;
 }
 
-/// Follows the order of a draining shutdown. It does not wait for parts that are late; each later part gets the
+/// Stops the parts in the order of a draining shutdown. Does not wait for a part that is late; each later part gets the
 /// remaining time.
 auto runtime::shutdown_for(duration limit) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);

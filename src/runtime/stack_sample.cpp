@@ -1,4 +1,5 @@
-// src/runtime/stack_sample.cpp: one slot for the process, which the asked thread fills from inside of the handler.
+// src/runtime/stack_sample.cpp: reads the stack of another thread. A signal handler on that thread writes it to a
+// shared slot.
 #include "stack_sample.hpp"
 
 #include <braid/sync/atomic.hpp>
@@ -25,7 +26,8 @@ constexpr std::uint32_t asked_for = 1;
 constexpr std::uint32_t answering = 2;
 constexpr std::uint32_t answered = 3;
 
-/// In the state `asked_for`, the named thread may change it to `answering`, and the sampling thread back to `unused`.
+/// The shared slot. In the state `asked_for`, the sampled thread may change the state to `answering`, and the sampling
+/// thread may change it back to `unused`.
 struct {
   atomic<std::uint32_t> at{unused};         // written by the asker, and by the thread that answers
   atomic<::pid_t> thread{0};                // written by the asker
@@ -36,7 +38,7 @@ struct {
 
 std::mutex sampling;
 
-/// The child of a fork has neither the thread that asked nor the thread that was asked.
+/// Resets the slot in the child of a fork, which has neither the sampling nor the sampled thread.
 void forget_sample_in_child() noexcept {
   ::new (static_cast<void*>(&sampling)) std::mutex;
   slot.at.store(unused, relaxed);
@@ -53,7 +55,8 @@ auto add_frame(_Unwind_Context* frame, void* /*nothing*/) -> _Unwind_Reason_Code
   return slot.count == slot.frames.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-/// A signal from elsewhere finds no question, or a question for another thread.
+/// The signal handler: writes the stack of this thread to the slot. Does nothing if no sample of this thread was
+/// requested, because other code may have sent the signal.
 void write_down(int /*number*/) {
   const int before = errno;
   std::uint32_t seen = asked_for;
@@ -67,7 +70,7 @@ void write_down(int /*number*/) {
   errno = before;
 }
 
-/// Returns whether the handler is installed.
+/// Installs the signal handler if the program has none of its own. Returns whether it is installed.
 auto install() noexcept -> bool {
   struct sigaction known{};
   if (::sigaction(SIGURG, nullptr, &known) != 0) return false;
@@ -98,7 +101,7 @@ auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t>
       std::uint32_t unanswered = asked_for;
       const bool in_time = steady_time().now() < end;
       if (!in_time && slot.at.compare_exchange_strong(unanswered, unused, relaxed, relaxed)) return frames;
-      // Once it has begun to answer, it is waited for.
+      // A thread that has begun to answer is waited for without a limit, because it writes to the slot.
       static_cast<void>(futex_wait(slot.at, seen, in_time ? end : time_point::max()));
     }
     frames.assign(slot.frames.begin(), slot.frames.begin() + static_cast<std::ptrdiff_t>(slot.count));

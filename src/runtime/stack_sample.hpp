@@ -1,4 +1,4 @@
-// src/runtime/stack_sample.hpp: the stack of another thread, which writes it down in a handler of SIGURG.
+// src/runtime/stack_sample.hpp: reads the stack of another thread, by a handler of SIGURG that runs on that thread.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -12,9 +12,9 @@ namespace braid::detail {
 
 /// Returns the return addresses on the stack of a thread of this process, innermost first; the first is the current
 /// instruction. Returns an empty list if the thread does not answer within `limit`, for instance because it blocks
-/// signals, or if the program has its own handler for SIGURG, the signal that is ignored by default. The handler stays
-/// installed. A system call that cannot be restarted, such as poll(2), ends with EINTR.
-/// Threads: any; one asks at a time. Blocks: until the answer.
+/// signals. Also returns an empty list if the program has its own handler for SIGURG. The handler stays installed. A
+/// system call that cannot be restarted, such as poll(2), ends with EINTR.
+/// Threads: any; one samples at a time. Blocks: until the answer.
 [[nodiscard]] auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t>;
 
 }  // namespace braid::detail

@@ -34,7 +34,8 @@ void print(const runtime::stall& what) {
   std::fputs(text.c_str(), stderr);
 }
 
-/// The frames above a function are its callers: a return address is after the call.
+/// Returns the names of the functions on a stack. A return address points behind the call, so 1 is subtracted from all
+/// addresses but the first.
 auto list_names(const std::vector<std::uintptr_t>& frames) -> std::vector<std::string> {
   symbol_table symbols;
   std::vector<std::string> names;
@@ -76,7 +77,8 @@ void stall_watch::work() {
   }
 }
 
-/// If this thread was late itself, the machine was busy or suspended, and the sample does not count.
+/// Checks all workers and loops for progress. If the watching thread itself was late, the machine was busy or
+/// suspended, so at most one interval counts.
 void stall_watch::look() {
   const time_point now = clock_->now();
   const duration since = std::min(now - std::exchange(looked_, now), interval_);
@@ -92,7 +94,7 @@ void stall_watch::look() {
   }
 }
 
-/// Without memory there is no report.
+/// Reports a stalled worker or loop. If there is no memory, there is no report.
 void stall_watch::report(const stall_target& target) {
   trace_save("a stall");
   try {

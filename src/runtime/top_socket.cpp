@@ -1,4 +1,4 @@
-// src/runtime/top_socket.cpp: a thread that answers each connection with the metrics of all runtimes and pools.
+// src/runtime/top_socket.cpp: a thread that sends the metrics of all runtimes and pools to each client that connects.
 #include "top_socket.hpp"
 
 #include "metrics_reader.hpp"
@@ -34,7 +34,8 @@ int listener = -1;  // written before the thread starts, and in the child of a f
 
 void refuse(const char* why) noexcept { std::fprintf(stderr, "braid: BRAID_TOP is ignored: %s\n", why); }
 
-/// A name in the abstract namespace goes with the process; no file is left.
+/// Creates a listening socket with a name in the abstract namespace. Such a name disappears with the process, so no
+/// file remains.
 auto bound_socket() noexcept -> int {
   const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (made < 0) return -1;
@@ -51,7 +52,7 @@ auto bound_socket() noexcept -> int {
   return -1;
 }
 
-/// Returns the user of this process, and root.
+/// Returns whether the client's user is root or the user of this process.
 auto may_ask(int client) noexcept -> bool {
   ::ucred who{};
   ::socklen_t size = sizeof who;
@@ -66,8 +67,9 @@ void add_waits(metric_list& metrics) {
   }
 }
 
-/// The question is one byte: `m` for metrics, `w` for the waits of tasks as well, `t` for a dump of the tasks. A client
-/// has one second for its question, and then five to read the answer; other clients wait meanwhile.
+/// Answers one client. Its request is one byte: `m` for metrics, `w` for metrics and the waits of tasks, `t` for a dump
+/// of the tasks. A client has one second to send the request and five seconds to read the answer; other clients wait in
+/// the meantime.
 void answer(int client) {
   const user_code_section section;
   char asked = 0;
@@ -103,7 +105,7 @@ auto serve(void* /*nothing*/) -> void* {
   }
 }
 
-/// The thread handles no signals: they are for the program's own threads.
+/// Starts the thread with all signals blocked, so that signals reach the program's own threads.
 auto start_server() noexcept -> bool {
   ::sigset_t all;
   ::sigset_t before;
@@ -116,13 +118,14 @@ auto start_server() noexcept -> bool {
   return error == 0;
 }
 
-/// The child of a fork has no such thread, and must not keep the name of its parent.
+/// Closes the socket in the child of a fork. The child has no thread that answers, and must not occupy the name of its
+/// parent.
 void forget_listener_in_child() noexcept {
   ::close(listener);
   listener = -1;
 }
 
-/// `value` is the value of the environment variable.
+/// Opens the socket and starts the thread if `value`, the value of BRAID_TOP, is 1.
 void open_as_asked(const char* value) noexcept {
   if (std::string_view(value) != "1") return refuse("it is not 1");
   listener = bound_socket();
@@ -137,8 +140,8 @@ void open_as_asked(const char* value) noexcept {
 
 }  // namespace
 
-/// Does not use a static object, because a thread of the parent might hold its guard during a fork, and in the child it
-/// would then be held for ever.
+/// Uses an atomic flag instead of a static object. A thread of the parent might hold the guard of a static object
+/// during a fork; in the child the guard would be held for ever.
 void begin_top_socket() noexcept {
   constinit static atomic<bool> has_begun{false};
   const char* const value = ::secure_getenv("BRAID_TOP");

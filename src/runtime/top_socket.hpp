@@ -1,10 +1,10 @@
-// src/runtime/top_socket.hpp: what BRAID_TOP=1 opens: a socket on which braid-doctor top asks for metrics.
+// src/runtime/top_socket.hpp: the socket that BRAID_TOP=1 opens; `braid-doctor top` reads metrics from it.
 #pragma once
 
 namespace braid::detail {
 
-/// Opens the socket with the first runtime or pool of the process, if the variable is set. Blocks: for a thread to
-/// start.
+/// Opens the socket if BRAID_TOP is set. Called when the first runtime or pool of the process is created. Blocks: until
+/// a thread is started.
 void begin_top_socket() noexcept;
 
 }  // namespace braid::detail

@@ -1,4 +1,4 @@
-// src/sync/asymmetric_barrier.cpp: the heavy side of the asymmetric barrier, by membarrier(2).
+// src/sync/asymmetric_barrier.cpp: the heavy side of the asymmetric barrier, with membarrier(2).
 #include <braid/sync/detail/asymmetric_barrier.hpp>
 
 #include <braid/base/config.hpp>
@@ -26,7 +26,8 @@ namespace braid::detail {
 namespace {
 
 #if defined(BRAID_THREAD_SANITIZER)
-// The sanitizer sees the ordering of a locked add, and nothing that the kernel does.
+// The thread sanitizer does not know membarrier(2). It understands the ordering of a locked add, so that is used
+// instead.
 auto try_register() noexcept -> bool { return false; }
 #else
 auto try_register() noexcept -> bool {
@@ -34,7 +35,7 @@ auto try_register() noexcept -> bool {
 }
 #endif
 
-/// Returns whether BRAID_BARRIER chooses the symmetric kind.
+/// Returns whether BRAID_BARRIER=fence selects the symmetric barrier.
 auto is_fence_chosen() noexcept -> bool {
   const char* const value = ::secure_getenv("BRAID_BARRIER");
   if (value == nullptr) return false;
@@ -47,13 +48,13 @@ auto is_fence_chosen() noexcept -> bool {
 constexpr int unknown = -1;
 constinit atomic<int> best{unknown};  // no guard: one held during a fork would block the child
 
-/// Called in the child of a fork: the kernel copies its data about the process before the memory, so a thread of the
-/// parent may have registered, and stored that, in between.
+/// Registers the child of a fork for membarrier(2) again. If a thread of the parent registered during the fork, the
+/// child's memory says so, but the kernel's copy of the process may not.
 void register_again() noexcept {
   if (best.load(relaxed) == static_cast<int>(barrier_kind::asymmetric)) static_cast<void>(try_register());
 }
 
-/// When the library is loaded: the first barrier may be made while another thread forks.
+/// Registered when the library is loaded, because the first barrier may be created while another thread forks.
 [[maybe_unused]] const int barrier_fork_handler = ::pthread_atfork(nullptr, nullptr, &register_again);
 
 }  // namespace
@@ -69,13 +70,14 @@ auto asymmetric_barrier::best_kind() noexcept -> barrier_kind {
   return static_cast<barrier_kind>(best.compare_exchange_strong(known, found, relaxed, relaxed) ? found : known);
 }
 
-/// A fence on the caller's own stack: changes of one word by all threads take several times as long, because its cache
-/// line moves each time.
+/// Executes a full fence, with a locked instruction on the caller's own stack. If all threads changed one shared word
+/// instead, its cache line would move between them, and a fence would take several times as long.
 void asymmetric_barrier::fence() noexcept {
 #if defined(BRAID_MODEL) || defined(BRAID_THREAD_SANITIZER)
   meet();
 #elif defined(__x86_64__)
-  // As strong as mfence, and faster. Not on the return address: the return would wait for the locked instruction.
+  // As strong as mfence, and faster. The operand is 64 bytes below the stack pointer, not at the return address,
+  // because the return would wait for the locked instruction.
   asm volatile("lock; orl $0, -64(%%rsp)" ::: "memory", "cc");
 #elif defined(__aarch64__)
   asm volatile("dmb ish" ::: "memory");

@@ -1,4 +1,5 @@
-// src/sync/fork_safe_mutex.cpp: the list of locks that pthread_atfork locks before a fork and releases on both sides.
+// src/sync/fork_safe_mutex.cpp: the list of mutexes that a handler of pthread_atfork locks before a fork and unlocks
+// after it.
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -11,8 +12,8 @@
 namespace braid::detail {
 namespace {
 
-/// The lock around the list is held from before the fork until after it, too: so no thread begins to use a lock
-/// meanwhile that the fork has not taken.
+/// The list of all fork-safe mutexes. Its own mutex is also held during a fork, so that no thread can add a mutex that
+/// the fork has not locked.
 struct known_locks {
   std::mutex mutex;
   fork_safe_mutex* first = nullptr;  // under it
@@ -27,7 +28,8 @@ struct fork_handlers {
     locks.value.mutex.lock();
     for (fork_safe_mutex* each = locks.value.first; each != nullptr; each = each->next_) each->mutex_.lock();
   }
-  /// Called on both sides; in the child, by the thread that has locked them in the parent.
+  /// Unlocks all mutexes after a fork, in the parent and in the child. The child's only thread is the one that has
+  /// locked them.
   static void after() noexcept {
     for (fork_safe_mutex* each = locks.value.first; each != nullptr; each = each->next_) each->mutex_.unlock();
     locks.value.mutex.unlock();
@@ -36,13 +38,14 @@ struct fork_handlers {
 
 namespace {
 
-/// When the library is loaded: a thread may take its first lock while another one forks.
+/// Registered when the library is loaded, because a thread may lock its first mutex while another thread forks.
 [[maybe_unused]] const int lock_fork_handlers =
     ::pthread_atfork(&fork_handlers::before, &fork_handlers::after, &fork_handlers::after);
 
 }  // namespace
 
-/// A thread that has not seen the end of this call may call it again, so the list is searched for the lock first.
+/// Adds the mutex to the list if it is not in the list yet. A thread that has not seen the end of an earlier call may
+/// call this again.
 void fork_safe_mutex::enter_list() {
   {
     const std::lock_guard guard(locks.value.mutex);
@@ -53,7 +56,7 @@ void fork_safe_mutex::enter_list() {
       *place = this;
     }
   }
-  // edge fork_safe_mutex.listed: publish, a thread that sees it sees the lock in the list
+  // edge fork_safe_mutex.listed: publish, a thread that sees the flag sees the mutex in the list
   is_listed_.store(true, release);
 }
 

@@ -13,7 +13,7 @@
 namespace braid::detail {
 namespace {
 
-/// Returns the word as the kernel wants it. In the model build, too, the value is what an atomic begins with.
+/// Returns the address of the word for the kernel. In the model build, too, the value is the first member of an atomic.
 auto address(const atomic<std::uint32_t>& word) noexcept -> const void* { return &word; }
 
 }  // namespace
@@ -27,12 +27,12 @@ auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected, std::
 #endif
   timespec until{};
   if (deadline) {
-    // The kernel refuses a time before the clock began, and the caller would take the refusal for a wake, for ever.
+    // The kernel refuses a negative time, and the caller would take the error for a wake-up and retry for ever.
     const auto ns = std::max<duration::rep>(deadline->time_since_epoch().count(), 0);
     until.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
     until.tv_nsec = static_cast<long>(ns % 1'000'000'000);
   }
-  // FUTEX_WAIT_BITSET takes an absolute time of the monotonic clock.
+  // FUTEX_WAIT_BITSET is used because its timeout is an absolute time of the monotonic clock.
   const long status = ::syscall(SYS_futex, address(word), FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
                                 deadline ? &until : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
   return status == -1 && errno == ETIMEDOUT ? futex_wait_status::timed_out : futex_wait_status::woken;

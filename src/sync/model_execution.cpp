@@ -1,4 +1,5 @@
-// src/sync/model_execution.cpp: one execution of the model checker: fibers as threads, a decision before each access.
+// src/sync/model_execution.cpp: one execution of the model checker. Threads are fibers, and a decision precedes each
+// access.
 #include <braid/sync/detail/model_execution.hpp>
 
 #include <braid/base/config.hpp>
@@ -13,7 +14,7 @@ namespace braid::detail {
 
 enum class model_state : std::uint8_t { ready, rested, waiting, waiting_with_deadline, joining, ended };
 
-/// The stack of a fiber, with a guard page below it that ends the program when the stack grows too large.
+/// The stack of a fiber. A guard page below it ends the program if the stack grows too large.
 class model_stack {
  public:
   static constexpr std::size_t size = 256 * 1024;
@@ -69,7 +70,7 @@ auto make_site(const std::source_location& location) noexcept -> model_site {
 
 }  // namespace
 
-/// A thread of a run.
+/// A thread of an execution.
 struct model_fiber {
   model_fiber() : place(take_stack()) {}
   model_fiber(const model_fiber&) = delete;
@@ -110,7 +111,7 @@ auto model_execution::run(std::function<void()> body) -> std::string {
   return failure_;
 }
 
-// --- threads ---------------------------------------------------------------------------------------------------------
+// --- the threads of an execution -------------------------------------------------------------------------------------
 
 void model_execution::start(std::function<void()> body) {
   if (fibers_.size() == model_thread_limit)
@@ -130,7 +131,7 @@ void model_execution::start(std::function<void()> body) {
   ::makecontext(&fiber.context, &model_execution::enter, 0);
 }
 
-/// The first and last function of every fiber.
+/// Runs the body of a fiber, and marks the fiber as ended. It is the outermost function of every fiber.
 void model_execution::enter() noexcept {
   model_execution& run = *current_run;
   model_fiber& fiber = run.running();
@@ -165,7 +166,7 @@ void model_execution::switch_to(std::size_t thread) {
   ::swapcontext(&from, &running().context);
 }
 
-/// Called if the running thread cannot continue, or need not.
+/// Switches to another thread. Called if the running thread must wait, has ended or yields.
 void model_execution::leave_to_another() {
   const std::size_t ended = with_state(model_state::ended).count;
   if (ended + 1 == fibers_.size() && fibers_[0]->state == model_state::joining) fibers_[0]->state = model_state::ready;
@@ -216,7 +217,7 @@ auto model_execution::deadlock() const -> std::string {
   return text;
 }
 
-// --- steps -----------------------------------------------------------------------------------------------------------
+// --- the steps of an execution ---------------------------------------------------------------------------------------
 
 auto model_execution::decide(model_question question, std::size_t count) -> std::size_t {
   return count < 2 ? 0 : decider_.decide(question, count);
@@ -234,7 +235,7 @@ void model_execution::count_step() {
     if (fiber->state == model_state::rested) fiber->state = model_state::ready;
 }
 
-/// Called before every access: lets other threads go first.
+/// Called before every access. May switch to another thread first, as long as preemptions are left.
 void model_execution::step() {
   count_step();
   if (preemptions_ == 0) return;
@@ -245,13 +246,14 @@ void model_execution::step() {
   switch_to(ready.ids[chosen - (ready.ids[chosen - 1] < running_ ? 1 : 0)]);
 }
 
-/// The same before an access to an atomic, whose number it returns.
+/// Called before an access to an atomic. Does the same as `step()`, and returns the number of the atomic.
 auto model_execution::step(const model_access& access) -> std::size_t {
   step();
   return memory_.find(access.place, access.initial);
 }
 
-/// Notes a source location that has an ordering, and returns whether this run weakens it.
+/// Records the source location of an access that is not relaxed. Returns whether this run replaces its memory order by
+/// relaxed.
 auto model_execution::weakened(const std::source_location& location) -> bool {
   const model_site site = make_site(location);
   if (std::find(ordered_.begin(), ordered_.end(), site) == ordered_.end()) ordered_.push_back(site);
@@ -297,7 +299,8 @@ auto model_execution::on_compare(const model_access& access, std::memory_order f
   const std::memory_order order = find_order(access);
   if (order != access.order) failure = std::memory_order_relaxed;
 
-  // It may fail by reading an older write with another value, or, when weak, for no reason.
+  // A compare-exchange may fail because it reads an older write with another value. A weak one may also fail without a
+  // reason.
   std::vector<std::size_t> failures;
   if (surprises_ > 0) {
     const std::size_t visible = memory_.visible(atomic, running().view, failure);
@@ -329,7 +332,8 @@ auto model_execution::on_wait(const model_access& word, std::uint32_t expected,
 }
 
 void model_execution::on_wake(const model_access& word, int count) {
-  // The kernel takes an address. Once others have gone on, the word itself may have been destroyed.
+  // The number of the atomic is looked up before the step. After the step another thread may have destroyed the word;
+  // only its address is used, as in the kernel.
   const std::size_t atomic = memory_.find(word.place, word.initial);
   model_location place = word.place;
   step();
@@ -370,7 +374,7 @@ void model_execution::on_write(model_plain& plain) {
   fail("data race: thread " + std::to_string(running_) + " writes what another thread has read or written");
 }
 
-// --- trace -----------------------------------------------------------------------------------------------------------
+// --- the trace of an execution ---------------------------------------------------------------------------------------
 
 void model_execution::note(const char* what, const model_access& access, std::uint64_t value, std::size_t age) {
   events_.push_back({running_, what, access.place.index, value, age, access.order, access.where});
@@ -395,8 +399,7 @@ auto model_execution::trace() const -> std::string {
   return text;
 }
 
-// --- what model_atomic.hpp declares
-// ------------------------------------------------------------------------------------
+// --- the functions that model_atomic.hpp declares --------------------------------------------------------------------
 
 auto model_active() noexcept -> bool { return current_run != nullptr; }
 auto model_load(const model_access& access) noexcept -> std::uint64_t { return current_run->on_load(access); }

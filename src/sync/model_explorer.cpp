@@ -1,5 +1,4 @@
-// src/sync/model_explorer.cpp: the sources of the explorer's decisions: seeds, all schedules in turn, or a given
-// schedule.
+// src/sync/model_explorer.cpp: chooses the schedules of a model: random ones by seed, all in turn, or a given one.
 #include <braid/sync/detail/model_explorer.hpp>
 
 #include <braid/base/random.hpp>
@@ -10,7 +9,7 @@
 namespace braid::detail {
 namespace {
 
-/// Decisions as text: "0.2.0.1". Zeros at the end are left out.
+/// Returns decisions as text, such as "0.2.0.1". Zeros at the end are omitted.
 auto text_of(std::vector<std::size_t> decisions) -> std::string {
   while (!decisions.empty() && decisions.back() == 0) decisions.pop_back();
   std::string text;
@@ -18,8 +17,8 @@ auto text_of(std::vector<std::size_t> decisions) -> std::string {
   return text.empty() ? "0" : text;
 }
 
-/// Decides by a seed. How often it preempts and surprises differs from seed to seed, because a budget that is always
-/// spent at once leaves the ends of long runs unexplored.
+/// Decides at random, by a seed. The rate of preemptions and stale reads also depends on the seed: a fixed high rate
+/// would use up their budget early, and leave the ends of long runs unexplored.
 class random_decider final : public model_decider {
  public:
   explicit random_decider(std::uint64_t seed)
@@ -46,7 +45,7 @@ class random_decider final : public model_decider {
   std::vector<std::size_t> decisions_;
 };
 
-/// Decides as in the run before, except that the last decision that can become another one does.
+/// Decides as in the previous run, except that the last decision with an unused alternative takes the next one.
 class depth_first_decider final : public model_decider {
  public:
   auto decide(model_question /*question*/, std::size_t count) -> std::size_t override {
@@ -54,7 +53,7 @@ class depth_first_decider final : public model_decider {
     return path_[depth_++].chosen;
   }
 
-  /// Advances to the next schedule. Returns false if there are no more.
+  /// Advances to the next schedule. Returns false if all schedules were tried.
   auto advance() -> bool {
     depth_ = 0;
     while (!path_.empty() && path_.back().chosen + 1 == path_.back().count) path_.pop_back();
@@ -78,7 +77,7 @@ class depth_first_decider final : public model_decider {
   std::size_t depth_ = 0;
 };
 
-/// Decides by a text, and 0 after its end.
+/// Replays the decisions of a text. After the end of the text, every decision is 0.
 class replaying_decider final : public model_decider {
  public:
   explicit replaying_decider(std::string_view schedule) : rest_(schedule) {}

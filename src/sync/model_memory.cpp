@@ -1,4 +1,4 @@
-// src/sync/model_memory.cpp: the rules of the C++ memory model, as far as the explorer knows them.
+// src/sync/model_memory.cpp: the rules of the C++ memory model that the explorer supports.
 #include <braid/sync/detail/model_memory.hpp>
 
 #include <utility>
@@ -27,8 +27,8 @@ auto model_memory::find(model_location& place, std::uint64_t initial) -> std::si
 auto model_memory::visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t {
   const history& of = histories_[atomic];
   std::size_t oldest = order == std::memory_order_seq_cst ? of.total_order : 0;
-  // If a write happens before the reader, the reader has seen everything that the writing thread had seen. This covers
-  // all four coherence rules at once, because a thread sees its own writes.
+  // Finds the newest write that the reader must not miss. If a thread's action happens before the read, the reader has
+  // seen all writes that this thread had seen. A thread sees its own writes, so this covers all four coherence rules.
   for (std::size_t thread = 0; thread < model_thread_limit; ++thread) {
     const auto& seen = of.sightings[thread];
     const std::uint32_t until = std::max(view.clock[thread], view.fenced[thread]);

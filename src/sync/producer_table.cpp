@@ -1,4 +1,4 @@
-// src/sync/producer_table.cpp: thread-local table of the producer handles that a thread has of inboxes.
+// src/sync/producer_table.cpp: a thread-local table of the producers through which this thread posts to inboxes.
 #include <braid/sync/detail/producer_table.hpp>
 
 #include <braid/sync/detail/thread_end.hpp>
@@ -14,8 +14,8 @@
 namespace braid::detail {
 namespace {
 
-/// A cache of the inboxes that were looked up last, by number. Trivial, so that it can be used while the thread is torn
-/// down.
+/// An entry of a cache of recently used producers, indexed by the number of the inbox. It has no destructor, so that it
+/// can be used while the thread ends.
 struct recent_producer {
   std::uint64_t inbox = 0;  // numbers begin with 1
   inbox_producer_base* producer = nullptr;
@@ -46,7 +46,7 @@ class thread_table {
   }
 
   void add(entry made) {
-    // A producer that no other thread holds is one of an inbox that is gone.
+    // If this table has the only reference to a producer, the producer's inbox no longer exists.
     std::erase_if(entries_, [](const entry& e) { return e.producer != nullptr && e.producer.use_count() == 1; });
     entries_.push_back(std::move(made));
   }
@@ -66,8 +66,8 @@ void end_table(void* of_thread) noexcept {
 
 const thread_end at_thread_end(&end_table);
 
-/// Returns the table, which the first call creates.
-/// Errors: std::bad_alloc, also if the end of the thread cannot be observed.
+/// Returns the thread's table, and creates it if necessary.
+/// Errors: std::bad_alloc, also if no callback can be registered for the end of the thread.
 auto producers() -> thread_table& {
   if (table_of_thread != nullptr) return *table_of_thread;
   auto made = std::make_unique<thread_table>();
@@ -76,7 +76,7 @@ auto producers() -> thread_table& {
   return *table_of_thread;
 }
 
-/// Not inlined, so that the fast path has no registers to save.
+/// Looks a producer up in the table. Not inlined, so that the fast path need not save registers.
 [[gnu::noinline]] auto find_in_table(std::uint64_t inbox) noexcept -> known_producer {
   if (table_is_gone || !at_thread_end.can_ask()) return {.known = true, .producer = nullptr};
   if (table_of_thread == nullptr) return {};

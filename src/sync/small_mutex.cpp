@@ -1,5 +1,4 @@
-// src/sync/small_mutex.cpp: the wait for a lock whose holder leaves it after a few instructions, unless it is
-// preempted.
+// src/sync/small_mutex.cpp: waits for a lock that is held for a few instructions only, unless its holder is preempted.
 #include <braid/sync/detail/small_mutex.hpp>
 
 #include <braid/base/clock.hpp>
@@ -12,8 +11,9 @@ namespace braid::detail {
 namespace {
 
 #if !defined(BRAID_MODEL)
-/// Polls for as long as a section may take. After that the holder is not running: it needs a processor, and gets none
-/// from a thread of a higher priority that only yields.
+/// Polls for as long as a critical section may take, then yields, and then sleeps. After the polls, the holder must
+/// have been preempted. If its priority is lower than the waiting thread's, it gets no processor before the waiting
+/// thread sleeps.
 void wait_between(unsigned looks) noexcept {
   constexpr unsigned polls = 64;
   constexpr unsigned yields = 16;

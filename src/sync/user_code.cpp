@@ -1,4 +1,4 @@
-// src/sync/user_code.cpp: the markers of all threads of the process that have run code of the program.
+// src/sync/user_code.cpp: the list of threads that run code of the program, with a marker for each.
 #include <braid/sync/detail/user_code.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The record of a thread. It is in the list from the thread's first section until the thread ends.
+/// The record of a thread. It is in the list from the thread's first section of user code until the thread ends.
 struct marked_thread {
   code_marker marker;
   std::uint32_t sections = 0;  // the sections that the thread is in; used only by it
@@ -35,7 +35,7 @@ struct marked_threads {
   std::uint64_t last_id = 0;       // under it
 };
 
-/// Threads may end after the static objects.
+/// The list is never destroyed, because threads may end after static objects are destroyed.
 constinit never_destroyed<marked_threads> known;
 constinit thread_local marked_thread own __attribute__((tls_model("initial-exec")));
 
@@ -57,7 +57,8 @@ struct end_of_thread {
   }
 };
 
-/// Destructors of thread-local objects that run after this one are not observed.
+/// Adds the thread to the list. Does nothing while the thread ends, so destructors of thread-local objects may run
+/// unobserved.
 void enter_list() noexcept {
   if (own.has_ended) return;
   static thread_local const end_of_thread at_end;
@@ -70,7 +71,8 @@ void enter_list() noexcept {
   own.is_listed = true;
 }
 
-/// The child of a fork has one thread, which belongs to the program, whatever it did in the parent.
+/// Resets the list in the child of a fork, which has one thread. The thread counts as outside of any section, even if
+/// it forked inside one.
 void forget_others_in_child() noexcept {
   own.sections = 0;
   own.marker.leave();
@@ -81,7 +83,7 @@ void forget_others_in_child() noexcept {
 
 [[maybe_unused]] const int user_code_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_others_in_child);
 
-/// A thread that was in code of the program, and the number of its marker then.
+/// A thread that was in user code, and the value of its marker at that time.
 struct awaited_thread {
   std::uint64_t id;
   std::uint64_t seen;
@@ -95,7 +97,8 @@ auto threads_in_user_code() -> std::vector<awaited_thread> {
   return found;
 }
 
-/// Drops those that have left or ended. A thread takes the lock to end, so that what it did is seen.
+/// Removes the threads that have left the section or have ended. An ending thread locks the list, so its last writes
+/// are seen.
 void drop_those_that_left(std::vector<awaited_thread>& awaited) noexcept {
   const std::lock_guard lock(known.value.mutex);
   std::erase_if(awaited, [](const awaited_thread& one) {
@@ -115,7 +118,8 @@ user_code_section::user_code_section() noexcept : marker_(nullptr) {
   marker_->enter();
 }
 
-/// In the child of a fork, the sections that the thread was in before the fork are already over.
+/// Leaves the section. In the child of a fork, sections that began before the fork are already over, so their count may
+/// be 0.
 user_code_section::~user_code_section() {
   if (own.sections != 0) --own.sections;
   if (marker_ != nullptr) marker_->leave();
@@ -127,7 +131,8 @@ user_code_section::~user_code_section() {
 
 [[gnu::noinline]] auto is_in_user_code() noexcept -> bool { return own.sections != 0; }
 
-/// Threads do not notify: they would pay for it with each job.
+/// Waits until every thread that is now in user code has left it. Polls, because a notification would cost each job
+/// some time.
 auto await_user_code(time_point deadline) -> bool {
   constexpr int yields = 64;
   constexpr duration max_pause = 1ms;
