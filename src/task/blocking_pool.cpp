@@ -17,7 +17,7 @@ namespace {
 
 constinit thread_local const blocking_pool* current_pool = nullptr;
 
-/// Called in the child of a fork, whose thread does not belong to a pool.
+/// Called in the child of a fork, whose only thread does not belong to a pool.
 void forget_blocking_pool_in_child() noexcept { current_pool = nullptr; }
 
 [[maybe_unused]] const int blocking_pool_fork_handler =
@@ -59,7 +59,7 @@ auto blocking_pool::try_post(job& work) noexcept -> bool {
   return true;
 }
 
-/// Under the lock, which the thread waits for before it looks at anything.
+/// Starts a thread. The caller holds the lock, and the new thread waits for it before it accesses the pool.
 void blocking_pool::start_thread() {
   const auto self = running_.emplace(running_.end());
   *self = std::thread([this, self, number = started_] { work(self, number); });
@@ -89,7 +89,7 @@ void blocking_pool::run(job& work) noexcept {
   }
 }
 
-/// Null when the thread is to end.
+/// Waits for a job and returns it. Returns null if the thread must end.
 auto blocking_pool::next(std::unique_lock<std::mutex>& lock) -> job* {
   if (queued_ == 0 && !closed_) {
     const time_point until = detail::later(steady_time().now(), options_.linger).value_or(time_point::max());

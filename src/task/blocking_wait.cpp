@@ -1,4 +1,5 @@
-// src/task/blocking_wait.cpp: a worker that waits: it runs other jobs (helping) or hands its context to a spare thread.
+// src/task/blocking_wait.cpp: how a worker waits: it runs other jobs (helping), or passes its worker context to a spare
+// thread.
 #include <braid/task/detail/blocking_wait.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -30,7 +31,7 @@ constexpr duration max_help_pause = 1ms;
 
 constinit thread_local unsigned helps = 0;  // nested in each other on this thread
 
-/// Executors whose jobs run on the threads that have made them, wherever these wait.
+/// An executor whose jobs run only while the thread that created it waits.
 struct driven {
   std::thread::id by;
   executor_id where;
@@ -42,8 +43,8 @@ struct driven_list {
 };
 constinit never_destroyed<driven_list> made_by;
 
-/// In the child of a fork only the forking thread exists, and a new thread may get the id of another one, for whose
-/// executors it would run the jobs of the parent. A fork waits until the list is consistent.
+/// Removes the executors of other threads in the child of a fork. Otherwise a new thread with a reused id would run
+/// jobs of the parent. The list is consistent, because a fork waits for its lock.
 void forget_waits_of_threads() noexcept {
   helps = 0;
   driven_list& list = made_by.value;
@@ -53,7 +54,8 @@ void forget_waits_of_threads() noexcept {
 
 [[maybe_unused]] const int blocking_wait_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_waits_of_threads);
 
-/// Returns executor `number` of those that the calling thread has created, or an empty id if there are fewer.
+/// Returns the executor with index `number` among those that the calling thread has created, or an empty id if there
+/// are fewer.
 auto driven_here(std::size_t number) noexcept -> executor_id {
   if (made_by.value.count.load(relaxed) == 0) return {};
   const std::lock_guard lock(made_by.value.lock);
@@ -62,8 +64,8 @@ auto driven_here(std::size_t number) noexcept -> executor_id {
   return {};
 }
 
-/// Returns whether less than half of the thread's stack is in use. Returns false on a stack that the system does not
-/// know.
+/// Returns whether less than half of the thread's stack is in use. Returns false if the limits of the stack are
+/// unknown.
 auto has_stack() noexcept -> bool {
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return false;
@@ -76,8 +78,8 @@ auto has_stack() noexcept -> bool {
   return known && here > from + size / 2 && here <= from + size;
 }
 
-/// Beyond the free nested helps, a worker helps only if nothing has happened for long: the last free worker must, if
-/// the wait needs a job that is also waiting.
+/// Returns whether a waiting worker may run another job. If many jobs are nested already, it does so only after a long
+/// pause: the wait may need a queued job that no other worker is free to run.
 auto may_help(duration pause) noexcept -> bool {
   return helps < free_helps || (pause >= max_help_pause && has_stack());
 }
@@ -96,8 +98,8 @@ auto run_awaited(worker& self, job& awaited) noexcept -> bool {
   return ran;
 }
 
-/// Runs other jobs of the worker's executor until `wait` is over. If there are no jobs, it sleeps, and checks for new
-/// ones after growing pauses. Returns false at the deadline.
+/// Runs other jobs of the worker's executor until `wait` is over. If there are no jobs, it sleeps, and looks for jobs
+/// after pauses of growing length. Returns false at the deadline.
 auto help_until(executor& own, blocking_wait& wait, std::optional<time_point> deadline) noexcept -> bool {
   duration pause = first_pause;
   while (!wait.is_over()) {
@@ -113,7 +115,7 @@ auto help_until(executor& own, blocking_wait& wait, std::optional<time_point> de
   return true;
 }
 
-/// Sleeps until `wait` is over. False at the deadline.
+/// Sleeps until `wait` is over. Returns false at the deadline.
 auto sleep_until_over(blocking_wait& wait, std::optional<time_point> deadline) noexcept -> bool {
   while (!wait.is_over()) {
     if (deadline && steady_time().now() >= *deadline) return false;
@@ -122,9 +124,9 @@ auto sleep_until_over(blocking_wait& wait, std::optional<time_point> deadline) n
   return true;
 }
 
-/// Does the same as `help_until`, if other threads can work in this worker's context meanwhile: jobs that are not
-/// awaited are left to them, since they may wait for the job that waits here. `awaited` is the job that it waits for,
-/// if it is one.
+/// Waits while other threads may use this worker's context. Runs only `awaited`, the job that this thread waits for (or
+/// null). Leaves other jobs to the other threads, because they may wait for the job that waits here. Returns false at
+/// the deadline.
 auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept
     -> bool {
   spare_threads& others = *self.spares;
@@ -169,13 +171,14 @@ auto poll(executor_id executor) noexcept -> bool {
   return use && use->poll();
 }
 
-/// Returns the executor whose job the thread runs, if its other jobs run only on threads that poll; otherwise null.
+/// Returns the executor whose job this thread runs if that executor runs jobs only on threads that poll it; otherwise
+/// null.
 auto polled_executor_here() noexcept -> executor* {
   executor* const here = threadless_here();
   return here != nullptr && here->needs_polls() ? here : nullptr;
 }
 
-/// Runs a job that only a waiting thread runs.
+/// Runs a job that no thread would run if this thread did not poll. Returns false if there is no such job.
 auto poll_any(executor_id where) noexcept -> bool {
   if (poll(where)) return true;
   if (executor* const here = polled_executor_here(); here != nullptr && here->poll()) return true;
@@ -186,7 +189,8 @@ auto poll_any(executor_id where) noexcept -> bool {
   return false;
 }
 
-/// Waits as `block` does, if there are such jobs. The thread is not notified of new ones, so it polls after pauses.
+/// Waits as `block` does, and also runs jobs of executors that must be polled. The thread is not notified of such jobs,
+/// so it polls after pauses.
 auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id executor) noexcept
     -> bool {
   duration pause = first_pause;
@@ -203,7 +207,7 @@ auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> de
   return true;
 }
 
-/// A wait for an end_signal.
+/// A wait for an `end_signal`.
 class end_wait final : public blocking_wait {
  public:
   explicit end_wait(end_signal& of) noexcept : signal_(of) {}

@@ -1,4 +1,4 @@
-// src/task/bounded_executor.cpp: counting the jobs that wait in another executor.
+// src/task/bounded_executor.cpp: counts the jobs that wait in another executor, and limits their number.
 #include <braid/task/executors.hpp>
 
 #include <braid/base/clock.hpp>
@@ -11,7 +11,7 @@
 
 namespace braid {
 
-/// Represents a job in the executor's queue, and frees room when its turn has come.
+/// A proxy for a job in the executor's queue. When it starts, it makes room for another job.
 class bounded_executor::counted_job final : public job {
  public:
   counted_job(bounded_executor& by, job& work) noexcept : job(&act), limit_(&by), work_(&work) {}
@@ -33,7 +33,8 @@ class bounded_executor::counted_job final : public job {
   job* work_;
 };
 
-/// Until there is room for one more. A thread that comes while others wait does so, too.
+/// A wait for room for one more job. A thread that arrives while others wait also waits, so that the earlier threads
+/// are not starved.
 class bounded_executor::wait_for_room final : public detail::blocking_wait {
  public:
   explicit wait_for_room(bounded_executor& in) noexcept : executor_(&in) {}
@@ -55,7 +56,7 @@ class bounded_executor::wait_for_room final : public detail::blocking_wait {
   bool has_slept_ = false;
 };
 
-/// A wait until no job waits.
+/// A wait until the queue contains no job of this executor.
 class bounded_executor::wait_for_none final : public detail::blocking_wait {
  public:
   explicit wait_for_none(bounded_executor& in) noexcept : executor_(&in) {}
@@ -127,8 +128,9 @@ auto bounded_executor::enter() noexcept -> entry {
   }
 }
 
-/// Waiting producers are woken once half of the room is free, so that not each job wakes a thread. Called under the
-/// lock: a thread that waits for the last job may destroy this object as soon as it gets the lock.
+/// Counts a job that has left the queue. Waiting producers are woken when half of the room is free, so that not every
+/// job wakes a thread. Notifies under the lock, because a thread that waits for the last job may destroy this object
+/// once it gets the lock.
 void bounded_executor::leave() noexcept {
   const std::lock_guard lock(mutex_);
   --pending_;

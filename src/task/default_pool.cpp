@@ -1,4 +1,5 @@
-// src/task/default_pool.cpp: slots that the layer `runtime` fills, or the program.
+// src/task/default_pool.cpp: hooks for the default pool and for observing pools; the runtime library or the program
+// sets them.
 #include <braid/task/detail/default_pool.hpp>
 
 #include <braid/sync/atomic.hpp>

@@ -1,4 +1,5 @@
-// src/task/error_callbacks.cpp: a list that changes by copies, so that calls of callbacks hold no lock.
+// src/task/error_callbacks.cpp: the list of error callbacks. A change replaces the list by a copy, so callbacks run
+// without a lock.
 #include <braid/task/error_callbacks.hpp>
 
 #include <braid/base/config.hpp>
@@ -12,7 +13,7 @@
 namespace braid {
 namespace {
 
-/// A callback with its number.
+/// An error callback with its number.
 struct numbered_callback {
   error_callbacks::id number;
   error_callback call;

@@ -1,4 +1,4 @@
-// src/task/executor.cpp: the virtual tables and default functions of the abstract classes of this layer.
+// src/task/executor.cpp: defines the virtual tables and default functions of this folder's abstract classes.
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>

@@ -1,4 +1,4 @@
-// src/task/executor_id.cpp: the table of executors that have a name, and what keeps one alive while it is used by it.
+// src/task/executor_id.cpp: the table of executor ids, and the guard that keeps an executor alive while its id is used.
 #include <braid/task/detail/executor_id.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -24,7 +24,8 @@ using detail::executor_slot;
 constexpr std::size_t first_chunk = 64;  // slots; each chunk has twice as many as the previous one
 constexpr std::size_t chunk_count = 27;  // for each number that an id can have
 
-/// The table of the process. Nothing of it is ever freed: a handle may be older than everything else.
+/// The table of executor slots of the process. Slots are never freed, because an id may be used after its executor was
+/// destroyed.
 struct slot_table {
   detail::fork_safe_mutex lock;
   executor_slot* free = nullptr;                             // under the lock
@@ -35,11 +36,11 @@ struct slot_table {
 constinit detail::never_destroyed<slot_table> slots_of_process;
 constinit thread_local detail::executor_use* innermost_use __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// The id of an executor that is gone: slots are counted from 1.
+/// The id of every destroyed executor. Slots are counted from 1, so slot 0 does not exist.
 constexpr detail::executor_id of_the_gone(0, 1);
 
-/// A thread that has a number has seen the slot constructed. Returns null for a number without a slot: `of_the_gone`,
-/// or one that was read from the memory of a destroyed executor.
+/// Returns the slot with this number. A thread that has the number has seen the slot constructed. Returns null for a
+/// number without a slot: that of `of_the_gone`, or garbage from the memory of a destroyed executor.
 auto find_slot(std::uint32_t number) noexcept -> executor_slot* {
   const std::size_t index = number - 1;
   const std::size_t chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk + 1)) - 1;
@@ -48,7 +49,8 @@ auto find_slot(std::uint32_t number) noexcept -> executor_slot* {
   return slots == nullptr ? nullptr : slots + (index - before);
 }
 
-/// Under the lock. Errors: std::bad_alloc.
+/// Allocates the next chunk of slots. The caller holds the lock.
+/// Errors: std::bad_alloc.
 void make_chunk(slot_table& table) {
   const auto chunk = static_cast<std::size_t>(std::bit_width(table.made / first_chunk + 1)) - 1;
   const std::size_t count = first_chunk << chunk;
@@ -73,26 +75,28 @@ void give_back(executor_slot& slot) noexcept {
   slot.next_free = std::exchange(slots_of_process.value.free, &slot);
 }
 
-/// In the child of a fork a thread of the parent may count as inside of a free slot for ever.
+/// Forgets the free slots in the child of a fork, because some may still count a thread of the parent as a user.
 void forget_free_slots() noexcept { slots_of_process.value.free = nullptr; }
 
 [[maybe_unused]] const int slot_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_free_slots);
 
 }  // namespace
 
-/// Several threads may be the first to ask; the slot of one of them becomes that of the executor.
+/// Assigns the executor an id. If several threads call this at the same time, the slot of one thread is used, and the
+/// others return theirs.
 auto executor::make_id() const -> detail::executor_id {
   executor_slot& slot = take_slot();
   const detail::executor_id made(slot.number, slot.open(const_cast<executor&>(*this)));
   std::uint64_t seen = 0;
-  // edge executor.id: publish the slot; edge executor.id: observe that of the thread that was first
+  // edge executor.id: publish the slot; edge executor.id: observe the slot of the thread that was first
   if (id_.compare_exchange_strong(seen, made.to_word(), acq_rel, acquire)) return made;
   slot.close();
   give_back(slot);
   return detail::executor_id::from_word(seen);
 }
 
-/// A use on this thread's own stack began before the call and ends after it, so it does not wait for those.
+/// Invalidates the id, and waits for threads that are using the executor. Does not wait for uses on this thread's own
+/// stack, because they end only after this call.
 void executor::retire() noexcept {
   const auto id = detail::executor_id::from_word(id_.exchange(0, relaxed));
   if (!id) return;
@@ -105,8 +109,8 @@ void executor::retire() noexcept {
   give_back(slot);
 }
 
-/// A dangling reference is a bug of the caller. While the memory is there its id names nothing, so that a continuation
-/// or a timer that is given one is refused.
+/// Invalidates the id. If a caller wrongly keeps a reference, the id in the executor's memory refers to no executor. As
+/// long as the memory is not reused, continuations and timers with this id are refused.
 executor::~executor() {
   retire();
   id_.store(of_the_gone.to_word(), relaxed);

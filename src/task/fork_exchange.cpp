@@ -1,4 +1,4 @@
-// src/task/fork_exchange.cpp: the rare side of fork-join: answering thieves, stealing, waiting for stolen forks.
+// src/task/fork_exchange.cpp: the slow paths of fork-join: answering thieves, stealing, and waiting for stolen forks.
 #include <braid/task/detail/fork_exchange.hpp>
 
 #include <braid/sync/detail/cpu_pause.hpp>
@@ -41,8 +41,8 @@ auto fork_exchange::steal_shared(worker& self) noexcept -> fork_record* {
   return nullptr;
 }
 
-/// Returns the oldest fork of a job that waits, whose thread has left the worker to others: the job may wait for that
-/// fork.
+/// Steals the oldest fork from this worker's own deque. It belongs to a job that waits and whose thread has released
+/// the worker context; the job may wait for that fork.
 auto fork_exchange::steal_own(worker& self) noexcept -> fork_record* {
   share(self);
   return self.forks.steal();
@@ -81,8 +81,8 @@ auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
   return helped;
 }
 
-/// The forks that the thief of the child has added meanwhile are part of the child: running them here needs no more
-/// stack than running the child here.
+/// Steals a fork from the thief of `stolen`, the child that this worker waits for. Forks that the thief has added since
+/// are part of that child, so running them needs no more stack than running the child itself.
 auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record* {
   worker* const thief = stolen.thief.load(relaxed);
   if (thief == nullptr || self.forking.helps >= max_helps) return nullptr;

@@ -1,4 +1,4 @@
-// src/task/future.cpp: what futures do rarely: several continuations, and waiting.
+// src/task/future.cpp: the slow paths of futures: several continuations, and waiting.
 #include <braid/task/detail/future_core.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -29,15 +29,16 @@ constexpr unsigned looks_before_sleep = 100;  // of a thread that is not a worke
 #endif
 constexpr unsigned pauses_between_looks = 4;
 
-/// Returns how often a thread that is not a worker checks again before it sleeps. A short job is done sooner than a
-/// sleeper runs again, and its worker saves the wake. Returns 0 if the thread would keep the only CPU from the worker
-/// that is to run the job.
+/// Returns how often a thread that is not a worker polls a future before it sleeps. A short job ends sooner than a
+/// sleeping thread wakes up, and polling saves the job's worker the wake-up. Returns 0 on a machine with one CPU,
+/// because polling would keep the CPU from the worker.
 auto looks_outside() noexcept -> unsigned {
   static const unsigned looks = std::thread::hardware_concurrency() < 2 ? 0 : looks_before_sleep;
   return looks;
 }
 
-/// Asked when the library is loaded: a thread that asked during a fork would leave the guard held in the child.
+/// Called when the library is loaded. If a thread made the first call during a fork, the guard of the static would stay
+/// locked in the child.
 [[maybe_unused]] const unsigned asked_early = looks_outside();
 
 /// Polls a future for a short time. Returns true if it has settled.
@@ -49,13 +50,13 @@ auto settles_soon(const future_core& of) noexcept -> bool {
   return false;
 }
 
-/// Until the word is no longer 0, or `deadline`.
+/// Sleeps until the word is not 0, or until `deadline`.
 void sleep_while_zero(const atomic<std::uint32_t>& word, std::optional<time_point> deadline) noexcept {
   while (word.load(acquire) == 0)  // edge future.signal: observe, the result is seen once the word is set
     if (futex_wait(word, 0, deadline) == futex_wait_status::timed_out) return;
 }
 
-/// The consumer that a blocked thread is.
+/// The consumer of a future that represents a blocked thread.
 class last_reader final : public continuation {
  public:
   last_reader() noexcept : continuation(nullptr) {}
@@ -87,8 +88,8 @@ class future_core::sleeper final : public blocking_wait {
   bool announced_ = false;
 };
 
-/// From now on the producer wakes sleeping threads. Returns false if it has settled already; then `is_settled` returns
-/// true, too.
+/// Marks the future so that its producer wakes sleeping threads. Returns false if the future has settled already;
+/// `is_settled` is then also true.
 auto future_core::announce_sleep() noexcept -> bool { return (head_.fetch_or(watched, relaxed) & settled) == 0; }
 
 void future_core::wake_sleepers() noexcept {
@@ -98,9 +99,10 @@ void future_core::wake_sleepers() noexcept {
 
 auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   const worker* const self = current_worker();
-  // A worker helps its pool, but a serial executor whose job it runs would wait for that job.
+  // A worker may help its pool. But the job of a serial executor that waits for another job of the same executor would
+  // deadlock.
   const executor_id where = self != nullptr && self->pool->has_id(executor_) ? executor_id() : executor_;
-  // A job of a manual executor polls it.
+  // A job of a manual executor polls the executor while it waits.
   const executor* const polled = threadless_here();
   const bool can_poll = polled != nullptr && polled->needs_polls() && polled->has_id(executor_);
   if (const executor_use use(where); !can_poll && use && use->is_current())
@@ -120,8 +122,8 @@ auto future_core::wait_for(duration limit) -> bool {
   return wait(limit > time_point::max() - now ? time_point::max() : now + limit);
 }
 
-/// Returns whether the future is the only reference within a moment: the thread that settled it drops its own a few
-/// steps later, which is not a reason to refuse anything.
+/// Waits briefly until this future is the only reference, and returns whether it is. The thread that settled the future
+/// drops its reference a few steps later, and that short delay must not cause a refusal.
 auto future_core::is_alone_soon() const noexcept -> bool {
   constexpr duration patience = 100ms;
   const time_point limit = steady_time().now() + patience;
@@ -132,7 +134,8 @@ auto future_core::is_alone_soon() const noexcept -> bool {
   return true;
 }
 
-/// Throws, if at all, before the consumer is in the head, so that the future stays unchanged.
+/// Waits until all continuations that read the value have returned. An exception is thrown only before the consumer is
+/// registered, so the future is then unchanged.
 void future_core::wait_for_readers() {
   if (refs_.load(relaxed) != 1 && waits_for_io() && !is_alone_soon())
     expect_to_block("this thread waits for I/O as well, and a continuation that reads the value has not returned yet");
@@ -140,11 +143,12 @@ void future_core::wait_for_readers() {
   if (try_defer(here)) block_until_set(here.end(), executor_);
 }
 
-/// Defers the notification of the consumer of a settled future until all other references are gone. Returns false if
-/// they are gone already.
+/// Defers the notification of a settled future's consumer until all other references are gone. Returns false if they
+/// are gone already.
 auto future_core::try_defer(continuation& node) noexcept -> bool {
   if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe, the readers are done with the value
-  // Relaxed, because the reader is the thread that gives up the last reference but one, after the next line.
+  // A relaxed store suffices: the thread that drops the second-to-last reference reads the value, and the next
+  // operation on the count orders it.
   head_.store(reinterpret_cast<std::uintptr_t>(&node) | static_cast<std::uintptr_t>(how()), relaxed);
   // edge future.reference: both, the readers are done with the value; the last reader sees the consumer
   if (refs_.fetch_add(deferred, acq_rel) != 1) return true;
@@ -180,7 +184,7 @@ void future_core::settle_many(std::uintptr_t before, verdict as, cascade& more) 
 }
 
 auto failure_of(errc code) noexcept -> const std::exception_ptr& {
-  /// Futures may fail as late as they like.
+  /// An exception for each error code. The table is never destroyed, because futures may fail while the process exits.
   struct failures {
     failures() noexcept {
       for (std::size_t i = 1; i < by_code.size(); ++i)
@@ -194,7 +198,7 @@ auto failure_of(errc code) noexcept -> const std::exception_ptr& {
 
 namespace {
 
-/// Made when the library is loaded: a thread that fails a future later may be out of memory.
+/// Creates the exceptions when the library is loaded, because a thread that fails a future later may be out of memory.
 [[maybe_unused]] const std::exception_ptr& errors_made_early = failure_of(errc::closed);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// src/task/job_memory.cpp: free lists by thread and size class, and the central free list through which threads
-// exchange batches.
+// src/task/job_memory.cpp: free lists of each thread by size class, and central free lists through which threads
+// exchange blocks.
 #include <braid/task/detail/job_memory.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -19,17 +19,17 @@ constexpr std::size_t blocks_at_once = 32;  // blocks that are moved to or from 
 constexpr unsigned char max_passes =
     15;                          // a central free list that is empty costs a lock; so often it is not asked again
 constexpr std::size_t lead = 4;  // a block that another thread has freed is prefetched when this many are before it
-// The approximate maximum of all central free lists together, except that a number of chains of each class is always
-// kept; the rest is returned to operator delete.
+// The approximate limit of the memory in all central free lists; blocks beyond it are returned to operator delete. A
+// minimum number of chains of each class is kept in any case.
 constexpr std::size_t central_bytes = std::size_t{16} << 20U;
 
-/// For a class with chains of this many bytes. Blocks of more than 1 KiB are few: frames that hold requests and
-/// answers.
+/// Returns the minimum number of chains that a central list keeps, for chains of this many bytes. There are few blocks
+/// of more than 1 KiB: the coroutine frames that hold requests and answers.
 constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t {
   return bytes <= blocks_at_once << 10U ? 64 : 16;
 }
 
-/// Blocks on their way between threads.
+/// A list of blocks that moves from one thread to another.
 struct chain {
   listed_block* first = nullptr;
   std::size_t count = 0;
@@ -42,12 +42,13 @@ struct chain {
   }
 };
 
-/// A list of this size returns half of its blocks when one more is added.
+/// The capacity of a thread's free list. If one more block is added, half of the blocks are returned.
 constexpr std::size_t list_room = 2 * blocks_at_once - 1;
 
 auto count_blocks(const free_list& list) noexcept -> std::size_t { return list_room - list.room; }
 
-/// Splits the newest `wanted` blocks off, for a thread whose caches do not have them: each names the one to fetch.
+/// Removes the newest `wanted` blocks from the list, for another thread. That thread's caches do not contain them, so
+/// each block also points to a later block to prefetch.
 auto split(free_list& list, std::size_t wanted) noexcept -> chain {
   chain taken;
   std::array<listed_block*, lead> later{};
@@ -65,18 +66,19 @@ void release_all(chain blocks) noexcept {
   while (blocks.first != nullptr) ::operator delete(std::exchange(blocks.first, blocks.first->next));
 }
 
-/// The bytes of a chain of a class. Chains of threads that have ended are shorter, and count as whole ones.
+/// Returns the number of bytes of a full chain. Chains of threads that have ended may be shorter, but are counted as
+/// full.
 constexpr auto chain_bytes(std::size_t index) noexcept -> std::size_t {
   return blocks_at_once * free_list_bytes * (index + 1);
 }
 
-/// The bytes in all central free lists.
+/// The number of bytes in all central free lists.
 constinit atomic<std::size_t> central_total{0};
 
-/// Full batches of one class, waiting for a thread that needs them.
+/// Chains of blocks of one size class, which wait for a thread that needs them.
 class central_list {
  public:
-  /// `bytes` is the size of a chain of this class.
+  /// Adds a chain, or frees its blocks if the lists are full. `bytes` is the size of a full chain of this class.
   void give(chain blocks, std::size_t bytes) noexcept {
     {
       const std::lock_guard lock(mutex_);
@@ -106,14 +108,14 @@ class central_list {
   std::size_t chains_ = 0;
 };
 
-/// It is not allocated by operator new, because the first call here may be a deallocation.
+/// The central lists. They are not allocated by operator new, because the first call may be a deallocation.
 constinit never_destroyed<std::array<central_list, free_list_count>> shared_central_lists;
 
 auto central_lists() noexcept -> std::array<central_list, free_list_count>& { return shared_central_lists.value; }
 
 enum class list_state : unsigned char { unused, live, gone };
 
-/// The data of a thread in addition to its lists.
+/// The state of a thread's free lists.
 struct list_notes {
   std::array<unsigned char, free_list_count>
       passes;  // how often to pass by the central free list, which had nothing the last time
@@ -122,7 +124,7 @@ struct list_notes {
 
 constinit thread_local list_notes lists_of_thread __attribute__((tls_model("initial-exec"))){};
 
-/// Empties the lists of the thread at its end; later calls go to operator new and delete.
+/// Moves the thread's blocks to the central lists when the thread ends. Later calls use operator new and delete.
 void empty_lists(void* of_thread) noexcept {
   auto& own = *static_cast<std::array<free_list, free_list_count>*>(of_thread);
   lists_of_thread.state = list_state::gone;
@@ -135,7 +137,8 @@ void empty_lists(void* of_thread) noexcept {
 
 const detail::thread_end lists_at_thread_end(&empty_lists);
 
-/// Returns whether the thread has lists; it has no lists if its end cannot be observed.
+/// Returns whether the thread has free lists. It has none if no callback can be registered for the end of the thread,
+/// or if it has been called already.
 auto has_lists() noexcept -> bool {
   if (lists_of_thread.state == list_state::live) [[likely]]
     return true;
@@ -149,7 +152,7 @@ auto is_listed(std::size_t index) noexcept -> bool { return uses_free_lists && i
 
 }  // namespace
 
-// Trivial, so that they can be used while the thread is being torn down.
+// The thread's free lists. They have no destructor, so that they can be used while the thread ends.
 constinit thread_local std::array<free_list, free_list_count> free_lists{};
 
 auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void* {

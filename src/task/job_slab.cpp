@@ -1,4 +1,4 @@
-// src/task/job_slab.cpp: slots for jobs, their queues, and the threads that run them: docs/design/job_slab.md.
+// src/task/job_slab.cpp: the slots of jobs, the queues of jobs, and the threads that run jobs: docs/design/job_slab.md.
 #include <braid/task/job_slab.hpp>
 
 #include <braid/base/config.hpp>
@@ -35,7 +35,7 @@ constinit thread_local std::uint64_t own_number __attribute__((tls_model("initia
 constinit atomic<std::uint64_t> slabs{0};
 constinit atomic<std::uint64_t> numbered_threads{0};
 
-/// Returns a unique number: no other thread has or had it.
+/// Returns the number of this thread. No other thread has or had the same number.
 auto number_of_thread() noexcept -> std::uint64_t {
   if (own_number == 0) own_number = numbered_threads.fetch_add(1, relaxed) + 1;
   return own_number;
@@ -53,7 +53,7 @@ auto failure_in(slab_slot& slot) noexcept -> failure& {
 
 void act_on_failure(slab_slot& slot, slab_action) { std::destroy_at(&failure_in(slot)); }
 
-/// The exception replaces the callable.
+/// Stores the exception of a job in its slot, in place of the callable.
 void keep_failure(slab_slot& slot, failure thrown) noexcept {
   destroy_callable(slot);
   std::construct_at(reinterpret_cast<failure*>(slot.payload.data()), std::move(thrown));
@@ -94,7 +94,7 @@ job_slab::~job_slab() {
   for (std::uint32_t slot = 0; slot < slot_count_; ++slot) destroy_callable(slots_[slot]);
 }
 
-// --- the calling thread ---
+// --- the context of the calling thread ---
 
 auto job_slab::look_up_context() const noexcept -> slab_context* {
   const std::uint64_t number = number_of_thread();
@@ -104,7 +104,8 @@ auto job_slab::look_up_context() const noexcept -> slab_context* {
   return detail::known_context.context;
 }
 
-/// The bias owner is the thread that has allocated the job and not yet released it.
+/// Returns whether the calling thread is the slot's bias owner: the thread that has allocated the job and not yet
+/// released it.
 auto job_slab::standing(std::uint32_t slot) const noexcept -> slab_access {
   const slab_context* const self = find_context();
   const bool own = self != nullptr && self->owns(slot);
@@ -154,7 +155,7 @@ auto job_slab::reserve_shared() noexcept -> reserved {
   return {&slot, {number, generation}};
 }
 
-// --- what depends on what ---
+// --- dependencies between jobs ---
 
 auto job_slab::schedule_slowly(job_slab::handle job) -> braid::result<void> {
   if (is_closed()) return fail(errc::closed);
@@ -167,7 +168,7 @@ auto job_slab::schedule_slowly(job_slab::handle job) -> braid::result<void> {
   return {};
 }
 
-/// Between the claim and the end the callable belongs to this thread alone, like that of a running job.
+/// Drops a job that was not scheduled. After the claim, only this thread uses the callable, as if it ran the job.
 auto job_slab::discard(job_slab::handle job) -> braid::result<void> {
   if (is_closed()) return fail(errc::closed);
   if (const std::error_code wrong = check(job)) return fail(wrong);
@@ -217,7 +218,7 @@ auto job_slab::finish_with(job_slab::handle child, job_slab::handle parent) -> b
   if (child == parent) return fail(errc::cycle);
   errc refused = slots_[parent.slot_].add_child(barrier_, parent.generation_, standing(parent.slot_));
   if (refused != errc{}) return fail(refused);
-  // From here on the parent cannot finish, so the jobs that depend on it do not change.
+  // The new child keeps the parent from finishing, so the jobs that depend on the parent do not change from here on.
   refused = leads_to(parent.slot_, child.slot_)
                 ? errc::cycle
                 : slots_[child.slot_].add_parent(barrier_, child.generation_, parent.slot_, standing(child.slot_));
@@ -227,7 +228,7 @@ auto job_slab::finish_with(job_slab::handle child, job_slab::handle parent) -> b
   return fail(refused);
 }
 
-/// Returns whether the end of `to` has to wait for the end of `from`, through jobs that do not finish meanwhile.
+/// Returns whether the end of job `to` depends on the end of job `from`, directly or through other unfinished jobs.
 auto job_slab::leads_to(std::uint32_t from, std::uint32_t to) const noexcept -> bool {
   constexpr std::size_t max_count = 64;
   std::array<std::uint32_t, max_count> open{from};
@@ -268,8 +269,8 @@ auto job_slab::take_shared(std::uint32_t& slot) noexcept -> bool {
   return true;
 }
 
-/// Takes a shared job first now and then, so that a thread whose own jobs never end does not keep the shared ones from
-/// running.
+/// Takes a job of this thread's queue. Now and then it takes a shared job first, so that a thread whose own jobs never
+/// end does not starve the shared jobs.
 auto job_slab::take_own(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   if (self.ran.load(relaxed) % fair_every == 0 && take_shared(slot)) [[unlikely]]
     return true;
@@ -280,7 +281,7 @@ auto job_slab::find(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   return take_own(self, slot) || take_shared(slot) || steal(self, slot);
 }
 
-/// Steals half of what another thread has queued. Returns the oldest job; the others go to this thread's queue.
+/// Steals half of another thread's queued jobs. Stores the oldest one in `slot`, and the others in this thread's queue.
 auto job_slab::steal(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   std::array<std::uint32_t, 256> taken;
   const std::size_t first = self.watch.find_first(contexts_.size());
@@ -306,20 +307,20 @@ auto job_slab::steal(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   return false;
 }
 
-/// Called by a thread that is about to process everything that is queued.
+/// Takes any queued job of any thread. Called by a thread that is about to run or drop all queued jobs.
 auto job_slab::take_anything(std::uint32_t& slot) noexcept -> bool {
   if (take_shared(slot)) return true;
   return std::ranges::any_of(contexts_,
                              [&slot](const auto& context) { return context->jobs.steal_half({&slot, 1}) != 0; });
 }
 
-/// A last poll: jobs that were queued before this call, and not taken, are seen.
+/// Returns whether any job is queued. Finds all jobs that were queued before this call and are not taken.
 auto job_slab::anything_queued() noexcept -> bool {
   if (shared_size_.load(relaxed) != 0) return true;
   return std::ranges::any_of(contexts_, [](const auto& context) { return !context->jobs.empty(); });
 }
 
-/// Returns whether no job is queued or running, and none can be: a thread that still waits would wait for ever.
+/// Returns whether no job is queued or running, so that no more jobs can appear and waiting threads must give up.
 /// Requires that the slab is closed.
 auto job_slab::nothing_will_come() noexcept -> bool {
   const auto works = [](const auto& context) {
@@ -327,12 +328,12 @@ auto job_slab::nothing_will_come() noexcept -> bool {
   };
   barrier_.heavy();
   if (anything_queued() || std::ranges::any_of(contexts_, works)) return false;
-  // edge job_slab.swept: observe, jobs that the sweepers have queued are seen below
+  // edge job_slab.swept: observe, jobs that sweeping threads have queued are seen below
   if (sweepers_.load(acquire) != 0) return false;
   return !anything_queued();
 }
 
-// --- running ---
+// --- running jobs ---
 
 void job_slab::run(std::uint32_t slot) noexcept {
   if (slab_slot::phase_of(slots_[slot].word()) == slab_phase::followed) [[unlikely]]
@@ -379,7 +380,8 @@ void job_slab::settle(std::uint32_t slot, const slab_step& step) noexcept {
     if (parent != no_slot) count_ended_child(parent);
 }
 
-/// Goes along a line of first parents without recursion, because it may be long.
+/// Counts an ended child in its parent, and in the parents of the jobs that finish thereby. The chain of first parents
+/// may be long, so it is followed in a loop instead of by recursion.
 void job_slab::count_ended_child(std::uint32_t parent) noexcept {
   while (parent != no_slot) {
     const slab_step step = slots_[parent].end_child(barrier_);
@@ -391,7 +393,7 @@ void job_slab::count_ended_child(std::uint32_t parent) noexcept {
   }
 }
 
-// --- threads ---
+// --- the threads of the slab ---
 
 auto job_slab::start() -> braid::result<void> {
   const std::lock_guard lock(join_lock_);
@@ -429,21 +431,22 @@ void job_slab::work(slab_context& self) noexcept {
   }
 }
 
-/// Looks for a job, and whether `until` has finished, for some looks.
+/// Polls for a job, `looks` times. Returns earlier if `until` has finished.
 auto job_slab::look_around(slab_context& self, const slab_slot* until, std::uint32_t& slot, unsigned looks) noexcept
     -> poll_result {
   for (unsigned look = 0; look < looks; ++look) {
     if (until != nullptr && slab_slot::is_finished(until->word())) return poll_result::finished;
     if (find(self, slot)) return poll_result::job;
-    // A victim that is left alone is not polled all the time either: each poll takes a cache line from its owner.
+    // After it has skipped a victim with short jobs, the thread pauses longer, because each poll takes a cache line
+    // from the victim.
     for (unsigned rest = std::exchange(self.leaves_alone, false) ? pauses_beside_others : 1; rest > 0; --rest)
       detail::cpu_pause();
   }
   return poll_result::nothing;
 }
 
-/// Waits for a job to run, and returns it in `slot`. Returns false if there will be no more jobs, or if `until` has
-/// finished.
+/// Waits for a job, and stores it in `slot`. Returns false if `until` has finished, or if the slab is closed and no job
+/// is left.
 auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& slot) noexcept -> bool {
   poll_result seen = look_around(self, until, slot, looks_before_search);
   if (seen != poll_result::nothing) return seen == poll_result::job;
@@ -471,7 +474,8 @@ auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& s
   return false;
 }
 
-/// The thread that queued a job relied on this one to find it, and this one may have found another job.
+/// Ends the search of this thread for jobs. Wakes another thread if jobs are queued: a thread that queued a job may
+/// have relied on this search, which may have found a different job.
 void job_slab::end_search() noexcept {
   if (!sleepers_.end_search()) return;
   barrier_.heavy();
@@ -527,7 +531,7 @@ auto job_slab::outcome(std::uint64_t word, const slab_slot& slot) -> braid::resu
   return {};
 }
 
-// --- the end ---
+// --- the end of the slab ---
 
 auto job_slab::stop(job_slab::stop_mode how) -> std::size_t {
   const mode wanted = how == job_slab::stop_mode::drop ? mode::dropping : mode::draining;
@@ -539,8 +543,8 @@ auto job_slab::stop(job_slab::stop_mode how) -> std::size_t {
   return dropped();
 }
 
-/// The caller has queued a job while the slab was stopped, and maybe no thread is left to take it. A caller that runs a
-/// job itself scans the queues when that ends.
+/// Runs or drops queued jobs. The caller has queued a job while the slab was being stopped, so perhaps no thread is
+/// left to take it. A caller that runs inside a job does nothing, because it looks at the queues after that job.
 void job_slab::finish_late() noexcept {
   const slab_context* const self = find_context();
   if (self != nullptr && self->depth != 0) return;
@@ -548,12 +552,12 @@ void job_slab::finish_late() noexcept {
   sleepers_.wake_all();
 }
 
-/// Runs queued jobs, or drops them, depending on how the slab is stopped.
+/// Runs or drops all queued jobs, depending on how the slab was stopped.
 void job_slab::run_what_is_left() noexcept {
   sweepers_.fetch_add(1, relaxed);
   barrier_.light();
   for (std::uint32_t slot = 0; take_anything(slot);) run(slot);
-  // edge job_slab.swept: publish, jobs that this thread has queued are seen with the count
+  // edge job_slab.swept: publish, jobs that this thread has queued are seen together with the count
   sweepers_.fetch_sub(1, release);
 }
 

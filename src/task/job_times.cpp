@@ -1,4 +1,4 @@
-// src/task/job_times.cpp: choosing the jobs that are timed, the table of their posts, and running them.
+// src/task/job_times.cpp: samples jobs and measures how long they wait and run.
 #include <braid/task/detail/job_times.hpp>
 
 #include <braid/base/random.hpp>
@@ -13,11 +13,11 @@ namespace braid {
 namespace detail {
 namespace {
 
-/// Chooses the posts of a thread that are timed. The gaps between them are random, so that they do not coincide with a
-/// pattern of the posts.
+/// Chooses which posts of a thread are timed. The gaps between timed posts are random, so that they do not coincide
+/// with a pattern of the posts.
 class post_choice {
  public:
-  /// A post is timed: chooses the next one.
+  /// Chooses the next post to be timed. Called when a post is timed.
   void choose_next(time_point now) noexcept {
     const std::int64_t took = std::max<std::int64_t>((now - last_).count(), 1);
     const std::int64_t fitting = gap_ * wanted_gap.count() / took;
@@ -28,7 +28,7 @@ class post_choice {
     posts_until_timed = static_cast<std::int32_t>(gap_);
   }
 
-  /// Returns the number of posts that no timed job represents.
+  /// Returns the number of posts that are not yet represented by a timed job.
   [[nodiscard]] auto owed() const noexcept -> std::uint64_t { return owed_; }
   void settle() noexcept { owed_ = 0; }
 
@@ -45,7 +45,7 @@ class post_choice {
 
 constinit thread_local post_choice choice;
 
-/// The record of a timed job. Written by the thread that posts it, read by the one that takes it out of its queue.
+/// The data of a timed job. The posting thread writes it; the thread that takes the job out of its queue reads it.
 struct post_note {
   job::act_fn act = nullptr;
   job_times* times = nullptr;
@@ -53,10 +53,11 @@ struct post_note {
   std::uint64_t weight = 0;
 };
 
-/// All timed jobs of the process: a hash table by address, whose entries are within a few positions of their hash.
+/// All timed jobs of the process, as a hash table by the address of the job. An entry is at most a few positions after
+/// its hash.
 class note_table {
  public:
-  /// Returns false if there is no free entry.
+  /// Adds an entry for the job. Returns false if there is no free entry.
   auto try_add(job& work, const post_note& note) noexcept -> bool {
     entry* const found = place_for(work);
     if (found == nullptr) return false;
@@ -94,14 +95,14 @@ class note_table {
     return nullptr;
   }
 
-  /// Returns a free entry, or an entry with the same address, left by a job that neither ran nor was dropped and whose
-  /// memory was reused.
+  /// Returns a free entry. Prefers an entry with the same address, which belongs to an earlier job that neither ran nor
+  /// was dropped and whose memory was reused.
   [[nodiscard]] auto place_for(const job& work) noexcept -> entry* {
     if (entry* const left = find_entry(work); left != nullptr) return left;
     for (std::size_t step = 0; step < places; ++step) {
       entry& each = at(work, step);
       const job* none = nullptr;
-      // edge job_times.entry: observe, what lay here has been read
+      // edge job_times.entry: observe, another thread has read the previous contents
       if (each.key.load(relaxed) == nullptr && each.key.compare_exchange_strong(none, &work, acquire, relaxed))
         return &each;
     }
@@ -132,7 +133,7 @@ auto job_times::code_of(const job& work) noexcept -> job::act_fn {
   return is_timed(work) ? notes.find(work).act : work.act_;
 }
 
-/// Runs what the job was made for. The job may be gone when it returns, and others of its executor may run meanwhile.
+/// Runs the original function of a timed job, and measures it. The job may be destroyed when its function returns.
 void job_times::act(job& work, job::action action) {
   const post_note note = notes.take(work);
   work.act_ = note.act;

@@ -1,4 +1,5 @@
-// src/task/least_loaded.cpp: places jobs at the least loaded worker, or at the less loaded of two random ones.
+// src/task/least_loaded.cpp: a scheduler that gives a job to the least loaded worker, or to the less loaded of two
+// random workers.
 #include <braid/task/basic_pool.hpp>
 
 #include <braid/base/random.hpp>
@@ -19,7 +20,8 @@ auto least_loaded::worker_for(worker* poster) noexcept -> worker& {
   return chosen;
 }
 
-/// Begins with the worker that was chosen last, which therefore wins among equals.
+/// Returns the worker with the lowest load. The search begins with the previously chosen worker, so it is chosen again
+/// if the loads are equal.
 auto least_loaded::min_of_all() noexcept -> worker& {
   const worker_list& all = contexts_.workers();
   const std::size_t first = last_.load(relaxed);
@@ -43,8 +45,9 @@ auto least_loaded::better_of_two() noexcept -> worker& {
   return count_load(other) < count_load(one) ? other : one;
 }
 
-/// A worker that was woken has not watched. It decides by the job that the victim runs, so that all workers that a
-/// rescue wakes take part at once, and not each after two intervals of its own.
+/// Returns whether the victim's jobs have waited for long. Only the monitor compares samples over time. A worker that
+/// was just woken decides by the running job of the victim, so that all woken workers help at once instead of after two
+/// intervals.
 auto least_loaded::waits_for_long(worker& self, const worker& victim, search reason) noexcept -> bool {
   if (reason == search::monitor) return contexts_.is_held_up(self, victim);
   return reason == search::woken && victim.backlog() != 0 && victim.pace.is_held_up();

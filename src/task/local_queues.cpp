@@ -1,4 +1,5 @@
-// src/task/local_queues.cpp: jobs in the contexts of workers: placing, taking half of them, and closing.
+// src/task/local_queues.cpp: the queues of jobs in worker contexts: adding jobs, stealing half of them, and closing the
+// queues.
 #include <braid/task/detail/local_queues.hpp>
 
 #include <braid/sync/detail/let_others_run.hpp>
@@ -26,7 +27,7 @@ auto local_queues::place_for(worker& worker, job& work) noexcept -> placement {
   return placed_at(worker);
 }
 
-/// Marks a thief that moves jobs. No thread drops everything before it has ended.
+/// A guard that marks a thief while it moves jobs. `drop_all` waits until all such guards have ended.
 class local_queues::moving {
  public:
   explicit moving(atomic<std::uint64_t>& moves) noexcept
@@ -48,7 +49,8 @@ auto local_queues::take_half(worker& self, worker& victim) noexcept -> found_job
   return here.is_allowed() ? move_half(self, victim) : found_job();
 }
 
-/// A whole turn of the queue keeps the order.
+/// Takes a certain job out of the queue. Takes all jobs out and puts the others back, so that their order stays the
+/// same.
 auto local_queues::try_take(worker& self, const job& awaited) noexcept -> bool {
   const moving here(moves_);
   if (!here.is_allowed()) return false;
@@ -75,13 +77,15 @@ auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job
     count_steal(self);
     return oldest;
   }
-  // The check is a few loads; entering an inbox takes a heavy barrier, which is too much for an empty one.
+  // The check for an empty inbox costs a few loads. Entering an inbox costs a heavy barrier, which is too expensive for
+  // an empty one.
   if (!victim.box.empty() && self.box.steal_half_from(victim.box, *self.own_producer) != 0) {
     self.idle.should_wake_peer = true;
     count_steal(self);
     return self.box.claim();
   }
-  // If a thief gets here, the worker is busy with something else and has left its next job.
+  // The queue and the inbox of the victim are empty, and the victim is busy with another job. So the thief may take the
+  // job in its run-next slot.
   return victim.queue.steal_next(victim.queue.next_mark());
 }
 
@@ -98,8 +102,8 @@ auto local_queues::empty() noexcept -> bool {
   return true;
 }
 
-/// A thread that sees a queue from which jobs were stolen sees that their thief had begun: then the second look at the
-/// count differs.
+/// Returns whether no job is queued or being moved. A thread that sees a queue without its stolen jobs also sees that
+/// the thief's move had begun; the second read of the count then differs.
 auto local_queues::is_quiescent() noexcept -> bool {
   if (is_known_quiescent()) return true;
   // edge local_queues.moved: observe, jobs of ended moves are seen in their new queue
@@ -114,8 +118,8 @@ void local_queues::close() noexcept {
   for (const auto& each : workers_) each->box.close();
 }
 
-/// When the worker contexts are polled, no thread moves jobs any more. Jobs that a queue moves within itself are found
-/// by its `empty`.
+/// Drops all queued jobs. Waits first until no thread moves jobs between queues. Jobs that a queue moves internally are
+/// not missed, because its `empty` counts them.
 void local_queues::drop_all() noexcept {
   moves_.fetch_or(dropping, relaxed);
   // edge local_queues.moved: observe, jobs of ended moves are seen in their new queue

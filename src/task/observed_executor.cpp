@@ -1,4 +1,5 @@
-// src/task/observed_executor.cpp: timing jobs, counting them, and calling hooks around them.
+// src/task/observed_executor.cpp: measures and counts the jobs of an executor, and calls hooks before and after each
+// job.
 #include <braid/task/executors.hpp>
 
 #include <braid/sync/detail/fork_safe_mutex.hpp>
@@ -50,7 +51,7 @@ auto observed_executor::job_report::function() const -> std::string {
   return code != nullptr ? names.name(reinterpret_cast<std::uintptr_t>(code)) : std::string();
 }
 
-/// Represents a job in the executor's queue.
+/// A proxy for a job in the executor's queue, which measures the job.
 class observed_executor::seen_job final : public job {
  public:
   seen_job(observed_executor& by, job& work) noexcept
@@ -93,7 +94,7 @@ class observed_executor::seen_job final : public job {
   time_point posted_;
 };
 
-/// Until no job of it is left.
+/// A wait until no job of this executor is queued or running.
 class observed_executor::wait_for_all final : public detail::blocking_wait {
  public:
   explicit wait_for_all(observed_executor& in) noexcept : executor_(&in) {}
@@ -162,7 +163,7 @@ void observed_executor::begin(const observed_executor::job_report& report) noexc
   call(hooks->on_start, report);
 }
 
-/// The job is counted before its hook is called; the object may go once the lock is given up the second time.
+/// Counts an ended job, and then calls the hook. Once the second lock is released, the object may be destroyed.
 void observed_executor::end(observed_executor::job_report report, duration ran, observed_executor::ending ending,
                             const std::exception_ptr& error) noexcept {
   report.ran = ran;

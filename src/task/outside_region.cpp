@@ -1,4 +1,5 @@
-// src/task/outside_region.cpp: when a thread that is not a worker shares a loop, and how it takes part.
+// src/task/outside_region.cpp: decides when a thread that is not a worker shares its loop with workers, and runs its
+// part of the loop.
 #include <braid/task/detail/outside_region.hpp>
 
 #include <braid/sync/detail/cpu_pause.hpp>
@@ -33,8 +34,8 @@ namespace {
 constinit atomic<const pool*> pool_of_offers{nullptr};  // whose offers are counted: there is one default pool as a rule
 constinit atomic<std::int32_t> offers_in_queues{0};     // raised by callers, lowered by workers that process an offer
 
-/// Returns whether a worker may be free. If there were as many offers as workers, and no worker accepted one, all
-/// workers are busy, and more offers would only delay other jobs.
+/// Returns whether a worker may be free to help. If every worker has an unaccepted offer, all workers are busy, and
+/// further offers would only delay other jobs.
 auto is_worth_an_offer(const pool& pool) noexcept -> bool {
   if (pool_of_offers.load(relaxed) != &pool) {  // another pool, or the pool of a child process
     pool_of_offers.store(&pool, relaxed);
@@ -45,7 +46,7 @@ auto is_worth_an_offer(const pool& pool) noexcept -> bool {
 
 }  // namespace
 
-/// The rest of a loop while it is offered; at the end no worker is at it any more.
+/// An offer of the rest of a loop to the workers. Its destructor waits until no worker uses the loop any more.
 class outside_region::offered {
  public:
   explicit offered(outside_region& loop) noexcept : id_(loop.id_) {
@@ -57,8 +58,8 @@ class outside_region::offered {
   auto operator=(const offered&) -> offered& = delete;
   ~offered() { static_cast<void>(close()); }
 
-  /// Returns the exception of the worker.
-  /// Blocks: until it has ended, if it has begun.
+  /// Withdraws the offer. Returns the exception of the worker that accepted it, or null.
+  /// Blocks: until that worker has ended.
   [[nodiscard]] auto close() noexcept -> std::exception_ptr {
     region_offer* const mine = std::exchange(offer_, nullptr);
     if (mine == nullptr || mine->try_withdraw()) return nullptr;
@@ -75,8 +76,8 @@ class outside_region::offered {
   region_offer* offer_ = nullptr;  // null: not worth it, refused, or out of memory
 };
 
-/// Decides how many numbers a thread takes that works by itself: enough to take a moment, but few enough that a thread
-/// which suddenly becomes slow delays only a small part.
+/// Decides how many iterations a single thread runs before it reads the clock. A part takes a measurable time. But it
+/// is small enough that a thread which suddenly becomes slow delays only a small part of the loop.
 class outside_region::part_size {
  public:
   part_size(const region_work& work, time_point begin) noexcept : max_(find_max(work)), last_(begin) {}
@@ -99,9 +100,9 @@ class outside_region::part_size {
   time_point last_;
 };
 
-/// Decides how many numbers each of two threads takes. Each time one of them fetches a cache line from the other, and
-/// perhaps another line at the border of their parts. So a part is a quarter of what is left, but not so short that
-/// this matters, nor so long that the other thread may have to wait for it.
+/// Decides how many iterations each of two threads takes at a time. Each time, one thread fetches a cache line from the
+/// other, and perhaps another line at the border of their parts. So a part is a quarter of the rest, but at least long
+/// enough to hide this cost. It also has a maximum, so that the other thread does not wait long at the end.
 class outside_region::shared_part_size {
  public:
   explicit shared_part_size(time_point begin) noexcept : last_(begin) {}
@@ -131,7 +132,8 @@ void outside_region::run() {
   if (is_long || !run_alone(begin)) share();
 }
 
-/// The first part is one number: when its call hands work over itself, the workers had better have the whole loop.
+/// Runs the loop on this thread, beginning with a single iteration. If that iteration itself passes work to workers,
+/// the workers run the whole rest of the loop.
 void outside_region::run_without_help() {
   const std::uint32_t handed_over = calls_handed_over;
   for (std::size_t count = 1; const auto mine = take(count); count = part_size::find_max(work_)) {
@@ -140,7 +142,7 @@ void outside_region::run_without_help() {
   }
 }
 
-/// Runs the calls on this thread alone. Returns false if the work that is left is worth a wake.
+/// Runs iterations on this thread alone. Returns false if the remaining work is large enough to wake a worker.
 auto outside_region::run_alone(time_point begin) -> bool {
   const std::uint32_t handed_over = calls_handed_over;
   part_size size(work_, begin);
@@ -160,7 +162,8 @@ auto outside_region::run_alone(time_point begin) -> bool {
   return true;
 }
 
-/// If the thread did little of the work itself, which says nothing about the loop, the next call may begin alone.
+/// Shares the rest of the loop with a worker. If this thread did little of the work itself, its time says nothing about
+/// the loop, so the next call may begin alone.
 void outside_region::share() {
   const executor_use pool_stays(id_);
   if (!pool_stays) return run_rest();
@@ -185,13 +188,13 @@ void outside_region::share() {
   if (const std::exception_ptr thrown = rest.close()) std::rethrow_exception(thrown);
 }
 
-/// Runs everything that is left on this thread: the pool is gone.
+/// Runs the rest of the loop on this thread, because the pool no longer exists.
 void outside_region::run_rest() {
   while (const auto mine = take(part_size::find_max(work_)))
     if (!run_part(*mine, region_part::whole)) return;
 }
 
-/// All that is left, while this thread waits.
+/// Runs the rest of the loop on workers, while this thread waits.
 void outside_region::run_on_workers() {
   const executor_use pool_stays(id_);
   if (!pool_stays) return run_rest();
@@ -200,8 +203,9 @@ void outside_region::run_on_workers() {
   });
 }
 
-/// Runs on a worker. It takes everything that is left, and others steal from it, so that the caller is not one of them
-/// any longer. With two workers it and the caller are two threads already, and each takes part after part.
+/// The part of a worker that accepts the offer. It takes the whole rest of the loop, and other workers steal from it,
+/// so the caller takes no more. In a pool of two workers, the worker and the caller take small parts alternately
+/// instead.
 void outside_region::help() {
   if (pool_.size() > 2) {
     if (const auto rest = take(work_.count)) static_cast<void>(run_part(*rest, region_part::divisible));

@@ -1,4 +1,4 @@
-// src/task/pool.cpp: making the workers of a pool, ending them, and the report of exceptions no caller asked for.
+// src/task/pool.cpp: creates and ends the workers of a pool, and reports exceptions of jobs that have no waiter.
 #include <braid/task/pool.hpp>
 
 #include <braid/base/config.hpp>
@@ -51,14 +51,14 @@ void print(std::exception_ptr error, const char* who) noexcept {
   }
 }
 
-/// Returns the only CPU of a worker, if workers are spread over these CPUs.
+/// Returns the single CPU of a worker, if workers are distributed over these CPUs.
 auto one_of_these(const cpu_set& cpus, std::size_t index) -> cpu_set {
   if (cpus.empty()) return cpus;
   return {*std::next(cpus.begin(), static_cast<std::ptrdiff_t>(index % cpus.size()))};
 }
 
-/// Returns the settings of a worker of a pool with these options. Called by the worker, whose affinity is that of the
-/// thread that creates the pool.
+/// Returns the thread settings of a worker. Called by the worker thread, which has inherited the affinity of the thread
+/// that creates the pool.
 auto worker_profile(const pool::options& options, std::size_t index) -> thread_profile {
   thread_profile wanted = options.profile.value_or(thread_profile());
   wanted.name = detail::indexed_thread_name(options.name, index);
@@ -91,8 +91,8 @@ auto list_victims(const pool::options& options, std::size_t index) -> std::vecto
   return detail::steal_order(topology::read(), cpus, index);
 }
 
-/// The inputs of the number of workers that may change: BRAID_WORKERS, and the affinity mask of the first thread, from
-/// which the kernel removes the CPUs that are offline or that cgroups do not grant.
+/// The changeable inputs of the default number of workers: BRAID_WORKERS and the affinity mask of the first thread. The
+/// kernel removes CPUs from the mask that are offline or that cgroups do not grant.
 struct worker_count_inputs {
   std::string variable;
   std::array<std::uint64_t, cpu_set::limit / 64> mask{};
@@ -107,8 +107,8 @@ struct worker_count_inputs {
   auto operator==(const worker_count_inputs&) const -> bool = default;
 };
 
-/// Caches default_worker_count(), because reading its files takes longer than creating a pool. They are read again only
-/// if an input has changed.
+/// Returns default_worker_count() from a cache, because reading its files takes longer than creating a pool. The files
+/// are read again only if an input has changed.
 auto default_workers() -> unsigned {
   struct answer {
     detail::fork_safe_mutex mutex;
@@ -136,14 +136,15 @@ auto with_worker_total(pool::options options) -> pool::options {
   return options;
 }
 
-/// Returns how often a worker without jobs looks for more, about once a microsecond. Returns 0 if it would keep the
-/// only CPU from workers that have jobs. The kernel removes CPUs that cgroups do not grant from the affinity, so no
-/// file is read.
+/// Returns how often a worker without jobs polls before it sleeps, at about one poll in a microsecond. Returns 0 if the
+/// pool has only one CPU, because polling would keep it from workers with jobs. Reads no files, because the affinity
+/// contains only CPUs that cgroups grant.
 auto looks_before_sleep(const pool::options& options) -> std::uint32_t {
   if (options.stay_awake <= 0us) return 0;
   const auto usable = options.affinity ? *options.affinity : this_thread::affinity().value_or(cpu_set());
   if (usable.size() == 1) return 0;
-  // Each poll is `max_backoff` pauses of the processor, which are counted in 32 bits: more than a minute is a minute.
+  // A poll makes up to `max_backoff` processor pauses, which are counted in 32 bits. The limit corresponds to more than
+  // a minute.
   constexpr std::int64_t max_looks = std::numeric_limits<std::uint32_t>::max() / detail::worker_idle::max_backoff;
   const std::int64_t looks = std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count();
   return static_cast<std::uint32_t>(std::min(looks, max_looks));
@@ -267,11 +268,12 @@ void pool::work(worker& self) noexcept {
     call_hook(options_.on_worker_stop, self.index);
   }
   self.thread.store(0, relaxed);
-  // edge pool.left: both, the joining thread sees all that the workers did
+  // edge pool.left: both, the joining thread sees all writes of the workers
   if (at_work_.fetch_sub(1, acq_rel) == 1) detail::futex_wake(at_work_, INT_MAX);
 }
 
-/// The body of a thread that works in the contexts of workers. It has no settings if there is no memory for them.
+/// The body of a spare thread, which works in the contexts of workers. If there is no memory for its settings, it runs
+/// without them.
 void pool::spare_thread(std::size_t number, const std::function<void()>& serve) noexcept {
   const std::size_t index = options_.workers + number;
   std::unique_ptr<registration> registered;
@@ -286,7 +288,7 @@ void pool::spare_thread(std::size_t number, const std::function<void()>& serve) 
   call_hook(options_.on_worker_stop, index);
 }
 
-/// A failure here, such as an allocation, ends the pool's constructor.
+/// Applies a worker's settings. If this fails, for instance for lack of memory, the pool's constructor fails.
 auto pool::configure(std::size_t index) noexcept -> std::unique_ptr<registration> {
   try {
     reports_[index] = this_thread::apply(worker_profile(options_, index));
@@ -379,25 +381,26 @@ auto pool::shutdown_for(duration limit) -> result<void> {
   return {};
 }
 
-/// Another thread may do the same, and then each has some of the jobs.
+/// Drops all queued jobs. If another thread does the same concurrently, each drops some of them.
 void pool::drop_pending() noexcept {
   dropping_.fetch_add(1, relaxed);
   const pool* const outer = std::exchange(drops_for, this);
   scheduler_->drop_all();
   drops_for = outer;
-  // edge pool.dropped: publish, the waiter sees the jobs dropped
+  // edge pool.dropped: publish, the waiting thread sees the jobs dropped
   if (dropping_.fetch_sub(1, release) == 1) detail::futex_wake(dropping_, INT_MAX);
 }
 
-/// Until no thread is dropping a job. Not for a capture that shuts the pool down while it is dropped.
+/// Waits until no thread is dropping jobs. Returns at once if the caller is the destructor of a job that this thread is
+/// dropping.
 void pool::await_drops() noexcept {
   if (drops_for == this) return;
-  // edge pool.dropped: observe, the jobs are seen dropped
+  // edge pool.dropped: observe, the dropped jobs are seen as dropped
   while (const std::uint32_t left = dropping_.load(acquire)) detail::futex_wait(dropping_, left);
 }
 
-/// Returns whether nothing was left to do before the deadline; then the workers have ended. Requires that the scheduler
-/// is closed.
+/// Waits until the workers have ended. Returns false if they still had work at the deadline. Requires that the
+/// scheduler is closed.
 auto pool::ends_by(time_point deadline) noexcept -> bool {
   sleepers_->stop(*scheduler_);
   // edge pool.left: observe, all that the workers did is seen

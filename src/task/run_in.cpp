@@ -1,4 +1,4 @@
-// src/task/run_in.cpp: the way into a pool and back.
+// src/task/run_in.cpp: runs a function in a pool, and waits for its end on the calling thread.
 #include <braid/task/pool.hpp>
 
 #include <braid/task/detail/blocking_wait.hpp>
@@ -12,7 +12,8 @@ namespace braid::detail {
 void run_root(executor& executor, job& root, end_signal& ended) {
   ++calls_handed_over;
   if (!executor.try_post(root)) throw std::system_error(make_error_code(errc::closed), "the pool accepts no more work");
-  // In an iteration of a loop the thread does not help: a job of its pool may be the first step of another task.
+  // A thread that runs an iteration of a loop does not run other jobs while it waits, because such a job may be the
+  // first step of another task.
   if (thread_runs_a_loop && !executor.needs_polls())
     ended.wait();
   else

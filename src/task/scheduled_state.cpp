@@ -1,4 +1,4 @@
-// src/task/scheduled_state.cpp: the way of scheduled work between timers, executor and run, and its ends.
+// src/task/scheduled_state.cpp: the states of scheduled work: waiting for its timer, queued, running and ended.
 #include <braid/task/detail/scheduled_state.hpp>
 
 #include <utility>
@@ -11,7 +11,7 @@ scheduled_state::scheduled_state(executor_id executor, std::shared_ptr<timer_kee
 scheduled_state::~scheduled_state() = default;
 
 void scheduled_state::let_go() noexcept {
-  // edge scheduled.last: both, the last owner sees all uses before it frees
+  // edge scheduled.last: both, the last owner sees all uses before it frees the object
   if (references_.fetch_sub(1, acq_rel) == 1) free();
 }
 
@@ -23,17 +23,18 @@ auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
   return false;
 }
 
-/// A time that has passed is armed as long ago, because timers round up the current time.
+/// Arms the timer for the next run. A due time in the past is replaced by the earliest time, because timers round the
+/// current time up.
 auto scheduled_state::try_arm(time_point now) noexcept -> bool {
   return keeper_->try_arm(*this, tick_ <= now ? time_point::min() : tick_);
 }
 
-/// Returns true for the one caller that ends the work before it runs, and so destroys the captures.
+/// Returns true for the one caller that ends the work before it runs. That caller destroys the captures.
 auto scheduled_state::try_leave(phase from) noexcept -> bool {
   return phase_.compare_exchange_strong(from, phase::ending, relaxed, relaxed);
 }
 
-/// Requires a reference.
+/// Destroys the captures, and reports why the work ended. Requires that the caller holds a reference.
 void scheduled_state::end_as(phase how) noexcept {
   destroy_captures();
   phase_.store(how, release);  // edge scheduled.ended: publish that the captures are destroyed
@@ -45,7 +46,7 @@ void scheduled_state::end_as(phase how) noexcept {
   }
 }
 
-/// Called by the thread that forwards the work: it is not forwarded any further.
+/// Ends the work instead of passing it on, and drops the reference. Called by the timer thread or the executor.
 void scheduled_state::give_up(phase from, phase how) noexcept {
   if (try_leave(from)) end_as(how);
   let_go();
@@ -105,7 +106,7 @@ auto scheduled_state::cancel() noexcept -> cancellation {
   auto seen = phase_.load(relaxed);
   while (seen < phase::last_run) {
     const auto next = seen == phase::running ? phase::last_run : phase::ending;
-    // edge scheduled.captures: observe, what the last run wrote to the captures is seen
+    // edge scheduled.captures: observe, the last run's writes to the captures are seen
     if (!phase_.compare_exchange_weak(seen, next, acquire, relaxed)) continue;
     if (next == phase::last_run) return cancellation::after_run;
     end_as(phase::cancelled);

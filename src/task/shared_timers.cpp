@@ -1,4 +1,4 @@
-// src/task/shared_timers.cpp: the lock around a timer wheel, and whose turn it is to fire.
+// src/task/shared_timers.cpp: a timer wheel that several threads share under a lock; one thread at a time fires timers.
 #include <braid/task/detail/shared_timers.hpp>
 
 #include <braid/base/config.hpp>
@@ -14,7 +14,7 @@ namespace braid::detail {
 
 detail::timer_keeper::~timer_keeper() = default;
 
-/// Held by the timers, and by every piece of scheduled work that was given to them.
+/// The state of shared timers. The timers own it together with all work that is scheduled on them.
 struct shared_timers::state final : detail::timer_keeper {
   using lock_type = std::unique_lock<std::mutex>;
 
@@ -68,7 +68,7 @@ auto shared_timers::state::try_arm(timer& item, time_point time) noexcept -> boo
   return true;
 }
 
-/// The clock may be gone after `close`, and nothing is due any more.
+/// Returns the current time. After `close` the clock may no longer exist, so the result is then the maximum.
 auto shared_timers::state::now() const noexcept -> time_point {
   const std::lock_guard lock(mutex);
   return closed ? time_point::max() : clock.now();
@@ -98,14 +98,15 @@ void shared_timers::state::begin_serving(lock_type& lock) {
   looks_at = time_point::min();
 }
 
-/// A thread that waits for this was notified by `hand_out`, and gets the lock only now.
+/// Lets another thread fire timers. No notification is needed: `hand_out` has notified the waiting threads, and they
+/// get the lock only after this.
 void shared_timers::state::end_serving(const std::optional<time_point>& next) noexcept {
   server = std::thread::id();
   looks_at = next.value_or(time_point::max());
 }
 
-/// Calls the function without the lock, because it arms and disarms timers. Only meanwhile can other threads begin to
-/// wait.
+/// Calls the timer's function without the lock, because the function may arm and disarm timers. Other threads can begin
+/// to wait only during this call, so they are notified after it.
 void shared_timers::state::hand_out(lock_type& lock, timer& item, void (timer::*what)() noexcept) noexcept {
   handed = &item;
   lock.unlock();

@@ -1,4 +1,4 @@
-// src/task/slab_sleepers.cpp: how the threads of a job slab park, and which of them a new job unparks.
+// src/task/slab_sleepers.cpp: how the threads of a job slab sleep, and which thread a new job wakes.
 #include <braid/task/detail/slab_context.hpp>
 
 #include <algorithm>
@@ -14,9 +14,8 @@ void slab_watch::has_stolen(time_point begin) noexcept {
   way_ = stole_ - begin;
 }
 
-/// Returns whether this worker may take jobs again. If the last jobs took less time to run than to fetch, their first
-/// owner would have finished them sooner. This may persist, so each pause is longer than the one before, until an
-/// attempt pays.
+/// Returns whether this thread may steal jobs again. If the last stolen jobs took less time to run than to steal, their
+/// owner would have finished them sooner. After each such attempt the pause grows, until an attempt pays off.
 auto slab_watch::pays(time_point now) noexcept -> bool {
   if (stole_ != time_point()) {
     const bool paid = now - stole_ > 2 * way_;
@@ -65,7 +64,7 @@ void slab_sleepers::wake_one() noexcept {
   picked->place.unpark();
 }
 
-/// A woken thread stays listed until it runs, and removes itself.
+/// Wakes all sleeping threads. A woken thread stays in the list until it runs and removes itself.
 void slab_sleepers::wake_all() noexcept {
   {
     const std::lock_guard lock(lock_);
@@ -95,8 +94,8 @@ void slab_sleepers::list(slab_context& self) noexcept {
   update();
 }
 
-/// A thread that was claimed is counted already. A permit that is on its way then ends a later sleep early, which costs
-/// a poll.
+/// Removes a thread from the list of sleeping threads. If another thread has removed it to wake it, it is counted
+/// already. An unused permit may then end a later sleep early, which costs one poll.
 void slab_sleepers::unlist(slab_context& self) noexcept {
   const std::lock_guard lock(lock_);
   if (!self.listed) return;

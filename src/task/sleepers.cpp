@@ -1,17 +1,18 @@
-// src/task/sleepers.cpp: the protocol of docs/design/pool.md: announce, look again, sleep; place, look, wake.
+// src/task/sleepers.cpp: lets workers sleep and wakes them, so that no job is missed (docs/design/pool.md).
 #include <braid/task/detail/sleepers.hpp>
 
 namespace braid::detail {
 
-/// The worker whose context holds the job must not fall asleep. Another worker is woken if the job is urgent, or if no
-/// thread would notice that another job holds that worker up.
+/// Wakes a worker for a new job if necessary. The worker whose queue holds the job must not fall asleep. Another worker
+/// is woken if the job is urgent, or if no monitor would notice that a long job delays it.
 void sleepers::wake_someone(const placement& placed) noexcept {
   if (placed.worker != placement::no_worker && idle_.try_claim(placed.worker)) return wake(*workers_[placed.worker]);
   if (placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0) return;
   if (!someone_searches()) wake_one();
 }
 
-/// The second check happens before the searching worker's `end_search`, if there is one.
+/// Returns whether a worker is searching for jobs. If one is, the second check precedes that worker's `end_search`, so
+/// its last poll sees the new job.
 auto sleepers::someone_searches() noexcept -> bool {
   if (searching_.load(relaxed) == 0) return false;
   // edge sleepers.searching: both, the searching worker's last poll sees the new job
@@ -36,16 +37,17 @@ void sleepers::call_others(worker& self, scheduler_base& jobs) noexcept {
   if (wake_one()) count_one(self.counters.wakes_of_own);
 }
 
-/// Every unpark is for a claimed worker, and every claimed worker parks until it arrives: so no permit is left over.
+/// Puts a worker to sleep if there are no jobs. A worker is unparked only if it was claimed, and a claimed worker parks
+/// until the permit arrives. So no permit is left over.
 auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   if (is_quiescent()) return leave(self);
   idle_.advertise(self.index);
   jobs.falls_asleep();
   barrier_.heavy();
   bool nothing_left = jobs.may_park(self);
-  // edge sleepers.stopping: observe the queues as the closing thread left them
+  // edge sleepers.stopping: observe the closed queues
   const bool stopping = phase_.load(acquire) != phase::running;
-  // the last job may have come after the poll above; none comes after this
+  // The last job may have been posted after the poll above. No job is posted after this one.
   if (stopping) nothing_left = jobs.empty();
   if (!nothing_left && idle_.try_cancel(self.index)) return wake_cause::own;
 
@@ -60,8 +62,8 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
   return leave(self);
 }
 
-/// Called by a worker that has nothing to do in a settled pool and has not announced itself, so that it does not poll.
-/// It sees everything before the stop, as a worker that leaves after a poll does.
+/// Ends a worker that has no jobs after the pool has become quiescent, without another poll of the queues. The worker
+/// sees all writes before the stop, as it would after a poll.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
   static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe what was before the stop
   for (idle_.advertise(self.index); !idle_.try_retire(self.index); idle_.advertise(self.index)) {
@@ -72,8 +74,9 @@ auto sleepers::leave(worker& self) noexcept -> wake_cause {
   return wake_cause::stop;
 }
 
-/// The monitor (Go's sysmon): while others run, one sleeping worker wakes at intervals and checks whether a long job
-/// delays the jobs queued after it. A pick does not put off when that is due, nor does the work of a driver.
+/// Sleeps until the worker is claimed or has work. One sleeping worker is the monitor (Go's sysmon): it wakes at
+/// intervals and checks whether a long job delays the jobs queued after it. Being claimed, or work of the driver, does
+/// not postpone the next check.
 auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   const bool has_monitor = try_monitor(jobs);
   if (has_monitor && self.idle.monitor_due == time_point())
@@ -99,8 +102,8 @@ auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   return wake_cause::monitored;
 }
 
-/// This worker does not count as the monitor, and no worker relies on it: each worker that is awake for long checks by
-/// itself.
+/// Returns whether an awake worker must check for long jobs. Each worker that stays awake for long does so by itself;
+/// it does not count as the monitor.
 auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   const time_point now = steady_time().now();
   if (self.idle.monitor_due == time_point()) self.idle.monitor_due = now + monitor_interval;
@@ -109,24 +112,25 @@ auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   return true;
 }
 
-/// The next poll finds the jobs of threads that relied on this monitor: the poll of this worker or, if it has something
-/// else to do first, the poll here on behalf of others.
+/// Ends the role of the monitor. Other threads may have relied on this monitor to find their jobs. The next poll finds
+/// those jobs: this worker's own poll or, if it must first do other work, the poll below, which wakes other workers.
 void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason why) noexcept {
   monitoring_.store(0, relaxed);
   barrier_.heavy();
   if (why == wake_reason::work && !idle_.none()) call_others(self, jobs);
 }
 
-/// Returns false if another worker monitors, or if every worker is asleep and no work is left: a worker that has
-/// announced its sleep may be about to find a job in its own context.
+/// Makes the calling worker the monitor. Returns false if another worker is the monitor, or if all workers are asleep
+/// and no job is queued. The queues must be checked, because a worker that has announced its sleep may still find a job
+/// in its own queue.
 auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
   if (!jobs.has_monitor() || is_done(jobs)) return false;
   return monitoring_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
 }
 
-/// Returns whether all workers have been idle from before the poll of the queues until after it: a worker that
-/// announced its sleep may be about to find a job, take it before the poll reaches its context, and post another one
-/// behind the poll.
+/// Returns whether all workers were idle during the whole poll of the queues. Without the second check, a worker that
+/// has announced its sleep could take a job before the poll reaches its queue, and post another job to a queue that was
+/// already polled.
 auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
   const auto idle = idle_.all_since();
   return idle && jobs.empty() && idle_.all_since() == idle;
@@ -141,11 +145,11 @@ void sleepers::wait_idle(scheduler_base& jobs) noexcept {
   }
 }
 
-/// Polls once for all workers, because each poll is in the contexts of all of them. If all workers were idle during an
-/// ordinary poll, no thread has moved jobs either. Requires that the pool stops.
+/// Marks the stopping pool as quiescent if no job is left. One worker does this for all, because each poll reads the
+/// queues of all workers. If all workers were idle during an ordinary poll, no thread has moved jobs either.
 void sleepers::try_quiesce(scheduler_base& jobs) noexcept {
   if (is_quiescent() || !(jobs.is_quiescent() || is_done(jobs))) return;
-  // edge sleepers.stopping: publish what was before the stop, for workers that leave without a poll
+  // edge sleepers.stopping: publish all writes before the stop, for workers that leave without a poll
   phase_.store(phase::quiescent, release);
 }
 

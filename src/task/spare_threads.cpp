@@ -1,5 +1,4 @@
-// src/task/spare_threads.cpp: spare (compensating) threads: how a worker context goes from thread to thread while jobs
-// block.
+// src/task/spare_threads.cpp: spare (compensating) threads: passes a worker context between threads while jobs block.
 #include <braid/task/detail/spare_threads.hpp>
 
 #include <braid/base/clock.hpp>
@@ -20,7 +19,7 @@ constexpr duration max_pause_of_starts = 1ms;
 
 }  // namespace
 
-/// A request for a worker context by a thread that left it. Lies on the stack of that thread.
+/// A request of a thread that wants its worker context back. The object is on the stack of that thread.
 struct spare_threads::returning {
   worker* context;
   returning* next = nullptr;
@@ -33,7 +32,8 @@ auto spare_threads::run_awaited(worker& self, job& awaited) noexcept -> bool {
 
 auto spare_threads::has_work(worker& self) noexcept -> bool { return !jobs_.may_park(self); }
 
-/// Under the lock. The context is no longer the caller's when this is true.
+/// Passes the worker context to a thread that waits for it. Returns false if no thread waits. The caller holds the
+/// lock, and must not use the context if the result is true.
 auto spare_threads::give_to_returning(worker& self) noexcept -> bool {
   for (returning** link = &first_; *link != nullptr; link = &(*link)->next) {
     returning& next = **link;
@@ -47,7 +47,7 @@ auto spare_threads::give_to_returning(worker& self) noexcept -> bool {
   return false;
 }
 
-/// Called under the lock. Returns null if there is no spare thread and none can be started.
+/// Returns an idle spare thread, or starts one. Returns null if no thread can be started. Called under the lock.
 auto spare_threads::free_spare() noexcept -> spare_thread* {
   if (idle_ != nullptr) {
     --idle_count_;
@@ -76,7 +76,8 @@ auto spare_threads::try_release(worker& self) noexcept -> bool {
   return left;
 }
 
-/// Threads that have returned go first: they need no further thread.
+/// Passes the worker context to another thread. Prefers a thread that waits for its context, because that needs no
+/// spare thread.
 auto spare_threads::hand_over(worker& self, spare_list& done) noexcept -> bool {
   const std::lock_guard lock(mutex_);
   done.swap(ended_);
@@ -140,7 +141,7 @@ void spare_threads::run_spare(spare_thread& self, std::size_t number) noexcept {
   numbers_[number] = false;
 }
 
-/// Under the lock.
+/// Decides whether a spare thread without a worker context stays idle or ends. Called under the lock.
 auto spare_threads::stays(spare_thread& self) noexcept -> bool {
   self.context = nullptr;
   if (self.ends) return false;
@@ -168,9 +169,9 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
   }
 }
 
-/// Works until a thread has returned for the context: some thread is away from it as long as this one has it. The
-/// thread that takes the context finds the spare thread free from that moment on. Returns false if it will not be
-/// needed again.
+/// Runs jobs in the worker context until a thread wants the context back; there is always such a thread while a spare
+/// thread has the context. Passes the context on, and becomes idle in the same step. Returns false if this spare thread
+/// is no longer needed.
 auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
   const worker_scope here(context);
   context.thread.store(::gettid(), relaxed);
@@ -198,7 +199,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
   }
 }
 
-/// A thread that has just given its context away sees `ends` as well.
+/// Ends all spare threads. A thread that has just passed its context on sees `ends` as well.
 void spare_threads::join() noexcept {
   spare_list last;
   {

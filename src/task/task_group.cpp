@@ -1,4 +1,4 @@
-// src/task/task_group.cpp: runs the functions of a group, and signals their end.
+// src/task/task_group.cpp: runs the functions of a task group, and signals their end.
 #include <braid/task/fork_join.hpp>
 
 #include <braid/base/clock.hpp>
@@ -23,7 +23,8 @@ auto executor_of_thread() -> executor& {
   return detail::default_pool();
 }
 
-/// A task in the queue of an executor, which may drop it.
+/// A function of a group in the queue of an executor. If the executor drops it, the destructor reports that to the
+/// group.
 class posted_task {
  public:
   explicit posted_task(detail::group_task& task) noexcept : task_(&task) {}
@@ -40,7 +41,7 @@ class posted_task {
 
 }  // namespace
 
-/// The condition that a thread waits for; like an end_signal, but it can be used repeatedly.
+/// The condition that all functions of a group have ended. It resembles an `end_signal`, but can be used repeatedly.
 struct task_group::end_of_all final : detail::blocking_wait {
   explicit end_of_all(task_group& group) noexcept : of(group) {}
 
@@ -51,7 +52,7 @@ struct task_group::end_of_all final : detail::blocking_wait {
   [[nodiscard]] auto is_over() const noexcept -> bool override { return is_set(); }
   void sleep(std::optional<time_point> deadline) noexcept override { wait(deadline); }
 
-  /// Returns also when just one function has ended.
+  /// Sleeps until all functions have ended. May return earlier, when a single function has ended.
   void wait(std::optional<time_point> deadline) noexcept {
     const std::uint32_t seen = of.unfinished_.fetch_or(awaited, relaxed) | awaited;
     if (seen != awaited) detail::futex_wait(of.unfinished_, seen, deadline);
@@ -121,7 +122,7 @@ void task_group::fail(std::exception_ptr thrown) noexcept {
   if (!failed_.exchange(true, relaxed)) thrown_ = std::move(thrown);
 }
 
-/// The group may be gone as soon as nothing is unfinished.
+/// Counts an ended function. The group may be destroyed as soon as no function is unfinished.
 void task_group::one_ended() noexcept {
   // edge task_group.end: both, the waiter sees the results of all functions
   const std::uint32_t before = unfinished_.fetch_sub(1, acq_rel);
@@ -145,8 +146,8 @@ void task_group::wait_for_all() noexcept {
   detail::block(end, nullptr, std::nullopt, executor_.id());
 }
 
-/// Runs first its own functions, then forks of other workers, and if nothing happens for long, anything that may block
-/// the group.
+/// Waits for the group on a worker: runs the group's own functions first, then forks of other workers. If nothing
+/// happens for long, runs any work that may block the group.
 void task_group::wait_on(worker& self) noexcept {
   end_of_all end(*this);
   detail::fork_patience some(self.exchange->looks());
@@ -163,8 +164,8 @@ void task_group::wait_on(worker& self) noexcept {
   }
 }
 
-/// Runs work that a function of the group may need to end: it may wait for forks that the worker has made before the
-/// group, and posted functions may have no other worker.
+/// Runs work that a function of the group may need to end. The function may wait for forks that the worker made before
+/// the group, and for posted functions that no other worker runs.
 auto task_group::run_other(worker& self) noexcept -> bool {
   if (detail::fork_record* const older = self.forks.pop(); older != nullptr) {
     older->run(*older);
@@ -173,7 +174,8 @@ auto task_group::run_other(worker& self) noexcept -> bool {
   return has_posts_.load(relaxed) && self.exchange->help_with_jobs(self);
 }
 
-/// Runs what the owner has forked since the oldest function of the group, which may be more than the group.
+/// Runs all forks of the owner since the oldest function of the group. They may include forks that do not belong to the
+/// group.
 void task_group::run_own(worker& self) noexcept {
   if (&self == owner_ && oldest_) detail::run_forks_since(self, *std::exchange(oldest_, std::nullopt));
 }

@@ -1,4 +1,4 @@
-// src/task/threadless.cpp: executors that run jobs on the threads that post them, or that wait for them.
+// src/task/threadless.cpp: executors without threads: jobs run on the thread that posts them, polls or waits.
 #include <braid/task/detail/threadless.hpp>
 
 #include <braid/base/detail/intrusive_queue.hpp>
@@ -17,7 +17,7 @@
 namespace braid {
 namespace detail {
 
-/// A stay of the calling thread in an executor, whose jobs it runs or drops.
+/// A guard that marks that the calling thread is running or dropping jobs of an executor.
 class threadless::stay {
  public:
   enum class purpose : std::uint8_t { run, drop };
@@ -27,14 +27,14 @@ class threadless::stay {
   auto operator=(const stay&) -> stay& = delete;
   ~stay() { innermost = outer_; }
 
-  /// Returns the stay of the calling thread there for this purpose, or null.
+  /// Returns the calling thread's guard for this executor and purpose, or null.
   static auto find(const threadless& where, purpose what) noexcept -> stay* {
     stay* found = innermost;
     while (found != nullptr && (&found->where_ != &where || found->what_ != what)) found = found->outer_;
     return found;
   }
 
-  /// Returns the executor of the innermost stay of the calling thread, or null.
+  /// Returns the executor of the calling thread's innermost guard, or null.
   static auto here() noexcept -> executor* { return innermost != nullptr ? &innermost->where_ : nullptr; }
 
   intrusive_queue<job> waiting;  ///< posted by the job that runs; only an inline executor uses it
@@ -64,7 +64,7 @@ void threadless::run(job& work) noexcept {
 }
 
 void threadless::leave() noexcept {
-  // edge threadless.left: publish, the waiter sees what the thread did inside
+  // edge threadless.left: publish, the waiting thread sees all writes of the jobs
   const std::uint32_t before = inside_.fetch_sub(1, release);
   if ((before & ~closed) == 1) left_.notify_all();
 }
@@ -72,7 +72,7 @@ void threadless::leave() noexcept {
 auto threadless::await_leaves(time_point deadline) noexcept -> bool {
   for (bool in_time = true;;) {
     const auto key = left_.prepare();
-    // edge threadless.left: observe, what the threads did inside is seen
+    // edge threadless.left: observe, all writes of the jobs are seen
     const bool is_empty = (inside_.load(acquire) & ~closed) == 0;
     if (is_empty || !in_time) {
       left_.cancel();
@@ -84,7 +84,7 @@ auto threadless::await_leaves(time_point deadline) noexcept -> bool {
 
 }  // namespace detail
 
-// --- inline_executor: the threads inside are those that run jobs ---
+// --- inline_executor: `inside_` counts the threads that run jobs ---
 
 inline_executor::~inline_executor() {
   BRAID_EXPECTS(!is_current(), "an inline_executor must not be destroyed by one of its own jobs");
@@ -135,7 +135,7 @@ auto inline_executor::shutdown_for(duration limit) -> result<void> {
   return fail(errc::deadline_exceeded);
 }
 
-// --- manual_executor: the threads inside are those that drop jobs ---
+// --- manual_executor: `inside_` counts the threads that drop jobs ---
 
 manual_executor::manual_executor(error_callback on_error) : threadless(std::move(on_error)) {
   detail::run_while_waiting(id());
@@ -158,7 +158,7 @@ auto manual_executor::try_post(job& work, priority level) noexcept -> bool {
   return normal_.try_push(work);
 }
 
-/// Returns the next job by the rule of `priority`, or null.
+/// Returns the next job in the order that `priority` describes, or null.
 auto manual_executor::take() noexcept -> job* {
   if (consecutive_high_ < detail::max_consecutive_high) {
     if (job* const urgent = high_.pop(); urgent != nullptr) {
@@ -176,7 +176,8 @@ auto manual_executor::take() noexcept -> job* {
   return low_.pop();
 }
 
-/// Requires `running_`. Meanwhile the thread is no worker, so that other threads get no part of the job.
+/// Runs the next job. Requires that the thread holds `running_`. While the job runs, the thread does not count as a
+/// worker, so that no other thread steals parts of the job.
 auto manual_executor::run_next() noexcept -> bool {
   job* const next = take();
   if (next == nullptr) return false;
@@ -193,7 +194,7 @@ auto manual_executor::poll() noexcept -> bool {
   return lock.owns_lock() && run_next();
 }
 
-/// Returns whether all jobs have run by then.
+/// Runs jobs until none is left. Returns false if jobs are left at the deadline.
 auto manual_executor::run_until(time_point deadline) noexcept -> bool {
   const std::unique_lock lock(running_, deadline);
   if (!lock.owns_lock()) return false;
@@ -213,7 +214,7 @@ void manual_executor::close() noexcept {
   for (detail::common_queue* const each : {&high_, &normal_, &low_}) each->close();
 }
 
-/// Another thread may do the same, and then each has some of the jobs.
+/// Drops all queued jobs. If another thread does the same concurrently, each drops some of them.
 void manual_executor::drop_pending() noexcept {
   enter();
   {
@@ -247,8 +248,8 @@ auto manual_executor::shutdown_for(duration limit) -> result<void> {
   return {};
 }
 
-/// Blocks until no thread drops a job. A capture that shuts the executor down while it is dropped does not wait for
-/// itself.
+/// Waits until no thread is dropping jobs. Returns at once if the caller is the destructor of a job that this thread is
+/// dropping.
 void manual_executor::await_drops() noexcept {
   if (stay::find(*this, stay::purpose::drop) == nullptr) await_leaves(time_point::max());
 }

@@ -1,4 +1,4 @@
-// src/task/timer_thread.cpp: starting and ending the thread that serves timers.
+// src/task/timer_thread.cpp: starts and ends the thread that fires timers.
 #include <braid/task/scheduled.hpp>
 
 #include <braid/base/config.hpp>
@@ -20,13 +20,13 @@ auto started(result<thread> thread) -> braid::thread {
   return std::move(*thread);
 }
 
-/// The kernel wakes a thread up to this much later than it asked for, to save wakes: 50 µs, unless configured
-/// otherwise.
+/// Sets the smallest timer slack for this thread. By default the kernel may wake a thread 50 µs late, in order to
+/// combine wake-ups.
 void wake_on_time() noexcept { static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL)); }
 
 constinit atomic<timer_thread*> known_timers{nullptr};
 
-/// The child of a fork does not have the thread of the timers. Their contents belong to the parent.
+/// Forgets the timers in the child of a fork. The child has no timer thread, and the armed timers belong to the parent.
 void forget_timers_in_child() noexcept { known_timers.store(nullptr, relaxed); }
 
 [[maybe_unused]] const int timers_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_timers_in_child);
@@ -38,7 +38,7 @@ auto detail::timers_of_process() -> shared_timers& {
   if (known != nullptr) return *known;
   timer_thread::options usual;  // named, because g++ 12 considers members of a temporary uninitialised
   auto mine = std::make_unique<timer_thread>(std::move(usual));
-  // edge scheduled.timers: publish, observe, the timers are seen made
+  // edge scheduled.timers: publish, observe, the timers are seen constructed
   if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return *mine.release();
   return *known;
 }

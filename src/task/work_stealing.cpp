@@ -1,4 +1,4 @@
-// src/task/work_stealing.cpp: work stealing: the victims that a worker tries, in order.
+// src/task/work_stealing.cpp: the work-stealing scheduler: in which order a worker tries its victims.
 #include <braid/task/basic_pool.hpp>
 
 namespace braid {

@@ -1,4 +1,4 @@
-// src/task/worker.cpp: the worker context of the calling thread.
+// src/task/worker.cpp: access to the worker context of the calling thread.
 #include <braid/task/worker.hpp>
 
 #include <utility>
@@ -15,7 +15,7 @@ constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial
 
 namespace {
 
-/// Called in the child of a fork: its thread is not a worker and runs no loop, whatever it did in the parent.
+/// Called in the child of a fork, whose only thread is not a worker and runs no loop, even if it did in the parent.
 void forget_worker_in_child() noexcept {
   detail::worker_of_thread = nullptr;
   detail::thread_runs_a_loop = false;
