@@ -1,4 +1,4 @@
-// src/thread/affinity.cpp: parts of a topology cut to the allowed CPUs, and orders of its CPUs.
+// src/thread/affinity.cpp: selects the allowed CPUs of nodes, packages and caches, and orders CPUs for placing threads.
 #include <braid/thread/topology.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ auto only_allowed(const topology& machine, const cpu_set& cpus) -> result<cpu_se
   return allowed;
 }
 
-/// Items one after the other, from the beginning again, until there are `count`.
+/// Returns a list of `count` items. Starts again with the first item after the last.
 auto repeated(const std::vector<unsigned>& items, std::size_t count) -> std::vector<unsigned> {
   std::vector<unsigned> all;
   all.reserve(count);
@@ -32,7 +32,7 @@ auto allowed_locations(const topology& machine) -> std::vector<topology::locatio
   return locations;
 }
 
-/// Returns the allowed CPUs of each node, those first that a node should use first.
+/// Returns the allowed CPUs of each NUMA node, in the order in which threads should use them.
 auto queues_of_nodes(const topology& machine) -> std::vector<std::vector<unsigned>> {
   std::vector<topology::location> locations = allowed_locations(machine);
   std::map<unsigned, unsigned> rank;  // of a CPU among the allowed threads of its core

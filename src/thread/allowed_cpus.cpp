@@ -1,4 +1,4 @@
-// src/thread/allowed_cpus.cpp: affinity mask, cpuset and online CPUs.
+// src/thread/allowed_cpus.cpp: finds the CPUs that affinity mask, cpuset and the list of online CPUs allow.
 #include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/system_file.hpp>
@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A set of CPUs with what it is called.
+/// A set of CPUs with the name of its source.
 struct named_set {
   cpu_set cpus;
   std::string name;
 };
 
-/// Returns the mask of the first thread, which new processes and threads inherit unless it is changed.
+/// Returns the affinity mask of the first thread. New threads and child processes inherit this mask.
 auto mask_of_this_process() -> cpu_set {
   std::vector<cpu_set_t> words(cpu_set::limit / CPU_SETSIZE);
   const std::size_t bytes = words.size() * sizeof(cpu_set_t);
@@ -48,7 +48,7 @@ auto mask_in_status(const fs::path& root) -> std::optional<cpu_set> {
   return std::nullopt;
 }
 
-/// Everything that limits, the mask first.
+/// Returns every set of CPUs that limits this process. The affinity mask comes first.
 auto read_limits(const fs::path& root) -> std::vector<named_set> {
   std::vector<named_set> limits;
   if (detail::is_this_machine(root))

@@ -1,4 +1,4 @@
-// src/thread/cgroup.cpp: finds the cgroups of this process through its mounts, and reads what they grant.
+// src/thread/cgroup.cpp: finds the cgroups of this process in the mounted file systems, and reads their limits.
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/system_file.hpp>
 
@@ -36,21 +36,21 @@ struct mount {
   fs::path point;
 };
 
-/// One line of /proc/self/cgroup.
+/// One line of /proc/self/cgroup: a cgroup that the process belongs to.
 struct membership {
   version kind = version::v2;
   std::string controllers;
   fs::path path;
 };
 
-/// A cgroup as files: `point / below`, and its parents up to `point`.
+/// The folder of a cgroup, `point / below`. Its parents up to `point` are cgroups as well.
 struct cgroup_location {
   version kind = version::v2;
   fs::path point;
   fs::path below;
 };
 
-/// Paths that are longer than the system's limit are not followed.
+/// The maximum length of a path. Longer paths exceed the system's limit, and are ignored.
 constexpr std::size_t max_path = 4096;
 constexpr std::size_t max_mountinfo = std::size_t{1} << 20U;
 
@@ -60,7 +60,7 @@ auto lists(std::string_view controllers, std::string_view wanted) -> bool {
   return false;
 }
 
-/// In mountinfo, spaces and backslashes are written as three octal digits.
+/// Decodes a path from mountinfo, in which spaces and backslashes are written as three octal digits.
 auto unescaped(std::string_view text) -> std::string {
   std::string plain;
   const auto digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '7'; };
@@ -75,7 +75,7 @@ auto unescaped(std::string_view text) -> std::string {
   return plain;
 }
 
-/// `id parent device root point options [more …] - type source options`.
+/// Parses a line of mountinfo: `id parent device root point options [more …] - type source options`.
 auto mount_of_line(std::string_view line) -> std::optional<mount> {
   const std::size_t dash = line.find(" - ");
   if (dash == std::string_view::npos) return std::nullopt;
@@ -101,7 +101,7 @@ auto read_mounts(const fs::path& root) -> std::vector<mount> {
   return found;
 }
 
-/// `number:controllers:path`, without controllers for version 2.
+/// Parses a line of /proc/self/cgroup: `number:controllers:path`. A cgroup of version 2 has no controllers there.
 auto membership_of_line(std::string_view line) -> std::optional<membership> {
   if (std::ranges::count(line, ':') < 2 || line.size() > max_path) return std::nullopt;
   take_until(line, ':');
@@ -116,7 +116,7 @@ auto climbs(const fs::path& path) -> bool {
   return std::ranges::any_of(path, [](const fs::path& step) { return step == ".."; });
 }
 
-/// Returns the path at which the mount shows the cgroup, or nothing if it shows another part of the hierarchy.
+/// Returns the path of the cgroup below the mount point, or nothing if the mount shows another part of the hierarchy.
 auto shown_at(const mount& where, const fs::path& path) -> std::optional<fs::path> {
   if (climbs(path) || climbs(where.root)) return std::nullopt;
   const fs::path below = path.relative_path().lexically_relative(where.root.relative_path());
@@ -125,7 +125,7 @@ auto shown_at(const mount& where, const fs::path& path) -> std::optional<fs::pat
   return below == "." ? fs::path() : below;
 }
 
-/// Returns the usual places, for a tree that does not mention mounts.
+/// Returns the usual folders of a cgroup, for a system whose list of mounts cannot be read.
 auto usual_locations(const membership& of, std::string_view controller) -> std::vector<cgroup_location> {
   const fs::path usual = "/sys/fs/cgroup";
   const fs::path below = climbs(of.path) ? fs::path() : of.path.relative_path();
@@ -134,8 +134,8 @@ auto usual_locations(const membership& of, std::string_view controller) -> std::
   return {{of.kind, usual / of.controllers, below}, {of.kind, usual / controller, below}};
 }
 
-/// Returns the locations of the cgroup. A container may see the hierarchy from a cgroup below the top, or not see the
-/// path that the host gave it: then only the mount point is known.
+/// Returns the possible folders of a cgroup. In a container, the mount may show only a part of the hierarchy, and the
+/// cgroup's path may be outside of it; the mount point itself is then used.
 auto find_locations(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
     -> std::vector<cgroup_location> {
   const mount* first = nullptr;
@@ -148,7 +148,7 @@ auto find_locations(const membership& of, std::string_view controller, const std
   return usual_locations(of, controller);
 }
 
-/// Every place in which the process is a member of a cgroup that may limit by `controller`.
+/// Returns the folders of all cgroups that this process belongs to and that `controller` can limit.
 auto locations_of_process(const fs::path& root, std::string_view controller) -> std::vector<cgroup_location> {
   const std::string text = detail::read_system_file(root / "proc/self/cgroup").value_or("");
   const std::vector<mount> mounts = read_mounts(root);
@@ -161,7 +161,7 @@ auto locations_of_process(const fs::path& root, std::string_view controller) -> 
   return all;
 }
 
-/// Returns the folders of a cgroup and its parents, from the inside out.
+/// Returns the folders of a cgroup and its parents, innermost first.
 auto find_folders(const cgroup_location& location) -> std::vector<fs::path> {
   std::vector<fs::path> folders;
   for (fs::path at = location.below; !at.empty(); at = at.parent_path()) folders.push_back(location.point / at);
@@ -176,7 +176,8 @@ auto ratio(std::string_view granted, std::string_view period) -> std::optional<d
   return static_cast<double>(*time) / static_cast<double>(*each);
 }
 
-/// cpu.max is `max 100000` or `150000 100000`; version 1 has a file for each of both numbers.
+/// Reads the CPU quota of a cgroup. The file cpu.max contains `max 100000` or `150000 100000`; in version 1 each of the
+/// two numbers has its own file.
 auto quota_in(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cgroup::quota> {
   const fs::path file = folder / (kind == version::v2 ? "cpu.max" : "cpu.cfs_quota_us");
   const std::string line = read_first_line(under(root, file));
@@ -199,7 +200,7 @@ auto cpus_of_folder(const fs::path& root, version kind, const fs::path& folder) 
   return effective ? effective : read("cpuset.cpus");
 }
 
-/// A folder_handle, closed at the end.
+/// An open folder. The destructor closes it.
 class folder_handle {
  public:
   explicit folder_handle(int number) noexcept : number_(number) {}
@@ -214,7 +215,8 @@ class folder_handle {
   int number_;
 };
 
-/// Returns the name of the file through which one thread enters a cgroup, or null if the file system has no cgroups.
+/// Returns the name of the file that moves a single thread into a cgroup, or null if the file system is not a cgroup
+/// file system.
 auto choose_thread_file(const struct ::statfs& facts) -> const char* {
   switch (static_cast<unsigned long>(facts.f_type)) {
     case CGROUP2_SUPER_MAGIC: return "cgroup.threads";

@@ -1,5 +1,5 @@
-// src/thread/chaos.cpp: schedule perturbation: a thread that changes affinity and nice values of others and restores
-// them.
+// src/thread/chaos.cpp: perturbs schedules in tests: a thread that changes the affinity and nice values of others and
+// restores them.
 #include <braid/thread/chaos.hpp>
 
 #include <braid/sync/atomic.hpp>
@@ -34,8 +34,8 @@ auto with_nice(const scheduling& policy, nice_value nice) -> scheduling {
 
 auto to_nice(int value) -> nice_value { return *nice_value::from(std::min(value, nice_value::largest)); }
 
-/// Returns whether a thread with a larger nice value can be set back to this one. It tries this on the calling thread,
-/// which may be left with the larger value.
+/// Returns whether a larger nice value can be reset to this one. Tries it on the calling thread, which may keep the
+/// larger value.
 auto can_return_to(nice_value nice) -> bool {
   return this_thread::set_nice(to_nice(nice.value() + 1)) && this_thread::set_nice(nice);
 }
@@ -44,7 +44,7 @@ auto can_return_to(nice_value nice) -> bool {
 
 namespace detail {
 
-/// A setting of a thread that chaos changes.
+/// A setting of another thread: its original value, and the last value that chaos has set.
 template <typename T>
 struct disturbed_setting {
   T before;
@@ -68,7 +68,7 @@ namespace {
 
 auto has_ended(std::error_code error) -> bool { return error == std::errc::no_such_process; }
 
-/// Sets the value `wanted` of a thread, unless another program has changed it since the last time. Returns false if the
+/// Sets a thread's setting to `wanted`, unless other code has changed it since the last time. Returns false if the
 /// system refuses.
 template <typename T, typename Get, typename Set>
 auto change(const thread_info& thread, detail::disturbed_setting<T>& setting, const T& wanted, Get get, Set set)
@@ -125,7 +125,7 @@ struct chaos::state {
   thread worker;  // last: it uses the others
 };
 
-/// Leaves out the threads that `find` does not return any more, and adds the others.
+/// Updates the list of disturbed threads: restores and removes those that `find` no longer returns, and adds new ones.
 auto chaos::state::look_for() -> result<void> {
   const std::vector<thread_info> wanted = find();
   std::erase_if(targets, [&wanted](detail::disturbed_thread& each) {
@@ -137,7 +137,8 @@ auto chaos::state::look_for() -> result<void> {
   return look_at_others(wanted);
 }
 
-/// Runs on a thread of its own, whose nice value may change.
+/// Adds threads to the list of disturbed threads. Reads their settings on a temporary thread, because that thread's own
+/// nice value may change.
 auto chaos::state::look_at_others(const std::vector<thread_info>& threads) -> result<void> {
   std::vector<thread_info> others;
   for (const thread_info& each : threads)

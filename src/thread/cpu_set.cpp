@@ -1,4 +1,5 @@
-// src/thread/cpu_set.cpp: sets of CPUs as bitmaps without trailing zero words, so that equal sets have equal words.
+// src/thread/cpu_set.cpp: sets of CPUs as bitmaps. Trailing zero words are removed, so that equal sets have equal
+// words.
 #include <braid/base/config.hpp>
 #include <braid/thread/cpu_set.hpp>
 
@@ -18,7 +19,7 @@ auto without_blanks(std::string_view text) -> std::string_view {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Returns a number below the limit that fills the whole text.
+/// Parses the number of a CPU. Returns nothing if the text contains anything else, or if the number is too large.
 auto parse_cpu(std::string_view text) -> std::optional<unsigned> {
   const auto cpu = detail::number_in<unsigned>(text);
   return cpu && *cpu < cpu_set::limit ? cpu : std::nullopt;

@@ -1,4 +1,4 @@
-// src/thread/name.cpp: names of the calling thread, by pthread_setname_np.
+// src/thread/name.cpp: reads and sets the name of the calling thread, with pthread_setname_np.
 #include <braid/thread/this_thread.hpp>
 
 #include "thread_calls.hpp"

@@ -1,4 +1,4 @@
-// src/thread/profile.cpp: profiles for the calling thread.
+// src/thread/profile.cpp: applies a thread profile to the calling thread.
 #include <braid/thread/profile.hpp>
 
 #include <braid/thread/this_thread.hpp>
@@ -7,7 +7,7 @@ namespace braid::this_thread {
 
 namespace {
 
-/// The calling thread as something that settings can be applied to.
+/// An adapter through which `apply` changes the settings of the calling thread.
 struct caller {
   static auto set_name(std::string_view name) { return this_thread::set_name(name); }
   static auto set_affinity(const cpu_set& cpus) { return this_thread::set_affinity(cpus); }

@@ -1,4 +1,4 @@
-// src/thread/registry.cpp: registries, their observers, and the default one of the process.
+// src/thread/registry.cpp: thread registries, their observers, and the default registry of the process.
 #include <braid/thread/registry.hpp>
 
 #include <braid/sync/atomic.hpp>
@@ -31,7 +31,7 @@ void count_fork() noexcept { forks.store(forks.load(relaxed) + 1, relaxed); }
 
 [[maybe_unused]] const int registry_fork_handler = ::pthread_atfork(nullptr, nullptr, &count_fork);
 
-/// Prints what a hook threw. The caller is in a handler.
+/// Prints the exception of a hook. The caller is in an exception handler.
 void report_hook_exception() noexcept {
   try {
     throw;
@@ -190,21 +190,23 @@ auto registration::entry() const noexcept -> const thread_entry& { return node_-
 
 namespace {
 
-/// The default registries of the process: the temporary ones, of which the last counts, and the permanent one.
+/// The default registries of the process: a permanent one, and temporary ones. The newest temporary registry takes
+/// precedence.
 struct default_registries {
   detail::fork_safe_mutex mutex;
   thread_registry always;
   std::vector<std::pair<const thread_registry::scoped_default*, thread_registry>> scoped;
 };
 
-/// Never destroyed: threads may unregister after the static objects of the process.
+/// Returns the default registries. They are never destroyed, because threads may unregister after static objects are
+/// destroyed.
 auto defaults() -> default_registries& {
   static auto& only = *new default_registries;
   return only;
 }
 
-/// Constructed when the library is loaded: a thread that constructed them during a fork would leave their lock held in
-/// the child.
+/// Constructs the default registries when the library is loaded. If a thread constructed them during a fork, their lock
+/// would stay locked in the child.
 [[maybe_unused]] const default_registries& registries_made_early = defaults();
 
 }  // namespace

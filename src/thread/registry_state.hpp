@@ -1,4 +1,4 @@
-// src/thread/registry_state.hpp: what the handles of a registry share.
+// src/thread/registry_state.hpp: the data that all handles of a thread registry share.
 #pragma once
 
 #include <braid/base/intrusive_list.hpp>
@@ -14,12 +14,13 @@
 
 namespace braid::detail {
 
-/// A thread in a registry. Belongs to the registration, and is in the list while that lives.
+/// An entry of a thread registry. The thread's registration owns it, and it is in the list as long as the registration
+/// exists.
 struct registered_thread_node : list_hook {
   thread_entry entry;
 };
 
-/// The hooks of one observer, with a count of running calls to wait for.
+/// The hooks of one observer. It counts running calls, so that the observer's destructor can wait for them.
 struct observer {
   explicit observer(registry_observer::hooks called) : hooks(std::move(called)) {}
 
@@ -40,8 +41,8 @@ using observers = std::vector<std::shared_ptr<observer>>;
 struct registry_state {
   void add(registered_thread_node& node) noexcept;
   void remove(registered_thread_node& node) noexcept;
-  /// Removes, in the child of a fork, the threads of the parent, whose ids would name threads of the other process.
-  /// Call it under the lock, before any use of the list.
+  /// Removes the parent's threads from the list in the child of a fork, because their ids refer to threads of the
+  /// parent. Must be called under the lock, before any use of the list.
   void forget_parent() noexcept;
 
   fork_safe_mutex mutex;

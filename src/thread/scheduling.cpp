@@ -1,4 +1,4 @@
-// src/thread/scheduling.cpp: scheduling policies and their numbers as text.
+// src/thread/scheduling.cpp: formats scheduling policies and their numbers as text.
 #include <braid/thread/scheduling.hpp>
 
 namespace braid {
@@ -27,7 +27,7 @@ struct printer {
 
 namespace detail {
 
-/// Never called: the compiler stops before it.
+/// Never called. A constant expression that would call it does not compile.
 void number_out_of_range() {}
 
 }  // namespace detail

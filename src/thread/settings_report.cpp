@@ -1,4 +1,4 @@
-// src/thread/settings_report.cpp: keeping outcomes and printing them.
+// src/thread/settings_report.cpp: stores which settings of a thread were applied, and prints them.
 #include <braid/thread/profile.hpp>
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// src/thread/steal_order.cpp: the order in which a worker tries its victims: by the caches and NUMA nodes that their
-// CPUs share.
+// src/thread/steal_order.cpp: orders a worker's victims by the caches and NUMA nodes that their CPUs share with its
+// own.
 #include <braid/base/config.hpp>
 #include <braid/thread/detail/steal_order.hpp>
 
@@ -18,7 +18,7 @@ auto nearness(const topology::location* a, const topology::location* b) -> cpu_n
   return a->node == b->node ? cpu_nearness::same_node : cpu_nearness::other_node;
 }
 
-/// Compares first what the CPUs share, then the distance between their nodes if these differ.
+/// Returns how far apart two CPUs are: first by the caches that they share, then by the distance of their NUMA nodes.
 auto distance(const topology& machine, const topology::location* from, const topology::location* to)
     -> std::pair<cpu_nearness, unsigned> {
   const cpu_nearness near = nearness(from, to);

@@ -1,4 +1,4 @@
-// src/thread/system_file.cpp: bounded reads of regular files that never wait.
+// src/thread/system_file.cpp: reads files of /proc and /sys with a size limit, and never blocks.
 #include <braid/thread/detail/system_file.hpp>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace braid::detail {
 namespace {
 
-/// An open file, closed at the end.
+/// An open file. The destructor closes it.
 class open_file {
  public:
   explicit open_file(const std::filesystem::path& file)

@@ -1,4 +1,5 @@
-// src/thread/this_thread.cpp: settings of the calling thread, whose id is 0 in every such system call.
+// src/thread/this_thread.cpp: changes settings of the calling thread. In system calls, the id 0 means the calling
+// thread.
 #include <braid/thread/this_thread.hpp>
 
 #include "thread_calls.hpp"

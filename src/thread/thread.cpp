@@ -1,4 +1,4 @@
-// src/thread/thread.cpp: starting threads with their settings, and ending them.
+// src/thread/thread.cpp: starts threads with their settings, and joins them.
 #include <braid/thread/thread.hpp>
 
 #include <braid/base/config.hpp>
@@ -11,7 +11,7 @@
 namespace braid {
 namespace {
 
-/// A function object made from several, for std::visit.
+/// A function object that combines several function objects, for std::visit.
 template <typename... Cases>
 struct cases : Cases... {
   using Cases::operator()...;
@@ -24,7 +24,7 @@ auto status(int code) -> result<void> {
   return {};
 }
 
-/// The attributes of a thread that will be started.
+/// The attributes with which pthread_create starts a thread.
 class attributes {
  public:
   attributes() { ::pthread_attr_init(&value_); }
@@ -41,7 +41,8 @@ class attributes {
 
 }  // namespace
 
-/// What the new thread receives, and its answer. It is on the stack of the thread that waits for the answer.
+/// The input of a new thread and its report. The object is on the stack of the creating thread, which waits for the
+/// report.
 struct thread::beginning {
   thread::options options;
   std::unique_ptr<detail::thread_body> body;
@@ -128,7 +129,7 @@ auto thread::launch(beginning& first) -> result<void> {
   return {};
 }
 
-/// Uses the C library, because std::thread cannot set the size of a stack.
+/// Starts a thread with a given stack size by pthread_create, because std::thread cannot set the size.
 auto thread::launch_with_stack(beginning& first) -> result<void> {
   attributes wanted;
   if (auto accepted = wanted.set_stack_size(*first.options.stack_size); !accepted) return accepted;
@@ -136,7 +137,7 @@ auto thread::launch_with_stack(beginning& first) -> result<void> {
     run(*static_cast<beginning*>(argument));
     return nullptr;
   };
-  // recorded here, because an exception can still be reported here
+  // The setting is recorded before the thread starts, because a failed allocation can still be reported here.
   first.report.add(settings_report::setting::stack_size, {});
   ::pthread_t handle{};
   const auto created = status(::pthread_create(&handle, wanted.get(), entry, &first));
@@ -147,8 +148,8 @@ auto thread::launch_with_stack(beginning& first) -> result<void> {
   return created;
 }
 
-/// The new thread. `first` is gone once it has been unparked. pthread_cancel unwinds as an exception does, which
-/// nothing may catch and no noexcept function lets through: it would end the program, so that it has no effect.
+/// The main function of a new thread. `first` may be destroyed once `settled` is unparked. Cancellation is disabled:
+/// pthread_cancel unwinds the stack like an exception, and a noexcept function on the stack would end the program.
 void thread::run(beginning& first) noexcept {
   ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
   const auto body = std::move(first.body);

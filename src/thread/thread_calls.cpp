@@ -1,4 +1,5 @@
-// src/thread/thread_calls.cpp: affinity, policy, nice value and priority of one thread, straight from the kernel.
+// src/thread/thread_calls.cpp: reads and changes the affinity, policy, nice value and priority of a thread by system
+// calls.
 #include "thread_calls.hpp"
 
 #include <braid/thread/this_thread.hpp>
@@ -17,8 +18,8 @@
 namespace braid::detail {
 namespace {
 
-/// The kernel's record of a policy, in its first form, which all kernels take. Declared here because the system's
-/// headers that have it exclude each other.
+/// The kernel's `sched_attr` in its first version, which all kernels accept. It is declared here because the system
+/// headers that contain it conflict with each other.
 struct attributes {
   std::uint32_t size = sizeof(attributes);
   std::uint32_t policy = 0;
@@ -36,7 +37,7 @@ constexpr std::uint64_t reset_on_fork_bit = 1;  // SCHED_FLAG_RESET_ON_FORK
 
 auto invalid() { return fail(errc::invalid_argument); }
 
-/// Converts the status of a call that returns no value.
+/// Converts the status of a system call without a return value to a result.
 auto status_result(long status) -> result<void> {
   if (status != 0) return fail(last_system_error());
   return {};
@@ -51,7 +52,7 @@ auto read_attributes(::pid_t id) -> result<attributes> {
 auto as_nanoseconds(std::uint64_t count) { return std::chrono::nanoseconds(static_cast<std::int64_t>(count)); }
 auto count(std::chrono::nanoseconds span) { return static_cast<std::uint64_t>(span.count()); }
 
-/// Converts a policy to the numbers of the kernel; `nice` is the current value of the thread.
+/// A visitor that converts a policy to the kernel's attributes. `nice` is the current nice value of the thread.
 struct writer {
   auto operator()(const scheduling::other& wanted) const -> attributes {
     return {.policy = SCHED_OTHER, .nice = wanted.nice.value()};
@@ -138,7 +139,8 @@ auto write_scheduling(::pid_t id, const scheduling& wanted) -> result<void> {
   return status_result(::syscall(SYS_sched_setattr, id, &after, 0));
 }
 
-/// Does not read the attributes, which have no nice value for threads that are not scheduled fairly.
+/// Reads the nice value of a thread with getpriority(2). The kernel's attributes contain it only for threads with a
+/// fair policy.
 auto read_nice(::pid_t id) -> result<nice_value> {
   errno = 0;  // -1 is also a nice value
   const int value = ::getpriority(PRIO_PROCESS, static_cast<::id_t>(id));
@@ -156,8 +158,8 @@ auto read_priority(::pid_t id) -> result<realtime_priority> {
   return realtime_priority::from(static_cast<int>(found->priority));  // 0 if the policy has no priority
 }
 
-/// Changes the number and nothing else, in one call: the kernel refuses it for policies without a priority. The
-/// library's function of that name is missing in some C libraries.
+/// Changes only the priority of a thread, in one call. The kernel refuses this for policies without a priority. The
+/// system call is made directly, because sched_setparam is missing in some C libraries.
 auto write_priority(::pid_t id, realtime_priority wanted) -> result<void> {
   const ::sched_param number{.sched_priority = wanted.value()};
   return status_result(::syscall(SYS_sched_setparam, id, &number));

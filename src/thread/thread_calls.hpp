@@ -1,4 +1,4 @@
-// src/thread/thread_calls.hpp: the system calls that read and change one thread, by its bare id; 0 is the caller.
+// src/thread/thread_calls.hpp: system calls that read and change a thread by its id; 0 is the calling thread.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -11,7 +11,9 @@
 
 namespace braid::detail {
 
-/// Errors: invalid_argument for more than 15 bytes and for a zero byte, which the system would cut off in silence.
+/// Checks the name of a thread.
+/// Errors: invalid_argument for a name with more than 15 bytes or a zero byte, because the system would cut it without
+/// an error.
 auto check_name(std::string_view name) -> result<void>;
 
 auto read_affinity(::pid_t id) -> result<cpu_set>;

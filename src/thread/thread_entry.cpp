@@ -1,4 +1,4 @@
-// src/thread/thread_entry.cpp: a registered thread by its id, checked against reuse of the id.
+// src/thread/thread_entry.cpp: finds a registered thread by its id, and detects an id that was reused.
 #include <braid/thread/registry.hpp>
 
 #include <ratio>
@@ -7,8 +7,9 @@
 
 namespace braid {
 
-/// The system may have given the id to another thread. That one started after the registration, which the registered
-/// thread was alive for: so the start needs not be known when a thread is registered, which would cost files to read.
+/// Returns control of the thread, or an error if it has ended and the system has reused its id. The new thread with
+/// this id started after the registration, so comparing times is sufficient. The start time need not be read at
+/// registration, which would cost file accesses.
 auto thread_entry::control() const -> result<thread_info> {
   const auto thread = thread_info::of(tid);
   if (!thread) return thread;

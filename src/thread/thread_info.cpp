@@ -1,4 +1,4 @@
-// src/thread/thread_info.cpp: finding threads in /proc, and making sure that an id still means the same thread.
+// src/thread/thread_info.cpp: finds threads in /proc, and verifies that an id still belongs to the same thread.
 #include <braid/thread/this_thread.hpp>
 
 #include "thread_calls.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 auto no_such_thread() { return fail(std::make_error_code(std::errc::no_such_process)); }
 
-/// A file descriptor that is closed at the end.
+/// A file descriptor. The destructor closes it.
 class open_file {
  public:
   explicit open_file(int descriptor) noexcept : descriptor_(descriptor) {}
@@ -40,16 +40,16 @@ class open_file {
   int descriptor_;
 };
 
-/// Returns the last error, or no_such_process if a file of a thread is missing because the thread has ended. Without
-/// /proc every file is missing.
+/// Returns the last system error. If a thread's file is missing although /proc is mounted, the thread has ended, and
+/// the error is no_such_process.
 auto file_error() -> std::unexpected<std::error_code> {
   const std::error_code error = last_system_error();
   if (error == std::errc::no_such_file_or_directory && ::access("/proc/self/stat", F_OK) == 0) return no_such_thread();
   return fail(error);
 }
 
-/// The folder of a thread in /proc. While it is open, its files belong to that thread or to none: never to a thread
-/// that got the same id later.
+/// The open folder of a thread in /proc. Its files belong to that thread, even if the system reuses the id; after the
+/// thread's end they cannot be read.
 class thread_folder {
  public:
   static auto open(::pid_t id) -> result<thread_folder> {
@@ -82,7 +82,7 @@ class thread_folder {
   open_file folder_;
 };
 
-/// Returns the text of a field of `stat`, counted from the state, which has the number 0.
+/// Returns a field of the text of `stat`. The state of the thread has the number 0.
 auto field_of(std::string_view stat, int number) -> std::string_view {
   for (; number > 0; --number) stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
   return stat.substr(0, stat.find(' '));
@@ -94,9 +94,9 @@ auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
   return number;
 }
 
-/// Parses the start time of a thread from the text of its `stat`; the second field, its name, may contain any
-/// character. Returns nothing for a thread that has ended or is exiting: a joined thread is still listed for a moment,
-/// and was marked as exiting before the join returned.
+/// Parses the start time of a thread from its `stat`, whose second field, the name, may contain any character. Returns
+/// nothing for a thread that has ended or is exiting. A joined thread is still listed for a moment, but is marked as
+/// exiting.
 auto start_in(std::string_view stat) -> std::optional<std::uint64_t> {
   constexpr int flags_field = 6;
   constexpr int start_field = 19;
@@ -117,7 +117,7 @@ auto read_start(const thread_folder& folder) -> result<std::uint64_t> {
   return *ticks;
 }
 
-/// Returns the folder of exactly this thread.
+/// Opens the folder of this thread in /proc. Fails if the id now belongs to another thread.
 auto find_folder(const thread_info& thread) -> result<thread_folder> {
   auto folder = thread_folder::open(thread.id());
   if (!folder) return folder;
@@ -127,7 +127,7 @@ auto find_folder(const thread_info& thread) -> result<thread_folder> {
   return folder;
 }
 
-/// Returns the result of `read` for the id. It belongs to this thread, because the thread still has its id afterwards.
+/// Returns `read(id)`. Checks afterwards that the id still belongs to this thread, so the result does, too.
 template <typename Read>
 auto answer(const thread_info& thread, Read read) -> decltype(read(thread.id())) {
   auto value = read(thread.id());
@@ -135,7 +135,7 @@ auto answer(const thread_info& thread, Read read) -> decltype(read(thread.id()))
   return value;
 }
 
-/// Calls `change` with the id, which is this thread's when it is called.
+/// Returns `change(id)`. Checks directly before the call that the id belongs to this thread.
 template <typename Change>
 auto command(const thread_info& thread, Change change) -> result<void> {
   if (const auto alive = find_folder(thread); !alive) return fail(alive.error());

@@ -1,4 +1,4 @@
-// src/thread/thread_view.cpp: from the handles of the C and C++ libraries to the kernel's id of a thread.
+// src/thread/thread_view.cpp: finds the kernel's id of a thread from the handles of the C and C++ libraries.
 #include <braid/thread/thread.hpp>
 
 #include <optional>
@@ -9,8 +9,8 @@
 namespace braid {
 namespace {
 
-/// Returns the id inside the clock that measures the CPU time of a thread: the kernel's interface puts its complement
-/// above three bits of kind. Nothing for a thread that has ended, whose id the C library has set to 0.
+/// Returns the kernel's id of a thread, from the id of its CPU-time clock: the kernel stores the complement of the
+/// thread id above three bits. Returns nothing for a thread that has ended, because the C library has set its id to 0.
 auto kernel_id(::pthread_t thread) -> std::optional<::pid_t> {
   constexpr int kind_bits = 3;
   ::clockid_t clock = 0;
@@ -45,7 +45,8 @@ auto info_of(const std::jthread& thread) -> result<thread_info> { return info_of
 auto info_of(::pthread_t thread) -> result<thread_info> {
   if (const auto id = kernel_id(thread)) {
     auto found = thread_info::of(*id);
-    // The thread still has its id, so it had it while its start was read. The result does not belong to a successor.
+    // The thread still has its id. So it had the id while the start time was read, and the result does not belong to a
+    // later thread.
     if (!found || kernel_id(thread) == id) return found;
   }
   return fail(std::make_error_code(std::errc::no_such_process));

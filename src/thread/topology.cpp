@@ -1,4 +1,4 @@
-// src/thread/topology.cpp: the machine's topology, from the first source that knows a CPU.
+// src/thread/topology.cpp: reads the machine's topology from the first source that reports a CPU.
 #include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/detail/system_file.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
@@ -10,8 +10,7 @@
 namespace braid {
 namespace {
 
-/// Returns the draft of the first source that knows a CPU; its reason begins with the failures of the sources before
-/// it.
+/// Returns the data of the first source that reports a CPU. Its reason begins with the errors of the earlier sources.
 auto first_answer(const std::filesystem::path& root, topology_source first) -> detail::topology_draft {
   detail::topology_draft draft;
   if (first == topology_source::nothing) draft.reason = "no source was asked";

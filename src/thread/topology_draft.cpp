@@ -1,4 +1,4 @@
-// src/thread/topology_draft.cpp: converts claims into lists that contain every CPU exactly once.
+// src/thread/topology_draft.cpp: turns reported groups of CPUs into lists that contain every CPU exactly once.
 #include <braid/thread/detail/topology_draft.hpp>
 
 #include <algorithm>
@@ -8,15 +8,15 @@
 namespace braid::detail {
 namespace {
 
-/// Part of a whole: `efficiency` cores are slower than this part of the fastest. Cores that are meant to be alike
-/// differ by a few percent in their highest clock, cores of two kinds by a fifth and more.
+/// The limit between kinds of cores, as a fraction of the fastest core's capacity; slower cores are `efficiency` cores.
+/// Equal cores differ by a few percent in their highest clock rate, different kinds by a fifth or more.
 constexpr double alike_from = 0.85;
 
 /// The distances that the kernel assumes if the firmware reports no distances.
 constexpr unsigned distance_to_itself = 10;
 constexpr unsigned distance_to_others = 20;
 
-/// The index of each CPU's group.
+/// For each CPU, the index of its group.
 using positions = std::map<unsigned, unsigned>;
 
 auto position_in(const positions& of, unsigned cpu) -> std::optional<unsigned> {
@@ -59,7 +59,7 @@ class settlement {
     if (draft_.source != topology_source::nothing) draft_.reason += "; " + sentence;
   }
 
-  /// Returns a number that no package has claimed.
+  /// Returns the smallest package number that no CPU reports.
   [[nodiscard]] auto free_package() const -> unsigned {
     unsigned id = 0;
     const auto claimed = [&](const auto& each) { return each.second.package == id; };
@@ -67,7 +67,7 @@ class settlement {
     return id;
   }
 
-  /// All CPUs without a package are taken to share one.
+  /// Assigns each CPU to its package. All CPUs without a reported package share one.
   void place_packages() {
     const unsigned unknown = free_package();
     std::map<unsigned, unsigned> position_of_id;
@@ -136,7 +136,7 @@ class settlement {
            position_in(l2_of_, a) == position_in(l2_of_, b) && position_in(l3_of_, a) == position_in(l3_of_, b);
   }
 
-  /// A core reaches beyond no package, node or cache.
+  /// Assigns each CPU to its core. CPUs share a core only if they also share package, node and caches.
   void place_cores() {
     std::size_t missing = 0;
     for (const unsigned cpu : made_.online) {
@@ -151,7 +151,7 @@ class settlement {
     if (missing != 0) note("the core of " + std::to_string(missing) + " CPUs is not known");
   }
 
-  /// Returns the capacity of the fastest CPU of a core, or nothing if the capacity of one of them is unknown.
+  /// Returns the capacity of a core's fastest CPU, or nothing if the capacity of any of its CPUs is unknown.
   [[nodiscard]] auto find_capacity(const topology::core& core) const -> std::optional<double> {
     double fastest = 0;
     for (const unsigned cpu : core.cpus) {

@@ -1,4 +1,5 @@
-// src/thread/topology_hwloc.cpp: reads the topology from hwloc, a library that is loaded if it is installed.
+// src/thread/topology_hwloc.cpp: reads the topology with hwloc, a library that is loaded at run time if it is
+// installed.
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 
@@ -15,12 +16,12 @@
 namespace braid::detail {
 namespace {
 
-/// The library of the major version whose header this file was compiled with.
+/// The file name of hwloc's library. Its major version is that of the header that this file is compiled with.
 constexpr const char* library_name = "libhwloc.so.15";
 static_assert(HWLOC_API_VERSION >> 16U == 2,
               "other major versions of hwloc have another library name and other structures");
 
-/// The functions that are called, by their own declarations.
+/// Pointers to the functions of hwloc, with the types of their declarations.
 struct hwloc_calls {
   decltype(&::hwloc_get_api_version) get_api_version = nullptr;
   decltype(&::hwloc_topology_init) init = nullptr;
@@ -49,7 +50,7 @@ auto find_all(void* library, hwloc_calls& calls) -> bool {
 
 using loaded_hwloc = std::expected<hwloc_calls, std::string>;
 
-/// Never unloaded: threads may use it until the end of the process.
+/// Loads hwloc. It is never unloaded, because threads may use it until the process exits.
 auto load_hwloc() -> loaded_hwloc {
   const std::string name = library_name;
   void* const library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
@@ -69,11 +70,11 @@ auto hwloc() -> const loaded_hwloc& {
   return *loaded;
 }
 
-/// A topology of hwloc.
+/// An owner of a topology object of hwloc.
 class foreign_topology {
  public:
   explicit foreign_topology(const hwloc_calls& calls) : calls_(&calls) {
-    // Without the second flag, loading may move the calling thread from CPU to CPU.
+    // Without the second flag, hwloc may move the calling thread from CPU to CPU while it loads the topology.
     constexpr unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING;
     if (calls_->init(&handle_) != 0) handle_ = nullptr;
     loaded_ = handle_ != nullptr && calls_->set_flags(handle_, flags) == 0 && calls_->load(handle_) == 0;
@@ -86,7 +87,7 @@ class foreign_topology {
 
   [[nodiscard]] auto is_loaded() const noexcept -> bool { return loaded_; }
 
-  /// Calls `fn(os_index, cpus)` for each object of a type.
+  /// Calls `fn(os_index, cpus)` for each hwloc object of a type.
   template <typename Fn>
   void for_each(hwloc_obj_type_t type, Fn fn) const {
     const int depth = calls_->find_depth(handle_, type);
@@ -113,7 +114,7 @@ class foreign_topology {
   bool loaded_ = false;
 };
 
-/// Claims `member` of each CPU in each object of the type.
+/// Stores the CPUs of each hwloc object of the type in `member` of all its CPUs.
 void add_groups(const foreign_topology& from, hwloc_obj_type_t type, cpu_set cpu_claim::* member,
                 topology_draft& draft) {
   from.for_each(type, [&](unsigned, const cpu_set& cpus) {

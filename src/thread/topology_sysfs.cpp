@@ -1,4 +1,4 @@
-// src/thread/topology_sysfs.cpp: the topology as /sys/devices/system reports it.
+// src/thread/topology_sysfs.cpp: reads the topology from /sys/devices/system.
 #include <braid/thread/detail/system_file.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 
@@ -15,14 +15,14 @@ namespace fs = std::filesystem;
 constexpr const char* cpu_folder = "sys/devices/system/cpu";
 constexpr const char* node_folder = "sys/devices/system/node";
 
-/// The maximum number of caches of a CPU. The kernel numbers them without gaps.
+/// The maximum number of caches of a CPU that are read. The kernel numbers them without gaps.
 constexpr int max_caches = 16;
 
 auto numbered(const fs::path& folder, std::string_view name, unsigned number) -> fs::path {
   return folder / (std::string(name) + std::to_string(number));
 }
 
-/// Returns the list in the first of two files that has one: newer kernels have the first, older ones the second.
+/// Returns the CPUs listed in one of two files. Newer kernels have the first file, older kernels the second.
 auto cpus_in_either(const fs::path& newer, const fs::path& older) -> cpu_set {
   auto cpus = cpus_in(newer);
   return (cpus ? cpus : cpus_in(older)).value_or(cpu_set());
@@ -47,7 +47,7 @@ auto claim_in(const fs::path& folder) -> cpu_claim {
   return claim;
 }
 
-/// Reads a number for every CPU from `file`. If it is missing for one CPU, sets none of them and returns false.
+/// Reads the capacity of every CPU from `file`. If the number is missing for any CPU, stores nothing and returns false.
 auto add_capacities_from(const fs::path& root, const char* file, topology_draft& draft) -> bool {
   std::map<unsigned, unsigned long> found;
   for (const unsigned cpu : draft.online) {

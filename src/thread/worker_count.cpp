@@ -1,4 +1,4 @@
-// src/thread/worker_count.cpp: the environment, and the smaller of allowed CPUs and quota.
+// src/thread/worker_count.cpp: the default number of workers, from BRAID_WORKERS, the allowed CPUs and the CPU quota.
 #include <braid/base/detail/number_in.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/allowed_cpus.hpp>
@@ -22,7 +22,7 @@ auto workers_in(std::string_view text) -> std::optional<unsigned> {
   return count;
 }
 
-/// Returns a printable form of the text: short, and without characters that move a terminal's cursor.
+/// Returns a short, printable form of the text, without characters that could control a terminal.
 auto printable(std::string_view text) -> std::string {
   constexpr std::size_t max_length = 40;
   std::string shown(text.substr(0, max_length));

@@ -1,4 +1,4 @@
-// src/trace/encoder.hpp: turns records into tracks, slices and arrows of one file.
+// src/trace/encoder.hpp: converts the records of threads to the tracks, slices and arrows of a trace file.
 #pragma once
 
 #include "session.hpp"
@@ -17,20 +17,22 @@
 
 namespace braid::detail {
 
-/// Converts ticks to nanoseconds since the machine started. It is measured once, so that its error shifts all times
-/// alike.
+/// A linear conversion of ticks to nanoseconds since the machine started. It is measured once, so that an error shifts
+/// all times equally.
 class tick_line {
  public:
   explicit tick_line(const trace_clock& clock) noexcept : first_ticks_(clock.ticks()), first_ns_(boot_nanoseconds()) {}
-  /// Creates a line from the values that another process measured.
+  /// Creates the conversion from values that another process has measured.
   tick_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept
       : first_ticks_(first_ticks), first_ns_(first_ns), ns_per_tick_(ns_per_tick) {}
 
-  /// Measures the clock over ten milliseconds, or over the duration of a shorter program.
+  /// Measures the speed of the clock since construction, which is usually ten milliseconds ago, or less in a short
+  /// program.
   /// Blocks: for a millisecond if less time has passed.
   void measure(const trace_clock& clock);
   [[nodiscard]] auto nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t;
-  /// The line begins now, with the speed since it was made: clocks drift apart over days.
+  /// Restarts the conversion at the current time, with the speed measured since construction, because clocks drift
+  /// apart over days.
   void move_to_now(const trace_clock& clock) noexcept;
   /// Returns the number of ticks in `nanoseconds`.
   [[nodiscard]] auto ticks_in(std::uint64_t nanoseconds) const noexcept -> std::uint64_t;
@@ -47,7 +49,7 @@ class tick_line {
   double ns_per_tick_ = 0;  // 0: not yet measured
 };
 
-/// A former process whose trace must be completed.
+/// A process that has ended and whose trace must be completed.
 struct left_process {
   std::uint64_t id = 0;
   std::function<std::string(std::uint64_t address)> text_at;    ///< of names
@@ -64,11 +66,11 @@ struct trace_output {
   std::optional<left_process> of = {};                       ///< instead of this process
 };
 
-/// Replaces the addresses in records by names, and ticks by nanoseconds.
-/// Threads: one. Errors: std::bad_alloc, std::system_error if the file accepts no more.
+/// An encoder of records. It replaces the addresses in records by names, and ticks by nanoseconds.
+/// Threads: one. Errors: std::bad_alloc; std::system_error if the file accepts no more data.
 class trace_encoder {
  public:
-  /// The output state of one thread.
+  /// The state of one thread's output.
   struct thread {
     perfetto_writer::sequence sequence;
     std::uint64_t subject = 0;    // of the next record
@@ -81,19 +83,19 @@ class trace_encoder {
 
   trace_encoder(trace_output to, const tick_line& line, symbol_table& symbols);
 
-  /// Before the first record of a thread.
+  /// Begins the track of a thread. Called before the thread's first record.
   void begin(thread& thread, ::pid_t id, std::string_view name, std::uint64_t ticks);
   void add(thread& thread, const trace_record& record);
-  /// Continues a thread of which the file already contains a part. Called in place of `begin`, before the first
+  /// Continues the track of a thread that is already partly in the file. Called in place of `begin`, before any call of
   /// `begin`.
   void go_on(thread& thread, const ring_state& from);
-  /// A task that was in this state before the first record.
+  /// Begins the track of a task that was in this state before the first record.
   void begin_task(thread& thread, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);
   void mark(thread& thread, std::uint64_t ns, std::string text);
-  /// Records that `records` records are missing, up to the last one that was written.
+  /// Notes in the file that `records` records of the thread are missing before this point.
   void lost(thread& thread, std::uint64_t records);
   void end(thread& thread, std::uint64_t ns);
-  /// Ends tasks that are still open, by the clock of any thread.
+  /// Ends the tracks of all tasks that are still open. Uses the clock of any thread.
   void end_tasks(thread& thread, std::uint64_t ns);
   void flush();
   [[nodiscard]] auto is_full() const noexcept -> bool { return written_ >= output_.max_bytes; }
@@ -122,7 +124,7 @@ class trace_encoder {
   std::unordered_map<std::uint64_t, std::int64_t> tasks_;      // begun and not ended, of those that have a track
 };
 
-/// Returns the name of a thread: what it left when it ended, or what the system says.
+/// Returns the name of a thread. If the thread has ended, its ring contains the name; otherwise the system is asked.
 [[nodiscard]] auto thread_name(const thread_ring& ring, bool has_ended) -> std::string;
 
 }  // namespace braid::detail

@@ -1,4 +1,4 @@
-// src/trace/metric_source.cpp: the list of those parts of the process that have counters.
+// src/trace/metric_source.cpp: the list of all objects of the process that export metrics.
 #include <braid/trace/detail/metric_source.hpp>
 
 #include <braid/base/detail/never_destroyed.hpp>
@@ -13,7 +13,7 @@
 namespace braid::detail {
 namespace {
 
-/// Never destroyed: parts may live until the end of the process.
+/// The list of metric sources. It is never destroyed, because sources may exist until the process exits.
 struct source_list {
   fork_safe_mutex lock;
   intrusive_list<metric_source> sources;  // under the lock
@@ -24,7 +24,7 @@ auto listed() noexcept -> source_list& {
   return made.value;
 }
 
-/// Histograms of one family have the same bounds.
+/// Adds a metric to a sum. Histograms with the same name have the same bounds, so their buckets are added one by one.
 void add_to(metric& sum, const metric& other) {
   sum.value += other.value;
   for (std::size_t at = 0; at < sum.buckets.size(); ++at) sum.buckets[at].count += other.buckets[at].count;

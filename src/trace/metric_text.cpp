@@ -1,4 +1,4 @@
-// src/trace/metric_text.cpp: metrics in the text formats of Prometheus and OpenMetrics.
+// src/trace/metric_text.cpp: formats metrics in the text formats of Prometheus and OpenMetrics.
 #include <braid/trace/metric.hpp>
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace braid {
 namespace {
 
-/// `\`, line ends, and in the values of labels quotes are escaped.
+/// Appends text with `\` and line ends escaped, and also quotes if it is the value of a label.
 void append_escaped(std::string& out, std::string_view text, bool is_quoted) {
   for (const char each : text) {
     if (each == '\\' || (is_quoted && each == '"')) out += '\\';
@@ -65,7 +65,7 @@ class writer {
   }
 
  private:
-  /// OpenMetrics wants to see that it is not a whole number.
+  /// Formats the upper bound of a bucket. OpenMetrics requires a decimal point even for whole numbers.
   auto to_bound(double bound) const -> std::string {
     std::string text = to_text(bound);
     if (format_ == metric::format::open_metrics && text.find_first_of(".eI") == std::string::npos) text += ".0";

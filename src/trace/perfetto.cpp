@@ -1,4 +1,5 @@
-// src/trace/perfetto.cpp: the fields of Perfetto's TracePacket that a trace needs, by number.
+// src/trace/perfetto.cpp: writes the messages of Perfetto's TracePacket that a trace needs, by the numbers of their
+// fields.
 #include <braid/trace/detail/perfetto.hpp>
 
 #include <algorithm>
@@ -84,7 +85,8 @@ void perfetto_writer::thread(sequence& of, std::uint64_t pid, std::uint64_t tid,
   begin(of, thread_track(of.id), begin_ns);
 }
 
-/// The clock of the sequence begins at `begin_ns`; what follows says how much later it is than what came before.
+/// Begins a sequence of packets. Its clock starts at `begin_ns`; the time of each packet is the difference from the
+/// previous one.
 void perfetto_writer::begin(sequence& of, std::uint64_t number, std::uint64_t begin_ns) {
   protobuf_message boot;
   boot.number(1, boot_time);

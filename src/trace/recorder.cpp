@@ -1,4 +1,5 @@
-// src/trace/recorder.cpp: chunks of records by thread, the oldest first, and the file that is made of them.
+// src/trace/recorder.cpp: stores the records of each thread in chunks, oldest first, and writes them to a file on
+// request.
 #include "recorder.hpp"
 
 #include <algorithm>
@@ -29,12 +30,13 @@ auto kind_of(const trace_record& record) noexcept -> trace_kind {
   return static_cast<trace_kind>(record.when_kind & 0xffU);
 }
 
-/// Records have the low 56 bits of the counter.
+/// Returns whether one time is before another. Compares 56 bits, because records store only the low 56 bits of the
+/// counter.
 auto is_before(std::uint64_t ticks, std::uint64_t other) noexcept -> bool {
   return static_cast<std::int64_t>((other - ticks) << 8U) > 0;
 }
 
-/// A file that gets its name only when it is complete.
+/// A file that is written under a temporary name, and renamed when it is complete.
 class file_in_progress {
  public:
   explicit file_in_progress(std::string path)
@@ -83,7 +85,8 @@ auto flight_recorder::take_new(std::uint64_t now) -> bool {
   return found;
 }
 
-/// First checks whether the thread has ended: then nothing more follows.
+/// Moves the new records of a thread from its ring to chunks. Checks first whether the thread has ended, because no
+/// record follows in that case.
 auto flight_recorder::drain(thread_state& state) -> bool {
   if (state.ring == nullptr) return false;
   const bool has_ended =
@@ -104,7 +107,7 @@ auto flight_recorder::drain(thread_state& state) -> bool {
   return count != 0;
 }
 
-/// A chunk goes when its last record is too old, or when all of them are too much.
+/// Drops the chunks whose last record is too old. If the memory limit is exceeded, also drops the oldest other chunks.
 void flight_recorder::drop_old(std::uint64_t now) {
   const std::uint64_t horizon = now - line_.ticks_in(session_.settings().last_ns);
   const auto is_old = [&](const chunk& each) { return is_before(ticks_of(each.back()), horizon); };
@@ -150,7 +153,7 @@ void flight_recorder::pass(std::span<const trace_record> records, past& of, std:
   }
 }
 
-/// A task moves from thread to thread: its last state is found by the time.
+/// Stores the last state of each task. A task moves between threads, so states are compared by time.
 void flight_recorder::merge(std::vector<task_state> tasks, task_states& into) {
   std::ranges::sort(tasks, {}, &task_state::ticks);
   for (const task_state& each : tasks) {
@@ -164,7 +167,8 @@ void flight_recorder::keep_states(std::vector<task_state> tasks, std::uint64_t n
   merge(std::move(tasks), states_);
   if (is_before(now, forget_at_)) return;
   forget_at_ = now + line_.ticks_in(session_.settings().last_ns) / chunks_in_span;
-  // An end is kept as long as a record of another thread may be older: no chunk lasts that long.
+  // The state of an ended task is kept for a while, because another thread may still have an older record of it. No
+  // chunk covers more than this time.
   const std::uint64_t old = now - 2 * line_.ticks_in(session_.settings().last_ns);
   std::erase_if(states_, [&](const auto& entry) {
     const bool is_over = entry.second.kind == trace_kind::task_end && is_before(entry.second.ticks, old);
@@ -226,7 +230,7 @@ auto flight_recorder::read(std::string_view reason, std::uint64_t asked, std::ui
   return bytes;
 }
 
-/// All that is kept, or what begins at `from`, in ticks.
+/// Selects the records of a thread: all stored ones, or those from the time `from` on, in ticks.
 auto flight_recorder::part_from(thread_state& state, std::optional<std::uint64_t> from, std::vector<task_state>& tasks)
     -> thread_part {
   thread_part out{.of = &state, .before = state.dropped, .is_all = !from};
@@ -244,7 +248,7 @@ auto flight_recorder::part_from(thread_state& state, std::optional<std::uint64_t
   return out;
 }
 
-/// Returns the first record of the part, or null if it is empty.
+/// Returns the first record of the selected part, or null if the part is empty.
 auto flight_recorder::find_first(const thread_part& part) -> const trace_record* {
   const std::deque<chunk>& all = part.of->chunks;
   if (part.chunk < all.size() && part.record < all[part.chunk].size()) return &all[part.chunk][part.record];
@@ -275,8 +279,8 @@ void flight_recorder::encode(trace_encoder& encoder, std::string_view reason, st
   encoder.mark(own, end, "saved: " + std::string(reason));
 }
 
-/// Between two chunks the rings are emptied, so that less is lost meanwhile: that adds chunks behind those counted
-/// here, or records to the last of them.
+/// Writes the selected records of a thread. Empties the rings between two chunks, so that fewer new records are lost
+/// during the write. New records go to later chunks, or to the end of the last one.
 void flight_recorder::encode_thread(trace_encoder& encoder, trace_encoder::thread& out, const thread_part& part) {
   thread_state& of = *part.of;
   const std::size_t chunks = of.chunks.size();

@@ -1,4 +1,5 @@
-// src/trace/recovery.cpp: reads a file of rings, and encodes the records that the trace does not have.
+// src/trace/recovery.cpp: reads the ring file of a killed process, and encodes the records that are missing in its
+// trace.
 #include <braid/trace/detail/recovery.hpp>
 
 #include "encoder.hpp"
@@ -31,7 +32,7 @@ auto text_of(const std::array<char, Size>& text) -> std::string {
 template <typename Names>
 auto find_name(const Names& names, std::uint64_t key) -> std::string {
   for (const auto& each : names)
-    // edge ring_file.name: observe, a name that has its key is whole
+    // edge ring_file.name: observe, a name whose key is set is complete
     if (each.key.load(acquire) == key) return text_of(each.text);
   return {};
 }
@@ -39,13 +40,14 @@ auto find_name(const Names& names, std::uint64_t key) -> std::string {
 auto find_objects(const ring_file_head& head, left_rings::text_fn text) -> std::vector<symbol_table::loaded> {
   std::vector<symbol_table::loaded> all;
   for (const kept_object& each : head.objects)
-    // edge ring_file.name: observe, an object that has its end is whole
+    // edge ring_file.name: observe, an object whose end is set is complete
     if (const std::uint64_t end = each.end.load(acquire); end != 0)
       all.push_back({.path = text(text_of(each.path)), .base = each.base, .begin = each.begin, .end = end});
   return all;
 }
 
-/// The counter of this machine is the one of the process, unless the file was carried to another one.
+/// Returns the conversion of ticks to nanoseconds, or nothing if it is invalid. If the process did not measure the
+/// clock, this machine's clock is measured, which is the same unless the file was copied from another machine.
 auto format_line(const ring_file_head& head) -> std::optional<tick_line> {
   constexpr double max_ns_per_tick = 100;  // a time of 56 bits stays below 2^63 nanoseconds
   double speed = head.ns_per_tick;
@@ -61,7 +63,7 @@ auto format_line(const ring_file_head& head) -> std::optional<tick_line> {
 
 }  // namespace
 
-/// The file in memory, privately: what another process does to it afterwards is not seen.
+/// A private copy of the ring file in memory. Later changes by other processes are not visible.
 class left_rings::image {
  public:
   image(void* place, std::size_t size) noexcept : place_(static_cast<const std::byte*>(place)), size_(size) {}
@@ -110,7 +112,7 @@ auto left_rings::read(const std::string& path) -> std::expected<left_rings, std:
 
 auto left_rings::trace_bytes() const noexcept -> std::uint64_t {
   const ring_file_head& head = image_->head();
-  // edge ring_file.commit: observe, the states of all rings are those that were read with it
+  // edge ring_file.commit: observe, the states of all rings belong to this number of bytes
   return head.file_bytes[head.commit.load(acquire) % 2];
 }
 
@@ -122,7 +124,7 @@ auto left_rings::first_packet() const -> std::string {
 
 namespace {
 
-/// A ring, and what the trace has of its thread.
+/// The ring of a thread, and the part of its records that the trace already contains.
 struct left_thread {
   const thread_ring* ring = nullptr;
   ring_state known;
@@ -142,7 +144,7 @@ auto find_thread(const thread_ring& ring, std::size_t state) -> left_thread {
   return made;
 }
 
-/// Returns the latest time of all records, and of what the trace has.
+/// Returns the latest time of the records in the rings and in the trace.
 auto last_time(const std::vector<left_thread>& threads, const tick_line& line) -> std::uint64_t {
   std::uint64_t last = 0;
   for (const left_thread& each : threads) last = std::max(last, each.known.last_ns);
@@ -170,7 +172,7 @@ auto left_rings::rest(const std::unordered_map<std::uint64_t, std::int64_t>& ope
   if (!line) return made;
   std::vector<left_thread> threads;
   for (std::size_t number = 0; number < image_->rings(); ++number)
-    // edge ring_file.name: observe, a ring that is open is whole
+    // edge ring_file.name: observe, a ring that is open is complete
     if (image_->ring(number).is_open.load(acquire) == 1) threads.push_back(find_thread(image_->ring(number), state));
 
   symbol_table symbols(find_objects(head, text));

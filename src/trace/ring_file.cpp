@@ -1,4 +1,5 @@
-// src/trace/ring_file.cpp: creates the file of rings, and the data that it stores with them.
+// src/trace/ring_file.cpp: creates the file that contains the threads' rings, and stores names and loaded objects in
+// it.
 #include "ring_file.hpp"
 
 #include <algorithm>
@@ -34,7 +35,8 @@ void keep(std::uint64_t key, std::string_view text, kept_name<Size>& at) noexcep
   at.key.store(key, release);  // edge ring_file.name: publish, a name that has its key is whole
 }
 
-/// The disk has it: a store to a hole of a full one would end the program.
+/// Maps a part of the file. Allocates its disk space first, because a store to a page without space on a full disk
+/// would end the program.
 auto map(int file, std::size_t offset, std::size_t size) noexcept -> void* {
   if (::posix_fallocate(file, static_cast<::off_t>(offset), static_cast<::off_t>(size)) != 0) return nullptr;
   void* const place = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<::off_t>(offset));
@@ -122,7 +124,7 @@ auto ring_file::next_state() const noexcept -> std::size_t { return 1 - head_->c
 void ring_file::commit(std::uint64_t file_bytes) noexcept {
   const std::size_t next = next_state();
   head_->file_bytes[next] = file_bytes;
-  // edge ring_file.commit: publish, what reads the file sees this state of all rings
+  // edge ring_file.commit: publish, a reader of the file sees this state of all rings
   head_->commit.store(static_cast<std::uint32_t>(next), release);
 }
 

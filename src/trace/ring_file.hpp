@@ -1,4 +1,4 @@
-// src/trace/ring_file.hpp: rings of threads in a file next to the trace, which survives if the process is killed.
+// src/trace/ring_file.hpp: a file next to the trace with the rings of threads, which survives if the process is killed.
 #pragma once
 
 #include "session.hpp"
@@ -15,14 +15,14 @@
 
 namespace braid::detail {
 
-/// A name by a number: of a task, or by its address.
+/// A name with its key: the number of a task, or the address of the name in the process.
 template <std::size_t Size>
 struct kept_name {
   atomic<std::uint64_t> key;  // 0 if unused; written last, by one thread at a time
   std::array<char, Size> text;
 };
 
-/// A program or library that was loaded, with the address range of its code and literals.
+/// A loaded program or library, with the address range of its code and literals.
 struct kept_object {
   atomic<std::uint64_t> end;  // 0 if unused; written last
   std::uint64_t begin;
@@ -50,8 +50,8 @@ struct ring_file_head {
   std::array<kept_name<120>, 16384> tasks;  // the newest names; older ones are in the trace
 };
 
-/// The largest page size of a kernel (some for arm64): a mapping must begin at a multiple of the kernel's own page
-/// size.
+/// The largest page size of any kernel (some for arm64). A mapping must begin at a multiple of the running kernel's
+/// page size.
 inline constexpr std::size_t largest_page = std::size_t{64} * 1024;
 
 /// Rounds a number of bytes up to whole pages.
@@ -60,16 +60,17 @@ inline constexpr std::size_t largest_page = std::size_t{64} * 1024;
   return (bytes + page - 1) / page * page;
 }
 
-/// The layout of a file of rings.
+/// The sizes of the parts of a ring file.
 struct ring_file_layout {
   static constexpr std::size_t head = whole_pages(sizeof(ring_file_head));
   static constexpr std::size_t ring = whole_pages(sizeof(thread_ring));
 };
 
-/// The writer's side. Threads: one at a time, except that `commit` and `note_objects` are the writer's.
+/// The ring file, as the traced process writes it. Threads: one at a time; only the writer thread calls `commit` and
+/// `note_objects`.
 class ring_file {
  public:
-  /// Creates the file again.
+  /// Creates the file, or empties an existing one.
   /// Errors: std::system_error.
   explicit ring_file(std::string path);
   ring_file(const ring_file&) = delete;
@@ -77,7 +78,7 @@ class ring_file {
 
   /// Returns memory for a ring, or null if the disk or the memory is full.
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
-  /// Called when all records are in the trace. Frees its memory.
+  /// Frees the memory of a ring. Called when all of its records are in the trace.
   void close_ring(thread_ring& ring) noexcept;
 
   void add_task(std::uint64_t number, std::string_view name) noexcept;
@@ -85,14 +86,16 @@ class ring_file {
 
   [[nodiscard]] auto process_name() const -> std::string { return head_->process_name.data(); }
   void set_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept;
-  /// Records the objects that were loaded since the last call. Errors: std::bad_alloc.
+  /// Records the programs and libraries that were loaded since the last call. Errors: std::bad_alloc.
   void note_objects();
-  /// Returns which of the two states must be written next, in each ring.
+  /// Returns the index of the ring states that must be written next. Each ring has two states; the file's header says
+  /// which one is valid.
   [[nodiscard]] auto next_state() const noexcept -> std::size_t;
-  /// Commits the state: `file_bytes` bytes of the trace contain all records that the rings count as read.
+  /// Makes the newly written ring states valid. The first `file_bytes` bytes of the trace contain all records that
+  /// these states count as read.
   void commit(std::uint64_t file_bytes) noexcept;
 
-  /// The trace is complete, or is another process's.
+  /// Deletes the file. Called when the trace is complete.
   void remove() noexcept;
 
  private:

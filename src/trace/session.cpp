@@ -1,4 +1,5 @@
-// src/trace/session.cpp: the trace that BRAID_TRACE asks for, from the load of the library to the end of the process.
+// src/trace/session.cpp: the trace that BRAID_TRACE requests, from the loading of the library to the end of the
+// process.
 #include "session.hpp"
 
 #include "recorder.hpp"
@@ -40,7 +41,7 @@ constinit trace_session* session = nullptr;  // written before `trace_is_on` is 
 constinit thread_local thread_ring* ring_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local bool has_no_ring __attribute__((tls_model("initial-exec"))) = false;  // nor will have one
 
-/// Releases the ring when the thread ends. The writer frees it.
+/// A guard that marks a thread's ring as ended when the thread ends. The writer thread then frees the ring.
 struct ring_owner {
   thread_ring* ring = nullptr;
   ~ring_owner() {
@@ -98,8 +99,8 @@ void refuse(const std::string& why) noexcept {
   std::fprintf(stderr, "braid: BRAID_TRACE is ignored: %s\n", why.c_str());
 }
 
-/// Opens the file, empties it and locks it, because a program that this process starts has the same variable. On
-/// failure, returns -1 and prints a sentence on stderr.
+/// Opens, locks and empties the file. The lock is needed because child processes inherit BRAID_TRACE. If this fails,
+/// returns -1 and prints the reason on stderr.
 auto open_trace_file(const std::string& path) -> int {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) {
@@ -115,7 +116,8 @@ auto open_trace_file(const std::string& path) -> int {
   return file;
 }
 
-/// Used if BRAID_TRACE requests it. The trace must be a file to which the rest of the rings can be appended.
+/// Creates the ring file if BRAID_TRACE contains `recover`. Throws if the trace is not a regular file, because the
+/// recovered records could not be appended.
 auto open_rings(const trace_settings& settings, int file) -> std::unique_ptr<ring_file> {
   if (!settings.recovers) return nullptr;
   struct stat what{};
@@ -135,7 +137,8 @@ void forget_session_in_child() noexcept {
   session->forget();
 }
 
-/// The handler calls nothing but what a signal handler may.
+/// Installs a handler of SIGUSR2 that requests a trace file. The handler calls only functions that are safe in signal
+/// handlers.
 void save_at_signal() noexcept {
   struct sigaction action{};
   action.sa_flags = SA_RESTART;
@@ -148,7 +151,7 @@ void save_at_signal() noexcept {
 }
 
 void start_from_environment() {
-  // Does nothing in a setuid program, because the file would be written with its rights.
+  // In a setuid program BRAID_TRACE is ignored, because the file would be written with the program's rights.
   const char* const wanted = ::secure_getenv("BRAID_TRACE");
   if (wanted == nullptr || wanted[0] == 0) return;
   auto settings = parse_trace_settings(wanted);
@@ -167,7 +170,8 @@ void start_from_environment() {
   if (session->settings().at_signal) save_at_signal();
 }
 
-/// Before the static objects of the program, which may start threads that use the library.
+/// Starts the trace before static objects of the program are constructed, because their constructors may start threads
+/// that use the library.
 [[gnu::constructor(101)]] void begin_trace() noexcept {
   try {
     start_from_environment();
@@ -176,7 +180,7 @@ void start_from_environment() {
   }
 }
 
-/// Called after the destructors of static objects, whose pools may have run jobs until then.
+/// Ends the trace after static objects are destroyed, because their pools may run jobs until then.
 [[gnu::destructor(101)]] void end_trace() noexcept {
   if (is_traced()) session->finish();
 }
@@ -248,7 +252,7 @@ trace_session::trace_session(trace_settings settings, int file, std::unique_ptr<
 
 auto boot_nanoseconds() noexcept -> std::uint64_t { return clock_nanoseconds(CLOCK_BOOTTIME); }
 
-/// Signals are for the program's own threads.
+/// Starts the writer thread with all signals blocked, so that signals reach the program's own threads.
 auto trace_session::start() -> bool {
   ::sigset_t all;
   ::sigset_t before;
@@ -275,7 +279,7 @@ void trace_session::write_until_stopped() noexcept {
   refuse_requests();
 }
 
-/// Notifies threads that wait for bytes that they will not get any.
+/// Fails all pending requests, because the writer ends. Threads that wait for bytes get an error.
 void trace_session::refuse_requests() noexcept {
   std::vector<save_request> left;
   const std::lock_guard guard(lock_);
@@ -283,7 +287,8 @@ void trace_session::refuse_requests() noexcept {
   left.swap(requests_);
 }
 
-/// `step` looks what threads have noted, and says whether there was anything.
+/// Calls `step` until the trace is stopped. `step` processes new records and returns whether there were any; the pause
+/// between steps depends on that.
 template <typename Step>
 void trace_session::step_until_stopped(const Step& step) {
   constexpr duration first_pause = 10ms;  // the clock's speed is measured over it
@@ -315,7 +320,7 @@ void trace_session::keep_last() {
       requests.swap(requests_);
       if (!requests.empty()) now = requests.front().ticks;
     }
-    // edge trace.signalled: observe, what was noted before the signal is taken next
+    // edge trace.signalled: observe, records from before the signal are processed by the next step
     const bool by_signal = signalled_.exchange(0, acquire) != 0;
     const bool found = recorder.take_new(now);
     if (by_signal) recorder.save("SIGUSR2", boot_nanoseconds(), true);
@@ -332,7 +337,7 @@ void trace_session::keep_last() {
   remove_lock();
 }
 
-/// Removes FILE, which existed only for its lock, if it is still the opened file and is empty.
+/// Deletes FILE if it is empty and still the opened file. It existed only for its lock.
 void trace_session::remove_lock() const noexcept {
   struct stat opened{};
   struct stat there{};
@@ -391,7 +396,7 @@ void trace_session::forget() noexcept {
   file_ = -1;
 }
 
-/// Allocates memory, which the kernel provides page by page as it is used, or a part of the file.
+/// Allocates a ring: private memory, whose pages the kernel provides at their first use, or a part of the ring file.
 auto trace_session::open_ring() noexcept -> thread_ring* {
   const std::lock_guard guard(lock_);
   try {

@@ -1,4 +1,4 @@
-// src/trace/session.hpp: the trace of the process: rings of threads, and the thread that writes them.
+// src/trace/session.hpp: the trace of the process: the rings of threads, and the thread that writes them to a file.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -25,14 +25,14 @@
 
 namespace braid::detail {
 
-/// A record of a thread: a time, a kind of event, and a number that describes it.
+/// A record of a thread: a time, the kind of the event, and a number whose meaning depends on the kind.
 struct trace_record {
   std::uint64_t when_kind;  ///< ticks << 8 | kind
   std::uint64_t what;
 };
 static_assert(sizeof(trace_record) == 16);
 
-/// The part of a ring that is in the trace.
+/// How much of a thread's ring is already in the trace.
 struct ring_state {
   std::uint64_t read = 0;      ///< records
   std::uint64_t lost = 0;      ///< records that it says are missing
@@ -42,7 +42,7 @@ struct ring_state {
   std::uint32_t sequence = 0;  ///< of the thread in the trace; 0: it has nothing of it
 };
 
-/// The ring of one thread, with what its track is called.
+/// The ring of records of one thread, and the name of the thread's track.
 struct thread_ring {
   static constexpr std::size_t capacity = std::size_t{1} << 16U;  // records: a megabyte
 
@@ -50,7 +50,7 @@ struct thread_ring {
   ::pid_t thread;
   std::array<char, 16> name;  ///< written by the thread when it ends, and, in a file, when it begins
   atomic<bool> ended;         ///< set by the thread when it ends
-  // Used only if the trace goes to a file:
+  // The members below are used only if the trace goes to a file.
   atomic<std::uint32_t> is_open;     ///< 1 while a thread has it, or the trace lacks some of it
   std::uint64_t place;               ///< in the file
   std::array<ring_state, 2> states;  ///< one counts; the writer prepares the other one
@@ -59,7 +59,7 @@ struct thread_ring {
 /// Names of tasks that have begun, by number.
 using task_names = std::vector<std::pair<std::uint64_t, std::string>>;
 
-/// Ticks of the time-stamp counter if it runs at a constant rate; otherwise nanoseconds.
+/// A clock of ticks: the time-stamp counter if it runs at a constant rate, or else nanoseconds.
 class trace_clock {
  public:
   trace_clock() noexcept;
@@ -69,12 +69,12 @@ class trace_clock {
   bool is_counter_even_;
 };
 
-/// Returns the time since the machine started, which Perfetto's tracks are drawn by.
+/// Returns the nanoseconds since the machine started, the time axis of Perfetto's tracks.
 [[nodiscard]] auto boot_nanoseconds() noexcept -> std::uint64_t;
 
 class ring_file;
 
-/// Why and when a file of the last seconds was asked for, or its bytes.
+/// A request for the trace of the last seconds: its reason, its time, and whether a thread waits for the bytes.
 struct save_request {
   std::string reason;
   std::uint64_t ticks;
@@ -84,58 +84,59 @@ struct save_request {
 };
 
 /// Registers a name that was created at run time.
-/// Threads: any. Blocks: for a lock, if rings are in a file.
+/// Threads: any. Blocks: for a lock, if the rings are in a file.
 void note_trace_name(const char* text) noexcept;
 
 /// Implements `trace::last`.
 [[nodiscard]] auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string>;
 
-/// Returns whether everything was written.
+/// Writes all bytes to a file. Returns false if the file accepts only a part of them.
 [[nodiscard]] auto write_whole(int file, std::string_view bytes) noexcept -> bool;
 
-/// The trace of the process, from the load of the library to the end of the process. Never destroyed, because threads
-/// that outlive `finish` may have read `trace_is_on` before.
-/// Threads: any, except `finish`, which the thread calls that ends the process.
+/// The trace of the process, from the loading of the library to the end of the process. It is never destroyed, because
+/// threads that run after `finish` may have read `trace_is_on` before.
+/// Threads: any; `finish` is called only by the thread that ends the process.
 class trace_session {
  public:
-  /// `rings` is null if the rings are in memory.
+  /// Creates the session. `rings` is null if the rings are in memory.
   trace_session(trace_settings settings, int file, std::unique_ptr<ring_file> rings) noexcept;
   trace_session(const trace_session&) = delete;
   auto operator=(const trace_session&) -> trace_session& = delete;
 
-  /// Starts the writer thread. Returns false if the system refuses it.
+  /// Starts the writer thread. Returns false if the system cannot create a thread.
   [[nodiscard]] auto start() -> bool;
-  /// Completes the file. Blocks: until what the threads have noted is written.
+  /// Completes the file. Blocks: until all records of the threads are written.
   void finish() noexcept;
-  /// Called in the child of a fork: the file belongs to the parent.
+  /// Closes the file in the child of a fork, because the trace belongs to the parent.
   void forget() noexcept;
 
   [[nodiscard]] auto settings() const noexcept -> const trace_settings& { return settings_; }
   [[nodiscard]] auto clock() const noexcept -> const trace_clock& { return clock_; }
 
-  /// Returns a ring for the calling thread; null out of memory.
+  /// Returns a ring for the calling thread, or null if there is no memory.
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
   void add_task(std::uint64_t number, std::string_view name);
   /// Registers a name that was created at run time.
   void add_name(const char* text) noexcept;
 
-  /// Requests that the writer writes the last seconds soon. Blocks: for a lock. Errors: std::bad_alloc.
+  /// Requests a file with the last seconds, which the writer thread writes soon. Blocks: for a lock. Errors:
+  /// std::bad_alloc.
   void save(std::string_view reason);
-  /// Returns the bytes of a file of the last `span_ns`.
+  /// Returns the contents of a trace file with the last `span_ns`.
   /// Blocks: until the writer has created them. Errors: errc::closed if the writer has ended; std::bad_alloc.
   [[nodiscard]] auto read_last(std::uint64_t span_ns) -> result<std::string>;
-  /// Does the same as `save`, from a signal handler.
+  /// Does the same as `save`. May be called by a signal handler.
   void save_for_signal() noexcept;
 
-  // --- the writer ---
+  // --- functions for the writer thread ---
 
   [[nodiscard]] auto take_rings() -> std::vector<thread_ring*>;
   [[nodiscard]] auto take_tasks() -> task_names;
-  /// Returns false if the file accepts no more; the trace then ends.
+  /// Appends bytes to the file. Returns false if the file accepts no more; the trace then ends.
   [[nodiscard]] auto write(std::string_view bytes) noexcept -> bool;
-  /// Returns the file of the rings, or null.
+  /// Returns the ring file, or null if there is none.
   [[nodiscard]] auto rings() noexcept -> ring_file* { return rings_.get(); }
-  /// All that has been written holds what the rings say has been read.
+  /// Commits the state of all rings. Called when all records that the rings count as read are written to the trace.
   void commit_rings() noexcept;
   /// Closes the ring of a thread that has ended, once all of its records are in the trace.
   void close_ring(thread_ring* ring) noexcept;

@@ -1,4 +1,4 @@
-// src/trace/settings.cpp: reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]].
+// src/trace/settings.cpp: parses BRAID_TRACE: FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]].
 #include <braid/trace/detail/settings.hpp>
 
 #include <braid/base/detail/number_in.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using parsed_settings = std::expected<trace_settings, std::string>;
 
-/// Removes the text up to the separator from the front of `rest`, and returns it.
+/// Removes the text up to the separator from the front of `rest`, and returns that text.
 auto take(std::string_view& rest, char separator) -> std::string_view {
   const std::size_t end = rest.find(separator);
   const std::string_view first = rest.substr(0, end);
@@ -26,7 +26,7 @@ auto megabytes(std::string_view digits) -> std::optional<std::uint64_t> {
   return number && *number != 0 && *number <= max_megabytes ? number : std::nullopt;
 }
 
-/// `8s` or `500ms`, up to ten minutes.
+/// Parses a duration such as `8s` or `500ms`, up to ten minutes. Returns nanoseconds.
 auto parse_span(std::string_view text) -> std::optional<std::uint64_t> {
   constexpr std::uint64_t max_ns = 600'000'000'000;
   std::uint64_t number = 0;

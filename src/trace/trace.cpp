@@ -1,4 +1,4 @@
-// src/trace/trace.cpp: names of slices that are made while the program runs.
+// src/trace/trace.cpp: stores the names of slices that the program creates at run time.
 #include <braid/trace/trace.hpp>
 
 #include "session.hpp"
@@ -19,7 +19,8 @@ struct name_table {
   std::set<std::string, std::less<>> names;  // the address of each node is stable
 };
 
-/// Never destroyed: the trace is completed after the static objects.
+/// Returns the table of names. It is never destroyed, because the trace is completed after static objects are
+/// destroyed.
 auto names() -> name_table& {
   static name_table& all = *new name_table;
   return all;

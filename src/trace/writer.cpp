@@ -1,4 +1,4 @@
-// src/trace/writer.cpp: from the rings of threads to the file, until the process ends.
+// src/trace/writer.cpp: moves records from the rings of threads to the trace file until the process ends.
 #include "ring_file.hpp"
 #include "writer.hpp"
 
@@ -61,7 +61,7 @@ auto trace_writer::write_new() -> bool {
   return found;
 }
 
-/// The rings are in a file, which records at once what the trace contains.
+/// Commits the state of all rings if they are in a file, so that the ring file records at once what the trace contains.
 void trace_writer::commit() {
   ring_file* const rings = session_.rings();
   if (rings == nullptr) return;
@@ -76,7 +76,8 @@ void trace_writer::commit() {
   session_.commit_rings();
 }
 
-/// First checks whether the thread has ended: then nothing more follows.
+/// Writes the new records of a thread. Checks first whether the thread has ended, because no record follows in that
+/// case.
 auto trace_writer::drain(thread_state& state) -> bool {
   const bool has_ended =
       state.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen

@@ -1,4 +1,4 @@
-// src/trace/writer.hpp: writes the records of threads to a file, as they come.
+// src/trace/writer.hpp: writes the records of threads to the trace file continuously.
 #pragma once
 
 #include "encoder.hpp"
@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// The work of the writer thread if the whole program is traced.
+/// The work of the writer thread if the trace covers the whole run of the program.
 /// Errors: those of the encoder.
 class trace_writer {
  public:
@@ -19,9 +19,9 @@ class trace_writer {
   trace_writer(const trace_writer&) = delete;
   auto operator=(const trace_writer&) -> trace_writer& = delete;
 
-  /// Writes what threads have noted since the last call. Returns whether there was anything.
+  /// Writes all records since the last call. Returns whether there were any.
   auto write_new() -> bool;
-  /// Does the same for the last time, and closes all files.
+  /// Writes the remaining records, and ends all tracks.
   void finish();
 
  private:
