@@ -1,4 +1,5 @@
-// rankd/op/bound_template.cpp: names of holes against the registries, and one key after another.
+// rankd/op/bound_template.cpp: resolves the holes of a key template against the registries, and spells the key of each
+// row.
 #include <rankd/op/detail/bound_template.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -16,15 +17,15 @@
 namespace rankd::detail {
 namespace {
 
-/// Types of values that keys are made of. A float has no spelling of its own.
+/// The types that keys can be made of. Floats are excluded because one float can be spelled in several ways.
 constexpr std::array hole_types{value_type::integer, value_type::string, value_type::boolean};
 
-/// Looks up the name of one hole.
+/// Checks the column or param that one hole names.
 class hole_check {
  public:
   hole_check(const plan_param& param, braid::diagnostics& problems) : param_(&param), problems_(&problems) {}
 
-  /// Returns the entry, if plans may read it and it has the right type.
+  /// Returns the entry if plans may read it and it has the right type. Otherwise, reports the problem and returns null.
   template <typename Entry>
   auto fine(const Entry* entry, const std::string& sort, const template_hole& hole,
             const std::vector<std::string_view>& known, const registries& declared) -> const Entry* {
@@ -67,7 +68,7 @@ void append_value(std::string& out, bool value) { out += value ? "true" : "false
 void append_value(std::string& out, std::int64_t value) { append_digits(out, value); }
 void append_value(std::string& out, std::string_view value) { append_escaped(out, value); }
 
-/// Returns false if it is null.
+/// Appends the value of a param to a key. Returns false if the value is null.
 auto append_param(std::string& out, const scalar& value) -> bool {
   return std::visit(
       [&out](const auto& each) {
@@ -82,7 +83,7 @@ auto append_param(std::string& out, const scalar& value) -> bool {
       value);
 }
 
-/// Returns false if it is null; an absent column counts as null.
+/// Appends the value of a row's column to a key. Returns false if the value is null or the column is absent.
 auto append_cell(std::string& out, const std::optional<column>& column, std::uint32_t row) -> bool {
   if (!column || column->is_null(row)) return false;
   if (const auto* numbers = column->integers())
@@ -98,7 +99,7 @@ auto append_cell(std::string& out, const std::optional<column>& column, std::uin
 
 }  // namespace
 
-/// Spells keys for the rows of one request.
+/// Spells the keys of the rows of one request.
 class bound_template::speller {
  public:
   speller(const bound_template& of, const node_context& context) : template_(&of), context_(&context) {
@@ -109,7 +110,8 @@ class bound_template::speller {
     }
   }
 
-  /// Returns the key of a row, or nothing if it has no key. Lifetime: until the next call.
+  /// Returns the key of a row, or nothing if a hole of the key is null or no store can have the key. Lifetime: until
+  /// the next call.
   auto spell(std::uint32_t row) -> std::optional<std::string_view> {
     text_ = template_->literals_.front();
     for (std::size_t at = 0; at < columns_.size(); ++at) {

@@ -1,4 +1,4 @@
-// rankd/op/candidates.hpp: rows that a request carries itself, as a re-ranking service receives them.
+// rankd/op/candidates.hpp: the rows that a request carries in its field `candidates`, as in a re-ranking service.
 #pragma once
 
 #include <rankd/rows/batch.hpp>
@@ -11,17 +11,18 @@
 
 namespace rankd {
 
-/// Rows that one request may carry.
+/// The maximum number of rows that one request may carry.
 inline constexpr std::size_t max_candidates = 10'000;
 
-/// How a request spells its rows.
+/// The two JSON forms of the rows in a request.
 enum class candidates_form : std::uint8_t {
   rows,     ///< an array with an object for each row
   columns,  ///< an object with an array for each column
 };
 
-/// The `candidates` of a request, as typed columns. Immutable once read; copies of the request share it.
-/// Threads: any, once read.
+/// The `candidates` of a request, as typed columns. The object is immutable after parsing, and copies of the request
+/// share it.
+/// Threads: any, after parsing.
 struct candidate_rows {
   braid::arena memory;  ///< the memory of `rows`
   batch rows;

@@ -1,4 +1,4 @@
-// rankd/op/column_check.cpp: forms of keys, the columns that plans read under them, and the columns in the records.
+// rankd/op/column_check.cpp: compares the columns that plans read from records with the columns that the records have.
 #include <rankd/op/column_check.hpp>
 
 #include <rankd/op/operator_list.hpp>
@@ -18,7 +18,7 @@ constexpr std::uint64_t max_examples = 3;
 constexpr std::size_t max_names = 50;
 constexpr std::size_t max_unread = 20;
 
-/// Returns the option that names the endpoint which a node asks, or null.
+/// Returns the option that names the store endpoint of a node, or null if the node has no such option.
 auto find_endpoint_param(const plan_node& node) -> const plan_param* {
   const auto at = std::ranges::find(node.params, param_kind::endpoint_ref, &plan_param::kind);
   return at == node.params.end() ? nullptr : &*at;
@@ -39,8 +39,8 @@ auto list_forms(const plan_node& node) -> std::vector<std::string> {
   return out;
 }
 
-/// Returns true if an operator reads keys that begin like this one, whatever its options. Data may have such keys
-/// without a plan that reads them.
+/// Returns true if an operator reads keys with this prefix independently of its options. Data may contain such keys
+/// even if no plan reads them.
 auto is_fixed(std::string_view key) -> bool {
   const auto begins = [key](std::string_view form) { return key.starts_with(form.substr(0, form.find(':') + 1)); };
   return std::ranges::any_of(all_ops(), [&](const op_entry& op) {
@@ -48,7 +48,8 @@ auto is_fixed(std::string_view key) -> bool {
   });
 }
 
-/// Returns whether the value of a hole may contain this character: see append_escaped.
+/// Returns whether the escaped value of a hole may contain this character. `append_escaped` escapes all other
+/// characters.
 auto is_of_value(char c) -> bool {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
          c == '-' || c == '%';
@@ -56,8 +57,8 @@ auto is_of_value(char c) -> bool {
 
 auto spells_value(std::string_view text) -> bool { return std::ranges::all_of(text, is_of_value); }
 
-/// Returns whether a template with these literals can produce a key. The literal between two holes ends a value, so
-/// only its first match must be tried.
+/// Returns whether a template with these literals can produce a key. A value cannot contain the literal that follows
+/// its hole, so the function tries only the first match of each literal.
 auto is_of_form(std::string_view key, const std::vector<std::string>& literals) -> bool {
   if (!key.starts_with(literals.front())) return false;
   key.remove_prefix(literals.front().size());
@@ -77,7 +78,7 @@ auto shown_form(const std::vector<std::string>& literals) -> std::string {
   return out;
 }
 
-/// Returns whether the operators that read columns accept it as a value of the key.
+/// Returns whether an operator that reads columns would accept the text as a value of the key.
 auto fits_key(std::string_view text, const key_entry& key) -> bool {
   switch (key.type) {
     case value_type::integer: return detail::spelled(text, std::int64_t{}).has_value();
@@ -89,7 +90,7 @@ auto fits_key(std::string_view text, const key_entry& key) -> bool {
   return detail::spelled(text, double{}).has_value();
 }
 
-/// Returns a phrase such as "no float" or "no vector of 3 numbers".
+/// Returns a phrase for a message about a malformed value, such as "no float" or "no vector of 3 numbers".
 auto what_it_is_not(const key_entry& key) -> std::string {
   const std::string type(to_string(key.type));
   return "no " + type + (key.type == value_type::vector ? " of " + std::to_string(key.dimensions) + " numbers" : "");
@@ -111,7 +112,7 @@ auto listed(const Names& names) -> std::string {
   return out;
 }
 
-/// "which plan a reads", "which plans a, b read".
+/// Returns "which plan a reads" or "which plans a, b read", for messages.
 auto list_readers(const std::set<std::string>& plans) -> std::string {
   return (plans.size() == 1 ? "which plan " : "which plans ") + listed(plans) +
          (plans.size() == 1 ? " reads" : " read");
@@ -178,13 +179,15 @@ void column_check::add_node(const plan_node& node, const std::string& plan_name,
   }
 }
 
-/// Keys count, whichever store a node asks: data of several stores may be in the same files.
+/// Records the keys that a node reads. The node's endpoint is ignored, because one file may contain the data of several
+/// stores.
 void column_check::add_keys(const plan_node& node) {
   for (const std::string& form : list_forms(node))
     if (auto parsed = key_template::parse(form)) keys_read_.insert(std::move(parsed->literals));
 }
 
-/// Beyond some beginnings the rest is counted together.
+/// Counts a record that no plan reads, under the prefix of its key. After `max_unread` prefixes, all further prefixes
+/// share one counter.
 void column_check::note_unread(std::string_view key, record_origin origin) {
   const std::size_t end = key.find(':');
   std::string_view beginning = key.substr(0, end == std::string_view::npos ? key.size() : end + 1);

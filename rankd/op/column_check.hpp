@@ -1,4 +1,4 @@
-// rankd/op/column_check.hpp: whether data has the columns that plans read from hashes and strings of a store.
+// rankd/op/column_check.hpp: checks that the records of a store have the columns that plans read from them.
 #pragma once
 
 #include <rankd/plan/key_template.hpp>
@@ -29,24 +29,24 @@ struct column_check_options {
 };
 
 /// Compares records with the columns that the nodes of plans read (op_entry::records). A name that is misspelled in the
-/// data or in a plan produces rows of nulls, which is not an error of any request.
+/// data or in a plan makes the column null in every row. No request reports that as an error.
 /// Threads: one. Lifetime: the registries, and everything that the options name, outlive it.
 class column_check {
  public:
   explicit column_check(column_check_options options = {}) : options_(options) {}
 
-  /// Adds the columns that the nodes of a plan read. Keys that are not declared are left out: binding the plan refuses
-  /// them.
+  /// Adds the columns that the nodes of a plan read. Ignores keys that are not declared, because binding the plan
+  /// reports them.
   void add(const plan& stated, const registries& declared);
 
-  /// Looks at one record. Cost: below 1 us for each form of keys that it is held against.
+  /// Checks one record. Cost: below 1 us for each form of keys that the record is compared with.
   void see(std::string_view key, const record_view& record);
 
-  /// Examines the records that plans read, at most `max_records` for each form of keys.
+  /// Checks the records that plans read, at most `max_records` for each form of keys.
   /// Blocks: on the disk. Errors: those of the snapshot.
   auto read(const embedded_store::snapshot& snapshot, std::size_t max_records) -> braid::result<void>;
 
-  /// Forms of keys under which there was nothing: missing_record, a warning for each.
+  /// Returns a missing_record warning for each form of keys under which there was no record.
   [[nodiscard]] auto missing_records() const -> braid::diagnostics;
   /// Reports missing_column for each column that no record of its form had, if there were records.
   [[nodiscard]] auto missing_columns() const -> braid::diagnostics;
@@ -57,7 +57,7 @@ class column_check {
   /// operators read regardless of their options count as read. Empty if no plan reads a store.
   [[nodiscard]] auto unread_records() const -> braid::diagnostics;
 
-  /// How many there are of each kind.
+  /// The number of problems of each kind.
   struct counts {
     std::uint64_t malformed_values = 0;
     std::uint64_t missing_columns = 0;
@@ -66,7 +66,7 @@ class column_check {
   [[nodiscard]] auto count() const -> counts;
 
  private:
-  /// A field of hashes, or the whole of strings, that becomes a column.
+  /// A column that plans read from a field of a hash or from a whole string.
   struct column_read {
     std::string field;  ///< empty of strings
     const key_entry* key = nullptr;
@@ -76,7 +76,7 @@ class column_check {
     braid::diagnostics examples = {};
   };
 
-  /// Keys of one form, such as `product:*`.
+  /// The records of one form of keys, such as `product:*`, and the columns that plans read from them.
   struct key_form {
     std::vector<std::string> literals;
     record_kind kind = record_kind::hash;
@@ -87,7 +87,7 @@ class column_check {
     std::set<std::string> names = {};  ///< fields that records had
   };
 
-  /// Records whose keys begin alike, and that no plan reads.
+  /// Records with the same key prefix that no plan reads.
   struct unread_keys {
     std::uint64_t records = 0;
     std::string first = {};  ///< a key

@@ -1,4 +1,5 @@
-// rankd/op/columns.cpp: walks through a plan with a set of keys for each node.
+// rankd/op/columns.cpp: finds the columns that the rows of each node may have, by a walk through the plan in its order
+// of nodes.
 #include <rankd/op/columns.hpp>
 
 #include <rankd/op/operator_list.hpp>
@@ -15,13 +16,13 @@
 namespace rankd {
 namespace {
 
-/// Returns the template of keys that a node has, if any.
+/// Returns the option of a node that is a key template, or null if the node has no such option.
 auto find_template(const plan_node& node) -> const plan_param* {
   const auto at = std::ranges::find(node.params, param_kind::key_template, &plan_param::kind);
   return at == node.params.end() ? nullptr : &*at;
 }
 
-/// Returns the keys whose columns are in a template.
+/// Returns the keys whose columns fill the holes of a key template.
 auto columns_in(const plan_param& param, const registries& declared) -> std::vector<const key_entry*> {
   std::vector<const key_entry*> out;
   const auto keys = key_template::parse(std::get<std::string>(param.value));  // named: g++ 12 ends temporaries early
@@ -42,7 +43,8 @@ auto each_once(std::vector<std::uint32_t> keys) -> std::vector<std::uint32_t> {
   return keys;
 }
 
-/// Returns the option that lists the columns which a node adds and never overwrites; null if the node adds no column.
+/// Returns the option that lists the columns that a node adds and never overwrites. Returns null if the node adds no
+/// column.
 auto added_by(const plan_node& node) -> const plan_param* {
   const added_columns& adds = find_op(node.op)->adds;
   if (adds.option.empty()) return nullptr;
@@ -50,7 +52,7 @@ auto added_by(const plan_node& node) -> const plan_param* {
   return param != nullptr || adds.otherwise.empty() ? param : node.find_param(adds.otherwise);
 }
 
-/// Returns the keys that the options of a node say it writes, ascending.
+/// Returns the keys that a node writes according to its options, ascending.
 auto written_keys(const plan_node& node) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> keys;
   if (!find_op(node.op)->adds.option.empty()) {
@@ -114,7 +116,8 @@ class column_walk {
     return out;
   }
 
-  /// Complains if the substitute of a node lacks columns of its rows that `nulls` does not list.
+  /// Reports fallback_lacks_column if the rows of a node's fallback lack a column of the node. Columns that the option
+  /// `nulls` lists may be absent.
   void check_substitute(node_index at, const node_fallback& fallback) {
     if (fallback.kind == fallback_kind::empty) return;
     const plan_node& node = loaded_->nodes[at];
@@ -146,13 +149,15 @@ class column_walk {
     }
     own = given_by(node.sources.front());
     if (!find_op(node.op)->adds.option.empty()) return add_columns(at, own);
-    // If an operator returns the rows of its first input, the other inputs contribute only the columns that it writes.
+    // If an operator returns only rows of its first input, its other inputs contribute only the columns that the
+    // operator writes.
     const bool gives_all = makes_rows(find_op(node.op)->change);
     for (const node_index source : gives_all ? node.sources : node.inputs) add(own, given_by(source));
     for (const std::uint32_t key : written_keys(node)) own[find_place(key)] = true;
   }
 
-  /// Returns the columns from the store or from the request; empty for other nodes.
+  /// Returns the columns that a source node reads from the store or from the request. Returns no columns for other
+  /// nodes.
   [[nodiscard]] auto source_columns(const plan_node& node) const -> key_set {
     key_set out(declared_->keys().size(), false);
     out[find_place(registries::id_key)] = true;
@@ -167,7 +172,8 @@ class column_walk {
     return out;
   }
 
-  /// Complains about a hole that is always null because no row has its column.
+  /// Reports a hole of a key template if the rows cannot have its column, because the key would then be null for every
+  /// row.
   void check_template(node_index at, const plan_param& keys) {
     const plan_node& node = loaded_->nodes[at];
     for (const key_entry* key : columns_in(keys, *declared_)) {
@@ -216,15 +222,16 @@ void add_keys(const syntax_tree& tree, std::vector<std::uint32_t>& keys) {
     for_each_key(node, [&keys](std::uint32_t key, std::string_view) { keys.push_back(key); });
 }
 
-/// Returns whether a missing param would have a meaning.
+/// Returns whether a param that the plan omits has a default in this node. Some params apply only if another option has
+/// certain values.
 auto has_default(const plan_node& node, const param_shape& shape) -> bool {
   const plan_param* const decisive = node.find_param(shape.when.param);
   return decisive == nullptr ||
          std::ranges::find(shape.when.values, std::get<std::string>(decisive->value)) != shape.when.values.end();
 }
 
-/// A missing `by` or `member` is `id`, for every operator that has one; rows that come from the store for other rows
-/// are found by their `id`, or by the holes in the template of their keys.
+/// Returns the keys that a node reads. A missing option `by` or `member` means `id`. A source with an input finds its
+/// rows by the `id` of the input rows, or by the columns in its key template.
 auto read_keys(const plan& loaded, const plan_node& node, const registries& declared) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> keys;
   const op_entry& op = *find_op(node.op);

@@ -1,4 +1,5 @@
-// rankd/op/columns.hpp: which columns the rows of each node may have, and nodes that would write over one.
+// rankd/op/columns.hpp: finds the columns that the rows of each node may have, and reports nodes that would overwrite a
+// column.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -11,19 +12,18 @@
 
 namespace rankd {
 
-/// Reports column_exists if a node of an operator that adds columns, such as a join, adds one that the rows of its
-/// first source may have: these operators never overwrite a column. Every row has `id`. Reports unknown_column if a key
-/// template has a hole for a column that the rows cannot have, and fallback_lacks_column if the substitute of a node
-/// lacks columns of its rows. Requires a plan whose nodes were bound without diagnostics. Cost: a bit for each node and
-/// key.
+/// Reports three problems. column_exists: an operator that adds columns, such as a join, adds a column that its input
+/// rows may already have. These operators never overwrite a column. unknown_column: a key template has a hole for a
+/// column that the rows cannot have. fallback_lacks_column: the fallback of a node lacks columns of the node's rows.
+/// Every row has `id`. Requires a plan whose nodes were bound without diagnostics. Cost: one bit for each node and key.
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
-/// Reports column_missing for each key that a node reads and that the rows of none of its sources can have: it is null
-/// in every row, so a filter may drop all rows. Such a plan can still run. Requires a plan whose nodes were bound
-/// without diagnostics. Cost: a bit for each node and key.
+/// Reports column_missing for each key that a node reads although the rows of its sources cannot have it. The key is
+/// null in every row, so a filter may drop all rows, but the plan can run. Requires a plan whose nodes were bound
+/// without diagnostics. Cost: one bit for each node and key.
 [[nodiscard]] auto missing_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
-/// The keys that one node has to do with, each list ascending.
+/// The keys that one node reads and writes, and all keys that its rows may have, each list ascending.
 struct node_columns {
   std::vector<std::uint32_t> reads;   ///< that its params and formulas name
   std::vector<std::uint32_t> writes;  ///< that its rows have by this node
@@ -31,7 +31,7 @@ struct node_columns {
 };
 
 /// Returns the columns of each node of a plan, in the order of the artifact. Requires a plan whose nodes were bound
-/// without diagnostics. Cost: a bit for each node and key.
+/// without diagnostics. Cost: one bit for each node and key.
 [[nodiscard]] auto find_columns(const plan& loaded, const registries& declared) -> std::vector<node_columns>;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/op/describe.cpp: the tables of operators and of ops, printed.
+// rankd/op/describe.cpp: prints the tables of operators and of expression operations as TOML.
 #include <rankd/op/describe.hpp>
 
 #include <rankd/expr/detail/ops.hpp>
@@ -15,7 +15,7 @@
 namespace rankd {
 namespace {
 
-/// A JSON string is a basic string of TOML, too.
+/// Returns the text as a TOML string. Every JSON string is also a basic string of TOML.
 auto quoted(std::string_view text) -> std::string { return nlohmann::json(text).dump(); }
 
 void append_line(std::string& out, std::string_view field, std::string_view value) {
@@ -33,7 +33,7 @@ auto choices_field(param_kind kind) noexcept -> std::string_view {
   return kind == param_kind::endpoint_ref ? "endpoint_kinds" : "choices";
 }
 
-/// A bound that the type implies is left out.
+/// Prints the range of a param. Omits a bound that follows from the type of the param.
 void append_range(std::string& out, const param_shape& param) {
   if (param.min_items != 0) append_line(out, "min_items", std::to_string(param.min_items));
   constexpr int_range any_int;
@@ -64,8 +64,8 @@ void append_param(std::string& out, const param_shape& param) {
   append_line(out, "when_values", format_list(param.when.values));
 }
 
-/// Names the inputs whose columns the rows of a library's operator keep, in addition to those that it writes; empty:
-/// all inputs.
+/// Returns which inputs contribute columns to the output rows of a library's operator, besides the columns that the
+/// operator writes. The empty string means all inputs.
 auto columns_of_own(const op_entry& entry) -> std::string_view {
   if (entry.change == row_change::dense_source) return "written";
   const bool has_more = std::ranges::any_of(
@@ -84,7 +84,7 @@ void append_op(std::string& out, const op_entry& entry, std::string_view columns
   for (const param_shape& param : entry.shape.params) append_param(out, param);
 }
 
-/// In the order of field_kind.
+/// The names of the values of `field_kind`, in the order of the enumeration.
 constexpr std::array<std::string_view, 14> field_kind_names{"value", "truth", "number", "bool",    "key_id",
                                                             "param", "cmp",   "list",   "pattern", "flags",
                                                             "text",  "count", "seed",   "string"};

@@ -1,4 +1,4 @@
-// rankd/op/describe.hpp: the operators as data, for tools that write plans without this engine.
+// rankd/op/describe.hpp: descriptions of all operators as TOML, for tools that write plans without this engine.
 #pragma once
 
 #include <rankd/op/operator.hpp>
@@ -10,14 +10,15 @@
 
 namespace rankd {
 
-/// "int", "key_id", …: how lists of operators call a kind of param.
+/// Returns the name of a kind of param in descriptions of operators, such as "int" or "key_id".
 auto to_string(param_kind kind) noexcept -> std::string_view;
 
-/// Returns every operator of rankd with its inputs and params, and every op of expressions and predicates with its
-/// fields, as TOML. The same engine returns the same bytes.
+/// Returns a TOML description of every built-in operator with its inputs and params, and of every operation of
+/// expressions and predicates with its fields. The same build of the engine always returns the same bytes.
 auto ops_toml() -> std::string;
 
-/// Returns the same for these operators of libraries, to be used separately or after that text.
+/// Returns the description of the given library operators in the format of `ops_toml`. The text can be used alone or
+/// appended to the output of `ops_toml`.
 auto own_ops_toml(std::span<const op_entry* const> own) -> std::string;
 
 }  // namespace rankd

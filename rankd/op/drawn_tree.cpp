@@ -1,4 +1,4 @@
-// rankd/op/drawn_tree.cpp: walks down a tree from its root, reports errors in its shape, and lists its nodes by level.
+// rankd/op/drawn_tree.cpp: checks the shape of a tree, and stores its nodes level by level.
 #include <rankd/op/detail/drawn_tree.hpp>
 
 #include <rankd/op/detail/model_reading.hpp>
@@ -9,14 +9,14 @@
 namespace rankd::detail {
 namespace {
 
-/// Walks down a tree from its root.
+/// Visits the nodes of a tree from its root, and reports errors in its shape.
 class tree_walk {
  public:
   tree_walk(const drawn_tree& of, const drawing_rules& rules, braid::diagnostics& problems)
       : tree_(of), rules_(rules), problems_(problems), parents_(of.nodes.size(), unseen) {}
 
-  /// Returns the nodes by level, each pair of children side by side: the root, its children, theirs. Nothing after a
-  /// diagnostic.
+  /// Returns the nodes level by level: the root, its children, then their children. The two children of a node are
+  /// adjacent. Returns nothing after a diagnostic.
   auto order() -> std::vector<std::size_t> {
     std::vector<std::size_t> found{0};
     parents_[0] = root;
@@ -53,7 +53,7 @@ class tree_walk {
     is_right_ = false;
   }
 
-  /// False for a leaf, and after a diagnostic.
+  /// Returns whether a node is a valid split. Returns false for a leaf, and after a diagnostic.
   auto is_split(std::size_t node) -> bool {
     const std::int64_t feature = tree_.nodes[node].feature;
     if (feature == drawn_node::no_feature) return false;
@@ -102,7 +102,7 @@ class tree_walk {
   bool is_right_ = true;
 };
 
-/// Returns the number of a split's rule; 0 for a plain comparison.
+/// Adds the rule of a split, and returns 1 + its position. Returns 0 for a plain comparison, which needs no rule.
 auto make_rule(const drawn_node& split, tree_model& out) -> std::uint32_t {
   if (split.kind == split_kind::number) return 0;
   split_rule made{.first_word = static_cast<std::uint32_t>(out.bits.size()),
@@ -140,7 +140,7 @@ void add_tree(const drawn_tree& from, std::uint32_t output, const drawing_rules&
     out.values.push_back(leaf ? node.value : 0);
     if (leaf) {
       const auto self = static_cast<std::uint32_t>(base + at);
-      // No value is at or above it, an infinite one neither, so that all stay here.
+      // A comparison with NaN is false for every value, so every row stays at the leaf.
       out.nodes.push_back({.threshold = std::numeric_limits<double>::quiet_NaN(), .feature = 0, .left = self});
       continue;
     }

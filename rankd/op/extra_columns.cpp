@@ -1,4 +1,5 @@
-// rankd/op/extra_columns.cpp: a walk from each node that adds a column through all nodes that its rows may come to.
+// rankd/op/extra_columns.cpp: follows the rows of each node through the plan, to find out whether anything uses its
+// extra column.
 #include <rankd/op/extra_columns.hpp>
 
 #include <rankd/op/operator_list.hpp>
@@ -13,7 +14,7 @@ namespace {
 
 using node_lists = std::vector<std::vector<node_index>>;
 
-/// Returns the nodes that read the rows of each node: as their source, or as their fallback.
+/// Returns, for each node, the nodes that read its rows as a source or use it as their fallback.
 auto find_takers(const plan& loaded) -> node_lists {
   node_lists takers(loaded.nodes.size());
   for (node_index at = 0; at < takers.size(); ++at) {
@@ -24,15 +25,15 @@ auto find_takers(const plan& loaded) -> node_lists {
   return takers;
 }
 
-/// Returns whether a node passes on rows that it reads: a source returns its own rows instead, unless its input
-/// replaces it, or it fails and the rows are the substitute for its own.
+/// Returns whether a node may pass on the rows of `find_rows`. A source returns its own rows. It passes on other rows
+/// only if they are its input or its fallback and it fails.
 auto passes_on(const plan_node& node, node_index find_rows) -> bool {
   if (find_op(node.op)->change != row_change::dense_source) return true;
   if (!node.fallback || node.fallback->kind == fallback_kind::empty) return false;
   return node.fallback->kind == fallback_kind::input || node.fallback->node == find_rows;
 }
 
-/// Follows the rows of a node to all nodes that read them.
+/// Follows the rows of a node to all nodes that read them, and returns how the extra column is used there.
 auto find_use(std::uint32_t key, node_index source, const plan& loaded, const node_lists& takers,
               const std::vector<node_columns>& columns) -> extra_use {
   extra_use use = extra_use::unused;
@@ -60,7 +61,7 @@ auto uses_of_extra_columns(const plan& loaded, const registries& declared) -> st
   std::vector<extra_use> out(loaded.nodes.size(), extra_use::read);
   const auto find_extra = [](const plan_node& node) { return find_op(node.op)->extra_column; };
   if (std::ranges::all_of(loaded.nodes, [&](const plan_node& node) { return find_extra(node).empty(); })) return out;
-  // A capture shows all columns of its rows.
+  // A capture outputs all columns of its rows.
   if (std::ranges::any_of(loaded.nodes, [](const plan_node& node) { return node.capture.has_value(); })) return out;
   const node_lists takers = find_takers(loaded);
   const std::vector<node_columns> columns = find_columns(loaded, declared);

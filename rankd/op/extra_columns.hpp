@@ -1,4 +1,5 @@
-// rankd/op/extra_columns.hpp: columns that some operators add of their own accord, and whether anything uses them.
+// rankd/op/extra_columns.hpp: finds out whether a plan uses the columns that some operators add without an option for
+// them.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -9,15 +10,15 @@
 
 namespace rankd {
 
-/// The use of a column that an operator adds of its own accord (op_entry::extra_column).
+/// The use of a column that an operator adds without an option for it (op_entry::extra_column).
 enum class extra_use : std::uint8_t {
   read,    ///< a node may read it, the plan captures rows, or the node adds no such column
   shown,   ///< only answers, if they show it
   unused,  ///< nothing: no node may read it, and no row that has it comes to an answer
 };
 
-/// Returns the use of the extra column of each node, in the order of the artifact. A model may read any column.
-/// Requires a plan whose nodes were bound without diagnostic.
+/// Returns the use of the extra column of each node, in the order of the artifact. A model counts as a reader of every
+/// column. Requires a plan whose nodes were bound without diagnostics.
 [[nodiscard]] auto uses_of_extra_columns(const plan& loaded, const registries& declared) -> std::vector<extra_use>;
 
 }  // namespace rankd

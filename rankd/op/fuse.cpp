@@ -1,4 +1,4 @@
-// rankd/op/fuse.cpp: fuses an operator and the take after it, if the operator can do the work of both.
+// rankd/op/fuse.cpp: fuses an operator and the `take` after it, if one operator can do the work of both.
 #include <rankd/op/fuse.hpp>
 
 #include <rankd/op/operator_list.hpp>

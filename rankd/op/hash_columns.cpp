@@ -1,4 +1,4 @@
-// rankd/op/hash_columns.cpp: asks for each hash once, and makes columns of the fields of its rows.
+// rankd/op/hash_columns.cpp: requests each hash once, and converts its fields to columns.
 #include <rankd/op/detail/hash_columns.hpp>
 
 #include <rankd/op/detail/asking.hpp>
@@ -11,7 +11,7 @@
 namespace rankd::detail {
 namespace {
 
-/// The answer of the store: for one feature its field of each hash, for several features all fields.
+/// The reply of the store. If one feature is read, the reply has this field of each hash. Otherwise, it has all fields.
 struct found_fields {
   field_batch one;
   hash_batch all;
@@ -25,7 +25,8 @@ struct found_fields {
   }
 };
 
-/// Returns the hashes of the active rows, each once, and for each row its place among them.
+/// Returns the distinct ids of the hashes of the active rows. Sets `places` to the position of each row's id among
+/// them.
 auto ask_for(const row_set& rows, std::uint32_t by_key, std::span<std::uint32_t> places, braid::arena& memory)
     -> std::span<const std::int64_t> {
   const auto by = rows.table().find(by_key);

@@ -1,4 +1,4 @@
-// rankd/op/id_list.cpp: asks for the list of each distinct id once, and joins the lists in the order of the rows.
+// rankd/op/id_list.cpp: requests the list of each distinct id once, and joins the lists in the order of the rows.
 #include <rankd/op/detail/id_list.hpp>
 
 #include <rankd/op/detail/countries.hpp>
@@ -50,7 +50,7 @@ struct id_list_params {
     return owners;
   }
 
-  /// Returns the list of each owner.
+  /// Returns the list of each owner. Owners with the same id share a list.
   static auto find_lists(std::span<const std::int64_t> owners, std::span<const std::int64_t> asked,
                          const id_batch& found, const node_context& context)
       -> std::span<const std::span<const std::int64_t>> {
@@ -59,7 +59,7 @@ struct id_list_params {
     return lists;
   }
 
-  /// Returns all lists, one after the other.
+  /// Returns the ids of all lists, concatenated.
   static auto joined(std::span<const std::span<const std::int64_t>> lists, node_context& context)
       -> op_result<std::span<const std::int64_t>> {
     std::size_t total = 0;

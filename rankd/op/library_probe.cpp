@@ -1,4 +1,5 @@
-// rankd/op/library_probe.cpp: a child process in which the static constructors of a library run first.
+// rankd/op/library_probe.cpp: runs the static constructors of a library in a child process before the library is
+// loaded.
 #include <rankd/op/detail/library_probe.hpp>
 
 #include <braid/io/backend.hpp>
@@ -36,7 +37,8 @@ void say(std::string_view text) {
   }
 }
 
-/// Replaces std::terminate in the child: no core is dumped, and nothing is written to standard error.
+/// Replaces std::terminate in the child. It sends the exception's message to the parent and exits, so no core is dumped
+/// and nothing is written to standard error.
 [[noreturn]] void end_child() {
   say(threw);
   try {
@@ -50,21 +52,24 @@ void say(std::string_view text) {
   ::_exit(1);
 }
 
-/// No exception leaves it: `dlopen` may let them through to the handlers of its callers.
+/// Loads the library in the child and exits. It is noexcept, because an exception from `dlopen` must not reach the
+/// handlers of the caller's frames.
 [[noreturn]] void run_child(const char* file) noexcept {
   std::set_terminate(&end_child);
   for (const int each : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTERM}) std::signal(each, SIG_DFL);
   const ::rlimit none{.rlim_cur = 0, .rlim_max = 0};
   static_cast<void>(::setrlimit(RLIMIT_CORE, &none));
-  // It is declared to let no exception through. A call that the compiler does not know keeps the handler of this frame.
+  // `dlopen` is declared noexcept, so the compiler would omit the exception handler of this frame. The call through a
+  // volatile pointer keeps the handler.
   void* (*volatile open)(const char*, int) = &::dlopen;
-  // A library that does not exist, or lacks a symbol, is left to the parent, whose dlerror describes the error.
+  // The result is ignored: if the library does not exist or lacks a symbol, the parent's own `dlopen` reports that by
+  // dlerror.
   static_cast<void>(open(file, RTLD_NOW | RTLD_LOCAL));
   say(loaded);
   ::_exit(0);
 }
 
-/// Returns the output of the child until it ends; `loaded` after the time limit.
+/// Returns the output of the child until it ends. Returns `loaded` if the time limit passes first.
 auto heard(int from) -> std::string {
   const auto limit = std::chrono::steady_clock::now() + max_wait;
   std::string out;

@@ -1,4 +1,4 @@
-// rankd/op/lightgbm.cpp: splits and objectives as LightGBM means them.
+// rankd/op/lightgbm.cpp: converts the splits and objectives of LightGBM to those of rankd.
 #include <rankd/op/detail/lightgbm.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -41,7 +41,7 @@ constexpr std::array objectives{
     objective_row{"tweedie", score_link::exponential},
 };
 
-/// Returns the words of an objective: its name, and options such as `sigmoid:1` and `sqrt`.
+/// Splits an objective into words: its name, and options such as `sigmoid:1` and `sqrt`.
 auto split_words(std::string_view text) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   while (!text.empty()) {
@@ -88,7 +88,7 @@ void split_by_number(const lightgbm_split& by, drawn_node& out) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const bool zero_left = 0 <= by.threshold;
   double last_left = by.threshold;
-  // The trainer treats numbers up to this size as zero before it compares them.
+  // LightGBM treats numbers up to this size as zero before it compares them with the threshold.
   if (std::abs(by.threshold) <= max_zero) last_left = zero_left ? max_zero : std::nextafter(-max_zero, -infinity);
   out.threshold = std::nextafter(last_left, infinity);
   out.null_left = by.missing == lightgbm_missing::none ? zero_left : by.default_left;

@@ -19,7 +19,8 @@ using json = nlohmann::json;
 constexpr std::array<std::string_view, 3> missing_types{"None", "Zero", "NaN"};
 constexpr std::array<std::string_view, 2> decisions{"<=", "=="};
 
-/// Reads one tree, node by node. A document is at most so deep as `parse_json` allows, and so is the recursion.
+/// Reads one tree recursively, node by node. `parse_json` limits the depth of the document, and so the depth of the
+/// recursion.
 class nested_tree {
  public:
   nested_tree(std::size_t features, category_bits& bits, const model_reading& reading)

@@ -1,4 +1,5 @@
-// rankd/op/lightgbm_text.cpp: the text in which LightGBM saves a model: sections of lines `name=items`.
+// rankd/op/lightgbm_text.cpp: reads the text format of LightGBM models, which consists of sections of lines
+// `name=items`.
 #include <rankd/op/detail/lightgbm.hpp>
 
 #include <rankd/plan/json.hpp>
@@ -26,14 +27,14 @@ struct text_field {
   std::size_t line;
 };
 
-/// The lines from one title to the next: the header, or a tree.
+/// The lines of one section of the file: the header, or one tree.
 struct text_section {
   std::string pointer;  ///< empty for the header
   std::size_t line = 0;
   std::map<std::string_view, text_field> fields = {};
 };
 
-/// The next line of a text without its end.
+/// Splits a text into lines without their line ends.
 struct line_cursor {
   std::string_view rest;
   std::size_t line = 0;
@@ -49,7 +50,7 @@ struct line_cursor {
   }
 };
 
-/// Returns the items of a list, which single spaces divide.
+/// Splits a list at spaces.
 auto list_items(std::string_view list) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   while (!list.empty()) {
@@ -60,7 +61,7 @@ auto list_items(std::string_view list) -> std::vector<std::string_view> {
   return out;
 }
 
-/// Returns the number that the whole text is, if it is one. A threshold may be infinite.
+/// Parses the whole text as a number. Returns nothing if that fails or for NaN. A threshold may be infinite.
 template <typename T>
 auto number_in(std::string_view text) -> std::optional<T> {
   T out{};
@@ -73,7 +74,7 @@ auto number_in(std::string_view text) -> std::optional<T> {
 
 auto at_line(std::size_t line) -> std::string { return " (line " + std::to_string(line) + ")"; }
 
-/// Reads fields of a section; errors are reported with their lines.
+/// Reads the fields of one section. Diagnostics contain the line number.
 struct section_reader {
   const text_section& from;
   const model_reading& with;
@@ -84,7 +85,7 @@ struct section_reader {
 
   [[nodiscard]] auto has(std::string_view name) const -> bool { return from.fields.contains(name); }
 
-  /// Returns the field; null after missing_field.
+  /// Returns a field of the section, or null after reporting missing_field.
   [[nodiscard]] auto field(std::string_view name) const -> const text_field* {
     const auto found = from.fields.find(name);
     if (found != from.fields.end()) return &found->second;
@@ -92,7 +93,7 @@ struct section_reader {
     return nullptr;
   }
 
-  /// `least` after a diagnostic.
+  /// Returns the integer in a field. Returns `least` after a diagnostic.
   [[nodiscard]] auto integer(std::string_view name, std::int64_t least, std::int64_t most) const -> std::int64_t {
     const text_field* found = field(name);
     if (found == nullptr) return least;
@@ -104,7 +105,7 @@ struct section_reader {
     return least;
   }
 
-  /// Reads a list of `count` numbers; the length is another one after a diagnostic.
+  /// Returns the list of `count` numbers in a field. The result has another length after a diagnostic about the length.
   template <typename T>
   [[nodiscard]] auto list(std::string_view name, std::size_t count) const -> std::vector<T> {
     std::vector<T> out;
@@ -129,7 +130,7 @@ struct section_reader {
   }
 };
 
-/// A file, cut into its sections.
+/// A file, divided into its sections.
 struct cut_text {
   text_section header;
   std::vector<text_section> trees;
@@ -183,7 +184,8 @@ auto cut(std::string_view text, const model_reading& reading) -> cut_text {
 auto read_header(const cut_text& file, const model_reading& reading) -> lightgbm_header {
   const section_reader in{file.header, reading};
   lightgbm_header out;
-  // The first versions that read and wrote splits as today, 2.0.5 and later ones of 2.0, stated no version.
+  // A missing version is allowed in files with the old end line. Versions 2.0.5 and later of 2.0 wrote no version, but
+  // already used today's splits.
   const text_field* version = in.has("version") || !file.has_old_end ? in.field("version") : nullptr;
   if (version != nullptr && version->value != "v2" && version->value != "v3" && version->value != "v4")
     reading.report("unsupported_schema", "/version",
@@ -209,7 +211,7 @@ auto read_header(const cut_text& file, const model_reading& reading) -> lightgbm
   return out;
 }
 
-/// The sets of categories of one tree: words of bits, and the beginning of each set.
+/// The category sets of one tree: the bits of all sets as words, and the first word of each set.
 struct category_sets {
   std::vector<std::int64_t> bounds;
   std::vector<std::uint32_t> words;
@@ -231,13 +233,14 @@ auto read_sets(const section_reader& in) -> category_sets {
   return out;
 }
 
-/// The lists of a tree's splits.
+/// The lists that describe the splits of one tree.
 struct split_lists {
   std::vector<std::int64_t> feature, decision, left, right;
   std::vector<double> threshold;
 };
 
-/// Returns the node of a child; leaves are written as ~number. Returns -1 after out_of_range.
+/// Converts a child in the file to a position among the nodes. The file writes a leaf as ~number. Returns -1 after
+/// reporting out_of_range.
 auto read_child(std::int64_t child, std::string_view list, std::size_t node, const drawn_tree& out,
                 const model_reading& reading) -> std::int64_t {
   const auto splits = static_cast<std::int64_t>(out.lists.first_leaf);

@@ -1,4 +1,4 @@
-// rankd/op/links.cpp: converts sums to scores, by the arithmetic of the trainers, in their order of steps.
+// rankd/op/links.cpp: converts sums to scores with the same operations in the same order as the trainers.
 #include <rankd/op/detail/scoring.hpp>
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 namespace rankd {
 namespace {
 
-/// LightGBM's, and ours: in doubles.
+/// The arithmetic of LightGBM and of rankd's own models, in doubles.
 struct in_doubles {
   using number = double;
   static auto sigmoid(double x, double steepness) noexcept -> double { return 1 / (1 + std::exp(-steepness * x)); }
 };
 
-/// XGBoost's: in floats, with a bound on the exponent.
+/// The arithmetic of XGBoost, in floats. The exponent is limited to avoid infinity.
 struct in_floats {
   using number = float;
   static auto sigmoid(float x, double /*steepness*/) noexcept -> float {
@@ -35,7 +35,8 @@ auto linked(typename Width::number x, const score_rule& rule) noexcept -> typena
   return x;
 }
 
-/// The outputs of one row: exp(x - max) over the sum of these, which XGBoost, too, adds up in doubles.
+/// Replaces the sums of one row by their softmax: exp(x - max), divided by the sum of these values. XGBoost also
+/// computes this sum in doubles.
 template <typename Width>
 void soften(std::span<model_sums> sums, std::size_t row) noexcept {
   using number = typename Width::number;

@@ -1,4 +1,4 @@
-// rankd/op/lookup.cpp: names in params against the registries.
+// rankd/op/lookup.cpp: finds the names in params of nodes in the registries.
 #include <rankd/op/detail/lookup.hpp>
 
 #include <rankd/op/models.hpp>
@@ -44,7 +44,7 @@ auto find_key_at(std::uint32_t key_id, const std::string& pointer, key_use use, 
   return key;
 }
 
-/// Does the same for a key of one of these types.
+/// Finds a key like `find_key`, and also checks that the shape of the param allows the type of the key.
 auto find_typed_key_at(std::uint32_t key_id, const std::string& pointer, const param_shape& shape,
                        const bind_context& context, braid::diagnostics& problems) -> const key_entry* {
   const key_entry* key = find_key_at(key_id, pointer, shape.use, context, problems);
@@ -166,7 +166,7 @@ void need_integer_ids(const plan_node& node, const bind_context& context, std::s
 
 namespace {
 
-/// Returns the endpoint that a param names; null, with a diagnostic, if it does not exist.
+/// Returns the endpoint that a param names. Returns null after a diagnostic if the endpoint does not exist.
 auto find_endpoint(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> const endpoint_entry* {
   const auto& id = std::get<std::string>(param.value);

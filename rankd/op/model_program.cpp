@@ -1,6 +1,6 @@
-// rankd/op/model_program.cpp: the steps of a program over one block of rows. Products and sums stay two roundings: the
-// file is compiled with -ffp-contract=off. For a sum, a difference, a product, a quotient and a root of floats,
-// computing in doubles and rounding has the same result as computing in floats.
+// rankd/op/model_program.cpp: runs the steps of a program over one block of rows. The file is compiled with
+// -ffp-contract=off, so a product and a sum are rounded separately. Sums, differences, products, quotients and roots of
+// floats are computed in doubles and then rounded. The result is the same as in float arithmetic.
 #include <rankd/op/detail/model_program.hpp>
 #include <rankd/op/detail/tree_descent.hpp>
 
@@ -12,7 +12,7 @@
 namespace rankd::detail {
 namespace {
 
-/// One step, and the block that it runs on.
+/// A step that is being run, and the block of rows that it runs on.
 struct running {
   const program_model& what;
   const program_step& step;
@@ -26,7 +26,7 @@ struct running {
   }
 };
 
-/// Writes the result of `make` for each row, rounded.
+/// Stores the result of `make` for each row, rounded to the width of the step.
 template <typename Make>
 void for_rows(const running& at, const Make& make) noexcept {
   double* out = at.out();
@@ -50,7 +50,7 @@ void binary(const running& at, const Fn& fn) noexcept {
   for_rows(at, [&](std::size_t i) { return fn(a[i], b[i]); });
 }
 
-/// A function whose result depends on whether it computes with floats or with doubles.
+/// Applies a function in float or double arithmetic, because its result depends on the type.
 template <typename Fn>
 void by_width(const running& at, const Fn& fn) noexcept {
   const double* a = at.operand(0);
@@ -62,7 +62,7 @@ void by_width(const running& at, const Fn& fn) noexcept {
   }
 }
 
-/// Computes no power that could overflow, as the trees of ONNX Runtime do.
+/// Computes 1 / (1 + exp(-x)) without an exponential that could overflow, as ONNX Runtime does for trees.
 template <typename T>
 auto logistic(T x) noexcept -> T {
   const T upper = 1 / (1 + std::exp(-std::abs(x)));
@@ -96,7 +96,8 @@ void sum(const running& at) noexcept {
   }
 }
 
-/// Adds up in doubles, and rounds once: ONNX Runtime's order of floats depends on the machine.
+/// Computes weighted sums in doubles and rounds once. ONNX Runtime adds floats in an order that depends on the machine,
+/// so its results cannot be reproduced exactly.
 void weighted(const running& at) noexcept {
   double* out = at.out();
   const double* weights = at.what.numbers.data() + at.step.extra;
@@ -110,7 +111,7 @@ void weighted(const running& at) noexcept {
   for_rows(at, [&](std::size_t i) { return out[i] + last; });
 }
 
-/// Adds to a sum, or keeps the lesser or the greater number.
+/// Combines the result so far with one more leaf: adds the leaf, or keeps the smaller or the larger number.
 auto folded(const program_forest& forest, double before, double leaf) noexcept -> double {
   switch (forest.fold) {
     case leaf_fold::sum:
@@ -131,7 +132,7 @@ void add_leaf(const running& at, const program_forest& forest, std::uint32_t lea
   }
 }
 
-/// Adds the leaves of some rows to the first output.
+/// Adds the leaves that some rows have reached to the first output.
 void add_values(const program_forest& forest, std::span<const std::uint32_t> leaves, double* out) noexcept {
   if (forest.trees.width == number_width::floats) {
     for (std::size_t i = 0; i < leaves.size(); ++i)

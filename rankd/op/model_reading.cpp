@@ -1,4 +1,4 @@
-// rankd/op/model_reading.cpp: names of keys against the registries.
+// rankd/op/model_reading.cpp: finds the keys that model files name in the registries.
 #include <rankd/op/detail/model_reading.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -11,7 +11,8 @@ namespace {
 
 auto is_leaf(const tree_model& trees, std::size_t node) -> bool { return trees.nodes[node].left == node; }
 
-/// Returns whether the feature has no name of its own: LightGBM then numbers it, XGBoost writes nothing.
+/// Returns whether a feature name was generated or left empty because training data had no column names. LightGBM
+/// writes `Column_` and a number, XGBoost writes nothing.
 auto is_made_up(std::string_view name) -> bool {
   if (name.empty()) return true;
   constexpr std::string_view prefix = "Column_";
@@ -19,7 +20,7 @@ auto is_made_up(std::string_view name) -> bool {
          std::ranges::all_of(name.substr(prefix.size()), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Returns whether all features that are used are unnamed.
+/// Returns whether none of the features that the model uses has a name.
 auto are_unnamed(const trained_model& made, const std::vector<bool>& used, const registries& declared) -> bool {
   for (std::size_t at = 0; at < used.size(); ++at)
     if (used[at] && (!is_made_up(made.features[at]) || declared.find_key(made.features[at]) != nullptr)) return false;

@@ -1,4 +1,4 @@
-// rankd/op/model_text.cpp: parses the text of a model into the model, or into diagnostics for all its errors.
+// rankd/op/model_text.cpp: parses the text of a model file. Returns the model or diagnostics for all its errors.
 #include <rankd/op/detail/drawn_tree.hpp>
 #include <rankd/op/detail/model_lists.hpp>
 #include <rankd/op/detail/model_reading.hpp>
@@ -24,7 +24,7 @@ using json = nlohmann::json;
 constexpr std::array<std::string_view, 2> kinds{"linear", "trees"};
 constexpr std::array<std::string_view, 2> splits{"<", "<="};
 
-// Linear models
+// This section reads linear models.
 
 void read_weight(const json& item, const std::string& pointer, const model_reading& reading,
                  std::vector<std::uint32_t>& seen, linear_model& out) {
@@ -55,7 +55,7 @@ auto read_linear(object_reader& reader, const model_reading& reading) -> linear_
   return out;
 }
 
-// Trees
+// This section reads tree models in rankd's own format.
 
 auto read_keys(object_reader& reader, const model_reading& reading) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> out;
@@ -77,7 +77,7 @@ auto read_keys(object_reader& reader, const model_reading& reading) -> std::vect
   return out;
 }
 
-/// A tree as its file has it: one item of each list for each node, the root first.
+/// A tree in rankd's own format. Each list has one item for each node, beginning with the root.
 struct tree_lists {
   std::string pointer;
   std::vector<std::int64_t> feature;
@@ -120,7 +120,8 @@ auto read_lists(const json& item, std::string pointer, const model_reading& read
   return out;
 }
 
-/// Makes nodes from lists of one length. For splits by "at most", the threshold becomes the next greater number.
+/// Builds nodes from lists of equal length. If splits compare with "at most", the threshold becomes the next larger
+/// number.
 auto drawn(tree_lists from, bool splits_at_most) -> drawn_tree {
   drawn_tree out{.pointer = std::move(from.pointer), .lists = {}, .nodes = {}};
   for (std::size_t at = 0; at < from.size(); ++at) {
@@ -156,7 +157,7 @@ auto read_forest(object_reader& reader, const model_reading& reading) -> tree_mo
   return out;
 }
 
-/// Returns a model in the format of this program.
+/// Reads a model in rankd's own format.
 auto read_own(const json& document, const model_reading& reading) -> std::shared_ptr<const model> {
   object_reader in(document, "", reading.problems);
   const auto version = in.integer("schema_version", presence::required);
@@ -178,7 +179,7 @@ auto read_own(const json& document, const model_reading& reading) -> std::shared
 auto read_any(std::string_view file, std::string_view source_name, const model_reading& reading)
     -> std::shared_ptr<const model> {
   const std::string_view text = without_mark(file);
-  // A file of ONNX begins with its version, field 1: no text does.
+  // The first byte of an ONNX file is the tag of field 1, its version. No text file begins with this byte.
   if (source_name.ends_with(".onnx") || text.starts_with('\x08')) return read_onnx(text, reading);
   if (is_lightgbm_text(text)) return read_lightgbm_text(text, reading);
   const auto document =

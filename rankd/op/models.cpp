@@ -1,4 +1,4 @@
-// rankd/op/models.cpp: finding, reading and remembering the files of models.
+// rankd/op/models.cpp: finds, reads and caches the files of models.
 #include <rankd/op/models.hpp>
 
 #include <rankd/op/operator_list.hpp>
@@ -17,10 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The endings of the names of models: the last is for LightGBM's text.
+/// The file name extensions of models. `.txt` is LightGBM's text format.
 constexpr std::array<std::string_view, 3> endings{".json", ".onnx", ".txt"};
 
-/// Suggests "did you mean `x`?" among the files of a folder, or a remedy for a model that cannot be read.
+/// Returns a suggestion for a model that was not found: a similar name in the folder, or how to save the model in a
+/// supported format.
 auto hint_for(const fs::path& folder, std::string_view name) -> std::string {
   std::error_code error;
   if (const std::string binary = std::string(name) + ".ubj"; fs::exists(folder / binary, error))

@@ -1,4 +1,4 @@
-// rankd/op/models.hpp: the models that plans call: files of one folder, each read and checked once.
+// rankd/op/models.hpp: the models that plans call. They are files of one folder, each read and checked once.
 #pragma once
 
 #include <rankd/plan/folder_image.hpp>
@@ -16,11 +16,11 @@
 
 namespace rankd {
 
-/// A checked model: rows in, a score for each out. Immutable; shared by all requests. Its functions are in
+/// A checked model, which computes scores for rows. Immutable, and shared by all requests. Its functions are in
 /// op/detail/scoring.hpp.
 class model;
 
-/// Which bytes of a model a plan was bound to.
+/// The digest of the model file that a plan was bound to.
 struct model_digest {
   std::string name;
   std::string sha256;
@@ -28,12 +28,13 @@ struct model_digest {
   auto operator==(const model_digest&) const -> bool = default;
 };
 
-/// NAME.json, NAME.onnx or NAME.txt in a folder of models. A file is read when it is first asked for, and never again
-/// by the same object: so all plans that are bound with one of these see the same bytes. Threads: one at a time.
+/// A folder of models, which are files NAME.json, NAME.onnx or NAME.txt. The object reads a file at its first use and
+/// then keeps the contents, so all plans that are bound with the object use the same bytes. Threads: one at a time.
 /// Lifetime: `declared` outlives it; the models may outlive it.
 class model_folder {
  public:
-  /// An empty `folder` means a project without models. The default of `read` is `read_model_file`.
+  /// Creates a folder object. An empty `folder` means a project without models. If `read` is empty, `read_model_file`
+  /// is used.
   model_folder(std::filesystem::path folder, const registries& declared, file_reader read = {});
 
   /// Returns the SHA-256 of a model's bytes. Requires a name of letters, digits and `_`.
@@ -41,16 +42,17 @@ class model_folder {
   auto digest(std::string_view name) -> braid::checked<std::string>;
 
   /// Returns the model.
-  /// Blocks: on the disk. Errors: every diagnostic about the file, with it as their source: those of `digest`, of
+  /// Blocks: on the disk. Errors: every diagnostic about the file, with the file as its source: those of `digest`, of
   /// `parse_foreign_json` and of `object_reader`; unsupported_schema, unknown_key, blocked_key, unreadable_key,
   /// wrong_key_type, duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node,
-  /// tree_too_deep; of files that a trainer wrote truncated, missing_field, out_of_range, wrong_type, bad_value,
+  /// tree_too_deep. For a file that a trainer wrote also truncated, missing_field, out_of_range, wrong_type, bad_value,
   /// unknown_objective, unsupported_booster, linear_leaves, vector_leaves, recoded_categories, unnamed_features,
-  /// unknown_operator, unknown_value, external_data, number_out_of_range too.
+  /// unknown_operator, unknown_value, external_data, number_out_of_range.
   auto find(std::string_view name) -> braid::checked<std::shared_ptr<const model>>;
 
-  /// Returns warnings about the file of a model, which are most likely mistakes: untracked_nulls. The file is the
-  /// source. Returns nothing for a model that cannot be read. Blocks: on the disk, unless the model was read before.
+  /// Returns warnings about the file of a model that are most likely mistakes: untracked_nulls. The source of each
+  /// warning is the file. Returns nothing for a model that cannot be read. Blocks: on the disk, unless the model was
+  /// read before.
   auto warnings(std::string_view name) -> braid::diagnostics;
 
   /// Returns whether all files that were read still have the same bytes. Blocks: on the disk.
@@ -74,12 +76,12 @@ class model_folder {
   std::map<std::string, entry, std::less<>> entries_;
 };
 
-/// Returns the bytes of a model's file, which may be larger than other documents: a model is limited by its nodes and
-/// by its memory.
+/// Returns the bytes of a model's file. The file may be larger than other documents, because a model is limited by its
+/// number of nodes and by its memory.
 /// Blocks: on the disk. Errors: those of `read_text_file`.
 auto read_model_file(const std::filesystem::path& file) -> braid::checked<std::string>;
 
-/// Returns the files of a folder that are models by their names, ascending. Blocks: on the disk.
+/// Returns the files of a folder that have the name of a model file, ascending. Blocks: on the disk.
 auto model_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;
 
 /// Returns the names of the models that a plan calls, ascending, each once.

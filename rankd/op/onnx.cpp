@@ -1,4 +1,5 @@
-// rankd/op/onnx.cpp: a file of ONNX as a model: which nodes the scores need, their steps, and the keys that these read.
+// rankd/op/onnx.cpp: converts an ONNX file to a model: finds the nodes that the scores need, their steps, and the keys
+// of the input columns.
 #include <rankd/op/detail/onnx_call.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/names.hpp>
@@ -20,16 +21,16 @@ constexpr std::string_view naming_hint =
     "name the columns as keys: onnx.helper.set_model_props(model, {\"feature_names\": json.dumps([\"price\", "
     "\"age\"])})";
 
-/// A column of an input: the key that it is named after, and its permitted values.
+/// A column of an input of the graph. Its name is the name of a key.
 struct input_column {
   std::string name;
   std::string pointer;
   onnx_type type = onnx_type::floats;
 };
 
-// Outputs
+// This section selects the outputs of the graph that are scores.
 
-/// The outputs that are scores. Outputs of labels make the model a classifier.
+/// The outputs of the graph that are scores. If the graph also outputs labels, the model is a classifier.
 struct chosen_outputs {
   std::vector<const onnx_value*> scores;
   bool has_labels = false;
@@ -49,10 +50,10 @@ auto choose_outputs(const onnx_file& file, const model_reading& reading) -> chos
   return out;
 }
 
-// Nodes
+// This section converts the nodes of the graph to steps.
 
-/// Returns by node whether the scores need it. Labels of classifiers often need operators and texts that nothing else
-/// needs.
+/// Returns whether the scores need each node. Nodes that only compute the labels of a classifier are not needed. They
+/// often use operators and strings that rankd does not support.
 auto needed_nodes(const onnx_file& file, const chosen_outputs& outputs) -> std::vector<bool> {
   std::set<std::string_view> names;
   for (const onnx_value* each : outputs.scores) names.insert(each->name);
@@ -82,7 +83,7 @@ void refuse_operator(const onnx_call& call) {
               braid::did_you_mean(is_utf8(node.op) ? node.op : "", known));
 }
 
-/// Returns the numbers of a node that is a constant.
+/// Returns the numbers of a node with the operator `Constant`.
 auto read_constant_value(const onnx_call& call) -> std::optional<onnx_numbers> {
   if (call.has("value")) {
     const auto attribute = find_attribute(call.node(), "value", call.with());
@@ -105,7 +106,7 @@ void read_constant(const onnx_call& call, onnx_scope& scope) {
   scope.numbers.emplace(call.node().outputs.front(), std::move(*numbers));
 }
 
-/// Makes the steps of a node. Returns false after a diagnostic.
+/// Converts a node to steps. Returns false after a diagnostic.
 auto read_node(const onnx_node& node, onnx_scope& scope) -> bool {
   const onnx_call call(node, scope);
   if (node.domain.empty() && node.op == "Constant") {
@@ -130,9 +131,9 @@ auto read_node(const onnx_node& node, onnx_scope& scope) -> bool {
   return scope.with.problems.empty() && call.may_go_on();
 }
 
-// Inputs
+// This section converts the inputs of the graph to keys.
 
-/// Reads the names of all columns from the metadata, in the order of the inputs.
+/// Returns the names of all input columns from the metadata entry `feature_names`, in the order of the inputs.
 auto read_names(const onnx_file& file, const model_reading& reading) -> std::optional<std::vector<std::string>> {
   const auto found = file.metadata.find(names_entry);
   if (found == file.metadata.end()) return std::nullopt;
@@ -153,7 +154,8 @@ auto read_names(const onnx_file& file, const model_reading& reading) -> std::opt
   return out;
 }
 
-/// Returns the number of columns of an input; 0 after a diagnostic. An only input may leave it to the list of names.
+/// Returns the number of columns of an input. If the file does not state it, returns `otherwise`, which is known only
+/// for a graph with one input and a list of names. Returns 0 after a diagnostic.
 auto find_columns(const onnx_value& input, std::size_t otherwise, const model_reading& reading) -> std::size_t {
   const bool is_number = is_real(input.type) || input.type == onnx_type::int64 || input.type == onnx_type::int32 ||
                          input.type == onnx_type::flags;
@@ -173,7 +175,7 @@ auto find_columns(const onnx_value& input, std::size_t otherwise, const model_re
   return 0;
 }
 
-/// Assigns slots to each input, and describes its columns.
+/// Creates slots for the columns of each input, and returns the columns.
 auto read_inputs(const onnx_file& file, onnx_scope& scope) -> std::vector<input_column> {
   std::vector<input_column> out;
   const auto names = read_names(file, scope.with);
@@ -208,7 +210,7 @@ auto read_inputs(const onnx_file& file, onnx_scope& scope) -> std::vector<input_
   return out;
 }
 
-/// Returns the key of a column. Zero after a diagnostic.
+/// Returns the id of the key of a column. Returns 0 after a diagnostic.
 auto key_of(const input_column& column, const model_reading& reading) -> std::uint32_t {
   const std::uint32_t key = reading.key(column.name, column.pointer);
   if (key == 0) return 0;
@@ -222,7 +224,7 @@ auto key_of(const input_column& column, const model_reading& reading) -> std::ui
   return 0;
 }
 
-/// Puts keys in place of the numbers of columns.
+/// Replaces the column numbers in the program by the ids of their keys.
 void set_keys(program_model& of, const std::vector<input_column>& columns, const model_reading& reading) {
   const auto is_unnamed = [&](const program_key& each) { return columns[each.key_id].name.empty(); };
   if (const auto unnamed = std::ranges::find_if(of.keys, is_unnamed); unnamed != of.keys.end())
@@ -237,9 +239,9 @@ void set_keys(program_model& of, const std::vector<input_column>& columns, const
   }
 }
 
-// Scores
+// This section finds the slots of the scores.
 
-/// Returns the slots of the scores: for two classes only the slot of the second.
+/// Returns the slots of the scores. For two classes, only the second class has a score.
 auto find_scores(const chosen_outputs& outputs, const onnx_scope& scope) -> slot_list {
   slot_list out;
   for (const onnx_value* each : outputs.scores) {
@@ -260,16 +262,17 @@ auto find_scores(const chosen_outputs& outputs, const onnx_scope& scope) -> slot
   return out;
 }
 
-// Nulls
+// This section warns about nulls that reach trees.
 
-/// Returns true if a node has trees whose file does not mention nulls.
+/// Returns true if a node has trees and its file does not state how they treat nulls.
 auto ignores_nulls(const onnx_node& node, onnx_scope& scope) -> bool {
   if (node.domain != onnx_ml || !node.op.starts_with("TreeEnsemble")) return false;
   const auto tracks = onnx_call(node, scope).ints("nodes_missing_value_tracks_true");
   return std::ranges::none_of(tracks, [](std::int64_t each) { return each != 0; });
 }
 
-/// Returns true if a null of an input reaches trees whose file does not mention nulls. Imputers stop nulls.
+/// Returns true if a null of an input can reach trees whose file does not state how they treat nulls. An imputer
+/// replaces nulls before they reach the trees.
 auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_scope& scope) -> bool {
   std::set<std::string_view> nullable;
   for (const onnx_value& each : file.inputs) nullable.insert(each.name);
@@ -284,7 +287,7 @@ auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_sc
   return false;
 }
 
-/// Warns of trees that send nulls elsewhere than scikit-learn, if a key that they read may be null.
+/// Warns if trees may send nulls to another child than scikit-learn does, and a key that they read may be null.
 auto list_warnings(const program_model& of, const onnx_file& file, const std::vector<bool>& needed, onnx_scope& scope)
     -> braid::diagnostics {
   const auto may_be_null = [&](const program_key& each) {

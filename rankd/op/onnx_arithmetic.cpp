@@ -1,4 +1,4 @@
-// rankd/op/onnx_arithmetic.cpp: operators of ONNX that compute with numbers of one row.
+// rankd/op/onnx_arithmetic.cpp: ONNX operators that compute with the numbers of one row.
 #include <rankd/op/detail/onnx_call.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using made_rows = std::optional<onnx_rows>;
 
-/// Complains if integers or flags are passed to an operator that accepts neither.
+/// Reports integers or booleans that are passed to an operator that accepts neither. Returns true then.
 auto refuses_type(const onnx_call& call, onnx_type type) -> bool {
   if (is_real(type)) return false;
   call.refuse("wrong_type", "input",
@@ -65,7 +65,7 @@ auto make_where(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, of->rank, call.each(step_kind::select, of->type, of->slots)};
 }
 
-/// Any number of operands, one after the other.
+/// Applies a binary operation to any number of operands, from left to right.
 template <step_kind kind>
 auto folded(const onnx_call& call) -> made_rows {
   const onnx_rows* first = call.rows(0);
@@ -85,7 +85,7 @@ auto folded(const onnx_call& call) -> made_rows {
   return out;
 }
 
-/// Bounds are attributes up to version 10, and inputs from 11 on.
+/// Limits numbers to a range. The bounds are attributes up to operator version 10, and inputs from version 11 on.
 auto make_clip(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr || refuses_type(call, of->type)) return std::nullopt;
@@ -101,7 +101,7 @@ auto make_clip(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, of->rank, call.with_constants(step_kind::minimum, of->type, out, upper)};
 }
 
-// Products with matrices
+// This section multiplies rows by matrices.
 
 auto multiplied(const onnx_call& call, const onnx_rows& by, std::span<const double> matrix,
                 std::span<const double> last, std::size_t rank) -> made_rows {
@@ -126,7 +126,7 @@ auto make_product(const onnx_call& call) -> made_rows {
   return multiplied(call, *rows, by->values, last, rank);
 }
 
-/// alpha * A * B + beta * C.
+/// Computes alpha * A * B + beta * C.
 auto make_gemm(const onnx_call& call) -> made_rows {
   const onnx_rows* rows = call.table(0);
   const onnx_numbers* by = rows == nullptr ? nullptr : call.constant(1);
@@ -159,7 +159,8 @@ auto make_gemm(const onnx_call& call) -> made_rows {
 
 // Operators over the columns of a row
 
-/// Returns whether a node works along the columns. Axes are an attribute in older versions, and an input in newer ones.
+/// Returns whether a node reduces over the columns of a row. The axes are an attribute in older operator versions, and
+/// an input in newer ones.
 auto is_by_columns(const onnx_call& call) -> bool {
   std::vector<std::int64_t> axes = call.ints("axes");
   if (axes.empty()) axes = call.ints("axis");
@@ -199,7 +200,7 @@ auto reduced(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, rank_of_result(call), {so_far}};
 }
 
-/// Returns the position of the first column that is as great as any.
+/// Returns the position of the first column that has the maximum.
 auto make_argmax(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.table(0);
   if (of == nullptr || !is_by_columns(call)) return std::nullopt;

@@ -1,4 +1,4 @@
-// rankd/op/onnx_call.cpp: operands of nodes of ONNX, made equally wide.
+// rankd/op/onnx_call.cpp: finds the operands of ONNX nodes and widens them to the same number of columns.
 #include <rankd/op/detail/onnx_call.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// rankd/op/onnx_file.cpp: parses the bytes of an ONNX file into its nodes and tensors. The numbers of fields are those
-// of onnx.proto.
+// rankd/op/onnx_file.cpp: parses the bytes of an ONNX file into its nodes and tensors. Field numbers are those of
+// onnx.proto.
 #include <rankd/op/detail/onnx_file.hpp>
 #include <rankd/op/detail/wire.hpp>
 #include <rankd/registry/names.hpp>
@@ -17,14 +17,14 @@ constexpr std::int64_t max_opset = 28;           ///< later versions may mean so
 constexpr std::int64_t max_ml_opset = 5;
 constexpr std::size_t max_numbers = std::size_t{1} << 22U;  ///< of one tensor or list
 
-/// One message, and its name in diagnostics.
+/// A Protocol Buffers message, and its name in diagnostics.
 struct message {
   std::string_view bytes;
   std::string pointer;
   std::string what;
 };
 
-/// Calls `take` for each field; it returns false if the field has the wrong type.
+/// Calls `take` for each field of a message. `take` returns false if the field has the wrong type.
 template <typename Take>
 void for_fields(const message& of, const model_reading& reading, const Take& take) {
   wire_reader in(of.bytes);
@@ -47,7 +47,7 @@ auto take_integer(const wire_field& field, std::int64_t& out) -> bool {
   return field.kind == wire_kind::varint;
 }
 
-/// Appends a message's bytes, or a name.
+/// Appends the bytes of a field, which are a nested message or a name.
 auto append_bytes(const wire_field& field, std::vector<std::string_view>& out) -> bool {
   out.push_back(field.bytes);
   return field.kind == wire_kind::bytes;
@@ -57,7 +57,7 @@ auto place(std::string_view parent, std::string_view field, std::size_t at) -> s
   return braid::json_pointer(braid::json_pointer(parent, field), at);
 }
 
-// Nodes
+// This section parses the nodes of the graph.
 
 auto read_attribute_name(std::string_view bytes, const std::string& pointer, const model_reading& reading)
     -> std::string_view {
@@ -88,7 +88,7 @@ auto read_node(std::string_view bytes, const std::string& pointer, const model_r
   return out;
 }
 
-// Inputs and outputs
+// This section parses the inputs and outputs of the graph.
 
 auto read_shape(std::string_view bytes, const std::string& pointer, const model_reading& reading)
     -> std::vector<std::int64_t> {
@@ -126,7 +126,7 @@ auto read_value(std::string_view bytes, std::string pointer, const model_reading
   return out;
 }
 
-// Tensors
+// This section parses tensors.
 
 auto read_tensor_name(const onnx_tensor& tensor, const model_reading& reading) -> std::string_view {
   std::string_view name;
@@ -135,7 +135,7 @@ auto read_tensor_name(const onnx_tensor& tensor, const model_reading& reading) -
   return name;
 }
 
-/// The contents of the fields of a tensor.
+/// The decoded fields of a tensor message.
 struct tensor_fields {
   onnx_numbers out;
   std::vector<std::int64_t> ints;
@@ -173,7 +173,7 @@ void append_raw(std::string_view raw, std::vector<double>& out) {
     out.push_back(static_cast<double>(little_endian<T>(raw.substr(at))));
 }
 
-/// Returns how many bytes a number has in `raw_data`; 0 for types that are not read.
+/// Returns the size of a number in `raw_data` in bytes. Returns 0 for unsupported types.
 auto size_of(onnx_type type) -> std::size_t {
   switch (type) {
     case onnx_type::floats:
@@ -199,7 +199,8 @@ void decode_raw(tensor_fields& from) {
   }
 }
 
-/// Returns how many numbers the dimensions promise; nothing for a negative one, or far too many.
+/// Returns the number of items that the dimensions of a tensor announce. Returns nothing if a dimension is negative or
+/// the number is far too large.
 auto promised(const std::vector<std::int64_t>& dims) -> std::optional<std::size_t> {
   std::size_t out = 1;
   for (const std::int64_t each : dims) {
@@ -210,9 +211,9 @@ auto promised(const std::vector<std::int64_t>& dims) -> std::optional<std::size_
   return out;
 }
 
-// The graph
+// This section parses the graph.
 
-/// The messages of a graph, before they are read.
+/// The nested messages of a graph, before they are parsed.
 struct graph_parts {
   std::vector<std::string_view> nodes, constants, inputs, outputs;
   bool has_sparse = false;
@@ -261,11 +262,11 @@ void read_graph(std::string_view bytes, onnx_file& out, const model_reading& rea
     out.inputs.push_back(read_value(parts.inputs[at], place("/graph", "input", at), reading));
   for (std::size_t at = 0; at < parts.outputs.size() && reading.problems.empty(); ++at)
     out.outputs.push_back(read_value(parts.outputs[at], place("/graph", "output", at), reading));
-  // Files of older versions list their initializers as inputs, too.
+  // Files of older versions list initializers also as inputs.
   std::erase_if(out.inputs, [&](const onnx_value& each) { return out.constants.contains(each.name); });
 }
 
-// The model
+// This section parses the model, which contains the graph.
 
 void check_opset(std::string_view bytes, const std::string& pointer, const model_reading& reading) {
   std::string_view domain;

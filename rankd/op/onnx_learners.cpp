@@ -1,4 +1,4 @@
-// rankd/op/onnx_learners.cpp: operators of ai.onnx.ml that scale, fill in, encode and weigh columns.
+// rankd/op/onnx_learners.cpp: operators of ai.onnx.ml that scale, impute, encode and weight columns.
 #include <rankd/op/detail/onnx_call.hpp>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using made_rows = std::optional<onnx_rows>;
 
-/// Returns a list with a number for each column: the list itself, or its only number for all columns.
+/// Returns a list with one number for each column. A list with a single number applies to all columns.
 auto for_columns(const onnx_call& call, std::string_view attribute, std::vector<double> values, std::size_t columns)
     -> std::optional<std::vector<double>> {
   if (values.size() == 1) values.resize(columns, values.front());
@@ -26,7 +26,7 @@ auto as_floats(const onnx_call& call, const slot_list& slots, onnx_type from) ->
   return from == onnx_type::floats ? slots : call.each(step_kind::same, onnx_type::floats, slots);
 }
 
-/// (x - offset) * scale, rounded to floats in the end.
+/// Computes (x - offset) * scale, and rounds the result to a float.
 auto make_scaler(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
@@ -62,7 +62,8 @@ auto make_binarizer(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, of->rank, call.each(step_kind::less, of->type, operands)};
 }
 
-/// Makes a column for each category. An unknown category has zeros, or no numbers if the file says so.
+/// Makes a column for each category. For an unknown category, all columns are zero, or NaN if the attribute `zeros` is
+/// 0.
 auto make_one_hot(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
@@ -88,14 +89,14 @@ auto make_one_hot(const onnx_call& call) -> made_rows {
   return onnx_rows{onnx_type::floats, 3, std::move(out)};
 }
 
-/// Returns the numbers that a label encoder knows, or returns in their place.
+/// Returns the keys or the values of a label encoder, depending on `side`.
 auto read_labels(const onnx_call& call, std::string_view side) -> std::vector<double> {
   std::vector<double> out = call.floats(std::string(side) + "_floats");
   for (const std::int64_t each : call.ints(std::string(side) + "_int64s")) out.push_back(static_cast<double>(each));
   return out;
 }
 
-/// Maps each key to its value, as an ordinal encoder does, and all other numbers to the value of unknown keys.
+/// Maps each key to its value, as an ordinal encoder does. All other numbers are mapped to the encoder's default value.
 auto make_labels(const onnx_call& call) -> made_rows {
   const onnx_rows* of = call.rows(0);
   if (of == nullptr) return std::nullopt;
@@ -126,9 +127,9 @@ auto make_labels(const onnx_call& call) -> made_rows {
   return out;
 }
 
-// Norms
+// This section normalizes rows.
 
-/// Divides each slot by `norm`; slots stay unchanged if it is zero.
+/// Divides each slot by `norm`. If `norm` is zero, the slots do not change.
 auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> slot_list {
   const std::uint32_t one = call.out().constant(1, number_width::floats);
   const std::uint32_t by = call.out().step(step_kind::select, number_width::floats, std::array{norm, norm, one});
@@ -136,7 +137,8 @@ auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> 
   return call.each(step_kind::divide, onnx_type::floats, operands);
 }
 
-/// Returns the root of each square's share, with the sign that the number had.
+/// Computes the L2 norm of a row: the square root of each square's share of the sum of squares, with the sign of the
+/// number.
 auto by_euclid(const onnx_call& call, const slot_list& slots) -> slot_list {
   const std::vector<slot_list> squares_of{slots, slots};
   const slot_list squares = call.each(step_kind::multiply, onnx_type::floats, squares_of);
@@ -174,9 +176,9 @@ auto make_normalizer(const onnx_call& call) -> made_rows {
   return out;
 }
 
-// Weights
+// This section converts linear models.
 
-/// Sums of products, whose coefficients are listed output by output.
+/// Computes sums of products. The coefficients are listed output by output.
 auto weighted(const onnx_call& call, std::size_t outputs, const std::vector<double>& intercepts)
     -> std::optional<slot_list> {
   const onnx_rows* of = call.rows(0);

@@ -1,4 +1,4 @@
-// rankd/op/onnx_shapes.cpp: operators of ONNX that choose, join and rename columns: most of them leave no step.
+// rankd/op/onnx_shapes.cpp: ONNX operators that select, join and rename columns. Most of them need no step.
 #include <rankd/op/detail/onnx_call.hpp>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ auto make_cast(const onnx_call& call) -> made_rows {
   return std::nullopt;
 }
 
-/// Returns true if an axis is the last one, the axis of columns.
+/// Returns true if the axis is the last axis of the tensor, which contains the columns.
 auto is_of_columns(std::int64_t axis, std::uint32_t rank) -> bool {
   return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
 }
@@ -78,14 +78,14 @@ auto make_concat(const onnx_call& call) -> made_rows {
   return joined(call, first->type, rank);
 }
 
-/// Joins columns as floats.
+/// Joins the columns of all inputs, converted to floats.
 auto make_vector(const onnx_call& call) -> made_rows {
   auto out = joined(call, onnx_type::floats, 2);
   if (out) out->slots = call.each(step_kind::same, onnx_type::floats, out->slots);
   return out;
 }
 
-/// Returns the columns of these numbers.
+/// Returns the columns at the given positions.
 auto chosen(const onnx_call& call, const onnx_rows& rows, const std::vector<std::int64_t>& numbers) -> made_rows {
   onnx_rows out{.type = rows.type, .rank = rows.rank, .slots = {}};
   const auto columns = static_cast<std::int64_t>(rows.slots.size());
@@ -156,7 +156,8 @@ auto make_flat(const onnx_call& call) -> made_rows {
   return out;
 }
 
-/// Returns the one axis that is removed or inserted: an attribute up to version 12, and an input from 13 on.
+/// Returns the axis that is removed or inserted. It is an attribute up to operator version 12, and an input from
+/// version 13 on.
 auto read_axis(const onnx_call& call) -> std::int64_t {
   std::vector<std::int64_t> axes = call.ints("axes");
   if (!call.is_absent(1)) axes = call.whole(1).value_or(std::vector<std::int64_t>{});

@@ -1,5 +1,6 @@
-// rankd/op/onnx_trees.cpp: trees of ONNX, whose lists have the nodes of all trees, one tree after the other. Scores are
-// computed from leaves as in ONNX Runtime, also if the standard says little: see docs/decisions/0020.
+// rankd/op/onnx_trees.cpp: converts the tree ensembles of ONNX. Their lists contain the nodes of all trees, one tree
+// after another. Scores are computed as in ONNX Runtime, even if the ONNX standard does not define a detail: see
+// docs/decisions/0020.
 #include <rankd/op/detail/drawn_tree.hpp>
 #include <rankd/op/detail/onnx_call.hpp>
 
@@ -24,7 +25,8 @@ struct tree_nodes {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return tree.size(); }
 };
 
-/// A weight of the leaf with that number in that tree, and its position in the lists.
+/// A weight of a leaf, which is identified by the numbers of its tree and node, and the weight's position in the file's
+/// lists.
 struct listed_weight {
   std::int64_t tree = 0;
   std::int64_t number = 0;
@@ -32,7 +34,7 @@ struct listed_weight {
   leaf_weight weight;
 };
 
-/// The names of the lists of weights: those of a regressor or those of a classifier.
+/// The names of the attributes that list weights, which differ between regressors and classifiers.
 struct weight_names {
   std::string_view tree, number, output, weight, weight_tensor;
 };
@@ -42,7 +44,7 @@ constexpr weight_names of_regressor{"target_treeids", "target_nodeids", "target_
 constexpr weight_names of_classifier{"class_treeids", "class_nodeids", "class_ids", "class_weights",
                                      "class_weights_as_tensor"};
 
-/// The weights of one leaf, as positions in the sorted list.
+/// The weights of one leaf, as a range of positions in the sorted list.
 struct leaf_range {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -58,7 +60,7 @@ struct forest_reading {
   program_forest made = {};
 };
 
-/// Numbers in a list of floats, or in a tensor.
+/// Returns numbers from a list of floats or from a tensor, whichever the node has.
 auto numbers_of_either(const onnx_call& call, std::string_view list, std::string_view tensor) -> std::vector<double> {
   if (!call.has(tensor)) return call.floats(list);
   const auto attribute = find_attribute(call.node(), tensor, call.with());
@@ -67,7 +69,7 @@ auto numbers_of_either(const onnx_call& call, std::string_view list, std::string
   return found ? std::move(found->values) : std::vector<double>();
 }
 
-/// Complains if a list does not have the required length.
+/// Returns whether a list has the required length. Reports wrong_length otherwise.
 auto is_long(const onnx_call& call, std::string_view list, std::size_t length, std::size_t wanted) -> bool {
   if (length == wanted) return true;
   call.refuse("wrong_length", list,
@@ -129,13 +131,14 @@ auto read_weights(forest_reading& out, const weight_names& names) -> bool {
   return true;
 }
 
-/// Returns the number from which on a row goes right: NaN, for never, if no number is greater than `value`.
+/// Returns the smallest number greater than `value`, as the threshold for "right if more than `value`". Returns NaN if
+/// no number is greater: then no row goes right.
 auto above(double value) -> double {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   return value == infinite ? std::numeric_limits<double>::quiet_NaN() : std::nextafter(value, infinite);
 }
 
-/// Sets the comparison of a node. The true branch may be the right child.
+/// Sets the threshold and the comparison of a split. Swaps the children if the file's true branch is the right child.
 auto set_split(const forest_reading& reading, std::size_t at, drawn_node& out) -> bool {
   const std::string_view mode = reading.nodes.mode[at];
   const bool is_at_most = mode == "BRANCH_LEQ";
@@ -159,7 +162,7 @@ auto set_split(const forest_reading& reading, std::size_t at, drawn_node& out) -
   return true;
 }
 
-/// Returns a leaf's weights, each for another output.
+/// Sets the weights of a leaf. Reports duplicate_value if two weights of a leaf are for the same output.
 auto set_leaf(forest_reading& reading, std::size_t at, drawn_node& out) -> bool {
   const auto name = [](const listed_weight& each) { return std::pair(each.tree, each.number); };
   const auto found =
@@ -182,7 +185,7 @@ auto set_leaf(forest_reading& reading, std::size_t at, drawn_node& out) -> bool 
   return true;
 }
 
-/// Sets the node's children to positions within the tree, from their numbers in the file.
+/// Sets the children of a node to their positions within the tree. The file identifies children by node numbers.
 auto set_children(const forest_reading& reading, std::size_t at, const std::map<std::int64_t, std::int64_t>& places,
                   drawn_node& out) -> bool {
   const auto find = [&](std::string_view list, std::int64_t number, std::int64_t& place) {
@@ -195,7 +198,7 @@ auto set_children(const forest_reading& reading, std::size_t at, const std::map<
          find("nodes_falsenodeids", reading.nodes.when_false[at], out.right);
 }
 
-/// Returns the tree whose nodes are those from `first` on, before `last`.
+/// Builds the tree from the nodes at positions `first` to `last` - 1.
 auto drawn(forest_reading& reading, std::size_t first, std::size_t last) -> std::optional<drawn_tree> {
   drawn_tree out{.pointer = reading.call.node().pointer,
                  .lists = {.feature = "nodes_featureids",
@@ -226,7 +229,8 @@ auto drawn(forest_reading& reading, std::size_t first, std::size_t last) -> std:
   return out;
 }
 
-/// Complains if weights belong to nodes that are not leaves, or do not exist.
+/// Returns whether every weight belongs to a leaf. Reports out_of_range if a weight belongs to another node, or to a
+/// node that does not exist.
 auto are_all_taken(const forest_reading& reading, const weight_names& names) -> bool {
   std::size_t taken = 0;
   for (const leaf_range& each : reading.leaves) taken += each.last - each.first;
@@ -237,7 +241,8 @@ auto are_all_taken(const forest_reading& reading, const weight_names& names) -> 
   return false;
 }
 
-/// Replaces positions of leaves by weights, by node: as the leaves' values if each has one weight, of the first output.
+/// Replaces the positions of leaves by their weights. If every leaf has exactly one weight and it is for the first
+/// output, the weights become the values of the leaves.
 void settle_leaves(forest_reading& reading) {
   tree_model& trees = reading.made.trees;
   const bool is_single = std::ranges::all_of(reading.leaves, [&](const leaf_range& each) {
@@ -291,7 +296,7 @@ auto read_fold(const onnx_call& call) -> std::optional<leaf_fold> {
   return std::nullopt;
 }
 
-/// The sums of the trees for each output, with the base values added.
+/// The sums of the trees' leaves for each output, before the base values are added.
 struct forest_sums {
   slot_list slots;
   onnx_type type;
@@ -334,7 +339,8 @@ auto base_values(const onnx_call& call) -> std::vector<double> {
   return numbers_of_either(call, "base_values", "base_values_as_tensor");
 }
 
-/// Handles two classes with only weights of the first, which are used for the second.
+/// Computes the scores of a classifier for two classes if the file has weights for only one output. The sum is the
+/// score of the second class.
 auto one_sided(const onnx_call& call, forest_sums sums) -> made_rows {
   const std::string_view transform = call.text("post_transform", "NONE");
   const bool is_share = std::ranges::all_of(sums.weights, [](const auto& each) { return each.weight.value >= 0; });

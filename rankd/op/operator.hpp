@@ -1,4 +1,4 @@
-// rankd/op/operator.hpp: an operator of a loaded plan: checked, typed, ready to run on every request.
+// rankd/op/operator.hpp: an operator of a loaded plan, whose params are checked and resolved for all requests.
 #pragma once
 
 #include <rankd/expr/compile.hpp>
@@ -30,7 +30,7 @@ class model;
 class model_folder;
 class vector_folder;
 
-/// Why a node could not do its work for a request.
+/// The reason why a node failed in a request.
 struct op_error {
   std::string code;     ///< snake_case, stable
   std::string message;  ///< one sentence
@@ -39,7 +39,8 @@ struct op_error {
 template <typename T>
 using op_result = std::expected<T, op_error>;
 
-/// The origin of the rows that a node has merged: the rows of its first input, of the next ones, its own.
+/// The origin of the rows of a merged batch: rows of the first input, then of the other inputs, then the operator's own
+/// rows.
 struct merged_rows {
   std::span<const std::uint32_t> of_input;  ///< how many of the batch are of each input
   std::span<const std::uint32_t> origins;   ///< for each row of an input, its position there
@@ -56,8 +57,8 @@ struct node_context {
   const braid::stop_flag* stop = nullptr;  ///< polled by long computations
   std::uint64_t malformed_ids = 0;         ///< number of malformed ids that operators have skipped
   std::uint64_t malformed_values = 0;      ///< number of values of the wrong type that operators have skipped
-  /// If it is less than the number of rows, about this many rows are worth a separate part, and parts may run in
-  /// parallel on the workers of the pool.
+  /// The number of rows that one parallel part should process. If a node has more rows than this, it may process parts
+  /// in parallel on the workers of the pool.
   std::size_t rows_of_part = evaluate_options::one_part;
   usage* used = nullptr;       ///< the amounts of the request; null if its plan does not bound rows or bytes
   std::uint32_t position = 0;  ///< of the node in it
@@ -69,17 +70,19 @@ struct node_context {
   std::uint64_t looked_at = 0;          ///< incremented by operators that examine more rows than they return
   const merged_rows* merged = nullptr;  ///< written by operators whose rows are `row_change::merged`
 
-  /// Asks before memory is taken, if the amount is known. If it returns false, the node ends with `over_budget`. An
-  /// amount that was not announced is noticed when the node has ended.
+  /// Returns whether the budget allows this many rows and bytes. Operators call it before they allocate, if they know
+  /// the amount. If it returns false, the node ends with `over_budget`. Unannounced memory is counted when the node has
+  /// ended.
   [[nodiscard]] auto may_make(std::uint64_t rows, std::uint64_t bytes) const noexcept -> bool {
     if (used == nullptr) return true;
-    // Chunks double, so that less than it has may fit into its last one.
+    // An amount below `taken` is not added, because it may fit into the last chunk of the arena: each chunk is twice as
+    // large as the one before.
     const std::uint64_t taken = memory.reserved();
     return used->claim(position, {.rows = rows, .bytes = taken + (bytes > taken ? bytes : 0)});
   }
 };
 
-/// Returns the error of a node that may not make its rows. The caller that runs the node words the error.
+/// Returns the error of a node whose rows would exceed the budget. The caller that runs the node replaces the message.
 inline auto over_budget() -> std::unexpected<op_error> {
   return std::unexpected(op_error{"budget_exceeded", "the budget of the plan has no room for what it makes"});
 }
@@ -90,7 +93,7 @@ enum class op_work : std::uint8_t {
   waits,     ///< `start` is called
 };
 
-/// One node's operator with its params resolved. Immutable; shared by all requests.
+/// The operator of one node, with resolved params. Immutable, and shared by all requests.
 /// Threads: any.
 class bound_op {
  public:
@@ -105,21 +108,22 @@ class bound_op {
   /// the request, one for each of registries::params.
   [[nodiscard]] virtual auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double = 0;
 
-  /// Does the same for an operator without options that are bound to a param.
+  /// Estimates the time of `run` for an operator without options that are bound to a param.
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_ns(rows, {}); }
 
-  /// Requires op_work::computes.
+  /// Runs the node for one request. Requires op_work::computes.
   [[nodiscard]] virtual auto run(node_context& context) const -> op_result<row_set> = 0;
 
-  /// Requires op_work::waits. Lifetime: context and operator outlive the task.
+  /// Returns a task that runs the node for one request. Requires op_work::waits. Lifetime: context and operator outlive
+  /// the task.
   [[nodiscard]] virtual auto start(node_context& context) const -> braid::task<op_result<row_set>> = 0;
 
-  /// Returns false if neither `run` nor the task of `start` can end with an error while its request is running, except
-  /// for an exhausted budget. The failure of another node is then reported without waiting for this one.
+  /// Returns false if neither `run` nor the task of `start` can fail while its request is running. An exceeded budget
+  /// does not count. The engine then reports the failure of another node without waiting for this one.
   [[nodiscard]] virtual auto may_fail() const noexcept -> bool = 0;
 };
 
-/// The relation between an operator's output rows and its input rows; checked for every result in checked builds.
+/// The relation between an operator's output rows and its input rows. Checked builds verify it for every result.
 enum class row_change : std::uint8_t {
   dense_source,    ///< rows of its own, all active, in the order of the table
   preserves_view,  ///< the same rows in the same order
@@ -134,13 +138,13 @@ enum class row_change : std::uint8_t {
   merged,          ///< a batch of some rows of the sources and of rows of its own, all of it, in any order
 };
 
-/// Returns whether an operator returns rows that did not exist before it.
+/// Returns whether an operator creates rows instead of returning only rows of its inputs.
 constexpr auto makes_rows(row_change change) noexcept -> bool {
   return change == row_change::dense_source || change == row_change::concatenation || change == row_change::merged;
 }
 
-/// The context in which a node is bound. Diagnostics carry the pointers of the artifact. Lifetime: only `bind` uses the
-/// objects that it refers to.
+/// The context in which a node is bound. Diagnostics contain JSON pointers into the artifact. Lifetime: only `bind`
+/// uses the objects that the context refers to.
 struct bind_context {
   const registries& declared;
   std::span<const expr_program> exprs;  ///< of plan::expr_table
@@ -149,10 +153,10 @@ struct bind_context {
   vector_folder* vectors = nullptr;     ///< the files of vectors; null if there are none
 };
 
-/// A part of the request that an operator cannot do without.
+/// A part of the request that an operator requires.
 enum class request_part : std::uint8_t { none, user, candidates, cursor };
 
-/// The columns that an operator adds, if rows must not have them before.
+/// The columns that an operator adds and never overwrites.
 struct added_columns {
   std::string_view option = {};     ///< lists their keys; empty: the operator may overwrite the columns that it writes
   std::string_view otherwise = {};  ///< the option that lists them if `option` is missing
@@ -168,14 +172,14 @@ enum class record_part : std::uint8_t {
 
 /// The records of a store that an operator reads.
 struct read_records {
-  /// The forms of their keys, such as `follow:{id}`, unless an option of kind key_template sets the form.
+  /// The forms of the keys, such as `follow:{id}`. Empty if an option of kind key_template sets the form.
   std::span<const std::string_view> keys = {};
   std::string_view prefix_option = {};  ///< its value replaces the beginning of `keys`, up to the colon
   record_part columns = record_part::none;
 };
 
-/// Everything that is known about one operator: a row of the catalogue. Only the file of the operator names it; code
-/// that treats operators differently asks for a field of this row (docs/maintaining.md).
+/// The description of one operator: a row of the catalogue. Only the operator's own file contains its name. Code that
+/// treats operators differently tests a field of this row (docs/maintaining.md).
 struct op_entry {
   using bind_fn = auto (*)(const plan_node& node, const bind_context& context)
       -> braid::checked<std::unique_ptr<const bound_op>>;

@@ -1,4 +1,4 @@
-// rankd/op/operator_library.cpp: libraries of operators, loaded once each and kept until the process ends.
+// rankd/op/operator_library.cpp: loads libraries of operators, each once, and keeps them until the process ends.
 #include <rankd/op/operator_library.hpp>
 
 #include <rankd/abi/c_operators.h>
@@ -34,7 +34,7 @@ using operators = std::map<std::string, std::unique_ptr<detail::own_operator>, s
 
 constexpr const char* symbol = "rankd_operators";
 
-/// The operators that this process has. Nothing is ever removed: plans refer to the entries.
+/// The library operators that this process has loaded. Nothing is removed, because plans refer to the entries.
 struct table {
   std::mutex mutex;
   operators by_name;
@@ -55,8 +55,8 @@ auto another_abi(std::uint32_t abi) -> std::unexpected<braid::diagnostics> {
                  "build it with the headers of this rankd");
 }
 
-/// The members of version 1 come first in an operator, then the members of version 2. All operators of version 1 run on
-/// rows.
+/// Returns an operator of a library in the layout of the current version. Version 2 added members at the end of the
+/// struct. Every operator of version 1 has one input.
 auto operator_at(const rankd_operator_library& offered, std::uint32_t at) -> rankd_operator {
   if (offered.abi == RANKD_OPERATOR_ABI) return offered.operators[at];
   constexpr std::size_t first_size = offsetof(rankd_operator, inputs);
@@ -71,7 +71,7 @@ auto is_taken(std::string_view name, const operators& known) -> bool {
          std::ranges::any_of(all_ops(), [&](const op_entry& each) { return each.shape.name == name; });
 }
 
-/// Everything that a library offers, or everything that is wrong with it.
+/// Returns all operators of a library, or the diagnostics for all errors in it.
 auto read_library(const rankd_operator_library& offered, const operator_digest& digest, const operators& known)
     -> braid::checked<operators> {
   if (offered.abi == 0 || offered.abi > RANKD_OPERATOR_ABI) return another_abi(offered.abi);
@@ -105,7 +105,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
   return made;
 }
 
-/// Under the mutex.
+/// Makes the shapes of all operators available to the loader of plans. Requires the mutex.
 void publish_shapes(table& all) {
   std::vector<op_shape> shapes;
   for (const op_entry& entry : all_ops()) shapes.push_back(entry.shape);
@@ -114,7 +114,7 @@ void publish_shapes(table& all) {
   kept.second = op_shapes(kept.first);
 }
 
-/// Under the mutex.
+/// Adds the operators of a library to the table. Requires the mutex.
 auto add(table& all, const rankd_operator_library& offered, operator_digest digest)
     -> braid::checked<const operator_digest*> {
   const operator_digest& kept = all.libraries.emplace_back(std::move(digest));
@@ -133,7 +133,7 @@ auto changed(const fs::path& file, std::string message) -> std::unexpected<braid
                  "restart the process: it keeps the operators that it has loaded", file);
 }
 
-/// Returns the operators that the file offers. This is the first call of its code.
+/// Loads a library and returns the operators that it offers. Code of the library runs for the first time.
 auto open_library(const fs::path& file) -> braid::checked<const rankd_operator_library*> {
   if (const std::string problem = detail::loading_problem(file); !problem.empty())
     return refused("bad_library", "its static constructors cannot run: loading it " + problem,
@@ -144,7 +144,8 @@ auto open_library(const fs::path& file) -> braid::checked<const rankd_operator_l
     return refused("bad_library", "it cannot be loaded: " + std::string(why == nullptr ? "no reason is known" : why),
                    {}, file);
   }
-  // Without a call of dlclose: code of a library may be anywhere, such as in the destructors of threads.
+  // dlclose is never called, because code of the library may still be needed, for example by destructors of
+  // thread-local objects.
   auto* const found = reinterpret_cast<const rankd_operator_library* (*)()>(::dlsym(opened, symbol));
   if (found == nullptr)
     return refused("bad_library", "it has no function `" + std::string(symbol) + "`",
@@ -163,8 +164,8 @@ auto canonical_path(const fs::path& file) -> fs::path {
   return error ? file : out;
 }
 
-/// Returns whether a shared object is truncated, for example because it is being copied: the system would load it, and
-/// its code would end the process. A file that is not a shared object is left to the system to refuse.
+/// Returns whether a shared object is truncated, for example because it is still being copied. Without this check,
+/// dlopen would load it and the process would crash. Returns false for other files, which dlopen refuses.
 auto is_cut(std::string_view bytes) -> bool {
   Elf64_Ehdr header{};
   if (!bytes.starts_with(ELFMAG) || bytes.size() < sizeof(header)) return false;
@@ -189,7 +190,7 @@ auto make_digest(const fs::path& file) -> braid::checked<operator_digest> {
   return operator_digest{file.filename().string(), sha256_hex(*bytes)};
 }
 
-/// Under the mutex.
+/// Loads the library in a file unless its contents are known. Requires the mutex.
 auto load(table& all, const fs::path& file) -> braid::checked<void> {
   auto now = make_digest(file);
   if (!now) return std::unexpected(std::move(now.error()));
@@ -198,7 +199,7 @@ auto load(table& all, const fs::path& file) -> braid::checked<void> {
     if (known->second->sha256 == now->sha256) return {};
     return changed(file, "the library differs from the one that this process has loaded");
   }
-  // The same bytes elsewhere, as in a copy of a project, offer the same.
+  // A file with the same bytes, such as a copy of the project's library, has the same operators.
   const auto same = std::ranges::find(all.libraries, now->sha256, &operator_digest::sha256);
   if (same != all.libraries.end()) {
     all.files.emplace(place, &*same);
@@ -206,7 +207,7 @@ auto load(table& all, const fs::path& file) -> braid::checked<void> {
   }
   const auto offered = open_library(place);
   if (!offered) return std::unexpected(offered.error());
-  // The loaded code must be the code that the digest describes: a deployment may replace the file at any time.
+  // A deployment may replace the file at any time. The digest must describe the code that was loaded.
   if (const auto still = make_digest(file); !still || still->sha256 != now->sha256)
     return changed(file, "the library was replaced while it was loaded");
   auto added = add(all, **offered, std::move(*now));

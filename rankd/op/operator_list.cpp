@@ -1,4 +1,4 @@
-// rankd/op/operator_list.cpp: operators by name.
+// rankd/op/operator_list.cpp: the list of the built-in operators, and finding an operator by its name.
 #include <rankd/op/operator_list.hpp>
 
 #include <rankd/op/detail/own_operator.hpp>

@@ -9,14 +9,14 @@
 
 namespace rankd {
 
-/// Every operator of rankd, by name.
+/// Returns every built-in operator, ordered by name.
 auto all_ops() -> std::span<const op_entry>;
 
-/// Returns the shapes of all operators, for the loader of plans: the built-in ones, and the operators of the libraries
-/// that this process has loaded so far (operator_library.hpp). Lifetime: the process.
+/// Returns the shapes of all operators for the loader of plans. They include the built-in operators and those of the
+/// libraries that this process has loaded so far (operator_library.hpp). Lifetime: until the process ends.
 auto all_op_shapes() -> const op_shapes&;
 
-/// Returns the operator of that name, of rankd or of a library, or null.
+/// Returns the built-in or library operator with this name, or null.
 auto find_op(std::string_view name) -> const op_entry*;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/op/option_value.cpp: the params that options are bound to, held against the registry.
+// rankd/op/option_value.cpp: checks the params that options are bound to against the registry.
 #include <rankd/op/option_value.hpp>
 
 #include <rankd/registry/json_text.hpp>

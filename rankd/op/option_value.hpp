@@ -1,4 +1,4 @@
-// rankd/op/option_value.hpp: a number of a node that the plan fixes, or that a param of each request sets.
+// rankd/op/option_value.hpp: a numeric option whose value is fixed by the plan or set by a param of each request.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -16,8 +16,8 @@
 
 namespace rankd {
 
-/// The value of an option whose shape is bindable. Threads: any. Cost: `in` makes a comparison, and reads the params if
-/// one of them sets the value.
+/// The value of a bindable option. Threads: any. Cost: `in` makes one comparison, and reads the params if a param sets
+/// the value.
 template <typename T>
   requires std::same_as<T, std::int64_t> || std::same_as<T, double>
 class option_value {
@@ -25,7 +25,8 @@ class option_value {
   option_value() = default;
   explicit option_value(T fixed) noexcept : fixed_(fixed) {}
 
-  /// A param that is not declared has been complained about by `check_bindings`: its option is never read.
+  /// Stores the fixed value or the position of the param. `check_bindings` reports an undeclared param, so the option
+  /// is then never read.
   option_value(const plan_param& option, const registries& declared) {
     if (!option.bound) {
       fixed_ = std::get<T>(option.value);
@@ -35,8 +36,8 @@ class option_value {
     if (param != nullptr) place_ = declared.index_of(*param);
   }
 
-  /// Returns the value for a request with these values of params, one for each of registries::params. Requires values
-  /// that `check_needs` reports nothing about.
+  /// Returns the value for a request. `params` has one value for each of registries::params. Requires that
+  /// `check_needs` reports no error about these values.
   [[nodiscard]] auto in(std::span<const scalar> params) const noexcept -> T {
     return place_ == nowhere ? fixed_ : *std::get_if<T>(&params[place_]);
   }
@@ -49,8 +50,8 @@ class option_value {
 };
 
 /// Checks the params that options of a node are bound to. Reports unknown_param, blocked_param, unreadable_param;
-/// wrong_param_type if its type differs from the option's; default_out_of_range if its default is missing or is not a
-/// value that the option may have.
+/// wrong_param_type if the types of the param and the option differ; default_out_of_range if the param has no default
+/// or its default is not allowed for the option.
 void check_bindings(const plan_node& node, const registries& declared, braid::diagnostics& problems);
 
 }  // namespace rankd

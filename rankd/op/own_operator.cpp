@@ -1,4 +1,4 @@
-// rankd/op/own_operator.cpp: a node of an operator that a library brought: binding it, running it, checking its work.
+// rankd/op/own_operator.cpp: binds and runs nodes whose operator is from a library, and checks their results.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/own_columns.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_sentence = 1000;
 
-/// Makes a library's text fit for a message: UTF-8 of a bounded length.
+/// Converts a text of a library for a message: valid UTF-8 of limited length.
 auto format_sentence(rankd_text text) -> std::string {
   if (text.data == nullptr) return {};
   std::string_view seen(text.data, std::min<std::size_t>(text.size, max_sentence));
@@ -27,7 +27,7 @@ auto format_sentence(rankd_text text) -> std::string {
 
 auto text_of(std::string_view text) -> rankd_text { return {text.data(), text.size()}; }
 
-/// Calls the code of a library. An exception that escapes from it becomes the sentence.
+/// Calls code of a library. If the code throws an exception, stores its text in `message` and returns 1.
 template <typename Call>
 auto guarded(std::string& message, Call call) -> std::int32_t {
   try {
@@ -40,13 +40,13 @@ auto guarded(std::string& message, Call call) -> std::int32_t {
   return 1;
 }
 
-/// A number that each request may set.
+/// A numeric option that each request may set by a param.
 struct bound_number {
   std::size_t option = 0;
   std::variant<option_value<std::int64_t>, option_value<double>> value;
 };
 
-/// The state that `bind` of a library returned, freed with the node.
+/// The state that a library's function `bind` returned. It is released with the node.
 class own_state {
  public:
   own_state(const own_operator& of, void* state) noexcept : operator_(&of), state_(state) {}
@@ -65,7 +65,7 @@ class own_state {
   void* state_;
 };
 
-/// The callbacks and data that a library sees while it runs.
+/// The callbacks and data that a library can use during a run.
 struct run_host {
   node_context* context;
   own_rows* made;
@@ -78,7 +78,7 @@ struct run_host {
     try {
       if (self.context->may_make(0, bytes)) return self.context->memory.bytes(bytes, alignment);
     } catch (...) {  // NOLINT(bugprone-empty-catch)
-      // No memory counts as over budget, because an exception must not pass through the code of the library.
+      // An allocation failure counts as over budget, because no exception may pass through the code of the library.
     }
     self.over_budget = true;
     return nullptr;
@@ -156,7 +156,7 @@ struct own_params {
     return taken;
   }
 
-  /// Returns the approximate number of bytes that are allocated before the library runs.
+  /// Returns the approximate number of bytes to allocate before the library runs.
   [[nodiscard]] auto bytes_before(std::span<const own_input> taken) const -> std::uint64_t {
     const bool makes = makes_rows(of->entry.change);
     std::uint64_t bytes = 0;
@@ -180,8 +180,8 @@ struct own_params {
     return with_written(*rows, *rows, made.written(), context.memory);
   }
 
-  /// Calls the library with the data of a node, in addition to the members that `with` has already. Returns its
-  /// failure, if any.
+  /// Sets the remaining members of `with` from the data of the node, and calls the library. Returns the error of the
+  /// call, if any.
   [[nodiscard]] auto called(rankd_run with, std::span<const own_input> taken, own_rows& made,
                             node_context& context) const -> std::optional<op_error> {
     std::vector<rankd_column> columns;
@@ -213,7 +213,8 @@ struct own_params {
     return failed(host.message.empty() ? "the operator failed and gave no reason" : host.message).error();
   }
 
-  /// An empty set of rows may be of a batch without ids, which has no type.
+  /// Returns the ids of the rows. An empty row set may belong to a batch without ids, which has no id type, so its ids
+  /// are an empty column.
   [[nodiscard]] auto list_ids(const row_set& rows, braid::arena& memory) const -> rankd_column {
     if (!rows.empty()) return gathered(rows, {registries::id_key, ids}, memory);
     const rankd_written none = blank(ids, 0, memory);
@@ -225,7 +226,7 @@ struct own_params {
     if (const auto* number = std::get_if<option_value<double>>(&from.value)) to.number = number->in(params);
   }
 
-  /// Adds the written columns to `out`, the rows of `rows` that stay.
+  /// Adds the columns that the library wrote to `out`, which contains the rows of `rows` that are kept.
   [[nodiscard]] auto with_written(const row_set& rows, row_set out, std::span<const rankd_written> written,
                                   braid::arena& memory) const -> op_result<row_set> {
     for (std::size_t at = 0; at < writes.size(); ++at) {
@@ -238,7 +239,7 @@ struct own_params {
   }
 };
 
-/// Reads the options of a node, and binds the operator with them.
+/// Reads the options of a node, and binds the library's operator with them.
 class own_binder {
  public:
   own_binder(const own_operator& of, const plan_node& node, const bind_context& context)

@@ -1,4 +1,4 @@
-// rankd/op/own_rows.cpp: rows that operators of libraries make or merge: room for them, checks, and the batch.
+// rankd/op/own_rows.cpp: allocates and checks the rows that library operators create or merge, and builds their batch.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/own_rows.hpp>
 #include <rankd/registry/names.hpp>
@@ -20,8 +20,8 @@ auto input_text(const own_input& input) -> std::string {
 
 }  // namespace
 
-/// Returns the approximate bytes of a row until the node has ended: ids and columns as the library writes them and as
-/// they are kept.
+/// Returns the approximate memory of a row in bytes: its id and columns, once as the library writes them and once in
+/// the batch.
 auto own_rows::row_bytes() const -> std::size_t {
   std::size_t bytes = sizeof(std::uint32_t) + (ids_ == value_type::string ? sizeof(rankd_text) + sizeof(std::uint32_t)
                                                                           : 2 * sizeof(std::int64_t));
@@ -56,7 +56,7 @@ auto own_rows::make(std::uint64_t count) -> const rankd_made* {
   return &*made_;
 }
 
-/// Describes the fault of the origins of rows; empty if there is no fault.
+/// Checks the origins of merged rows, and describes the first error. Returns an empty string if there is no error.
 auto own_rows::wrong_origin() const -> std::string {
   std::vector<std::span<std::uint64_t>> seen;
   for (const own_input& input : inputs_)
@@ -78,7 +78,7 @@ auto own_rows::wrong_origin() const -> std::string {
   return {};
 }
 
-/// Returns the ids that the library gave these rows.
+/// Returns a batch with the ids that the library set for its own rows.
 auto own_rows::list_ids(std::span<const std::uint32_t> own) const -> std::expected<batch, std::string> {
   for (const std::uint32_t at : own)
     if (!test_bit(made_->id.valid, at)) return std::unexpected("the operator gave " + row_text(at) + " no id");
@@ -103,7 +103,8 @@ auto own_rows::list_ids(std::span<const std::uint32_t> own) const -> std::expect
   return batch(string_values{codes, words.finish()});
 }
 
-/// Returns one batch: the rows taken from each input, then the operator's own rows; then their order.
+/// Returns the merged rows as one batch: the rows taken from each input, then the operator's own rows. The row set has
+/// the order of the library.
 auto own_rows::merged() -> std::expected<row_set, std::string> {
   braid::arena& memory = context_->memory;
   const auto find_side = [this](std::size_t at) { return is_own(at) ? inputs_.size() : origins_[at].input; };

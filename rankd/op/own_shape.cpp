@@ -1,4 +1,4 @@
-// rankd/op/own_shape.cpp: checks and copies a library's description of an operator.
+// rankd/op/own_shape.cpp: checks and copies the description of an operator that a library provides.
 #include <rankd/op/detail/own_operator.hpp>
 
 #include <rankd/op/operator_list.hpp>
@@ -18,10 +18,11 @@ constexpr std::uint32_t max_options = 64;
 constexpr std::uint32_t max_choices = 256;
 constexpr std::size_t max_doc = 1000;
 
-/// Namespaces that plans in TypeScript could not name, or that are rankd's own.
+/// Namespaces that library operators must not use, because plans in TypeScript cannot name them or rankd uses them
+/// itself.
 constexpr std::array<std::string_view, 9> reserved_namespaces{"core",   "test",  "constructor", "draft",    "then",
                                                               "choose", "graph", "switch",      "prototype"};
-/// The options that every operator has, in artifacts and in TypeScript.
+/// The names of options that every operator has, in artifacts or in TypeScript. A library must not use them.
 constexpr std::array<std::string_view, 6> reserved_options{"trace",   "as",      "timeout_ms",
                                                            "retries", "capture", "hedge_ms"};
 
@@ -31,12 +32,12 @@ constexpr std::array<std::pair<std::uint32_t, std::string_view>, 4> key_types{st
                                                                               {RANKD_TYPE_BOOL, "bool"}};
 constexpr std::uint32_t all_types = RANKD_TYPE_INT | RANKD_TYPE_FLOAT | RANKD_TYPE_TEXT | RANKD_TYPE_BOOL;
 
-/// In the order of the kinds of the header.
+/// The kinds of params, in the order of their constants in the C header.
 constexpr std::array<param_kind, 10> kinds{
     param_kind::int64,  param_kind::float64, param_kind::boolean, param_kind::string,  param_kind::enumeration,
     param_kind::key_id, param_kind::key_ids, param_kind::key_id,  param_kind::key_ids, param_kind::node_ref};
 
-/// In the order of the effects of the header.
+/// The effects on rows, in the order of their constants in the C header.
 constexpr std::array<row_change, 6> changes{row_change::preserves_view, row_change::stable_filter,
                                             row_change::permutation,    row_change::selection,
                                             row_change::dense_source,   row_change::merged};
@@ -47,7 +48,8 @@ auto is_lower_name(std::string_view text) -> bool {
          std::ranges::all_of(text, [&](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-/// A method of sets of rows is called by the name of each operator of rankd, without its namespace.
+/// Returns whether a built-in operator has this name without its namespace. In TypeScript, this name is a method of row
+/// sets, so it cannot be a namespace.
 auto is_method(std::string_view scope) -> bool {
   return std::ranges::any_of(all_ops(), [&](const op_entry& each) {
     const std::string_view name = each.shape.name;

@@ -1,4 +1,5 @@
-// rankd/op/program_builder.cpp: steps in their order, without those that nothing reads, on few slots.
+// rankd/op/program_builder.cpp: builds programs: removes unused steps, and assigns the results of steps to as few slots
+// as possible.
 #include <rankd/op/detail/program_builder.hpp>
 
 #include <algorithm>
@@ -127,7 +128,7 @@ void program_builder::lay_out() {
     if (needed_[each.slot])
       made_.keys.push_back({.key_id = each.key_id, .slot = place(each.slot), .width = each.width});
   for (std::size_t at = 0; at < made_.steps.size(); ++at) {
-    // A step never writes a slot that it reads.
+    // The outputs are placed before the operands are released, so a step never writes a slot that it reads.
     for (const std::uint32_t each : list_outs(made_.steps[at])) place(each);
     release(list_operands(made_.steps[at]), at);
     release(list_outs(made_.steps[at]), at);

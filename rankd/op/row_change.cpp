@@ -1,4 +1,4 @@
-// rankd/op/row_change.cpp: one check for each promise.
+// rankd/op/row_change.cpp: checks each kind of relation between the output and input rows of an operator.
 #include <rankd/op/row_change.hpp>
 
 #include <algorithm>

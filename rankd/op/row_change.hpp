@@ -1,4 +1,4 @@
-// rankd/op/row_change.hpp: compares the rows that an operator returned with its promise about them.
+// rankd/op/row_change.hpp: checks that the rows that an operator returned satisfy its declared `row_change`.
 #pragma once
 
 #include <rankd/op/operator.hpp>
@@ -8,7 +8,8 @@
 
 namespace rankd {
 
-/// Returns whether `output` keeps the promise about `inputs`. Cost: linear in the rows; for checked builds and tests.
+/// Returns whether `output` satisfies the relation `promise` to `inputs`. Cost: linear in the rows; for checked builds
+/// and tests.
 auto keeps_promise(row_change promise, std::span<const row_set> inputs, const row_set& output) -> bool;
 
 }  // namespace rankd

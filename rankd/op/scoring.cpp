@@ -1,5 +1,5 @@
-// rankd/op/scoring.cpp: models over blocks of rows, key by key and tree by tree. All sums are in the order of the file.
-// Products and sums are rounded separately: the file is compiled with -ffp-contract=off.
+// rankd/op/scoring.cpp: computes the sums of models over blocks of rows, key by key and tree by tree, in the order of
+// the file. The file is compiled with -ffp-contract=off, so products and sums are rounded separately.
 #include <rankd/op/detail/scoring.hpp>
 #include <rankd/op/detail/tree_descent.hpp>
 
@@ -25,7 +25,7 @@ using detail::tree_node;
 constexpr std::size_t block_rows = model::block_rows;
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();  // columns hold finite numbers
 
-/// Some active rows that follow each other.
+/// A range of consecutive active rows.
 struct block {
   const row_set& rows;
   std::size_t first;
@@ -42,7 +42,7 @@ void gather(std::span<const T> from, const block& block, double* out) {
   }
 }
 
-/// The values of a column in a block as numbers, `no_value` for nulls.
+/// Copies the values of a column in a block as numbers. A null becomes `no_value`.
 void gather(const std::optional<column>& column, const block& block, double* out) {
   if (!column) return static_cast<void>(std::fill_n(out, block.count, no_value));
   if (const auto* floats = column->floats()) gather(*floats, block, out);
@@ -53,7 +53,7 @@ void gather(const std::optional<column>& column, const block& block, double* out
     if (column->is_null(block.rows.row(block.first + i))) out[i] = no_value;
 }
 
-/// The data that all parts share: the columns, and the sums by position.
+/// The data that all parallel parts share: the columns, and the sums indexed by position.
 struct scoring {
   const row_set& rows;
   std::span<const std::optional<column>> columns;
@@ -81,7 +81,8 @@ void score_block(const linear_model& model, const scoring& all, const block& blo
     if (!test_bit(all.known, block.first + i)) sums[i] = 0;
 }
 
-/// Returns the children of a split that compares otherwise: 1 for the right one.
+/// Returns 1 if the row goes to the right child of the node, and 0 otherwise. Evaluates the rule of the split if it has
+/// one.
 auto goes_right(const tree_model& model, const tree_node& node, double value) -> std::uint32_t {
   constexpr double max_zero = 1e-35F;  // as LightGBM has it
   if (std::isnan(value)) return node.null_right;
@@ -96,7 +97,7 @@ auto goes_right(const tree_model& model, const tree_node& node, double value) ->
   return model.bits[rule.first_word + category / 32] >> (category % 32) & 1U;
 }
 
-/// Does the same as `find_leaves` for a tree in which some splits have rules.
+/// Finds leaves like `find_leaves`, for a tree in which some splits have rules.
 auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& model, const double* values)
     -> std::array<std::uint32_t, rows_abreast> {
   std::array<std::uint32_t, rows_abreast> places;
@@ -111,7 +112,8 @@ auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& model, co
   return places;
 }
 
-/// Adds a leaf to the sum of each row, and rounds to a float if floats are added: that is the sum of two floats.
+/// Adds a leaf to the sum of each row. If the model uses floats, each sum is rounded to a float, which equals the sum
+/// of two floats.
 void add_leaves(const tree_model& model, std::span<const std::uint32_t> leaves, double* sums) {
   if (model.width == number_width::doubles) {
     for (std::size_t i = 0; i < leaves.size(); ++i) sums[i] += model.values[leaves[i]];
@@ -120,7 +122,7 @@ void add_leaves(const tree_model& model, std::span<const std::uint32_t> leaves, 
   }
 }
 
-/// The values of a block, as floats if they are compared as floats, padded with zeros.
+/// Copies the values of a block, rounded to floats if the model uses floats. Pads the block with zeros.
 void gather_padded(const std::optional<column>& column, const block& block, number_width width, double* own) {
   gather(column, block, own);
   std::fill_n(own + block.count, block_rows - block.count, 0.0);
@@ -141,7 +143,7 @@ void score_block(const tree_model& model, const scoring& all, const block& block
   }
 }
 
-/// Runs the steps. A score that is not a number becomes a null.
+/// Runs the steps of a program on a block. If a score is not a number, it becomes null.
 void score_block(const program_model& model, const scoring& all, const block& block, double* slots) {
   for (std::size_t k = 0; k < model.keys.size(); ++k)
     gather_padded(all.columns[k], block, model.keys[k].width, slots + model.keys[k].slot * block_rows);
@@ -177,22 +179,22 @@ auto find_columns(const program_model& model, const row_set& rows, braid::arena&
   return out;
 }
 
-/// Returns how many blocks of values a part needs at once.
+/// Returns how many blocks of values a part needs in memory at the same time.
 auto count_blocks(const linear_model& /*what*/) noexcept -> std::size_t { return 1; }
 auto count_blocks(const tree_model& model) noexcept -> std::size_t {
   return std::max<std::size_t>(model.key_ids.size(), 1);
 }
 auto count_blocks(const program_model& model) noexcept -> std::size_t { return model.slots; }
 
-/// Returns whether some rows may have no sum.
+/// Returns whether the sum of some rows may be null.
 auto may_be_null(const linear_model& model) noexcept -> bool {
   return !std::ranges::all_of(model.weights, [](const auto& each) { return each.when_null.has_value(); });
 }
 auto may_be_null(const tree_model& /*what*/) noexcept -> bool { return false; }
 auto may_be_null(const program_model& /*what*/) noexcept -> bool { return true; }
 
-/// Runs all blocks, in consecutive parts. Each part has its own values, which are allocated here because an arena
-/// serves one thread. Returns false if the call was stopped.
+/// Processes all blocks, in parallel parts of consecutive rows. The working memory of all parts is allocated before the
+/// parts start, because an arena may be used by only one thread. Returns false if the call was stopped.
 template <typename Model>
 auto score(const Model& what, const scoring& all, braid::arena& memory, const detail::scoring_options& options)
     -> bool {
@@ -233,7 +235,7 @@ auto by_row(const scoring& all, std::span<double> sums, braid::arena& memory) ->
   return {{.values = std::span<const double>(values), .validity = bitmap(valid.data())}, values};
 }
 
-/// Returns for each output the intercept for each row.
+/// Returns the initial sums of all rows: for each output, its intercept.
 auto first_sums(std::span<const double> intercepts, std::size_t rows, braid::arena& memory) -> std::span<double> {
   const std::span<double> sums = memory.uninitialized<double>(intercepts.size() * rows);
   for (std::size_t output = 0; output < intercepts.size(); ++output)

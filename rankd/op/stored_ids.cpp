@@ -1,4 +1,5 @@
-// rankd/op/stored_ids.cpp: reads ids under the keys of rows, in one question, and joins them in the order of the rows.
+// rankd/op/stored_ids.cpp: reads ids under the keys of rows in one request to the store, and joins them in the order of
+// the rows.
 #include <rankd/op/detail/stored_ids.hpp>
 
 #include <rankd/op/detail/lookup.hpp>
@@ -29,7 +30,7 @@ auto list_integers(const row_keys& rows, const item_batch& found, std::size_t to
   return batch(std::span<const std::int64_t>(ids));
 }
 
-/// The texts are in the memory of the request already.
+/// Builds a batch of string ids. The strings need no copy, because they are already in the memory of the request.
 auto make_texts(const row_keys& rows, const item_batch& found, std::size_t total, braid::arena& memory) -> batch {
   const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(total);
   dictionary_builder words(memory);
@@ -65,7 +66,7 @@ auto stored_ids::asked_by(const node_context& context, std::span<const std::stri
   return asking;
 }
 
-/// Returns the ids that were found for each row, one after the other.
+/// Returns the ids that were found for the rows, concatenated in row order.
 auto stored_ids::joined(const row_keys& rows, const item_batch& found, node_context& context) const
     -> op_result<row_set> {
   const std::size_t total = count_total(rows, found);

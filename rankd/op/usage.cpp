@@ -1,4 +1,4 @@
-// rankd/op/usage.cpp: resource accounting: sums of rows and bytes, and the node that exceeded a bound.
+// rankd/op/usage.cpp: accounts for the rows and bytes of a request, and finds the node that exceeded the budget.
 #include <rankd/op/usage.hpp>
 
 #include <braid/base/config.hpp>
@@ -13,8 +13,9 @@ usage::usage(const plan_budget& budget, std::size_t nodes)
       replaceable_(nodes_.size(), false),
       withdrawn_(nodes_.size(), false) {}
 
-/// Other nodes may write meanwhile, so more of them may be over than are seen here: `first_breach` sees all. Amounts
-/// that may be withdrawn are left out: a node that is refused now must have broken a bound in the end.
+/// Returns whether the nodes up to this one exceed a bound. Other threads may update their amounts at the same time, so
+/// the function may miss an excess. `first_breach` finds it at the end. Amounts that may be withdrawn are not counted,
+/// so a node that is refused now has certainly exceeded the bound.
 auto usage::is_over(std::size_t what, std::uint32_t position) const noexcept -> bool {
   std::uint64_t sum = nodes_[position][what].load(braid::relaxed);
   if (replaceable_[position]) return sum > bounds_[what];
@@ -32,7 +33,7 @@ auto usage::claim(std::uint32_t position, amounts made) noexcept -> bool {
     const std::uint64_t before = nodes_[position][what].load(braid::relaxed);
     const std::uint64_t more = std::max(now[what], before) - before;
     nodes_[position][what].store(before + more, braid::relaxed);
-    // The nodes up to this one can be over only if all nodes together are over.
+    // The nodes up to this one can exceed the bound only if all nodes together do, so the cheap sum is tested first.
     const std::uint64_t all = sums_[what].fetch_add(more, braid::relaxed) + more;
     if (all > bounds_[what] && is_over(what, position)) fits = false;
   }

@@ -1,4 +1,5 @@
-// rankd/op/usage.hpp: what the nodes of one request have made so far, compared with the budget of its plan.
+// rankd/op/usage.hpp: the rows and bytes that the nodes of one request have produced, compared with the budget of its
+// plan.
 #pragma once
 
 #include <rankd/registry/budgets.hpp>
@@ -13,10 +14,10 @@
 
 namespace rankd {
 
-/// Amounts of rows and bytes, by the position of their nodes in the order of the plan. A bound is on the sums of the
-/// nodes from the first one on: a node has broken it if the sum up to the node is above it. So the node that broke it
-/// is the same whatever the timing, although nodes run side by side. Protocol: docs/design/budgets.md Threads: any;
-/// each position one at a time. Cost: `claim` takes a few nanoseconds while no bound is near.
+/// Counts the rows and bytes of each node, by its position in the order of the plan. A node exceeds a bound if the sum
+/// over all nodes up to this node is above the bound. So the reported node does not depend on timing, although nodes
+/// run in parallel. Protocol: docs/design/budgets.md
+/// Threads: any; each position one at a time. Cost: `claim` takes a few nanoseconds while no bound is near.
 class usage {
  public:
   enum class kind : std::uint8_t { rows, bytes };
@@ -26,7 +27,7 @@ class usage {
     std::uint64_t bytes = 0;
   };
 
-  /// The first node that went over a bound.
+  /// The first node that exceeded a bound.
   struct breach {
     std::uint32_t position = 0;
     kind what = kind::rows;
@@ -34,27 +35,26 @@ class usage {
     std::uint64_t bound = 0;
   };
 
-  /// Allocates memory for the nodes if the budget bounds rows or bytes.
+  /// Allocates counters for the nodes if the budget bounds rows or bytes.
   usage(const plan_budget& budget, std::size_t nodes);
 
   [[nodiscard]] auto is_bounded() const noexcept -> bool { return !nodes_.empty(); }
   [[nodiscard]] auto bounds_bytes() const noexcept -> bool { return bounds_[1] != none; }
 
-  /// Marks a node that may fail without the request failing. So its amounts count against others only in the end, and
-  /// theirs against it. Called before any claim.
+  /// Marks a node that has a fallback. Until the end of the request, its amounts are not added to those of other nodes,
+  /// because the node may still be replaced. Must be called before any claim.
   void mark_replaceable(std::uint32_t position) { replaceable_[position] = true; }
 
-  /// Marks a node that a fallback has replaced: its amounts, so far and later, do not count. Called on the thread that
-  /// calls `first_breach`.
+  /// Marks a node that its fallback has replaced. Its amounts, past and future, do not count. Must be called on the
+  /// thread that calls `first_breach`.
   void withdraw(std::uint32_t position) noexcept { withdrawn_[position] = true; }
 
-  /// States how much the node at `position` makes in all, as far as it knows; an amount below an earlier one is
-  /// ignored. Returns false if the nodes up to it have broken a bound: then there will be no candidates, and the node
-  /// may end.
+  /// Reports the total amounts of the node at `position` so far. Amounts below earlier ones are ignored. Returns false
+  /// if the nodes up to this one exceed a bound. The request will then fail, so the node may stop.
   [[nodiscard]] auto claim(std::uint32_t position, amounts made) noexcept -> bool;
 
-  /// Returns the first of the first `count` nodes that has broken a bound. Requires that all of them have ended or were
-  /// withdrawn, and that the object knows this.
+  /// Returns the first of the first `count` nodes that has exceeded a bound. Requires that each of these nodes has
+  /// ended, or that `withdraw` was called for it.
   [[nodiscard]] auto first_breach(std::size_t count) const noexcept -> std::optional<breach>;
 
  private:

@@ -1,4 +1,4 @@
-// rankd/op/vectors.cpp: finding and remembering the files of vectors.
+// rankd/op/vectors.cpp: finds and caches the files of vectors.
 #include <rankd/op/vectors.hpp>
 
 #include <rankd/op/operator_list.hpp>

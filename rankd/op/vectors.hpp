@@ -1,4 +1,4 @@
-// rankd/op/vectors.hpp: the files of vectors that plans look through, each opened and checked once.
+// rankd/op/vectors.hpp: the files of vectors that plans search, each opened and checked once.
 #pragma once
 
 #include <rankd/op/models.hpp>
@@ -17,18 +17,20 @@
 
 namespace rankd {
 
-/// The files of a project's endpoints of kind vectors. All plans that are bound with one of these see the same files.
+/// The files of a project's endpoints of kind vectors. All plans that are bound with the same object use the same
+/// files.
 /// Threads: one at a time. Lifetime: the files may outlive it.
 class vector_folder {
  public:
-  /// The paths of endpoints are relative to `root`.
+  /// Creates an object without open files. The paths of endpoints are relative to `root`.
   explicit vector_folder(std::filesystem::path root) : root_(std::move(root)) {}
 
-  /// Distinguishes versions of a file. Reads only its beginning, unless it is open. Blocks: on the disk. Errors: those
-  /// of vector_file::make_digest.
+  /// Returns a digest that differs between versions of a file. Reads only the beginning of the file, unless the file is
+  /// open. Blocks: on the disk. Errors: those of vector_file::make_digest.
   auto digest(const endpoint_entry& endpoint) -> braid::checked<std::string>;
 
-  /// Returns the file. Blocks: on the disk. Errors: as vector_file::open.
+  /// Returns the file of an endpoint, and opens it at the first call. Blocks: on the disk. Errors: as
+  /// vector_file::open.
   auto find(const endpoint_entry& endpoint) -> braid::checked<std::shared_ptr<const vector_file>>;
 
  private:
@@ -38,7 +40,7 @@ class vector_folder {
   std::map<std::string, std::shared_ptr<const vector_file>, std::less<>> open_;  // by the id of the endpoint
 };
 
-/// Returns the ids of the endpoints of vectors that a plan names, ascending, each once.
+/// Returns the ids of the vectors endpoints that a plan names, ascending, each once.
 auto list_vectors(const plan& loaded) -> std::vector<std::string>;
 
 }  // namespace rankd

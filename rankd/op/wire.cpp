@@ -1,4 +1,5 @@
-// rankd/op/wire.cpp: fields of Protocol Buffers; no field reaches beyond its message.
+// rankd/op/wire.cpp: parses the fields of Protocol Buffers messages. A field that extends beyond its message is
+// malformed.
 #include <rankd/op/detail/wire.hpp>
 
 namespace rankd::detail {
@@ -63,7 +64,7 @@ auto wire_reader::damage() const -> std::string {
 
 namespace {
 
-/// Appends numbers of a fixed size, one or packed.
+/// Appends one number, or a packed list of numbers, of a fixed size.
 template <typename T>
 auto append_fixed(const wire_field& field, wire_kind alone, std::vector<double>& out) -> bool {
   if (field.kind == alone) {

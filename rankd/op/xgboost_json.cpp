@@ -1,4 +1,4 @@
-// rankd/op/xgboost_json.cpp: the JSON in which XGBoost saves a model. It compares, adds and links numbers as floats.
+// rankd/op/xgboost_json.cpp: reads the JSON format of XGBoost models. XGBoost computes in floats.
 #include <rankd/op/detail/drawn_tree.hpp>
 #include <rankd/op/detail/model_lists.hpp>
 #include <rankd/op/detail/model_reading.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// How the base score of a file becomes a sum.
+/// The conversion of the base score in a file to the initial sum of a row.
 enum class margin_kind : std::uint8_t { same, logit, log };
 
 struct objective_row {
@@ -48,7 +48,7 @@ constexpr std::array objectives{
     objective_row{"survival:cox", score_link::exponential, margin_kind::log},
 };
 
-/// Returns the number that a string is: so XGBoost writes its parameters.
+/// Parses a number in a string, because XGBoost writes its parameters as strings.
 template <typename T>
 auto number_in(std::string_view text) -> std::optional<T> {
   T out{};
@@ -57,7 +57,8 @@ auto number_in(std::string_view text) -> std::optional<T> {
   return out;
 }
 
-/// Returns a count that is written as a string. Nothing after a diagnostic, or if it is optional and absent.
+/// Returns a count that is written as a string. Returns nothing after a diagnostic, or if the field is optional and
+/// absent.
 auto count_in(object_reader& reader, std::string_view field, presence need, int_range range)
     -> std::optional<std::size_t> {
   const std::string* text = reader.text(field, need);
@@ -78,7 +79,7 @@ struct xgboost_version {
   auto operator<=>(const xgboost_version&) const = default;
 };
 
-/// The members of the file around the trees.
+/// The properties of a model file besides its trees.
 struct xgboost_header {
   xgboost_version version;
   std::size_t features = 0;
@@ -88,7 +89,7 @@ struct xgboost_header {
   std::vector<std::string> names;
 };
 
-/// Reads `[0.5,0.25]`, or a single number, as in versions before 3.1.
+/// Reads the base score: a list `[0.5,0.25]`, or a single number in versions before 3.1.
 auto read_base(object_reader& reader) -> std::vector<double> {
   std::vector<double> out;
   const std::string* text = reader.text("base_score", presence::required);
@@ -154,7 +155,7 @@ void read_names(object_reader& reader, xgboost_header& out, const model_reading&
   }
 }
 
-/// The lists of one tree, one item for each node.
+/// The lists that describe one tree, with one item for each node.
 struct node_lists {
   std::vector<std::int64_t> left, right, feature;
   std::vector<double> condition;  ///< the threshold of a split, the value of a leaf
@@ -162,7 +163,7 @@ struct node_lists {
   std::vector<bool> categorical;
 };
 
-/// Returns a list of flags, which newer versions write as 0 and 1.
+/// Returns a list of booleans. Newer versions write them as 0 and 1.
 auto read_flags(object_reader& reader, std::string_view field, const model_reading& reading) -> std::vector<bool> {
   std::vector<bool> out;
   const json* list = reader.array(field, presence::required);
@@ -206,7 +207,7 @@ auto read_lists(object_reader& reader, const model_reading& reading) -> node_lis
   return out;
 }
 
-/// Returns the sets of categories of one tree, by node.
+/// Returns the category sets of one tree, by the number of the node.
 auto read_categories(object_reader& reader, category_bits& bits, const model_reading& reading)
     -> std::map<std::int64_t, std::vector<std::uint32_t>> {
   std::map<std::int64_t, std::vector<std::uint32_t>> out;
@@ -237,21 +238,21 @@ auto read_categories(object_reader& reader, category_bits& bits, const model_rea
   return out;
 }
 
-/// Returns the threshold `t` for which "right if value >= t" is equivalent to XGBoost's "left if value < condition".
-/// Every value is less than infinity, even one beyond all floats, and no value is less than NaN.
+/// Returns the threshold `t` for which "right if value >= t" is equivalent to XGBoost's "left if value < condition". If
+/// the condition is infinite, every row goes left, even a value beyond all floats. If it is NaN, every row goes right.
 auto compared_threshold(float condition) -> double {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (std::isnan(condition)) return -infinity;
   return condition == infinity ? std::numeric_limits<double>::quiet_NaN() : condition;
 }
 
-/// The trees of a file, one after the other.
+/// The state of reading the trees of a file one by one.
 struct forest_reading {
   const xgboost_header& header;
   category_bits bits = {};
   std::set<std::int64_t> by_category = {};  ///< the features of splits by categories
 
-  /// Reads a tree whose leaves are multiplied by `weight`, in floats, as everything here.
+  /// Reads a tree, and multiplies its leaves by `weight` in float arithmetic.
   auto drawn(object_reader& reader, float weight, const model_reading& reading) -> drawn_tree {
     drawn_tree out{.pointer = reader.pointer(),
                    .lists = {.feature = "split_indices",
@@ -322,7 +323,7 @@ void read_tree(const json& item, const std::string& pointer, std::uint32_t outpu
   reading.problems.append(std::move(problems));
 }
 
-/// The object that holds the trees, and the weights of a dart.
+/// The JSON object that contains the trees, and the weights of the trees for the booster `dart`.
 struct booster_parts {
   const json* model = nullptr;
   std::string pointer;
@@ -352,7 +353,7 @@ auto find_booster(const json& item, const std::string& pointer, const model_read
   return out;
 }
 
-/// Returns true if the trainer's codes of a column, 0 to n - 1, are the values that its data frame had.
+/// Returns true if the trainer's category codes of a column, 0 to n - 1, equal the values in its data frame.
 auto is_unchanged(const json& column) -> bool {
   const auto values = column.is_object() ? column.find("values") : column.end();
   if (values == column.end() || !values->is_array() || values->empty() || column.contains("offsets")) return false;
@@ -361,8 +362,8 @@ auto is_unchanged(const json& column) -> bool {
   return true;
 }
 
-/// Refuses splits by the codes of a column if those differ from its values. Since version 3.1, a file has the
-/// categories of data frames by feature, and texts among them as `offsets` and bytes.
+/// Reports splits by category codes that differ from the values of the column, because rows have the values. Since
+/// version 3.1, a file lists the categories of each feature, and string categories as `offsets` and bytes.
 void refuse_recoded(object_reader& reader, const std::set<std::int64_t>& features, const model_reading& reading) {
   const json* cats = reader.object("cats", presence::optional);
   if (cats == nullptr) return;
@@ -415,7 +416,8 @@ auto read_trees(const booster_parts& from, const xgboost_header& header, const m
   return out;
 }
 
-/// Returns the sum that corresponds to a chance. Since version 3.2, the chance is kept away from 0 and 1.
+/// Returns the sum whose sigmoid is this probability. Since version 3.2, XGBoost limits the probability to a range
+/// without 0 and 1.
 auto to_logit(float chance, xgboost_version version) -> float {
   constexpr xgboost_version first_with_bounds{3, 2};
   constexpr float bound = 1e-6F;
@@ -423,7 +425,7 @@ auto to_logit(float chance, xgboost_version version) -> float {
   return -std::log(1.0F / chance - 1.0F);
 }
 
-/// Returns the sums that rows begin with.
+/// Returns the initial sum of each output, from the base score.
 auto read_margins(const xgboost_header& header, const model_reading& reading) -> std::vector<double> {
   std::vector<double> out;
   for (std::size_t at = 0; at < header.outputs; ++at) {

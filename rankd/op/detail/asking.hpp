@@ -1,4 +1,4 @@
-// rankd/op/detail/asking.hpp: shared code of operators that read a store: they ask for each id once, and report errors.
+// rankd/op/detail/asking.hpp: shared code of operators that read a store: requests each id once, and reports errors.
 #pragma once
 
 #include <rankd/op/operator.hpp>
@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 2> store_kinds{"embedded", "redis"
 inline constexpr param_shape store_endpoint{
     .name = "endpoint", .kind = param_kind::endpoint_ref, .choices = store_kinds};
 
-/// Rows that one source may be asked for.
+/// The maximum number of rows that a plan may request from one source.
 inline constexpr std::int64_t max_rows_of_a_source = 10'000'000;
 
 inline auto store_failed(const store& store, const store_error& error) -> std::unexpected<op_error> {
@@ -31,11 +31,11 @@ inline auto no_store() -> std::unexpected<op_error> {
   return std::unexpected(op_error{"store_not_open", "the store of the endpoint is not open"});
 }
 
-/// A node that ends before it has asked.
+/// Returns a task that ends a node with this result before the node has sent any request.
 inline auto ended(op_result<row_set> with) -> braid::task<op_result<row_set>> { co_return with; }
 
-/// Returns the ids in ascending order, each once. Asking for each once and answering by binary search keeps the batch
-/// small when many rows or lists name the same users.
+/// Returns the ids in ascending order, each once. If many rows or lists contain the same users, the batch that is sent
+/// to the store stays small. Replies are found by binary search.
 inline auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) -> std::span<const std::int64_t> {
   const std::span<std::int64_t> sorted = memory.copied(ids);
   std::ranges::sort(sorted);

@@ -1,4 +1,4 @@
-// rankd/op/detail/bound.hpp: from a struct of params and a function to an operator.
+// rankd/op/detail/bound.hpp: builds a `bound_op` from a struct of params that has a function `run` or `start`.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -12,26 +12,28 @@
 
 namespace rankd::detail {
 
-/// A cost that depends on an option which a param of the request may set.
+/// A struct of params whose cost depends on an option that a request may set by a param.
 template <typename P>
 concept costs_by_request = requires(const P& params, std::size_t rows, std::span<const scalar> values) {
   { params.cost_ns(rows, values) } noexcept -> std::same_as<double>;
 };
 
-/// Params that compute: `run(context)` and a cost, from only the rows or also from the values of the request.
+/// A struct of params for an operator that computes. The struct has `run(context)` and a cost, which may depend on the
+/// request.
 template <typename P>
 concept computing_params = requires(const P& params, node_context& context, std::size_t rows) {
   { params.run(context) } -> std::same_as<op_result<row_set>>;
   requires costs_by_request<P> || noexcept(params.cost_ns(rows));
 };
 
-/// Params that wait: `start(context)`.
+/// A struct of params for an operator that waits. The struct has `start(context)`.
 template <typename P>
 concept waiting_params = requires(const P& params, node_context& context) {
   { params.start(context) } -> std::same_as<braid::task<op_result<row_set>>>;
 };
 
-/// Params that know whether their operator can fail; others may.
+/// A struct of params that states whether its operator can fail. An operator without this statement is assumed to be
+/// able to fail.
 template <typename P>
 concept certain_params = requires(const P& params) {
   { params.may_fail() } noexcept -> std::same_as<bool>;

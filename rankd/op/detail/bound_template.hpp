@@ -1,4 +1,4 @@
-// rankd/op/detail/bound_template.hpp: a key template whose names are resolved, and the keys of rows that it produces.
+// rankd/op/detail/bound_template.hpp: a key template with resolved names, and the keys that it produces for rows.
 #pragma once
 
 #include <rankd/op/operator.hpp>
@@ -17,10 +17,10 @@
 
 namespace rankd::detail {
 
-/// The param of every operator that reads values under named keys.
+/// The option `key` of every operator that reads values under keys of the project.
 inline constexpr param_shape key_shape{.name = "key", .kind = param_kind::key_template};
 
-/// Keys of rows, each once.
+/// The distinct keys of the rows, and the position of each row's key among them.
 struct row_keys {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -32,13 +32,14 @@ struct row_keys {
 /// Threads: any.
 class bound_template {
  public:
-  /// Returns the template of a param of kind key_template. Complains with unknown_key, blocked_key, unreadable_key,
-  /// wrong_key_type, and the same of params, at the param.
+  /// Returns the template of a param of kind key_template. For a hole that names a key, reports unknown_key,
+  /// blocked_key, unreadable_key and wrong_key_type at the param. Reports the corresponding errors for a hole that
+  /// names a param.
   static auto bind(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
       -> bound_template;
 
-  /// Returns the keys of the rows of the node's first source, or of one row without columns if it has no source. A row
-  /// has no key if a hole is null, or if the key would be empty or longer than `named_read::max_key`: no store has such
+  /// Returns the keys of the rows of the node's first source. A node without source has one row without columns. A row
+  /// has no key if a hole is null, or if the key would be empty or longer than `named_read::max_key`. No store has such
   /// keys. Cost: about 50 ns per row, and the memory of the keys.
   [[nodiscard]] auto list_keys(const node_context& context) const -> row_keys;
 

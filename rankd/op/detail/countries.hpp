@@ -1,4 +1,4 @@
-// rankd/op/detail/countries.hpp: the column of countries that sources of users add to their rows.
+// rankd/op/detail/countries.hpp: the column `country`, which sources of users add to their rows.
 #pragma once
 
 #include <rankd/op/detail/hash_columns.hpp>

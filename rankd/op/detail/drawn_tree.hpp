@@ -1,4 +1,5 @@
-// rankd/op/detail/drawn_tree.hpp: a tree as its file has it, whose nodes are checked and laid out as they run.
+// rankd/op/detail/drawn_tree.hpp: a decision tree in the layout of its file, and its conversion to the layout that rows
+// are scored with.
 #pragma once
 
 #include <rankd/op/detail/scoring.hpp>
@@ -35,8 +36,8 @@ struct drawn_node {
   std::vector<std::uint32_t> categories = {};  ///< bits of the set, 32 in each word
 };
 
-/// The names that a file uses for the lists of a tree, for diagnostics. If leaves have a separate list, they are the
-/// nodes from `first_leaf` on.
+/// The names of a tree's lists in its file, for diagnostics. If the file lists leaves separately, the nodes from
+/// `first_leaf` on are leaves.
 struct drawn_lists {
   std::string_view feature = "feature";
   std::string_view left = "left";
@@ -51,7 +52,7 @@ struct drawn_tree {
   drawn_lists lists;
   std::vector<drawn_node> nodes;  ///< the root first
 
-  /// Returns the pointer to the item of a list for a node.
+  /// Returns the JSON pointer to the item that describes a node in one of the lists.
   [[nodiscard]] auto place(std::string_view list, std::size_t node) const -> std::string;
 };
 
@@ -62,13 +63,13 @@ struct drawing_rules {
   std::size_t unreached = 0;  ///< the number of nodes that no path leads to: they were pruned
 };
 
-/// Appends a tree, whose leaves add to that output, unless there are diagnostics: out_of_range, cycle, shared_node,
-/// unreached_node, tree_too_deep. Requires at least one node.
+/// Appends a tree to `out` and adds its leaves to the given output. Appends nothing if the tree has an error:
+/// out_of_range, cycle, shared_node, unreached_node, tree_too_deep. Requires at least one node.
 void add_tree(const drawn_tree& from, std::uint32_t output, const drawing_rules& rules, tree_model& out,
               braid::diagnostics& problems);
 
-/// The categories of a file, as bits. `take` reports out_of_range and too_many_items. The file bounds the number of
-/// categories but not their size, so one category could take megabytes.
+/// Converts the category sets of one file to bits. `take` reports out_of_range and too_many_items. A single large
+/// category could need megabytes, so the total number of words is limited.
 class category_bits {
  public:
   auto take(std::span<const std::int64_t> categories, const std::string& pointer, braid::diagnostics& problems)
@@ -78,7 +79,7 @@ class category_bits {
   std::size_t words_left_ = std::size_t{1} << 22U;
 };
 
-/// Complains with too_many_items once the trees up to the one at `pointer` have too many nodes.
+/// Reports too_many_items and returns true if all trees up to the tree at `pointer` together have too many nodes.
 auto has_too_many_nodes(const tree_model& so_far, const std::string& pointer, braid::diagnostics& problems) -> bool;
 
 }  // namespace rankd::detail

@@ -14,7 +14,7 @@ inline auto cannot_evaluate(const evaluation_error& why) -> std::unexpected<op_e
   return std::unexpected(op_error{why.code, why.message + " (at " + why.pointer + ")"});
 }
 
-/// Returns a guess of the nanoseconds that `program` takes for `rows` rows.
+/// Estimates the time in nanoseconds that `program` takes for `rows` rows.
 inline auto estimate_cost(const compiled_tree& program, std::size_t rows) noexcept -> double {
   const compiled_tree::cost_guess guess = program.cost();
   return guess.once_ns + guess.row_ns * static_cast<double>(rows);

@@ -1,4 +1,4 @@
-// rankd/op/detail/id_list.hpp: sources that read lists of ids whose keys begin with a fixed word.
+// rankd/op/detail/id_list.hpp: sources that read lists of ids under keys with a fixed prefix, such as `follow:`.
 #pragma once
 
 #include <rankd/op/detail/asking.hpp>
@@ -20,7 +20,8 @@ inline constexpr std::array id_list_shape{
                 .bindable = true},
 };
 
-/// Binds a source that returns, for each row, the first `fanout` ids of the list `prefix` + id.
+/// Binds a source that reads, for each row, the list with the key `prefix` + id, and returns the first `fanout` ids of
+/// each list.
 auto bind_id_list(std::string_view prefix, list_columns columns, const plan_node& node, const bind_context& context)
     -> braid::checked<bound_ptr>;
 

@@ -1,4 +1,4 @@
-// rankd/op/detail/key_types.hpp: the types of keys that options of operators accept.
+// rankd/op/detail/key_types.hpp: lists of the key types that options of operators accept.
 #pragma once
 
 #include <array>

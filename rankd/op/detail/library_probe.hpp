@@ -1,4 +1,5 @@
-// rankd/op/detail/library_probe.hpp: loads a library of operators in a process of its own before this one does.
+// rankd/op/detail/library_probe.hpp: loads a library of operators in a child process first, to test whether loading is
+// safe.
 #pragma once
 
 #include <filesystem>
@@ -6,10 +7,10 @@
 
 namespace rankd::detail {
 
-/// Loads a library in a child process. Its static constructors run there first: an exception in one of them, which
-/// cannot leave dlopen(3), a crash or an exit ends the child and not this process. Returns why the child ended, or
-/// nothing if it has loaded the library, or could not be made.
-/// Blocks: until the library is loaded there, for ten seconds at most.
+/// Loads a library in a child process and returns why that failed. The library's static constructors run there first,
+/// so an exception, crash or exit in one of them ends only the child. Exceptions cannot propagate through dlopen(3).
+/// Returns an empty string if the library was loaded or if no child could be created.
+/// Blocks: until the child has loaded the library, for at most ten seconds.
 auto loading_problem(const std::filesystem::path& file) -> std::string;
 
 }  // namespace rankd::detail

@@ -1,4 +1,5 @@
-// rankd/op/detail/lightgbm.hpp: the meaning of LightGBM's models, in either of its two formats.
+// rankd/op/detail/lightgbm.hpp: the splits and objectives of LightGBM models, shared by the readers of both file
+// formats.
 #pragma once
 
 #include <rankd/op/detail/drawn_tree.hpp>
@@ -14,24 +15,26 @@
 
 namespace rankd::detail {
 
-/// The second and third bits of `decision_type`: the values that a split treats as missing.
+/// The values that a split treats as missing, from the second and third bits of `decision_type`.
 enum class lightgbm_missing : std::uint8_t { none, zero, nan };
 
-/// A split by a number: `value <= threshold` goes left.
+/// A split by a number. A row goes left if `value <= threshold`.
 struct lightgbm_split {
   double threshold = 0;
   lightgbm_missing missing = lightgbm_missing::none;
   bool default_left = false;
 };
 
-/// Sets how a node decides. Without a kind of missing values, a null counts as zero.
+/// Sets the threshold and the direction of nulls of a numeric split. If the split treats no values as missing, a null
+/// counts as zero.
 void split_by_number(const lightgbm_split& by, drawn_node& out);
 
-/// Makes a node send the categories of a set left, as LightGBM does, and all others and nulls right: the children are
-/// swapped. Requires that they are known.
+/// Makes a node a split by categories. As in LightGBM, the listed categories go left, and all other values and nulls go
+/// right. Because a `drawn_node` sends listed categories right, the function swaps the children. Requires that the
+/// children are already set.
 void split_by_category(std::vector<std::uint32_t> categories, drawn_node& out);
 
-/// The properties that all trees of a file share.
+/// The properties that all trees of a LightGBM file share.
 struct lightgbm_header {
   std::size_t outputs = 1;  ///< trees of each iteration
   std::string objective;    ///< as in the file; empty for one of the trainer's own
@@ -40,14 +43,15 @@ struct lightgbm_header {
   bool recodes = false;  ///< the categories that rows have are not the numbers that splits know
 };
 
-/// Returns whether `pandas_categorical` renumbers categories: LightGBM uses the position in these lists as the
+/// Returns whether `pandas_categorical` renumbers categories. LightGBM uses the position in these lists as the
 /// category.
 auto recodes_categories(const nlohmann::json& pandas_categorical) -> bool;
 
-/// Returns the rule of an objective, for this number of trees. Complains with unknown_objective and wrong_length.
+/// Returns the rule that converts sums to scores for the file's objective and number of trees. Reports
+/// unknown_objective and wrong_length.
 auto lightgbm_rule(const lightgbm_header& header, std::size_t trees, const model_reading& reading) -> score_rule;
 
-/// Returns the model of `count` trees; null after a diagnostic.
+/// Returns the model with `count` trees. Returns null after a diagnostic.
 auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model trees, const model_reading& reading)
     -> std::shared_ptr<const model>;
 

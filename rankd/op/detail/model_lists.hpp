@@ -1,4 +1,4 @@
-// rankd/op/detail/model_lists.hpp: lists of numbers in the JSON of a model.
+// rankd/op/detail/model_lists.hpp: reads lists of numbers from the JSON of a model.
 #pragma once
 
 #include <rankd/op/detail/model_reading.hpp>
@@ -13,7 +13,8 @@
 
 namespace rankd::detail {
 
-/// Returns the items of a list, all of one type; an item that is wrong is reported and reads as T{}.
+/// Returns the items of a list whose items all have type T. Reports each item of another type, and returns T{} in its
+/// place.
 template <typename T>
 auto read_list(object_reader& reader, std::string_view field, value_type type, const model_reading& reading)
     -> std::vector<T> {

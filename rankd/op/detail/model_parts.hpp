@@ -1,4 +1,4 @@
-// rankd/op/detail/model_parts.hpp: the sums that models are made of: weights, and trees.
+// rankd/op/detail/model_parts.hpp: the two kinds of sums in models: weights of a linear model, and decision trees.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,21 @@
 
 namespace rankd {
 
-/// How exactly a model computes: trees of XGBoost compare, add and link numbers as floats.
+/// The floating-point type that a model computes with. XGBoost's trees use floats to compare, to add and to compute
+/// scores.
 enum class number_width : std::uint8_t { doubles, floats };
 
 namespace detail {
 
-/// The number of rows that are scored in one block, with the values of each key side by side.
+/// The number of rows in one block. A block stores the values of each key contiguously.
 inline constexpr std::size_t rows_of_block = 256;
 
-/// The number of rows that go down a tree together, so that the loads of one row do not wait for those of another.
+/// The number of rows that descend a tree together. While the load of one row's node is pending, the CPU can process
+/// the other rows.
 inline constexpr std::size_t rows_abreast = 8;
 static_assert(rows_of_block % rows_abreast == 0);
 
-/// One addend of a linear model.
+/// One term of a linear model.
 struct model_weight {
   std::uint32_t key_id = 0;
   double weight = 0;
@@ -31,8 +33,9 @@ struct linear_model {
   std::vector<model_weight> weights;
 };
 
-/// A node of a tree. A row goes right if its value is at least the threshold, or if it is null and `null_right`. The
-/// right child follows the left one. A leaf is its own left child, and no row goes right there.
+/// A node of a decision tree. A row goes right if its value is at least the threshold, or if the value is null and
+/// `null_right` is set. The right child is stored after the left child. A leaf is its own left child, and no row goes
+/// right from a leaf.
 struct tree_node {
   double threshold = 0;
   std::uint32_t feature = 0;  ///< a position in tree_model::key_ids
@@ -41,8 +44,8 @@ struct tree_node {
   std::uint32_t rule = 0;  ///< 0, or of a split that compares otherwise, 1 + a position in tree_model::rules
 };
 
-/// A split by a set of categories: a value goes right if it is at least the node's threshold and its whole part is in
-/// the set. Without words: a split by a number that sends zeros the way of nulls.
+/// A split by a set of categories. A value goes right if it is at least the node's threshold and its integer part is in
+/// the set. A rule without words is a numeric split that treats zero as null.
 struct split_rule {
   std::uint32_t first_word = 0;  ///< a position in tree_model::bits
   std::uint32_t words = 0;       ///< of 32 categories each

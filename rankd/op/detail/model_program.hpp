@@ -1,5 +1,5 @@
-// rankd/op/detail/model_program.hpp: a model that is a list of steps, each over one block of rows. So graphs of ONNX
-// run.
+// rankd/op/detail/model_program.hpp: a model that is a list of steps, each applied to a block of rows. ONNX graphs run
+// this way.
 #pragma once
 
 #include <rankd/op/detail/model_parts.hpp>
@@ -54,7 +54,7 @@ struct program_step {
   double value = 0;
 };
 
-/// How a forest makes one number of its leaves.
+/// How a forest combines the leaves of its trees into one number.
 enum class leaf_fold : std::uint8_t { sum, mean, least, greatest };
 
 struct leaf_weight {
@@ -62,8 +62,9 @@ struct leaf_weight {
   double value = 0;
 };
 
-/// Trees whose features are slots. A leaf has a weight for each of some outputs. If all leaves have only a weight for
-/// the first output, it is stored as the value of the tree's node; otherwise nodes have no values.
+/// Trees whose features are slots. Each leaf has a list of weights, at most one per output. If every leaf has exactly
+/// one weight and it is for the first output, the tree's nodes store the weights as values. Otherwise, nodes have no
+/// values.
 struct program_forest {
   tree_model trees;
   std::vector<std::uint32_t> first_weight;  ///< by node, and one after the last
@@ -72,7 +73,7 @@ struct program_forest {
   leaf_fold fold = leaf_fold::sum;
 };
 
-/// A key whose values are in a slot when the steps begin.
+/// A key and the slot that holds its values before the first step runs.
 struct program_key {
   std::uint32_t key_id = 0;
   std::uint32_t slot = 0;
@@ -89,8 +90,8 @@ struct program_model {
   std::size_t slots = 0;
 };
 
-/// Runs all steps for the first `rows` rows of a block, or a few more: these must hold any numbers. `slots` holds the
-/// slots one after the other.
+/// Runs all steps for the first `rows` rows of a block. A step may also compute a few rows beyond these, so their slots
+/// must be initialized. `slots` stores the slots contiguously.
 void run_block(const program_model& model, std::size_t rows, double* slots) noexcept;
 
 }  // namespace rankd::detail

@@ -1,4 +1,5 @@
-// rankd/op/detail/model_reading.hpp: shared code of the readers of models: keys by name, and diagnostics.
+// rankd/op/detail/model_reading.hpp: shared code of the readers of model files: finds keys by name, and collects
+// diagnostics.
 #pragma once
 
 #include <rankd/op/detail/scoring.hpp>
@@ -27,28 +28,29 @@ inline auto model_problem(std::string_view code, std::string pointer, std::strin
           .source = {}};
 }
 
-/// Faults are appended, with their place in the file.
+/// The registries for reading a model file, and the list that receives the problems found, with their place in the
+/// file.
 struct model_reading {
   const registries& declared;
   braid::diagnostics& problems;
 
-  /// Returns the number of the key of that name, which a model may read. Zero after a diagnostic: unknown_key,
-  /// blocked_key, unreadable_key, wrong_key_type.
+  /// Returns the id of a key by its name, if models may read the key. Returns 0 after reporting unknown_key,
+  /// blocked_key, unreadable_key or wrong_key_type.
   [[nodiscard]] auto key(const std::string& name, const std::string& pointer) const -> std::uint32_t;
 
   void report(std::string_view code, std::string pointer, std::string message, std::string hint = {}) const {
     problems.add(model_problem(code, std::move(pointer), std::move(message), std::move(hint)));
   }
 
-  /// Reports too_few_items and too_many_items if a list has fewer or more items than allowed.
+  /// Reports too_few_items for an empty list and too_many_items for a list of more than `max_count` items.
   void bound(std::size_t items, const std::string& pointer, std::size_t max_count) const;
 };
 
-/// Returns whether a key comes for the first time.
+/// Returns whether a key is not in `seen` yet, and adds the key to `seen`.
 auto is_new(std::uint32_t key, std::vector<std::uint32_t>& seen) -> bool;
 
-/// The model that a trainer wrote: trees whose features are still positions in the list of names in its file.
-/// The features are checked to be positions there.
+/// A model as its trainer wrote it. The trees refer to features by positions in the file's list of names. These
+/// positions have been checked.
 struct trained_model {
   tree_model trees;
   std::vector<double> intercepts;
@@ -58,18 +60,18 @@ struct trained_model {
   std::string naming_hint;  ///< how to name features in training
 };
 
-/// Makes keys of the features that splits use; the others need no keys. Reports what `model_reading::key` reports, and
-/// unnamed_features and duplicate_value. Null after any diagnostic.
+/// Converts the features that splits use to keys. Unused features need no keys. Reports the errors of
+/// `model_reading::key`, and unnamed_features and duplicate_value. Returns null after any diagnostic.
 auto with_keys(trained_model made, const model_reading& reading) -> std::shared_ptr<const model>;
 
-/// Models as LightGBM saves them, as text and as the JSON of `dump_model`, and XGBoost, as JSON; null after a
-/// diagnostic.
+/// Readers for the two formats of LightGBM, its text and the JSON of `dump_model`, and for the JSON of XGBoost. Each
+/// reader returns null after a diagnostic.
 auto is_lightgbm_text(std::string_view text) noexcept -> bool;
 auto read_lightgbm_text(std::string_view text, const model_reading& reading) -> std::shared_ptr<const model>;
 auto read_lightgbm_dump(const nlohmann::json& document, const model_reading& reading) -> std::shared_ptr<const model>;
 auto read_xgboost(const nlohmann::json& document, const model_reading& reading) -> std::shared_ptr<const model>;
 
-/// Returns a model of ONNX, as skl2onnx writes it; null after a diagnostic.
+/// Reads an ONNX model as skl2onnx writes it. Returns null after a diagnostic.
 auto read_onnx(std::string_view bytes, const model_reading& reading) -> std::shared_ptr<const model>;
 
 }  // namespace rankd::detail

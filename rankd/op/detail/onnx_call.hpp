@@ -1,4 +1,4 @@
-// rankd/op/detail/onnx_call.hpp: one node of a graph of ONNX while it becomes steps: its operands, attributes,
+// rankd/op/detail/onnx_call.hpp: helpers that convert one node of an ONNX graph to steps: its operands, attributes,
 // diagnostics.
 #pragma once
 
@@ -17,15 +17,15 @@
 
 namespace rankd::detail {
 
-/// A tensor with a row for each row of a request: its columns are slots. Its shape is [rows] with rank 1, [rows,
-/// columns] with rank 2, and [rows, 1, columns] with rank 3, which a one-hot encoder makes.
+/// A tensor with one row for each row of the request. Its columns are slots. Its shape is [rows] for rank 1, [rows,
+/// columns] for rank 2, and [rows, 1, columns] for rank 3. A one-hot encoder makes rank 3.
 struct onnx_rows {
   onnx_type type = onnx_type::floats;
   std::uint32_t rank = 2;
   slot_list slots;
 };
 
-/// The names of a graph that have been defined so far.
+/// The values of an ONNX graph that have been defined so far, by name.
 struct onnx_scope {
   const onnx_file& file;
   const model_reading& with;
@@ -34,7 +34,7 @@ struct onnx_scope {
   std::map<std::string_view, onnx_numbers> numbers = {};  ///< constants, once they were decoded
 };
 
-/// Operands of one length.
+/// The operands of a node, widened to the same number of columns.
 struct onnx_operands {
   onnx_type type = onnx_type::floats;  ///< of those that have rows
   std::uint32_t rank = 2;
@@ -48,37 +48,38 @@ class onnx_call {
  public:
   onnx_call(const onnx_node& node, onnx_scope& scope) : node_(node), scope_(scope) {}
 
-  /// Complains, with the node's name and operator in front of the sentence. The place is a field of the node.
+  /// Reports a diagnostic whose message begins with the node's name and operator. `place` is the field of the node that
+  /// is wrong.
   void refuse(std::string_view code, std::string_view place, const std::string& message, std::string hint = {}) const;
 
-  /// Does the same for an item of a list of the node.
+  /// Reports a diagnostic like `refuse`, for an item of one of the node's lists.
   void refuse_item(std::string_view code, std::string_view list, std::size_t at, const std::string& message) const;
 
-  /// Returns the sentence with the node's name and operator in front.
+  /// Returns the message with the node's name and operator in front.
   [[nodiscard]] auto named(const std::string& message) const -> std::string;
 
   [[nodiscard]] auto node() const -> const onnx_node& { return node_; }
   [[nodiscard]] auto with() const -> const model_reading& { return scope_.with; }
   [[nodiscard]] auto out() const -> program_builder& { return scope_.out; }
 
-  /// Returns whether the steps so far are few enough; false after a diagnostic. Asked after each node, and within those
-  /// whose inputs are any number.
+  /// Returns whether the number of steps is still within the limit. Reports a diagnostic and returns false otherwise.
+  /// Called after each node, and also within a node that has many inputs.
   [[nodiscard]] auto may_go_on() const -> bool;
 
-  /// How many inputs there are, and whether one is left out or beyond the last.
+  /// The number of inputs, and whether an input is absent or constant.
   [[nodiscard]] auto inputs() const -> std::size_t { return node_.inputs.size(); }
   [[nodiscard]] auto is_absent(std::size_t at) const -> bool;
   [[nodiscard]] auto is_constant(std::size_t at) const -> bool;
 
-  /// Returns an input with rows; null after a diagnostic.
+  /// Returns an input that has a row for each row of the request. Returns null after a diagnostic.
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
-  /// Returns the same for floats or doubles, with a row and columns.
+  /// Returns such an input if its type is float or double and its rank is 2. Returns null after a diagnostic.
   [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
   /// Returns an input that is the same for all rows; null after a diagnostic.
   [[nodiscard]] auto constant(std::size_t at) const -> const onnx_numbers*;
-  /// Returns the one number of such an input.
+  /// Returns the number of a constant input that has one item.
   [[nodiscard]] auto single(std::size_t at) const -> std::optional<double>;
-  /// Returns the whole numbers of such an input.
+  /// Returns the integers of a constant input.
   [[nodiscard]] auto whole(std::size_t at) const -> std::optional<std::vector<std::int64_t>>;
 
   [[nodiscard]] auto has(std::string_view attribute) const -> bool;
@@ -89,20 +90,21 @@ class onnx_call {
   [[nodiscard]] auto ints(std::string_view attribute) const -> std::vector<std::int64_t>;
   [[nodiscard]] auto strings(std::string_view attribute) const -> std::vector<std::string_view>;
 
-  /// Returns those inputs, each with as many columns as the widest; nothing after a diagnostic.
+  /// Returns the given inputs, each widened to the column count of the widest. Returns nothing after a diagnostic.
   [[nodiscard]] auto broadcast(std::initializer_list<std::size_t> which) const -> std::optional<onnx_operands>;
 
-  /// Returns a step for each column of slots that are equally many.
+  /// Adds a step for each column, and returns the slots of the results. Requires operands of the same number of
+  /// columns.
   [[nodiscard]] auto each(step_kind kind, onnx_type type, std::span<const slot_list> operands, double value = 0) const
       -> slot_list;
   [[nodiscard]] auto each(step_kind kind, onnx_type type, const slot_list& operands, double value = 0) const
       -> slot_list;
 
-  /// Returns these slots with one constant each.
+  /// Adds a step for each slot with the slot and one constant as operands, and returns the slots of the results.
   [[nodiscard]] auto with_constants(step_kind kind, onnx_type type, const slot_list& slots,
                                     std::span<const double> values) const -> slot_list;
 
-  /// Returns the constants as slots.
+  /// Returns a slot for each constant.
   [[nodiscard]] auto constants(std::span<const double> values, onnx_type type) const -> slot_list;
 
  private:
@@ -113,7 +115,7 @@ class onnx_call {
   onnx_scope& scope_;
 };
 
-/// A function that makes the result of an operator from its inputs; nothing after a diagnostic.
+/// A function that computes the output of an ONNX operator from its inputs. The result is empty after a diagnostic.
 using onnx_maker = auto (*)(const onnx_call&) -> std::optional<onnx_rows>;
 
 struct onnx_operator {
@@ -123,19 +125,19 @@ struct onnx_operator {
   std::size_t output = 0;  ///< which of the node's outputs it is
 };
 
-/// All operators that are known, of each kind.
+/// The supported operators of each kind.
 auto onnx_arithmetic() -> std::span<const onnx_operator>;
 auto onnx_shapes() -> std::span<const onnx_operator>;
 auto onnx_learners() -> std::span<const onnx_operator>;
 
-/// Adds the scores of an ensemble of trees.
+/// Converts an ensemble of trees to steps, and returns its scores.
 auto make_tree_regressor(const onnx_call& call) -> std::optional<onnx_rows>;
 auto make_tree_classifier(const onnx_call& call) -> std::optional<onnx_rows>;
 
-/// Applies the transform after the scores of trees and of linear models: NONE, LOGISTIC or SOFTMAX.
+/// Applies the attribute `post_transform` (NONE, LOGISTIC or SOFTMAX) to the scores of trees or of a linear model.
 auto transformed(const onnx_call& call, slot_list scores, std::string_view transform) -> std::optional<onnx_rows>;
 
-/// exp(x - max) over the sum of these.
+/// Computes a softmax of the slots: exp(x - max), divided by the sum of these values over all slots.
 auto softened(const onnx_call& call, const slot_list& slots, onnx_type type) -> slot_list;
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/op/detail/onnx_file.hpp: the nodes, tensors, inputs and outputs of an ONNX file, as views of its bytes.
+// rankd/op/detail/onnx_file.hpp: the nodes, tensors, inputs and outputs of an ONNX file, as views of the file's bytes.
 #pragma once
 
 #include <rankd/op/detail/model_reading.hpp>
@@ -14,22 +14,22 @@
 
 namespace rankd::detail {
 
-/// Types of elements, as ONNX numbers them.
+/// The element types of tensors, with the numbers that ONNX assigns to them.
 enum class onnx_type : std::int64_t { none = 0, floats = 1, int32 = 6, int64 = 7, text = 8, flags = 9, doubles = 11 };
 
-/// The domain of operators that learn.
+/// The domain of ONNX's machine-learning operators, such as trees and encoders.
 inline constexpr std::string_view onnx_ml = "ai.onnx.ml";
 
-/// "tensor(float)", as ONNX writes it.
+/// Returns the name of a tensor type in ONNX's notation, such as "tensor(float)".
 auto onnx_type_text(onnx_type type) -> std::string;
 
-/// A tensor in the file, whose numbers are decoded when they are asked for.
+/// An undecoded tensor in the file. `read_numbers` decodes its numbers.
 struct onnx_tensor {
   std::string_view bytes;
   std::string pointer;
 };
 
-/// A decoded one.
+/// The numbers of a decoded tensor.
 struct onnx_numbers {
   onnx_type type = onnx_type::none;
   std::vector<std::int64_t> dims;
@@ -70,18 +70,18 @@ struct onnx_file {
   std::map<std::string_view, std::string_view> metadata;
 };
 
-/// Returns a name from the file between backquotes, whatever its bytes are.
+/// Returns a name from the file between backquotes. Bytes that cannot be shown in a message are replaced.
 auto shown(std::string_view name) -> std::string;
 
-/// Complains with truncated, bad_value, missing_field, too_many_items, duplicate_value, unsupported_schema,
-/// unknown_operator. Lifetime: the bytes outlive the file.
+/// Parses an ONNX file. Reports truncated, bad_value, missing_field, too_many_items, duplicate_value,
+/// unsupported_schema, unknown_operator. Lifetime: the bytes outlive the returned file.
 auto read_onnx_file(std::string_view bytes, const model_reading& reading) -> onnx_file;
 
-/// Returns the numbers of a tensor. Complains with truncated, wrong_type, wrong_length, external_data, too_many_items;
-/// nothing after a diagnostic.
+/// Returns the numbers of a tensor. Reports truncated, wrong_type, wrong_length, external_data or too_many_items and
+/// then returns nothing.
 auto read_numbers(const onnx_tensor& tensor, const model_reading& reading) -> std::optional<onnx_numbers>;
 
-/// Returns an attribute of a node; nothing if it has no attribute of that name, or after a diagnostic.
+/// Returns an attribute of a node. Returns nothing if the node has no attribute of this name, or after a diagnostic.
 auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& reading)
     -> std::optional<onnx_attribute>;
 

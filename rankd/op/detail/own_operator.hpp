@@ -1,4 +1,5 @@
-// rankd/op/detail/own_operator.hpp: an operator of a library: its shape as rankd keeps it, binding and running it.
+// rankd/op/detail/own_operator.hpp: an operator of a library: its description, its binding to a node, and its
+// execution.
 #pragma once
 
 #include <rankd/abi/c_operators.h>
@@ -13,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// An operator of a library. It owns the data that its shape refers to, and is never moved or freed.
+/// An operator of a library. The object owns the data that its shape refers to, and is never moved or freed.
 struct own_operator {
   rankd_operator of{};
   const operator_digest* from = nullptr;
@@ -23,14 +24,16 @@ struct own_operator {
   op_entry entry;
 };
 
-/// Copies the description of an operator by its library. Errors: bad_operator, for every error in it.
+/// Checks and copies a library's description of an operator. Errors: bad_operator, once for every error in the
+/// description.
 auto checked_operator(const rankd_operator& offered, const operator_digest& digest)
     -> braid::checked<std::unique_ptr<own_operator>>;
 
-/// Returns the operator of a name that `find_op` knows, or null for one of rankd.
+/// Returns the library operator with this name, or null if the operator is built in. Requires a name that `find_op` can
+/// find.
 auto find_own(std::string_view name) -> const own_operator*;
 
-/// Binds a node of such an operator.
+/// Binds a node whose operator is from a library.
 auto bind_own(const plan_node& node, const bind_context& context) -> braid::checked<std::unique_ptr<const bound_op>>;
 
 }  // namespace rankd::detail

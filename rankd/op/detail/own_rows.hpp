@@ -1,4 +1,5 @@
-// rankd/op/detail/own_rows.hpp: the rows that an operator of a library creates, or copies from its inputs.
+// rankd/op/detail/own_rows.hpp: builds a row set from the rows that an operator of a library creates or copies from its
+// inputs.
 #pragma once
 
 #include <rankd/abi/c_operators.h>
@@ -18,15 +19,15 @@
 
 namespace rankd::detail {
 
-/// An input of a node of such an operator.
+/// An input of a node whose operator is from a library.
 struct own_input {
   std::string_view name;             ///< of its option; empty: the rows that the operator is called on
   std::optional<std::size_t> place;  ///< its position among the inputs of the node; nothing if the plan leaves it out
   row_set rows = {};
 };
 
-/// Memory for the output of a library in one run, and the rows that result from it. The library writes into memory of
-/// the request, and its output is checked afterwards.
+/// The memory for the output of a library in one run, and the row set that is built from it. The library writes into
+/// memory of the request, and its output is checked afterwards.
 class own_rows {
  public:
   /// Lifetime: the arguments outlive it.
@@ -39,12 +40,12 @@ class own_rows {
         makes_(makes_rows(effect)),
         merges_(effect == row_change::merged) {}
 
-  /// Null after an error, which is then in `refusal`.
+  /// Allocates `count` rows for the library to fill. Returns null after an error, which is stored in `refusal`.
   auto make(std::uint64_t count) -> const rankd_made*;
   [[nodiscard]] auto refusal() const noexcept -> const std::optional<op_error>& { return refusal_; }
 
-  /// Returns the rows, in the order of the library, without the columns that it has written: position by position these
-  /// are `written`. Errors: a sentence.
+  /// Returns the row set, in the order of the library. The columns that the library wrote are not included: they are in
+  /// `written`, in the same order of rows. Errors: a sentence.
   auto finish() -> std::expected<row_set, std::string>;
   [[nodiscard]] auto written() const noexcept -> std::span<const rankd_written> { return written_; }
 

@@ -1,5 +1,5 @@
-// rankd/op/detail/program_builder.hpp: how programs are made: each step writes slots of its own, and in the end those
-// that nothing reads go, and the others share as few as they can.
+// rankd/op/detail/program_builder.hpp: builds a `program_model` step by step. Each new step writes its own slots. At
+// the end, unused steps are removed, and the remaining steps reuse slots.
 #pragma once
 
 #include <rankd/op/detail/model_program.hpp>
@@ -11,33 +11,35 @@
 
 namespace rankd::detail {
 
-/// Numbers of slots, as the builder returns them.
+/// The numbers of slots that the builder has returned.
 using slot_list = std::vector<std::uint32_t>;
 
 class program_builder {
  public:
-  /// Returns a slot that is filled before the steps run.
+  /// Adds an input, whose slot must be filled before the steps run, and returns the slot.
   auto input(number_width width) -> std::uint32_t;
 
   auto constant(double value, number_width width) -> std::uint32_t;
 
-  /// Returns a step that reads these slots. Requires a kind without numbers of its own.
+  /// Adds a step with these slots as operands, and returns the slot of its result. Requires a kind that needs no
+  /// numbers from `extra`.
   auto step(step_kind kind, number_width width, std::span<const std::uint32_t> operands, double value = 0)
       -> std::uint32_t;
 
-  /// Computes, for each column of the matrix `weights`, the sum of its products with these slots plus the number of
-  /// `last` for the column. `weights` is stored row by row.
+  /// Adds a step for each column of the matrix `weights`. The step multiplies each slot by its number in the column,
+  /// and adds the products and the column's number in `last`. `weights` is stored row by row.
   auto weighted(std::span<const std::uint32_t> operands, std::span<const double> weights, std::span<const double> last,
                 number_width width) -> slot_list;
 
-  /// Returns the outputs of trees whose features are positions in `columns`.
+  /// Adds trees and returns the slots of their outputs. The features of the trees are positions in `columns`.
   auto forest(program_forest made, std::size_t outputs, std::span<const std::uint32_t> columns) -> slot_list;
 
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return made_.steps.size(); }
   [[nodiscard]] auto operands() const noexcept -> std::size_t { return made_.operands.size(); }
   [[nodiscard]] auto numbers() const noexcept -> std::size_t { return made_.numbers.size(); }
 
-  /// Returns the program that computes these slots. Its keys are the inputs that it needs, by their numbers from 0.
+  /// Returns the program that computes these slots. Its keys are the inputs that it needs, numbered from 0 in the order
+  /// of the calls of `input`.
   auto finished(slot_list outputs) && -> program_model;
 
  private:

@@ -1,4 +1,4 @@
-// rankd/op/detail/row_draws.hpp: numbers of rows that depend on a seed and on their ids, and on nothing else.
+// rankd/op/detail/row_draws.hpp: pseudo-random numbers for rows, which depend only on a seed and on the id of the row.
 #pragma once
 
 #include <rankd/expr/detail/hash.hpp>
@@ -11,8 +11,8 @@
 namespace rankd::detail {
 
 /// Calls `use(position, number)` for each row of the node's first source, in order. The number is a hash of the seed
-/// and the id of the row, and is the same on every machine. A row whose seed has a null gets the number of an empty
-/// seed.
+/// and the id of the row, and is the same on every machine. If a hole of the seed is null in a row, the empty seed is
+/// used for the row.
 template <typename Use>
 void for_each_draw(const bound_template& seed, const node_context& context, const Use& use) {
   const row_set& rows = context.inputs[0];

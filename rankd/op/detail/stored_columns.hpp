@@ -1,4 +1,4 @@
-// rankd/op/detail/stored_columns.hpp: fields of hashes in a store as typed columns of rows.
+// rankd/op/detail/stored_columns.hpp: converts fields of hashes in a store to typed columns of rows.
 #pragma once
 
 #include <rankd/op/detail/lookup.hpp>
@@ -26,7 +26,7 @@
 
 namespace rankd::detail {
 
-/// One field of the hashes, which becomes a column.
+/// One field of the hashes, and the column that it is converted to.
 struct wanted_feature {
   std::uint32_t key_id = 0;
   std::string name;
@@ -35,7 +35,7 @@ struct wanted_feature {
   std::uint32_t dimensions = 0;  ///< of a vector
 };
 
-/// The hash of each row: a position among the requested hashes, or `none`.
+/// The hash of each row, as a position among the requested hashes. A row without a hash has `none`.
 struct asked_rows {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -44,12 +44,12 @@ struct asked_rows {
   std::span<const std::uint32_t> places;  ///< for each position of `rows`
 };
 
-/// The param that names the keys of several such columns.
+/// The types and the shape of the option `keys`, which lists the columns that are read from fields of hashes.
 inline constexpr std::array<std::string_view, 5> feature_types{"int", "float", "string", "bool", "vector"};
 inline constexpr param_shape feature_keys{
     .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = feature_types};
 
-/// Returns a column for a key, from the field or string called `name`.
+/// Describes the column of a key, which is read from the field or string called `name`.
 inline auto make_wanted(const key_entry& key, std::string name) -> wanted_feature {
   return {.key_id = key.key_id,
           .name = std::move(name),
@@ -58,8 +58,8 @@ inline auto make_wanted(const key_entry& key, std::string name) -> wanted_featur
           .dimensions = key.dimensions};
 }
 
-/// Returns the columns for the keys of the param `keys`, from fields of their names, or of the names in `fields`, if
-/// present, one for each. Complains as `find_typed_keys` does, and with wrong_length.
+/// Returns the columns for the keys in the option `keys`. Each column is read from the field with the name of its key,
+/// or with the name in `fields` if this option is present. Reports the errors of `find_typed_keys`, and wrong_length.
 inline auto find_wanted(const plan_node& node, const plan_param* fields, const bind_context& context,
                         braid::diagnostics& problems) -> std::vector<wanted_feature> {
   const plan_param& keys = *node.find_param(feature_keys.name);
@@ -73,7 +73,7 @@ inline auto find_wanted(const plan_node& node, const plan_param* fields, const b
   return out;
 }
 
-// Parses the text of a feature; nothing if it is not a value of that type.
+// The functions `spelled` parse the text of a feature. They return nothing if the text is not a value of the type.
 
 inline auto spelled(std::string_view text, std::int64_t /*type*/) -> std::optional<std::int64_t> {
   return parse_id(text);
@@ -93,7 +93,7 @@ inline auto spelled(std::string_view text, bool /*type*/) -> std::optional<bool>
   return std::nullopt;
 }
 
-/// A value for each requested hash, with a bitmap of nulls.
+/// The decoded values of one field, one for each requested hash, with a bitmap of nulls.
 template <typename T>
 struct decoded {
   std::span<T> values;
@@ -108,8 +108,8 @@ struct decoded {
   }
 };
 
-/// Copies the values of the hashes to their rows: inactive rows are null, and rows without value get `otherwise`. If no
-/// row is null, there is no bitmap, so that readers of the column need not check one.
+/// Copies the values of the hashes to their rows. Inactive rows are null, and rows without a value get `otherwise`. If
+/// no row is null, the bitmap is omitted, so readers of the column need not check one.
 template <typename T>
 auto spread(const asked_rows& rows, const decoded<T>& from, const std::optional<T>& otherwise, braid::arena& memory)
     -> std::pair<std::span<const T>, bitmap> {
@@ -125,7 +125,7 @@ auto spread(const asked_rows& rows, const decoded<T>& from, const std::optional<
   return {out.values, filled == out.values.size() ? bitmap() : bitmap(out.valid.data())};
 }
 
-/// `find(hash, what)` returns the text of a field, if there is one.
+/// Builds a column of numbers or booleans. `find(hash, feature)` returns the text of a field if the hash has the field.
 template <typename T, typename Find>
 auto plain_column(const wanted_feature& feature, const asked_rows& rows, const Find& find, node_context& context)
     -> column {
@@ -157,7 +157,8 @@ auto text_column(const wanted_feature& feature, const asked_rows& rows, const Fi
   return {.values = string_values{spans, words.finish()}, .validity = validity};
 }
 
-/// Bytes of another length, or with a number that is not finite, are no vector of the key.
+/// Builds a column of vectors. Bytes of the wrong length, or with a number that is not finite, count as a malformed
+/// value.
 template <typename Find>
 auto vector_column(const wanted_feature& feature, const asked_rows& rows, const Find& find, node_context& context)
     -> column {
@@ -174,7 +175,8 @@ auto vector_column(const wanted_feature& feature, const asked_rows& rows, const 
   return {.values = string_values{spans, words.finish(), feature.dimensions}, .validity = validity};
 }
 
-/// Converts a field to a column. A text that is not a value of its type counts as missing; each hash counts it once.
+/// Converts a field to a column. A text that does not have the type of the column counts as missing, and as one
+/// malformed value for each hash.
 template <typename Find>
 auto find_column(const wanted_feature& feature, const asked_rows& rows, const Find& find, node_context& context)
     -> column {

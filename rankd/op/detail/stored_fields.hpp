@@ -1,4 +1,5 @@
-// rankd/op/detail/stored_fields.hpp: columns of fields of hashes, or of strings, under keys which a template spells.
+// rankd/op/detail/stored_fields.hpp: reads columns from fields of hashes, or from strings, under keys that a template
+// produces.
 #pragma once
 
 #include <rankd/op/detail/asking.hpp>
@@ -11,7 +12,7 @@
 
 namespace rankd::detail {
 
-/// Columns from fields of hashes, or one from strings.
+/// The columns to read from fields of hashes, or the single column to read from strings.
 struct stored_fields {
   std::uint32_t endpoint = 0;
   bound_template keys;

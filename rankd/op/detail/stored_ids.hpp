@@ -1,4 +1,5 @@
-// rankd/op/detail/stored_ids.hpp: sources that read ids under keys which a template spells.
+// rankd/op/detail/stored_ids.hpp: sources that read ids from lists, sets and sorted sets under keys that a template
+// produces.
 #pragma once
 
 #include <rankd/op/detail/asking.hpp>
@@ -12,19 +13,19 @@
 
 namespace rankd::detail {
 
-/// The column for scores, and the value that replaces a score that is not finite.
+/// The column that receives scores, and the value that replaces a score that is not finite.
 struct score_column {
   std::uint32_t key_id = 0;
   std::optional<double> otherwise;
 };
 
-/// The ends of a range of scores; infinite if the plan does not set one.
+/// The bounds of a range of scores. A bound is infinite if the plan does not set it.
 struct score_ends {
   option_value<double> min{-std::numeric_limits<double>::infinity()};
   option_value<double> max{std::numeric_limits<double>::infinity()};
 };
 
-/// A source of ids. The operator is one of list, set and sorted_set; `what` says which.
+/// A source of ids for the operators `list`, `set` and `sorted_set`. `what.kind` distinguishes them.
 struct stored_ids {
   std::uint32_t endpoint = 0;
   bound_template keys;
@@ -53,11 +54,11 @@ inline constexpr param_shape offset_shape{.name = "offset",
                                           .range = {.min = 0, .max = max_offset},
                                           .bindable = true};
 
-/// Looks up the options that all three operators have. Problems are reported.
+/// Finds the options that all three operators share. Errors are added to `problems`.
 auto find_stored_ids(read_kind kind, const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> stored_ids;
 
-/// Binds a source without further options.
+/// Binds an operator that has only the shared options.
 auto bind_stored_ids(read_kind kind, const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr>;
 
 }  // namespace rankd::detail

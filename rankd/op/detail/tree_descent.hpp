@@ -1,4 +1,4 @@
-// rankd/op/detail/tree_descent.hpp: several rows side by side down a tree.
+// rankd/op/detail/tree_descent.hpp: moves several rows down a tree at the same time.
 #pragma once
 
 #include <rankd/op/detail/model_parts.hpp>
@@ -10,7 +10,8 @@
 
 namespace rankd::detail {
 
-/// Finds the leaves of rows whose values begin at `values`, one block after the other.
+/// Finds the leaf of each of `rows_abreast` rows. `values` has a block of numbers for each feature, one block after
+/// another.
 inline auto find_leaves(const tree_shape& tree, const tree_node* nodes, const double* values)
     -> std::array<std::uint32_t, rows_abreast> {
   std::array<std::uint32_t, rows_abreast> places;

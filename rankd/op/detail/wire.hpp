@@ -1,4 +1,4 @@
-// rankd/op/detail/wire.hpp: the fields of a message of Protocol Buffers, one after the other, whatever its bytes are.
+// rankd/op/detail/wire.hpp: parses the fields of a Protocol Buffers message. Malformed bytes are detected and reported.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace rankd::detail {
 
 enum class wire_kind : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-/// A field as it is on the wire: its number, and either bytes or a number.
+/// A field of a message: its number, and either bytes or a number as its value.
 struct wire_field {
   std::uint32_t number = 0;
   wire_kind kind = wire_kind::varint;
@@ -26,15 +26,15 @@ struct wire_field {
   }
 };
 
-/// Returns the fields of a message. Lifetime: the bytes outlive it and all fields.
+/// Returns the fields of a message one by one. Lifetime: the bytes outlive the reader and all fields.
 class wire_reader {
  public:
   explicit wire_reader(std::string_view message) noexcept : rest_(message), size_(message.size()) {}
 
-  /// Returns the next field; nothing at the end, and from the first bytes on that are not a field.
+  /// Returns the next field. Returns nothing at the end of the message, and after the first bytes that are not a field.
   auto next() noexcept -> std::optional<wire_field>;
 
-  /// Returns a description of the damage, as the end of a sentence: empty if all was read.
+  /// Describes the malformed bytes, as the end of a sentence. Returns an empty string if the whole message was parsed.
   [[nodiscard]] auto damage() const -> std::string;
 
  private:
@@ -47,12 +47,13 @@ class wire_reader {
   bool damaged_ = false;
 };
 
-/// Appends the numbers of a repeated field, which may be packed. Returns false if its bytes are not numbers.
+/// Appends the numbers of a repeated field, which may use the packed encoding. Returns false if its bytes are not
+/// numbers.
 auto append_floats(const wire_field& field, std::vector<double>& out) -> bool;
 auto append_doubles(const wire_field& field, std::vector<double>& out) -> bool;
 auto append_integers(const wire_field& field, std::vector<std::int64_t>& out) -> bool;
 
-/// Returns a number of the size of T at the front of the bytes, the lowest byte first.
+/// Decodes a little-endian number of type T from the first bytes.
 template <typename T>
 auto little_endian(std::string_view bytes) noexcept -> T {
   std::uint64_t out = 0;

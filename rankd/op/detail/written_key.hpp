@@ -1,4 +1,5 @@
-// rankd/op/detail/written_key.hpp: a key that an operator writes, and the error about a value that it must not hold.
+// rankd/op/detail/written_key.hpp: a key that an operator writes, and the error for a value that is not allowed for the
+// key.
 #pragma once
 
 #include <rankd/op/operator.hpp>
@@ -26,8 +27,8 @@ struct written_key {
         nulls(key.nullable ? null_rule::allowed : null_rule::refused) {}
 };
 
-/// Returns null_value or non_finite_value for the first active row whose value is not allowed for the key. `what` names
-/// the value in the message.
+/// Returns null_value or non_finite_value for the first active row whose value is not allowed for the key. `what`
+/// describes the value in the message.
 auto refused_value(const row_set& rows, const column& values, const written_key& key, std::string_view what = "value")
     -> std::optional<op_error>;
 

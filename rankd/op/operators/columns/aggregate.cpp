@@ -1,4 +1,5 @@
-// rankd/op/operators/columns/aggregate.cpp: adds a column with one number about many rows.
+// rankd/op/operators/columns/aggregate.cpp: the operator that adds a column with one number computed from many rows,
+// such as a sum.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -32,7 +33,7 @@ struct aggregate_params {
   }
 };
 
-/// In the order of aggregate_kind.
+/// The names of the values of `aggregate_kind`, in the order of the enumeration.
 constexpr std::array<std::string_view, 5> aggregate_kinds{"count", "sum", "mean", "min", "max"};
 constexpr std::array<std::string_view, 4> of_values{"sum", "mean", "min", "max"};
 constexpr std::array aggregate_shape{

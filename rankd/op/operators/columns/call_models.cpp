@@ -18,7 +18,7 @@
 namespace rankd::detail::call_models_op {
 namespace {
 
-/// A model, and a key for each of its outputs.
+/// A model, and the keys that receive its outputs.
 struct called_model {
   std::string name;
   std::shared_ptr<const model> scores_by;
@@ -46,7 +46,7 @@ struct call_models_params {
           each.scores_by->sums(rows, context.memory, {.rows_of_part = context.rows_of_part, .stop = context.stop});
       if (!sums) return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
       if (auto checked = check(each, rows, *sums); !checked) return std::unexpected(std::move(checked.error()));
-      // The link of a finite sum, such as its exponential, need not be finite.
+      // A finite sum can have an infinite score, for example its exponential.
       if (each.scores_by->link(*sums))
         if (auto checked = check(each, rows, *sums); !checked) return std::unexpected(std::move(checked.error()));
       for (std::size_t at = 0; at < sums->size(); ++at)
@@ -80,8 +80,8 @@ constexpr std::array call_models_shape{
     out_keys_shape,
 };
 
-/// Reports wrong_length unless there is a key for each output of the models. A model that was not found may have any
-/// number of outputs.
+/// Reports wrong_length if the number of keys differs from the number of the models' outputs. The outputs of a model
+/// that was not found are unknown, so more keys are allowed then.
 void check_outputs(const plan_param& out_keys, std::span<const called_model> called, braid::diagnostics& problems) {
   std::size_t wanted = 0;
   std::string all;

@@ -1,4 +1,4 @@
-// rankd/op/operators/columns/call_remote_model.cpp: the operator that scores rows by a model which another server runs.
+// rankd/op/operators/columns/call_remote_model.cpp: the operator that scores rows with a model on another server.
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
@@ -23,14 +23,14 @@ namespace {
 constexpr std::int64_t usual_rows = 1000;
 constexpr std::int64_t max_rows_per_call = 10'000;
 
-/// A column that is sent.
+/// A column that is sent to the model server.
 struct sent_column {
   std::uint32_t key_id = 0;
   std::string name;
   value_type type = value_type::floating;
 };
 
-/// A column of scores.
+/// A column that receives scores from the model server.
 struct score_column {
   std::uint32_t key_id = 0;
   std::string name;
@@ -84,7 +84,7 @@ struct remote_params {
  private:
   using input_values = decltype(model_input::values);
 
-  /// Returns the values of the active rows, in their order.
+  /// Returns the values of the active rows of a column, in row order.
   [[nodiscard]] auto list_values(const sent_column& of, const row_set& rows, braid::arena& memory) const
       -> op_result<input_values> {
     const std::optional<column> from = rows.table().find(of.key_id);
@@ -179,7 +179,7 @@ void report(const plan_param& param, std::string_view code, std::string message,
                 .source = {}});
 }
 
-/// Returns the text of a param that is part of the path of a URL.
+/// Returns the text of a param that becomes a part of the URL path.
 auto path_part(const plan_node& node, std::string_view name, braid::diagnostics& problems) -> std::string {
   const plan_param* const param = node.find_param(name);
   if (param == nullptr) return {};
@@ -213,7 +213,8 @@ auto find_inputs(const plan_node& node, const bind_context& context, braid::diag
   return out;
 }
 
-/// The substitute for nulls of a column of integers must be an integer of 64 bits.
+/// Reports bad_value if `missing`, the substitute for nulls, is not a 64-bit integer although a column of integers is
+/// sent.
 void check_missing(const plan_param& param, const remote_params& params, braid::diagnostics& problems) {
   constexpr double end = 0x1p63;
   const double value = *params.missing;

@@ -1,5 +1,4 @@
-// rankd/op/operators/columns/extract_features.cpp: the operator that makes columns of floats, as models want them, out
-// of columns.
+// rankd/op/operators/columns/extract_features.cpp: the operator that converts columns to columns of floats for models.
 #include <rankd/expr/detail/facts.hpp>
 #include <rankd/op/detail/written_key.hpp>
 #include <rankd/op/detail/key_types.hpp>
@@ -24,14 +23,14 @@
 namespace rankd::detail::extract_features_op {
 namespace {
 
-/// The transforms of columns; in the order of `transform_names`.
+/// The transforms of columns, in the order of `transform_names`.
 enum class transform : std::uint8_t { bucket, clip, is_null, log1p, one_hot };
 constexpr std::array<std::string_view, 5> transform_names{"bucket", "clip", "is_null", "log1p", "one_hot"};
 
-/// Rows that are not worth a part of their own.
+/// The minimum number of rows for which a separate parallel part is worthwhile.
 constexpr std::size_t min_part = 256;
 
-/// The target of a new column: the active rows of a batch, in parts.
+/// The rows for which a new column is computed, and how they are divided into parallel parts.
 struct canvas {
   row_set rows;
   std::size_t rows_of_part;
@@ -43,11 +42,12 @@ struct canvas {
         rows_of_part(std::max(context.rows_of_part, min_part)),
         memory(context.memory),
         params(context.params) {
-    // If every row is active, their order does not matter, and columns can be read straight through.
+    // If every row is active, the order of rows does not matter, so the columns can be read sequentially.
     if (rows.size() == rows.table().size()) rows = row_set(rows.table());
   }
 
-  /// Returns a column of `value(row)` for each active row; null on inactive rows and if `known` has no bit for the row.
+  /// Returns a column with `value(row)` for each active row. The column is null on inactive rows, and on rows whose bit
+  /// in `known` is not set.
   template <typename Fn>
   [[nodiscard]] auto draw(bitmap known, const Fn& value) const -> column {
     const std::span<double> out = memory.uninitialized<double>(rows.table().size());
@@ -83,7 +83,7 @@ struct canvas {
   }
 };
 
-/// Returns a float of a truth.
+/// Converts a boolean to 1.0 or 0.0.
 constexpr auto as_float(bool holds) noexcept -> double { return holds ? 1.0 : 0.0; }
 
 /// Returns a bitmap of this size with all bits clear.
@@ -91,7 +91,7 @@ auto no_bits(std::size_t size, braid::arena& memory) -> bitmap {
   return bitmap(memory.filled(std::max(words_for(size), std::size_t{1}), std::uint64_t{0}).data());
 }
 
-/// Numbers that ascend, to be counted up to a value.
+/// An ascending list of numbers, for counting how many of them are at most a value.
 template <typename T>
 class ladder {
  public:
@@ -101,8 +101,8 @@ class ladder {
     steps_.resize((std::size_t{1} << bits_) - 1, std::numeric_limits<T>::max());
   }
 
-  /// Returns how many of them are no greater than the value. One bit after the other, from the highest, and without
-  /// branches: which way a search goes is rarely predictable.
+  /// Returns how many of the numbers are at most `value`. The search computes one bit of the result after another
+  /// without branches, because its comparisons are rarely predictable.
   [[nodiscard]] auto count_up_to(T value) const noexcept -> std::size_t {
     std::size_t count = 0;
     for (unsigned bit = bits_; bit-- > 0;) {
@@ -120,7 +120,7 @@ class ladder {
   std::vector<T> steps_;  ///< as many as bits can distinguish
 };
 
-/// Returns for each boundary the least int64 that is not less; boundaries above every int64 are left out.
+/// Rounds each boundary up to an int64. Omits boundaries that are greater than every int64.
 auto as_integers(std::span<const double> boundaries) -> std::vector<std::int64_t> {
   std::vector<std::int64_t> out;
   for (const double each : boundaries) {
@@ -234,7 +234,7 @@ struct one_hot_rule {
   }
 };
 
-/// A column that is made, and its source column.
+/// A column that the operator adds, and the column that it is computed from.
 struct made_feature {
   std::uint32_t from_key = 0;
   written_key out;
@@ -266,7 +266,7 @@ struct extract_params {
   }
 
  private:
-  /// Returns the column; null on every row if it is absent.
+  /// Returns the source column of a feature. If the rows lack the column, returns a column of nulls.
   static auto find_source(const made_feature& feature, const canvas& canvas) -> column {
     if (const auto found = canvas.rows.table().find(feature.from_key)) return *found;
     const std::size_t size = canvas.rows.table().size();
@@ -316,7 +316,7 @@ constexpr std::array extract_shape{
                 .when = {.param = "transform", .values = of_one_hot}},
 };
 
-/// Returns the types of keys that a transform accepts.
+/// Returns the types of keys that the transform accepts.
 auto list_types(transform how) noexcept -> std::span<const std::string_view> {
   if (how == transform::is_null) return scalar_types;
   if (how == transform::one_hot) return listed_types;
@@ -332,7 +332,7 @@ auto problem(std::string code, std::string pointer, std::string message) -> brai
           .source = {}};
 }
 
-/// Checks the params of one node against each other, once each of them is right by itself.
+/// Checks the params of one node against each other, after each param has been checked alone.
 struct extract_checks {
   const plan_node& node;
   transform how;
@@ -356,7 +356,8 @@ struct extract_checks {
     }
   }
 
-  /// Each key becomes one column; with one_hot, one for each value.
+  /// Checks the number of output keys. Each input key becomes one column. With `one_hot`, each value becomes one
+  /// column.
   void lengths() const {
     const plan_param& keys = *node.find_param("keys");
     const plan_param& out_keys = *node.find_param("out_keys");

@@ -1,4 +1,4 @@
-// rankd/op/operators/columns/flag.cpp: adds a column that says whether a predicate holds.
+// rankd/op/operators/columns/flag.cpp: the operator that adds a boolean column with the result of a predicate.
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/formulas.hpp>
@@ -31,7 +31,7 @@ struct flag_params {
   }
 
  private:
-  /// Rows that are not active have no value.
+  /// Returns the bits of the active rows. Inactive rows have no value.
   static auto active(const row_set& rows, braid::arena& memory) -> bitmap {
     if (rows.size() == rows.table().size()) return {};
     const std::span<std::uint64_t> words = memory.filled(words_for(rows.table().size()), std::uint64_t{0});

@@ -1,4 +1,5 @@
-// rankd/op/operators/columns/hash.cpp: adds columns of fields of hashes under keys of the project.
+// rankd/op/operators/columns/hash.cpp: the operator that adds columns from fields of hashes whose keys the plan
+// defines.
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/stored_fields.hpp>
 

@@ -1,4 +1,5 @@
-// rankd/op/operators/columns/jitter.cpp: adds noise to a key, the same noise for the same seed and id.
+// rankd/op/operators/columns/jitter.cpp: the operator that adds pseudo-random noise to a key. Equal seeds and ids have
+// equal noise.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -34,7 +35,7 @@ struct jitter_params {
       for_each_draw(seed, context, [&](std::uint32_t position, std::uint64_t number) {
         const std::uint32_t row = rows.row(position);
         if (given->is_null(row)) return;
-        // In a separate statement: one instruction for product and sum would round differently on some machines.
+        // The product is a separate statement, because a fused multiply-add would round differently on some machines.
         const double noise = most * between_ends(number);
         values[row] = value_of(*given, row) + noise;
         set_bit(valid.data(), row);
@@ -46,8 +47,8 @@ struct jitter_params {
   }
 
  private:
-  /// Returns a number from -1 to 1, 1 excluded, of the low half of a draw. core::sample keeps the rows with the least
-  /// draws: their low halves are still any numbers, so that both operators may have one seed.
+  /// Converts the low 32 bits of a draw to a number in [-1, 1). core::sample keeps the rows with the smallest draws,
+  /// but their low bits are still uniformly distributed, so both operators may share a seed.
   static auto between_ends(std::uint64_t draw) noexcept -> double {
     return static_cast<double>(draw & 0xffff'ffffU) * 0x1p-31 - 1;
   }

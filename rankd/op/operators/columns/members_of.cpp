@@ -1,5 +1,5 @@
-// rankd/op/operators/columns/members_of.cpp: adds a column that says whether sets under keys of the project have
-// members.
+// rankd/op/operators/columns/members_of.cpp: the operator that adds a column with the membership or score of each row's
+// member in a set of the store.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/bound_template.hpp>
@@ -15,7 +15,7 @@
 namespace rankd::detail::members_of_op {
 namespace {
 
-/// The members that rows name for each key, in the order of the rows.
+/// The members to look up under each key, in the order of the rows.
 struct asked_members {
   std::span<const std::span<const std::string_view>> of_key;
   std::span<const std::uint32_t> places;  ///< for each row: its position among the members of its key
@@ -49,7 +49,7 @@ struct members_params {
   }
 
  private:
-  /// Returns the member that each row asks about; a row whose member is null asks nothing.
+  /// Returns the member to look up for each row. A row whose member is null needs no look-up.
   [[nodiscard]] auto members_of(const row_set& rows, const row_keys& named, braid::arena& memory) const
       -> asked_members {
     const std::optional<column> from = rows.table().find(member_key);
@@ -115,7 +115,7 @@ constexpr std::array members_shape{
     known_shape,
 };
 
-/// Only a sorted set has scores.
+/// Reports wrong_key_type if a column of scores is requested from a set without scores. Only sorted sets have scores.
 void check_out_key(const plan_param& param, const key_entry& key, bool is_sorted, braid::diagnostics& problems) {
   if (is_sorted || key.type == value_type::boolean) return;
   problems.add({.code = "wrong_key_type",

@@ -1,4 +1,4 @@
-// rankd/op/operators/columns/strings.cpp: adds a column of strings under keys of the project.
+// rankd/op/operators/columns/strings.cpp: the operator that adds a column from strings whose keys the plan defines.
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/stored_fields.hpp>
 

@@ -1,5 +1,5 @@
-// rankd/op/operators/rows/choose.cpp: the operator that passes on the rows of one of its inputs, as params of the
-// request decide.
+// rankd/op/operators/rows/choose.cpp: the operator that returns the rows of one of its inputs. Conditions on params of
+// the request select the input.
 #include <rankd/op/detail/pass_on.hpp>
 
 #include <array>
@@ -9,12 +9,12 @@
 namespace rankd::detail::choose_op {
 namespace {
 
-/// The conditions of a plan are the bits of a number.
+/// The maximum number of inputs. The results of a plan's conditions are stored as bits of a 64-bit number.
 constexpr std::uint32_t max_inputs = 64;
 
 constexpr std::array choose_shape{param_shape{.name = "pred_ids", .kind = param_kind::pred_ids, .min_items = 1}};
 
-/// The engine decides which input there is: the others do not run.
+/// Binds an operator that passes on its rows. The engine has selected the input, and the other inputs do not run.
 auto bind_choose(const plan_node& node, const bind_context& /*with*/)
     -> braid::checked<std::unique_ptr<const bound_op>> {
   const plan_param& conditions = *node.find_param("pred_ids");

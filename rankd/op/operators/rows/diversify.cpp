@@ -1,5 +1,5 @@
-// rankd/op/operators/rows/diversify.cpp: keeps equal rows apart, fills fixed positions, or prefers rows unlike those
-// before.
+// rankd/op/operators/rows/diversify.cpp: the operator that separates rows with equal values, reserves positions for
+// certain values, or prefers rows that differ from the rows before them.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -62,7 +62,7 @@ struct quota_params {
   }
 
  private:
-  /// Returns a bit for the position of each row with one of the values.
+  /// Returns a bit for each position: set if the row's value is in the list of values.
   [[nodiscard]] auto wanted(const row_set& rows, const column& by, braid::arena& memory) const
       -> std::span<const std::uint64_t> {
     const std::span<std::uint64_t> bits = memory.filled(words_for(rows.size()) + 1, std::uint64_t{0});
@@ -190,7 +190,7 @@ auto bind_window(const plan_node& node, const key_entry* key, overflow_rule over
   return make_bound(window_params{how});
 }
 
-/// Returns whether a quota can find the rows with these values by a key.
+/// Checks that a quota can compare its values with the values of the key.
 void check_quota(const plan_node& node, const key_entry& key, braid::diagnostics& problems) {
   if (key.type != value_type::integer && key.type != value_type::string)
     return problems.add(wrong_key_type(key, *node.find_param("by"), "`quota` takes one of: int, string"));

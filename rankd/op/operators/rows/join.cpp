@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/join.cpp: combines rows with their partners of another node.
+// rankd/op/operators/rows/join.cpp: the operator that combines rows with the matching rows (partners) of another node.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -22,7 +22,7 @@ namespace {
 /// How a join treats the rows of its first source.
 enum class join_kind : std::uint8_t { inner, left, semi, anti, broadcast };
 
-/// The values of a row without partner in the columns of a left join.
+/// The value of an added column in a row without a partner, for a left join.
 enum class missing_rule : std::uint8_t { null, default_value, error };
 
 /// A column that a join adds.
@@ -33,14 +33,14 @@ struct added_column {
   scalar default_value;  ///< of `to_key`
 };
 
-/// The active rows of the first source and the rows that provide their values.
+/// The active rows of the first source, and the partner of each row in the second source.
 struct matched_rows {
   row_set left;
   row_set right;
   std::span<const std::uint32_t> partners;  ///< for each position of `left`
 };
 
-/// The values of an added column, one type for all of them.
+/// The values of a column of the second source, and the default for rows without a partner.
 template <typename T>
 struct source_values {
   std::optional<std::span<const T>> given;  ///< of the other side, if it has the column
@@ -85,7 +85,8 @@ auto plain_column(const matched_rows& rows, const added_column& what, const std:
   return {.values = values, .validity = validity};
 }
 
-/// Strings keep the dictionary of the other side; a default that is not in it makes a new one.
+/// Builds a string column. It reuses the dictionary of the second source, unless a default value is not in this
+/// dictionary.
 auto text_column(const matched_rows& rows, const added_column& what, const std::optional<column>& given,
                  missing_rule missing, braid::arena& memory) -> column {
   source_values<std::uint32_t> from;
@@ -151,7 +152,7 @@ struct join_params {
   }
 
  private:
-  /// Returns the rows that have a partner; for an anti join, the rows without one.
+  /// Returns the rows that have a partner. For an anti join, returns the rows without a partner.
   [[nodiscard]] auto kept(const matched_rows& rows, braid::arena& memory) const -> row_set {
     const std::span<std::uint64_t> stays = memory.filled(words_for(rows.left.size()), std::uint64_t{0});
     for (std::size_t position = 0; position < rows.partners.size(); ++position)
@@ -233,7 +234,7 @@ auto refused_map(std::string code, std::string pointer, std::string message) -> 
           .source = {}};
 }
 
-/// Returns whether `map` fits `select`, both of known keys.
+/// Checks that `map` fits `select`: both must list the same number of keys with the same types.
 void check_map(const plan_param& map, std::span<const key_entry* const> from, std::span<const key_entry* const> to,
                braid::diagnostics& problems) {
   if (from.size() != to.size()) {
@@ -251,7 +252,7 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
                                    std::string(to_string(from[at]->type))));
 }
 
-/// Complains if a join keeps rows without a partner, and these would have nulls under keys that do not allow nulls.
+/// Reports null_in_key if a join keeps rows without a partner, and so adds nulls under a key that does not allow them.
 void check_missing(const plan_node& node, const plan_param& targets, std::span<const key_entry* const> to,
                    braid::diagnostics& problems) {
   const std::string_view how = join_kinds[find_choice(node, find_param_shape(join_shape, "how"))];

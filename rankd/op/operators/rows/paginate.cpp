@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/paginate.cpp: the operator that returns one page of its rows: the page at the cursor of the
+// rankd/op/operators/rows/paginate.cpp: the operator that returns one page of its rows, selected by the cursor of the
 // request.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/option_value.hpp>

@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/rank_fusion.cpp: merges lists by the ranks that ids have in them.
+// rankd/op/operators/rows/rank_fusion.cpp: the operator that merges lists according to the rank of each id in them.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>

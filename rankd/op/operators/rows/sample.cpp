@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/sample.cpp: keeps rows that a hash chooses.
+// rankd/op/operators/rows/sample.cpp: the operator that keeps rows that a hash of their id and a seed selects.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/row_draws.hpp>
 

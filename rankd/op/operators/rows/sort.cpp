@@ -1,4 +1,4 @@
-// rankd/op/operators/rows/sort.cpp: orders the rows by a key.
+// rankd/op/operators/rows/sort.cpp: the operator that orders rows by a key.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -29,7 +29,7 @@ struct sort_params {
   }
 };
 
-/// A sort with a take after it, which needs only the first rows.
+/// A sort that is fused with the take after it. Only the first rows need to be sorted.
 struct first_of_sort_params {
   sort_params by;
   option_value<std::int64_t> count;

@@ -1,4 +1,4 @@
-// rankd/op/operators/sources/candidates.cpp: the source operator whose rows come with the request.
+// rankd/op/operators/sources/candidates.cpp: the source that returns the rows of the request's field `candidates`.
 #include <rankd/op/candidates.hpp>
 
 #include <rankd/op/detail/bound.hpp>

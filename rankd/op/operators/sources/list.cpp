@@ -1,4 +1,4 @@
-// rankd/op/operators/sources/list.cpp: returns the ids of lists under keys of the project.
+// rankd/op/operators/sources/list.cpp: the source that returns the ids of lists whose keys the plan defines.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/stored_ids.hpp>

@@ -1,4 +1,4 @@
-// rankd/op/operators/sources/media.cpp: returns the ids of the media of its rows.
+// rankd/op/operators/sources/media.cpp: the source that returns the ids of the media of its input rows.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/id_list.hpp>
 

@@ -1,4 +1,5 @@
-// rankd/op/operators/sources/nearest.cpp: finds the vectors of a file that are nearest to the vectors of rows.
+// rankd/op/operators/sources/nearest.cpp: the source that finds the vectors of a file that are nearest to the vectors
+// of its input rows.
 #include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -70,7 +71,7 @@ struct nearest_params {
     return probe ? static_cast<std::size_t>(probe->in(params)) : 0;
   }
 
-  /// Returns the vectors of the rows that have one.
+  /// Returns the vectors of the rows that have a vector.
   [[nodiscard]] auto list_queries(const row_set& rows) const -> std::vector<std::string_view> {
     std::vector<std::string_view> out;
     const auto by = rows.table().find(query_key);
@@ -100,7 +101,8 @@ constexpr std::array nearest_shape{
                 .bindable = true},
 };
 
-/// Complains with unknown_endpoint and wrong_endpoint_kind; null then.
+/// Returns the vectors endpoint that a param names. Reports unknown_endpoint and wrong_endpoint_kind and then returns
+/// null.
 auto find_vectors(const plan_param& param, const bind_context& context, braid::diagnostics& problems)
     -> const endpoint_entry* {
   const auto& id = std::get<std::string>(param.value);
@@ -121,7 +123,7 @@ auto find_vectors(const plan_param& param, const bind_context& context, braid::d
   return nullptr;
 }
 
-/// A fault of the file is reported at the param that names it.
+/// Opens the file of vectors. An error in the file is reported at the param that names its endpoint.
 auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const bind_context& context,
                   braid::diagnostics& problems) -> std::shared_ptr<const vector_file> {
   if (context.vectors == nullptr) {

@@ -1,5 +1,5 @@
-// rankd/op/operators/sources/sorted_set.cpp: returns the ids of sorted sets under keys of the project, with their
-// scores.
+// rankd/op/operators/sources/sorted_set.cpp: the source that returns the ids of sorted sets whose keys the plan
+// defines, with their scores.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/key_types.hpp>
@@ -33,7 +33,7 @@ constexpr std::array sorted_set_shape{
     score_shape,
 };
 
-/// Returns the range of scores that a node wants; nothing if it wants all.
+/// Returns the range of scores that the node's options define. Returns nothing if they define no range.
 auto read_range(const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> std::optional<score_ends> {
   const plan_param* min = node.find_param("min");

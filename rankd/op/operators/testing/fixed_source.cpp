@@ -1,4 +1,4 @@
-// rankd/op/operators/testing/fixed_source.cpp: returns rows with known ids, for tests.
+// rankd/op/operators/testing/fixed_source.cpp: the test source that returns rows with the ids 1, 2, 3 and so on.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/lookup.hpp>
 

@@ -1,4 +1,4 @@
-// rankd/op/operators/testing/sleep.cpp: passes its rows on after a timer, for tests.
+// rankd/op/operators/testing/sleep.cpp: the test operator that returns its input rows after a timer has expired.
 #include <rankd/op/detail/bound.hpp>
 
 #include <braid/coro/sleep.hpp>
