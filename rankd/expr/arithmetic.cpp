@@ -1,4 +1,5 @@
-// rankd/expr/arithmetic.cpp: arithmetic as constants are computed when a tree is compiled, and by the C library.
+// rankd/expr/arithmetic.cpp: arithmetic on single values, for constants when a tree is compiled, and the functions that
+// the C library computes.
 #include <rankd/expr/detail/arithmetic.hpp>
 
 #include <cmath>
@@ -10,8 +11,8 @@ namespace {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-/// The power function of the C library without its exceptions: there, 1 to any power and any number to the power 0 are
-/// 1 even if the other operand is NaN.
+/// Computes a power. The result is NaN if an operand is NaN. The C library would return 1 for the base 1 and the
+/// exponent 0 even then.
 auto power(double a, double b) noexcept -> double { return std::isunordered(a, b) ? no_number : std::pow(a, b); }
 
 auto clamped(double x, double lo, double hi) noexcept -> double {

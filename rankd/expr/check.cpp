@@ -1,4 +1,4 @@
-// rankd/expr/check.cpp: looks up every key and param that a tree names.
+// rankd/expr/check.cpp: checks the keys, params, strings and patterns in a tree against the registries.
 #include <rankd/expr/detail/check.hpp>
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/detail/text_matcher.hpp>
@@ -33,7 +33,8 @@ class checker {
       check_list(node);
   }
 
-  /// Returns the entry, if there is one and plans may read it.
+  /// Returns the entry of a key or param, or null if there is no such entry. Reports an entry that is missing, blocked
+  /// or unreadable.
   template <typename Entry>
   auto readable(const Entry* entry, std::string_view sort, std::uint32_t id, std::string_view below) -> const Entry* {
     const std::string name(sort);
@@ -130,7 +131,8 @@ class checker {
   braid::diagnostics problems_;
 };
 
-/// Returns how a child is read, if its parent is read in this way.
+/// Returns how the children of a node are read: as numbers, strings or vectors. Some nodes read them in the same way as
+/// they are read themselves.
 auto reading_below(const tree_node& parent, reading of_parent) -> reading {
   switch (parent.op) {
     case node_op::concat:
@@ -144,7 +146,8 @@ auto reading_below(const tree_node& parent, reading of_parent) -> reading {
   }
 }
 
-/// Returns whether the node itself, and none of its descendants, has the wrong type.
+/// Returns whether the node itself has the wrong type. For a node that only selects one of its children, the children
+/// are checked instead.
 auto is_misread(const tree_node& node, const facts& found, reading wanted) -> bool {
   if (wanted == reading::vector) return found.vector == 0;
   if (wanted == reading::number) return node.op == node_op::concat || node.op == node_op::const_text;
@@ -191,7 +194,7 @@ auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> 
 
 namespace {
 
-/// Complains about products of vectors that do not fit each other.
+/// Reports products of vectors whose dimensions differ.
 void check_dimensions(const syntax_tree& tree, const std::vector<facts>& found, braid::diagnostics& problems) {
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
     const tree_node& node = tree.nodes[at];

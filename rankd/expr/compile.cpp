@@ -1,4 +1,5 @@
-// rankd/expr/compile.cpp: chooses the form of each number, then writes instructions and gives out registers.
+// rankd/expr/compile.cpp: compiles trees to programs: chooses the form of each value, writes the instructions and
+// assigns registers.
 #include <rankd/expr/compile.hpp>
 #include <rankd/expr/detail/check.hpp>
 #include <rankd/expr/detail/facts.hpp>
@@ -18,7 +19,7 @@ namespace {
 
 using namespace detail;
 
-/// How the result of a node is wanted by its parent.
+/// The form in which the parent of a node needs the node's result.
 enum class form : std::uint8_t {
   unused,    ///< not needed, because the parent is a constant
   floating,  ///< as a double, for arithmetic
@@ -28,18 +29,18 @@ enum class form : std::uint8_t {
   truth,
 };
 
-/// Returns the literal list of an `in` if it is one of numbers.
+/// Returns the literal list of the operation `in` if it contains numbers. Returns null for a list of strings.
 auto number_list(const tree_node& node) -> const std::vector<number>* {
   return std::get_if<std::vector<number>>(&std::get<literal_list>(node.payload));
 }
 
-/// Which form the parents want, found from the root down.
+/// Finds the form in which each node's result is needed, from the root of a tree down.
 class form_finder {
  public:
   form_finder(const syntax_tree& tree, const std::vector<facts>& facts)
       : tree_(tree), facts_(facts), forms_(tree.nodes.size(), form::unused) {}
 
-  /// For a value, `wanted` is the form of the root.
+  /// Returns the form of each node. If the root is a value and not a predicate, it has the form `wanted`.
   auto run(form wanted) -> std::vector<form> {
     forms_.back() = find_row(tree_.root().op).result == field_kind::truth ? form::truth : wanted;
     for (std::size_t index = tree_.nodes.size(); index-- > 0;) {
@@ -74,8 +75,8 @@ class form_finder {
     }
   }
 
-  /// A comparison with a literal null tests the other side for null; the ordered comparisons (`<`, `<=`, `>`, `>=`) are
-  /// never true.
+  /// Sets the forms of a comparison's operands. `==` and `!=` with a literal null only test whether the other operand
+  /// is null. `<`, `<=`, `>` and `>=` with a literal null are never true, so no operand is needed.
   void ask_comparison(const tree_node& node) {
     const auto how = std::get<comparison>(node.payload);
     const auto null_side = std::ranges::find_if(node.children.begin(), node.children.begin() + 2, [this](auto child) {
@@ -89,7 +90,7 @@ class form_finder {
     }
   }
 
-  /// Returns the form of a choice between two values.
+  /// Returns the form of the alternatives of a node that selects one of them.
   [[nodiscard]] auto form_of_sides(std::size_t index) const -> form {
     return forms_[index] == form::presence ? form::floating : forms_[index];
   }
@@ -107,7 +108,7 @@ class form_finder {
   std::vector<form> forms_;
 };
 
-/// Numbers that are in use for a while and are then given out again.
+/// Assigns register numbers, and reuses them after they are given back.
 class register_file {
  public:
   auto take() -> std::uint32_t {
@@ -124,7 +125,7 @@ class register_file {
   std::uint32_t count_ = 0;
 };
 
-/// Writes the instructions of one tree that was checked, children first.
+/// Writes the instructions of one checked tree, children before parents.
 class writer {
  public:
   writer(const syntax_tree& tree, const registries& known, form wanted = form::floating)
@@ -344,7 +345,7 @@ void writer::write_bucket(std::size_t index) {
   give_back_children(node);
 }
 
-/// A sum of strings is written by its outermost concat: `a + b + c` is copied once.
+/// Writes one instruction for nested concatenations: `a + b + c` copies each string once.
 void writer::write_joined(std::size_t index) {
   const std::uint32_t parent = tree_.nodes[index].parent;
   if (parent != tree_node::none && tree_.nodes[parent].op == node_op::concat) return;
@@ -385,7 +386,8 @@ void writer::write_product(std::size_t index) {
   give_back_children(node);
 }
 
-/// Returns whether a request's pattern is one does not depend on what the tree makes of it.
+/// Compiles the pattern of an unused regex test if a param sets the pattern. Then a request with an invalid pattern
+/// fails even if the result of the test does not matter.
 void writer::write_unused(std::size_t index) {
   const auto* test = std::get_if<regex_test>(&tree_.nodes[index].payload);
   if (test != nullptr && std::holds_alternative<param_number>(test->pattern)) compile_regex(index, truth_slot{});
@@ -428,7 +430,8 @@ auto writer::compile_comparison(const tree_node& node, truth_slot out) -> instru
   return compare_values<double, double>{how, values_[a], values_[b], out};
 }
 
-/// The numbers of a list that a value of the type of `equal_to`'s result can equal, ascending.
+/// Converts a list of numbers to values of the operand's type, and sorts them. Omits numbers that no value of this type
+/// can equal.
 template <typename EqualTo>
 auto sorted_list(const std::vector<number>& list, EqualTo equal_to) {
   std::vector<typename std::invoke_result_t<EqualTo, const number&>::value_type> sorted;
@@ -471,8 +474,8 @@ auto find_relation(const tree_node& node) -> text_relation {
   }
 }
 
-/// A test of strings of rows against a string that does not depend on rows is evaluated once for each string of the
-/// dictionary.
+/// Compiles a test of two strings. If only one of them depends on rows, the test is evaluated once for each string of
+/// the dictionary.
 auto writer::compile_pair(const tree_node& node, truth_slot out) -> instruction {
   const auto& pair = std::get<text_pair>(node.payload);
   const text_relation how = find_relation(node);
@@ -490,7 +493,7 @@ auto writer::compile_pair(const tree_node& node, truth_slot out) -> instruction 
   return compile_text_test({key, text_matcher::relation(how, std::get<std::string>(other), matched_is_left)}, out);
 }
 
-/// Compiles a source that is not a key.
+/// Compiles a string that is not read from a key: a literal or a param.
 auto writer::compile_fixed_text(const text_source& source) -> fixed_text {
   if (const auto* param = std::get_if<param_number>(&source)) return param_slot(param->param_id);
   return std::get<std::string>(source);
@@ -511,13 +514,14 @@ auto writer::param_slot(std::uint32_t param_id) -> std::uint32_t {
   return place;
 }
 
-/// A cell for what no row changes, otherwise a register of the type in which the result is wanted.
+/// Returns a cell if the value is the same for all rows, and otherwise a register of the type that the parent needs.
 auto writer::new_slot(std::size_t index) -> value_slot {
   if (facts_[index].uniform) return {.index = counts(index).cells++, .uniform = true};
   return {.index = registers(index).take(), .uniform = false};
 }
 
-/// An instruction never writes to a register that it reads: those are given back after the one for its result is taken.
+/// Gives back the registers of a node's operands. This happens after the register of the result was taken, so an
+/// instruction never overwrites its operands.
 void writer::give_back_children(const tree_node& node) {
   for (const std::uint32_t child : node.children)
     if (child != tree_node::none) give_back(child);
@@ -531,7 +535,7 @@ void writer::give_back(std::uint32_t child) {
     registers(child).give_back(values_[child].index);
 }
 
-/// Everything that speaks against a tree.
+/// Returns all diagnostics about a tree.
 auto check(const syntax_tree& tree, const registries& known) -> braid::diagnostics {
   braid::diagnostics problems = check_names(tree, known);
   return problems.empty() ? check_buckets(tree, find_facts(tree, known)) : std::move(problems);

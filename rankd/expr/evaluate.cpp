@@ -1,4 +1,4 @@
-// rankd/expr/evaluate.cpp: drives a program over the blocks of a row set, in parts, and collects its results.
+// rankd/expr/evaluate.cpp: runs a program over the blocks of a row set, in parallel parts, and collects the results.
 #include <rankd/expr/detail/evaluation.hpp>
 #include <rankd/expr/detail/frame.hpp>
 #include <rankd/expr/evaluate.hpp>
@@ -19,7 +19,7 @@ using detail::block_rows;
 using detail::frame;
 using detail::vector_slot;
 
-/// Rows `from` to `to` of each of some parts that follow each other; all but the last are whole blocks.
+/// The division of rows into consecutive parts. All parts except the last consist of whole blocks.
 struct parts {
   std::size_t rows;
   std::size_t of_each;
@@ -33,8 +33,8 @@ struct parts {
   [[nodiscard]] auto to(std::size_t part) const -> std::size_t { return std::min(rows, from(part) + of_each); }
 };
 
-/// Calls `run(frame, from, to)` for each part, each with a frame of its own, which are made here: an arena serves one
-/// thread.
+/// Calls `run(frame, from, to)` for each part with a separate frame. The frames are allocated before the parts start,
+/// because an arena may be used by only one thread.
 template <typename Run>
 void run_parts(const parts& all, const detail::evaluation& of, double* results, braid::arena& memory, Run&& run) {
   if (all.count() <= 1) {
@@ -47,13 +47,14 @@ void run_parts(const parts& all, const detail::evaluation& of, double* results, 
                       [&](std::size_t part) { run(*frames[part], all.from(part), all.to(part)); }, {.grain = 1});
 }
 
-/// Concatenating strings allocates memory at run time, and an arena serves one thread.
+/// Returns the options of an evaluation. Programs that concatenate strings run in one part, because they allocate
+/// memory and an arena may be used by only one thread.
 auto find_parts(const detail::program& code, evaluate_options options) -> evaluate_options {
   if (code.buffers != 0) options.rows_of_part = evaluate_options::one_part;
   return options;
 }
 
-/// The column of one type that an expression fills, a value for each row of the batch.
+/// The column of one type that receives the values of an expression, with a value for each row of the batch.
 template <typename T>
 class result_column {
  public:
@@ -64,7 +65,8 @@ class result_column {
     std::ranges::fill(values_.subspan(rows.is_prefix() ? rows.size() : 0), T{});
   }
 
-  /// Returns the memory in which the results may be computed directly; null if they are in an order of their own.
+  /// Returns the memory into which results can be computed directly. Returns null if the active rows are not in their
+  /// natural order.
   [[nodiscard]] auto results() const -> double* {
     if constexpr (std::is_same_v<T, double>) return rows_.is_prefix() ? values_.data() : nullptr;
     return nullptr;
@@ -127,12 +129,12 @@ class result_column {
 template <typename T>
 auto find_column(const detail::program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
                  evaluate_options options) -> evaluated<column> {
-  // If every row is active, their order does not matter, and columns can be read from beginning to end.
+  // If every row is active, the order of rows does not matter, so the columns can be read sequentially.
   const row_set read = rows.size() == rows.table().size() ? row_set(rows.table()) : rows;
   detail::evaluation shared(code, read, memory);
   if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));
   result_column<T> out(read, memory);
-  // Rows of different parts may share a word of the validity unless they lie in order.
+  // If the rows are not in their natural order, two parts could write to the same word of the validity bitmap.
   if (!read.is_prefix()) options.rows_of_part = evaluate_options::one_part;
   run_parts(parts::make(read.size(), find_parts(code, options)), shared, out.results(), memory,
             [&out](frame& registers, std::size_t from, std::size_t to) {

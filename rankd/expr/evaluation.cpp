@@ -1,4 +1,4 @@
-// rankd/expr/evaluation.cpp: tests of strings, asked once for each code of a dictionary.
+// rankd/expr/evaluation.cpp: evaluates string tests once for each code of a dictionary.
 #include <rankd/expr/detail/evaluation.hpp>
 
 #include <braid/base/config.hpp>
@@ -81,7 +81,7 @@ void evaluation::ask_all(const text_matcher& matcher, const string_values& text,
     if (matcher.matches((*text.words)[code])) add_code(set, code);
 }
 
-/// A few rows of a large batch: most of its strings belong to no row that is asked for.
+/// Tests only the strings of active rows. This is faster if the dictionary has more strings than there are active rows.
 void evaluation::ask_occurring(const text_matcher& matcher, const string_values& text, bitmap validity,
                                std::span<std::uint32_t> set) {
   const std::span<std::uint64_t> asked = memory_.filled(words_for(text.words->size()), std::uint64_t{0});

@@ -1,4 +1,4 @@
-// rankd/expr/facts.cpp: types and constants, children first.
+// rankd/expr/facts.cpp: computes the types and constants of a tree's nodes, children before parents.
 #include <rankd/expr/detail/arithmetic.hpp>
 #include <rankd/expr/detail/facts.hpp>
 #include <rankd/expr/detail/ops.hpp>
@@ -11,7 +11,7 @@
 namespace rankd::detail {
 namespace {
 
-/// Finds the facts of a node after those of its children.
+/// Computes the facts of each node from the facts of its children.
 class finder {
  public:
   finder(const syntax_tree& tree, const registries& known) : tree_(tree), known_(known) {}

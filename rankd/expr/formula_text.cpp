@@ -1,4 +1,4 @@
-// rankd/expr/formula_text.cpp: a printer of trees by precedence, children before parents.
+// rankd/expr/formula_text.cpp: prints a tree as a formula, with parentheses only where precedence requires them.
 #include <rankd/expr/formula_text.hpp>
 
 #include <rankd/registry/json_text.hpp>
@@ -13,21 +13,21 @@
 namespace rankd {
 namespace {
 
-/// How strongly the outermost operator of a text binds, weakest first, as in JavaScript.
+/// The precedence of operators, lowest first, as in JavaScript.
 enum class binding : std::uint8_t { coalesce, either, both, equality, order, sum, product, sign, power, whole };
 
-/// The text of a tree's part.
+/// The text of a subtree, and the precedence of its outermost operator.
 struct part {
   std::string text;
   binding binds = binding::whole;
 };
 
-/// Returns the text, in parentheses when it binds less than `wanted`.
+/// Returns the text, in parentheses if its precedence is lower than `wanted`.
 auto operand(part&& from, binding wanted) -> std::string {
   return from.binds < wanted ? "(" + from.text + ")" : std::move(from.text);
 }
 
-/// An operator between two operands: how strongly it binds, and what its operands must do at least.
+/// A binary operator: its precedence, and the minimum precedence of its left and right operands.
 struct infix {
   std::string_view sign;
   binding binds;
@@ -126,7 +126,7 @@ auto comparison_text(comparison how) -> std::string_view {
   return "";
 }
 
-/// Prints the nodes of one tree from left to right; parents take the texts of their children.
+/// Prints the nodes of one tree from left to right. The text of a parent contains the texts of its children.
 class printer {
  public:
   printer(const syntax_tree& tree, const registries& declared) : tree_(&tree), declared_(&declared) {}
@@ -193,7 +193,7 @@ class printer {
     return {source_text(pair.a, *declared_) + std::string(method_text(op)) + source_text(pair.b, *declared_) + ")"};
   }
 
-  /// Returns the ops that authors write as functions of `E`.
+  /// Returns the text of an op that authors write as a function of `E`.
   auto call(const tree_node& node) -> part {
     std::string out = "E." + std::string(name_of(node.op)) + "(";
     for (std::size_t slot = 0; slot < node.children.size() && node.children[slot] != tree_node::none; ++slot) {

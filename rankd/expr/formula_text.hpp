@@ -1,5 +1,5 @@
-// rankd/expr/formula_text.hpp: expressions and predicates as their authors write them, with the names of the
-// registries.
+// rankd/expr/formula_text.hpp: prints expressions and predicates as plan authors write them, with the names of keys and
+// params.
 #pragma once
 
 #include <rankd/expr/tree.hpp>
@@ -11,11 +11,11 @@
 namespace rankd {
 
 /// Returns the infix notation of a tree, such as `Key.id * (P.weight ?? 0.2)`, with no more parentheses than precedence
-/// requires. Numbers that the registries do not declare are printed as `Key[7]`.
-/// Cost: the length of the text for each level; no recursion.
+/// requires. A key or param that is not declared is printed by its number, such as `Key[7]`.
+/// Cost: the length of the text, once for each level of the tree. The function does not recurse.
 [[nodiscard]] auto formula_text(const syntax_tree& tree, const registries& declared) -> std::string;
 
-/// `Key.NAME`, and `P.NAME` of a param.
+/// Returns the text of a key, `Key.NAME`, or of a param, `P.NAME`.
 [[nodiscard]] auto key_text(std::uint32_t key_id, const registries& declared) -> std::string;
 [[nodiscard]] auto param_text(std::uint32_t param_id, const registries& declared) -> std::string;
 

@@ -1,4 +1,4 @@
-// rankd/expr/frame.cpp: the instructions, one block of rows at a time.
+// rankd/expr/frame.cpp: executes the instructions of a program on one block of rows at a time.
 #include <rankd/expr/detail/arithmetic.hpp>
 #include <rankd/expr/detail/bits.hpp>
 #include <rankd/expr/detail/frame.hpp>
@@ -16,12 +16,12 @@
 namespace rankd::detail {
 namespace {
 
-/// The content of a register of nulls.
+/// The values of a register that is null in every row.
 template <typename T>
 constexpr std::array<T, block_rows> zeros{};
 constexpr std::array<std::uint64_t, words_for(block_rows)> no_bits{};
 
-/// Returns a single number that stands for the value of a param in an expression; strings are null there.
+/// Converts the value of a param to a number for an expression. Returns nothing for strings.
 template <typename T>
 auto number_in(const scalar& value) -> std::optional<T> {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<T>(*whole);
@@ -38,7 +38,7 @@ auto holds(std::span<const T> sorted, T value) -> bool {
   return place != sorted.end() && *place == value;
 }
 
-/// For two vector slots that do not both hold a single value, or for two single ones for one row.
+/// Returns which of two operands have a single value. Two single values need only one row, as `each_each`.
 template <typename T>
 auto choose_shape(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);
@@ -49,22 +49,22 @@ auto make_operand(const vector_slot<double>& of) -> library_operand {
   return {.values = of.values, .step = of.uniform ? std::size_t{0} : std::size_t{1}};
 }
 
-/// Returns the remainder of a division as in C++; zero if it is undefined. The least int64 has no negative.
+/// Returns the remainder of a division as in C++. Returns zero if the remainder or the quotient is undefined.
 auto find_remainder(std::int64_t a, std::int64_t b) noexcept -> std::int64_t { return b == 0 || b == -1 ? 0 : a % b; }
 auto find_remainder(double a, double b) noexcept -> double { return std::fmod(a, b); }
 
-/// Returns whether a division has a remainder.
+/// Returns whether the division has a defined remainder.
 auto is_number(std::int64_t divisor, std::int64_t /*remains*/) noexcept -> bool { return divisor != 0; }
 auto is_number(double /*divisor*/, double remains) noexcept -> bool { return std::isfinite(remains); }
 
-/// Bytes that begin a code point of UTF-8, so all but 10xxxxxx. Any bytes have such a number.
+/// Counts the bytes that begin a UTF-8 code point: all except 10xxxxxx. Works for invalid UTF-8, too.
 auto count_code_points(std::string_view text) noexcept -> std::size_t {
   std::size_t count = 0;
   for (const char each : text) count += static_cast<signed char>(each) >= -0x40 ? 1U : 0U;
   return count;
 }
 
-/// Returns the bits of a truth that is the same for every row.
+/// Returns a word with the same truth value for every row.
 constexpr auto all_bits(bool truth) -> std::uint64_t { return truth ? ~std::uint64_t{0} : 0; }
 
 }  // namespace
@@ -103,7 +103,7 @@ frame::frame(const evaluation& of, braid::arena& memory, double* results)
       codes_(memory.uninitialized<std::uint32_t>(code_.texts.empty() ? 0 : width_)),
       results_(code_.value.uniform ? nullptr : results) {}
 
-/// Computes what no row changes.
+/// Computes the values that are the same for all rows.
 void frame::begin() {
   for (const auto& known : code_.floats_known) floats_.set_cell(known.cell, known.value);
   for (const auto& known : code_.exacts_known) exacts_.set_cell(known.cell, known.value);
@@ -160,7 +160,7 @@ auto frame::value<std::string_view>() noexcept -> const vector_slot<std::string_
   return strings_.at(code_.value);
 }
 
-/// Where a slot's values are written for the current block.
+/// Returns the memory into which the values of a slot are written for the current block.
 template <typename T>
 auto frame::own_values(value_slot slot) noexcept -> T* {
   if constexpr (std::is_same_v<T, double>) {
@@ -186,7 +186,7 @@ void frame::run(const load_key<T>& code) {
       source->values);
 }
 
-/// Lets a register show the current part of a column: in place if the rows are in the wanted order, otherwise copied.
+/// Makes a register point to the current part of a column, or copies it if rows are reordered or types differ.
 template <typename T, typename Stored>
 void frame::show(std::span<const Stored> source, bitmap validity, value_slot out) {
   vector_slot<T>& to = find_bank<T>().at(out);
@@ -215,14 +215,14 @@ void frame::show_null(value_slot out) {
   find_bank<T>().at(out) = {.values = zeros<T>.data(), .uniform = false, .valid = no_bits.data()};
 }
 
-/// Lets a slot show what was computed into its own memory. A cell that is null has to be so for any number of rows.
+/// Makes a slot point to the values computed into its own memory. A null cell is null for any number of rows.
 template <typename T>
 void frame::show_result(value_slot out, const std::uint64_t* valid) {
   if (out.uniform && valid != nullptr) valid = test_bit(valid, 0) ? nullptr : no_bits.data();
   find_bank<T>().at(out) = {.values = own_values<T>(out), .uniform = out.uniform, .valid = valid};
 }
 
-/// Returns the validity of the current rows, in `own` unless it can be read in place.
+/// Returns the validity bits of the current rows. Writes them to `own` unless they can be read in place.
 auto frame::valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t* {
   if (validity.all_set()) return nullptr;
   if (rows_.is_prefix()) return validity.words() + block_.first / word_bits;
@@ -245,7 +245,7 @@ void frame::run(const compute& code) {
   show_result<double>(code.out, valid);
 }
 
-/// Values under nulls are computed as well.
+/// Computes an operation for all rows, even if an operand is null.
 void frame::calculate(const compute& code, double* out) {
   const auto what = static_cast<std::size_t>(code.what);
   const vector_slot<double>& a = floats_.at(code.in[0]);
@@ -262,7 +262,7 @@ void frame::calculate(const compute& code, double* out) {
   kernels_->clamps[singles](out, a.values, b.values, c.values, block_.rows);
 }
 
-/// Returns null if all operands are valid, otherwise the rows in which they are, in the memory of the result.
+/// Returns a bit for each row: whether all operands are valid. Returns null if all rows are valid.
 auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   std::uint64_t* joint = floats_.valid(code.out);
   bool has_nulls = false;
@@ -276,7 +276,7 @@ auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   return has_nulls ? joint : nullptr;
 }
 
-/// Returns the valid rows whose value is finite, in `own` unless these are all.
+/// Returns a bit for each row: whether it is valid and finite. Writes the bits to `own` if needed.
 auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
     -> const std::uint64_t* {
   if (kernels_->all_finite(values, block_.rows)) return valid;
@@ -287,7 +287,7 @@ auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::u
   return own;
 }
 
-/// Returns null if both operands are valid everywhere, otherwise the rows in which they are, in `own`.
+/// Returns a bit for each row, in `own`: whether both operands are valid. Returns null if all rows are valid.
 template <typename T>
 auto frame::both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* own) const
     -> const std::uint64_t* {
@@ -348,7 +348,7 @@ void frame::run(const join_texts& code) {
   show_result<std::string_view>(code.out, valid);
 }
 
-/// How long the result of each row is, and which of them are strings. Gives how long all of those are together.
+/// Computes the length of each row's result, and which results fit. Returns the total length of those.
 auto frame::joint_lengths(const join_texts& code, std::uint64_t* fits, std::span<std::size_t> lengths) -> std::size_t {
   std::fill_n(fits, words(), all_bits(true));
   std::ranges::fill(lengths, std::size_t{0});
@@ -365,7 +365,7 @@ auto frame::joint_lengths(const join_texts& code, std::uint64_t* fits, std::span
   return total;
 }
 
-/// A buffer is used again by the next block, so what is to stay is copied.
+/// Returns a buffer of at least `bytes` bytes. The next block reuses it, so lasting results are copied.
 auto frame::reserve_room(std::uint32_t buffer, std::size_t bytes) -> char* {
   std::span<char>& room = buffers_[buffer];
   if (room.size() < bytes) room = memory_.uninitialized<char>(std::max(bytes, 2 * room.size()));
@@ -490,7 +490,7 @@ void frame::run(const compare_values<T, T>& code) {
   drop_null_rows(out, b.valid);
 }
 
-/// A single number on one side becomes one of the type of the other.
+/// Compares int64 with double. A single number is first converted to the type of the other operand.
 void frame::run(const compare_values<std::int64_t, double>& code) {
   const vector_slot<std::int64_t>& a = exacts_.at(code.a);
   const vector_slot<double>& b = floats_.at(code.b);
@@ -553,7 +553,7 @@ void frame::run(const match_param& code) {
   run(set_truth{text != nullptr && code.test.matches(*text), code.out});
 }
 
-/// Strings of one dictionary are equal if their codes are equal.
+/// Compares the strings of two columns. If they share a dictionary, comparing codes for equality is enough.
 void frame::run(const relate_columns& code) {
   const std::optional<column>& left = shared_.find_column(code.a);
   const std::optional<column>& right = shared_.find_column(code.b);
@@ -569,7 +569,7 @@ void frame::run(const relate_columns& code) {
   write_bits(truth_words(code.out), block_.rows, [&](std::size_t i) { return holds_in(rows_.row(block_.first + i)); });
 }
 
-/// Returns the string that does not depend on rows, or null.
+/// Returns a string that is the same for all rows, or null if it is a param without a string.
 auto frame::text_of(const fixed_text& source) const -> const std::string* {
   if (const auto* literal = std::get_if<std::string>(&source)) return literal;
   return std::get_if<std::string>(&shared_.params()[std::get<std::uint32_t>(source)]);

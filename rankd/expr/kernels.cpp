@@ -1,4 +1,4 @@
-// rankd/expr/kernels.cpp: the kernels, written once and compiled for each set of instructions by Highway.
+// rankd/expr/kernels.cpp: the kernels, written once and compiled by Highway for each set of vector instructions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rankd/expr/kernels.cpp"
 #include <hwy/foreach_target.h>  // before highway.h: compiles this file again for each further set of instructions
@@ -18,8 +18,8 @@
 
 #include <hwy/highway.h>
 
-// The code below has no lambdas and calls no function of other headers in a loop: those would be compiled for the
-// lowest instructions. Products and sums stay two roundings: the file is compiled with -ffp-contract=off.
+// The loops below contain no lambdas and call no functions of other headers, because those would be compiled for the
+// baseline instructions. The file is compiled with -ffp-contract=off, so products and sums are rounded separately.
 HWY_BEFORE_NAMESPACE();
 namespace rankd::detail::HWY_NAMESPACE {
 
@@ -37,7 +37,7 @@ struct each_row {
   HWY_INLINE auto at(std::size_t row) const -> T { return values[row]; }
 };
 
-/// An operand with a single value.
+/// An operand with a single value for all rows.
 template <typename T>
 struct same_row {
   explicit same_row(const T* at) : value(*at) {}
@@ -83,8 +83,9 @@ struct div_fn {
   static HWY_INLINE auto scalar(double a, double b) -> double { return a / b; }
 };
 
-/// Returns the first of two equal values, also for zeros of both signs, so it differs from the machine's instruction;
-/// NaN if one of them is NaN. `Ne` cannot test for NaN: in some sets, NaN does not differ from itself.
+/// Computes the minimum. If the values are equal, the result is the first one, even for zeros of different signs. The
+/// CPU's instruction behaves differently. If a value is NaN, the result is NaN. `Ne` is not used to test for NaN,
+/// because some instruction sets compare NaN as equal to itself.
 struct min_fn {
   template <typename V>
   static HWY_INLINE auto vector(V a, V b) -> V {
@@ -117,11 +118,11 @@ struct abs_fn {
   static HWY_INLINE auto scalar(double x) -> double { return std::fabs(x); }
 };
 
-/// From here on every double is whole, so that what is added to it and taken away again is rounded to a whole number.
+/// Every double from this value on is an integer. Adding and then subtracting it rounds a smaller number to an integer.
 constexpr double all_whole = 0x1p52;
 
-/// Returns the whole number nearest to `x`, or `x` itself if it is NaN. Highway's own rounding loses the sign of a zero
-/// if the machine has no instruction for it.
+/// Returns the integer nearest to `x`, or `x` itself if it is NaN. Highway's own rounding is not used, because it loses
+/// the sign of zero on machines without a rounding instruction.
 template <typename V>
 HWY_INLINE auto rounded(V x) -> V {
   const hn::DFromV<V> d;
@@ -183,11 +184,11 @@ void unary(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, std::size_t r
   for (; row < rows; ++row) out[row] = Fn::scalar(x[row]);
 }
 
-/// The operand is one value in all rows, or one a row.
+/// An operand with a single value for all rows, or with a value for each row.
 template <bool Single>
 using operand = std::conditional_t<Single, same_row<double>, each_row<double>>;
 
-/// Returns the nearest value from `lo` to `hi`, or NaN if there is none.
+/// Limits `x` to the range from `lo` to `hi`. The result is NaN if the range is empty or a bound is NaN.
 template <std::size_t Singles>
 void clamp(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, const double* HWY_RESTRICT lo,
            const double* HWY_RESTRICT hi, std::size_t rows) {
@@ -215,7 +216,7 @@ void clamp(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, const double*
   }
 }
 
-/// Returns the bits of a mask, those behind its lanes zero.
+/// Returns the bits of a mask. The bits after its last lane are zero.
 template <typename D>
 HWY_INLINE auto bits_of(D d, hn::Mask<D> mask) -> std::uint64_t {
   std::uint8_t bytes[word_bits / 8] = {};
@@ -225,7 +226,7 @@ HWY_INLINE auto bits_of(D d, hn::Mask<D> mask) -> std::uint64_t {
   return bits;
 }
 
-/// Bits `first` to `first + count` of what a test says, as one word.
+/// Returns the bits `first` to `first + count` - 1 of a test as one word.
 template <typename D, typename Test>
 HWY_INLINE auto word_of(D d, const Test& test, std::size_t first, std::size_t count) -> std::uint64_t {
   const std::size_t lanes = hn::Lanes(d);
@@ -243,8 +244,8 @@ HWY_INLINE void write_bits(D d, const Test& test, std::uint64_t* HWY_RESTRICT ou
   if (first < rows) out[first / word_bits] = word_of(d, test, first, rows - first);
 }
 
-/// `<=` of doubles is not the opposite of `>`, since neither holds for a NaN; of integers it is, and there is no
-/// instruction for it.
+/// Compares two vectors. For doubles, `<=` has its own instruction, because it is not the negation of `>` for NaN. For
+/// integers, `<=` is computed as the negation of `>`, because there is no instruction for it.
 template <comparison How, typename V>
 HWY_INLINE auto compared(V a, V b) {
   constexpr bool floats = hwy::IsFloat<hn::TFromV<V>>();
@@ -335,7 +336,8 @@ void find(std::uint64_t* HWY_RESTRICT out, const T* x, const T* list, std::size_
   for (std::size_t word = 0; word < words_for(rows); ++word) out[word] = 0;
 }
 
-/// Returns the lanes from `row` on, a multiple of their number, whose bit is set.
+/// Returns a mask of the lanes whose bits are set, beginning with the bit of `row`. Requires that `row` is a multiple
+/// of the number of lanes.
 template <typename D>
 HWY_INLINE auto mask_at(D d, const std::uint64_t* bits, std::size_t row) -> hn::Mask<D> {
   const hn::RebindToUnsigned<D> du;
@@ -409,7 +411,7 @@ void finite_bits(std::uint64_t* HWY_RESTRICT out, const double* values, std::siz
   write_bits(hn::ScalableTag<double>(), finite{values}, out, rows);
 }
 
-/// How large a set is: one word needs no load from memory.
+/// The size of a set of codes. A set of one word needs no memory access for each code.
 enum class set_size : std::uint8_t { one_word, any };
 
 template <set_size Size>
@@ -485,7 +487,8 @@ HWY_EXPORT(named_table);
 
 auto best_table() -> const kernel_table& { return HWY_DYNAMIC_DISPATCH(named_table)(); }
 
-/// Highway knows targets by bits; the lower the bit, the better the instructions.
+/// Returns Highway's bit for a set of instructions, or 0 if the name is unknown. Lower bits stand for better
+/// instructions.
 auto target_called(std::string_view name) -> std::int64_t {
   constexpr unsigned worst = 62;
   for (unsigned bit = 0; bit <= worst; ++bit)
@@ -493,7 +496,7 @@ auto target_called(std::string_view name) -> std::int64_t {
   return 0;
 }
 
-/// Keeps Highway from anything better than `target`; zero lets it choose.
+/// Prevents Highway from using better instructions than `target`. Zero lifts the restriction.
 void allow_up_to(std::int64_t target) {
   hwy::SetSupportedTargetsForTest(0);
   const std::int64_t all = hwy::SupportedTargets();
@@ -501,7 +504,7 @@ void allow_up_to(std::int64_t target) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-/// Returns the instructions that the environment allows; reads it once.
+/// Returns the instructions that the environment variable RANKD_SIMD allows. Reads the variable once.
 auto allowed_target() -> std::int64_t {
   static const std::int64_t chosen = [] {
     const char* name = std::getenv("RANKD_SIMD");

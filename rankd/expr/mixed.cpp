@@ -1,4 +1,4 @@
-// rankd/expr/mixed.cpp: no rounding decides: int64 and double compared by value.
+// rankd/expr/mixed.cpp: compares int64 with double by value, without an influence of rounding.
 #include <rankd/expr/detail/bits.hpp>
 #include <rankd/expr/detail/mixed.hpp>
 
@@ -13,7 +13,7 @@ constexpr std::int64_t min_value = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Tests that hold always and never; for doubles, NaNs excepted.
+// Tests that are always true or always false. With NaN, every test of doubles is false.
 constexpr bound_test<std::int64_t> every_exact{comparison::less_equal, greatest};
 constexpr bound_test<std::int64_t> no_exact{comparison::less, min_value};
 constexpr bound_test<double> every_float{comparison::less_equal, infinity};
@@ -26,8 +26,9 @@ constexpr auto is_lower(comparison how) noexcept -> bool {
   return how == comparison::greater || how == comparison::greater_equal;
 }
 
-/// An int64 and a double side by side. The double nearest to the int64 lies on the same side of any other double, so
-/// that only a tie needs the exact look. No branches: ids are rarely predictable.
+/// An int64 and a double for an exact comparison. Rounding the int64 to a double does not change its order relative to
+/// another double. So the exact values are needed only if both doubles are equal. There are no branches, because ids
+/// are rarely predictable.
 struct mixed {
   mixed(std::int64_t a, double b) noexcept
       : nearest(static_cast<double>(a)),
@@ -60,7 +61,7 @@ struct greater {
   }
 };
 
-/// Either of two: `<=` is not the opposite of `>`, since neither holds for a NaN.
+/// The disjunction of two comparisons, such as `<` and `==` for `<=`. The negation of `>` would be wrong for NaN.
 template <typename First, typename Second>
 struct either {
   auto operator()(std::int64_t a, double b) const noexcept -> bool {
@@ -98,7 +99,8 @@ auto bound_for_floats(comparison how, std::int64_t bound) noexcept -> bound_test
   const auto nearest = static_cast<double>(bound);
   const bool fits = nearest < 0x1p63;
   if (fits && static_cast<std::int64_t>(nearest) == bound) return {how, nearest};
-  // No double lies between the bound and the one nearest to it.
+  // There is no other double between the bound and its nearest double, so a comparison with the nearest double is
+  // exact.
   const bool above = !fits || static_cast<std::int64_t>(nearest) > bound;
   switch (how) {
     case comparison::equal: return no_float;

@@ -1,4 +1,4 @@
-// rankd/expr/ops.cpp: the table of ops.
+// rankd/expr/ops.cpp: the table of the operations (ops) that trees can contain.
 #include <rankd/expr/detail/ops.hpp>
 
 #include <array>
@@ -27,19 +27,20 @@ constexpr std::array cmp_text_fields{op_field{"cmp", cmp}, op_field{"a", text}, 
 constexpr std::array two_texts{op_field{"a", text}, op_field{"b", text}};
 constexpr std::array regex_fields{op_field{"key_id", key}, op_field{"pattern", pattern}, op_field{"flags", flags}};
 
-/// Returns a row of an op that computes under the capability of further arithmetic.
+/// Returns the row of an arithmetic op that was added by the arithmetic capability.
 constexpr auto further(node_op op, std::string_view name, std::span<const op_field> fields, arithmetic operation)
     -> op_row {
   return {op, name, value, fields, operation, arithmetic_capability};
 }
 
-/// Returns a row of an op of the capability of formulas, for which the evaluator has an instruction.
+/// Returns the row of an op that was added by the capability of formulas. The evaluator has a special instruction for
+/// it.
 constexpr auto formula(node_op op, std::string_view name, field_kind gives, std::span<const op_field> fields)
     -> op_row {
   return {op, name, gives, fields, {}, formulas_capability};
 }
 
-/// Returns a row of an op of the capability of vectors.
+/// Returns the row of an op that was added by the capability of vectors.
 constexpr auto of_vectors(node_op op, std::string_view name) -> op_row {
   return {op, name, value, two_values, {}, vectors_capability};
 }

@@ -1,4 +1,5 @@
-// rankd/expr/parse.cpp: reads trees with a stack of its own, so that no depth of input can exhaust the thread's.
+// rankd/expr/parse.cpp: parses trees with an explicit stack, so that a deep document cannot overflow the thread's
+// stack.
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/parse.hpp>
 #include <rankd/registry/names.hpp>
@@ -19,17 +20,18 @@ namespace {
 using namespace detail;
 using nlohmann::json;
 
-/// In the order of `comparison`.
+/// The names of comparisons, in the order of the enumeration `comparison`.
 constexpr std::array<std::string_view, 6> comparison_names{"==", "!=", "<", "<=", ">", ">="};
-/// In the order of `letter_case`.
+/// The values of the field `flags`, in the order of the enumeration `letter_case`.
 constexpr std::array<std::string_view, 2> flag_names{"", "i"};
 constexpr std::array<std::string_view, 2> pattern_kinds{"literal", "param"};
 constexpr std::array<std::string_view, 3> text_kinds{"literal", "param", "key"};
 
-/// A tree of nothing but mistakes must not cost a diagnostic for each of a million.
+/// The maximum number of diagnostics for one tree. Without it, a tree with a million errors would produce a million
+/// diagnostics.
 constexpr std::size_t max_problems = 1000;
 
-/// A subtree that is still to be read.
+/// A subtree that has not been parsed yet.
 struct pending {
   const json* value;
   field_kind wanted;
@@ -38,21 +40,21 @@ struct pending {
   std::uint32_t depth;
 };
 
-/// Returns the type that a number is read as: what JSON writes as an integer is one, unless it is beyond int64. Then it
-/// is a float that JavaScript wrote.
+/// Returns the type of a JSON number: integer if it is written as one and fits into int64, and float otherwise.
+/// JavaScript writes large floats like integers.
 auto type_of(const json& value) -> value_type {
   if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>()))
     return value_type::floating;
   return value.is_number_integer() ? value_type::integer : value_type::floating;
 }
 
-/// Requires a scalar of type int or float.
+/// Converts a scalar of type int or float to a number.
 auto number_of(const scalar& value) -> number {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
   return std::get<double>(value);
 }
 
-/// Reads one tree. While it reads, the nodes stand in the order of the document, parents before children.
+/// Parses one tree. During parsing, the nodes are in the order of the document, parents before children.
 class tree_parser {
  public:
   tree_parser(syntax_tree& tree, std::string_view origin) : tree_(tree) { tree_.origin = origin; }
@@ -86,7 +88,7 @@ class tree_parser {
   [[nodiscard]] auto is_hopeless() const -> bool { return problems_.size() >= max_problems; }
   auto payload() -> node_payload& { return tree_.nodes[current_].payload; }
 
-  /// Returns a payload whose fields come one at a time.
+  /// Returns the payload of the current node, for payloads whose fields are parsed separately.
   template <typename Payload>
   auto whole() -> Payload& {
     if (!std::holds_alternative<Payload>(payload())) payload() = Payload{};
@@ -279,7 +281,7 @@ void tree_parser::read_text(object_reader& fields, std::string_view name) {
   source.refuse_unknown_fields();
 }
 
-/// Numbers the nodes anew: children from left to right, then their parent.
+/// Renumbers the nodes, so that children from left to right precede their parent.
 void tree_parser::put_children_first() {
   std::vector<tree_node>& nodes = tree_.nodes;
   std::vector<std::uint32_t> place(nodes.size());

@@ -1,4 +1,5 @@
-// rankd/expr/parse.hpp: trees from the JSON of a plan: shapes only, nothing is looked up.
+// rankd/expr/parse.hpp: parses trees from the JSON of a plan. Only the shape is checked; keys and params are not looked
+// up.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -11,15 +12,16 @@
 
 namespace rankd {
 
-/// The most nodes on the way from the root of a tree to a leaf, predicates and expressions counted together.
+/// The maximum number of nodes on a path from the root of a tree to a leaf, including both predicates and expressions.
 inline constexpr std::size_t max_expr_depth = 200;
 
-/// Parses the expression in `value`; `pointer` is its place in the document.
-/// Errors: every diagnostic at once, up to a limit: those of `object_reader`, and `unknown_op`, `mixed_list`,
-/// `expr_too_deep` (once; nothing below it is parsed). Cost: linear in the size of `value`; no recursion on its depth.
+/// Parses the expression in `value`. `pointer` is its JSON pointer in the document.
+/// Errors: all diagnostics at once, up to a limit: those of `object_reader`, and `unknown_op`, `mixed_list`,
+/// `expr_too_deep` (reported once; deeper nodes are not parsed). Cost: linear in the size of `value`, without
+/// recursion.
 auto parse_expr(const nlohmann::json& value, std::string_view pointer) -> braid::checked<expr_tree>;
 
-/// Returns the predicate that `value` spells. Errors and cost as for `parse_expr`.
+/// Parses the predicate in `value`. Errors and cost as for `parse_expr`.
 auto parse_pred(const nlohmann::json& value, std::string_view pointer) -> braid::checked<pred_tree>;
 
 }  // namespace rankd

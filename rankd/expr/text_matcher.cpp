@@ -1,4 +1,4 @@
-// rankd/expr/text_matcher.cpp: one interface to all tests of a string.
+// rankd/expr/text_matcher.cpp: tests strings against lists, patterns and other strings through one interface.
 #include <rankd/expr/detail/text_matcher.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// rankd/expr/tree.cpp: the place of a node in the document.
+// rankd/expr/tree.cpp: computes the JSON pointer of a tree's node in its document.
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/tree.hpp>
 
@@ -11,7 +11,7 @@
 namespace rankd {
 namespace {
 
-/// Returns the field of `parent` under which the child at `index` hangs.
+/// Returns the name of the field of `parent` that contains the child at `index`.
 auto find_parent_field(const tree_node& parent, std::size_t index) -> std::string_view {
   const auto slot = std::ranges::find(parent.children, index) - parent.children.begin();
   auto children = detail::find_row(parent.op).fields |

@@ -1,4 +1,4 @@
-// rankd/expr/tree.hpp: expressions and predicates as flat vectors of nodes, children before parents.
+// rankd/expr/tree.hpp: expressions and predicates as flat vectors of nodes, with children before parents.
 #pragma once
 
 #include <rankd/registry/text_pattern.hpp>
@@ -62,7 +62,7 @@ enum class node_op : std::uint8_t {
 
 enum class comparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
 
-/// A literal: what JSON writes as an integer stays one.
+/// A number literal. A number that JSON writes as an integer stays an integer.
 using number = std::variant<std::int64_t, double>;
 
 struct key_number {
@@ -73,7 +73,7 @@ struct param_number {
   std::uint32_t param_id = 0;
 };
 
-/// The right side of `in`. An empty list counts as one of numbers.
+/// The right operand of `in`. An empty list counts as a list of numbers.
 using literal_list = std::variant<std::vector<number>, std::vector<std::string>>;
 
 struct regex_test {
@@ -82,25 +82,26 @@ struct regex_test {
   letter_case letters = letter_case::exact;
 };
 
-/// A string of each row, of the request, or of the plan.
+/// A source of a string: a key of the row, a param of the request, or a literal of the plan.
 using text_source = std::variant<key_number, param_number, std::string>;
 
-/// The operands of a test of two strings. `how` is of cmp_text alone, which compares bytes.
+/// The operands of a test of two strings. `how` is used only by cmp_text, which compares bytes.
 struct text_pair {
   comparison how = comparison::equal;
   text_source a;
   text_source b;
 };
 
-/// Into how many buckets ids or strings go; with another seed they go into others.
+/// The number of buckets for ids or strings, and the seed of their distribution.
 struct bucket_choice {
   std::int64_t count = 1;
   std::string seed;
 };
 
-/// The data of a node besides its children: const_number `number`, key_ref `key_number`, param_ref `param_number`,
-/// const_bool `bool`, const_text `std::string`, cmp `comparison`, in `literal_list`, regex `regex_test`, bucket and
-/// bucket_text `bucket_choice`, cmp_text, starts_with, ends_with and contains `text_pair`, the others nothing.
+/// The data of a node besides its children. The type depends on the op: const_number `number`, key_ref `key_number`,
+/// param_ref `param_number`, const_bool `bool`, const_text `std::string`, cmp `comparison`, in `literal_list`, regex
+/// `regex_test`, bucket and bucket_text `bucket_choice`, cmp_text, starts_with, ends_with and contains `text_pair`. All
+/// other ops have no data.
 using node_payload = std::variant<std::monostate, number, key_number, param_number, bool, comparison, literal_list,
                                   regex_test, text_pair, bucket_choice, std::string>;
 
@@ -113,22 +114,22 @@ struct tree_node {
   node_payload payload;
 };
 
-/// A tree whose children lie before their parents, the root last: parsing, walking and destroying it never recurse.
-/// Siblings stand from left to right, each with everything below it in front of it.
-/// Threads: any, once made.
+/// A tree as a vector of nodes in which children precede their parents and the root is last. So parsing, traversing and
+/// destroying a tree need no recursion. Siblings are in order from left to right, each preceded by all its descendants.
+/// Threads: any, once constructed.
 struct syntax_tree {
   std::string origin;  ///< JSON pointer of the root
   std::vector<tree_node> nodes;
 
   [[nodiscard]] auto root() const noexcept -> const tree_node& { return nodes.back(); }
 
-  /// Returns the JSON pointer of a node, or of one of its fields. Cost: the depth of the node.
+  /// Returns the JSON pointer of a node, or of a field of a node. Cost: the depth of the node.
   [[nodiscard]] auto pointer_of(std::size_t index) const -> std::string;
   [[nodiscard]] auto pointer_of(std::size_t index, std::string_view field) const -> std::string;
 };
 
-/// Calls `visit(number, field)` for each key that the node itself reads; `field` is the pointer of the number below the
-/// node.
+/// Calls `visit(number, field)` for each key that the node itself reads. `field` is the JSON pointer of the key's
+/// number relative to the node.
 template <typename Visit>
 void for_each_key(const tree_node& node, Visit&& visit) {
   if (const auto* key = std::get_if<key_number>(&node.payload)) visit(key->key_id, std::string_view("/key_id"));
@@ -139,7 +140,7 @@ void for_each_key(const tree_node& node, Visit&& visit) {
   if (const auto* key = std::get_if<key_number>(&pair->b)) visit(key->key_id, std::string_view("/b/key_id"));
 }
 
-/// The same for each param.
+/// Calls `visit(number, field)` for each param that the node itself reads, as `for_each_key` does for keys.
 template <typename Visit>
 void for_each_param(const tree_node& node, Visit&& visit) {
   if (const auto* param = std::get_if<param_number>(&node.payload))
@@ -160,10 +161,10 @@ void for_each_param(const tree_node& node, Visit&& visit) {
 /// Returns the capability that a plan must require to use the op, or an empty string if every plan may use it.
 [[nodiscard]] auto required_capability(node_op op) noexcept -> std::string_view;
 
-/// A tree whose root is a value.
+/// A tree whose root is an expression.
 struct expr_tree : syntax_tree {};
 
-/// A tree whose root is a truth; expressions below it lie in the same vector.
+/// A tree whose root is a predicate. Its expressions are nodes of the same vector.
 struct pred_tree : syntax_tree {};
 
 }  // namespace rankd

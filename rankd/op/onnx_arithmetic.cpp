@@ -157,7 +157,7 @@ auto make_gemm(const onnx_call& call) -> made_rows {
   return multiplied(call, *rows, matrix, last, 2);
 }
 
-// Operators over the columns of a row
+// This section combines the columns of a row.
 
 /// Returns whether a node reduces over the columns of a row. The axes are an attribute in older operator versions, and
 /// an input in newer ones.

@@ -1,4 +1,5 @@
-// rankd/expr/detail/arithmetic.hpp: arithmetic of single values, and loops for what the C library computes.
+// rankd/expr/detail/arithmetic.hpp: arithmetic on single values, and loops for functions of the C library such as
+// `pow`.
 #pragma once
 
 #include <rankd/expr/detail/kernels.hpp>
@@ -8,18 +9,18 @@
 
 namespace rankd::detail {
 
-/// Returns the bits that the kernels give for these operands; what the arithmetic does not take is not looked at. The
-/// result need not be finite: see `wants_finite`.
+/// Computes one operation on single values, with the same bits as the kernels. Ignores operands beyond those of the
+/// operation. The result may be infinite or NaN: see `wants_finite`.
 [[nodiscard]] auto computed(arithmetic operation, const std::array<double, 3>& of) noexcept -> double;
 
-/// A value for each row (step 1), or a single one for all of them (step 0).
+/// An operand of a C library function: a value for each row (step 1), or a single value for all rows (step 0).
 struct library_operand {
   const double* values = nullptr;
   std::size_t step = 0;
 };
 
-/// Computes pow, exp, log or log1p of each row with the C library, whatever the vector instructions of the machine. All
-/// except pow read only `a`. NaN if an operand is NaN.
+/// Computes pow, exp, log or log1p for each row with the C library. Only pow uses `b`. The result is NaN if an operand
+/// is NaN. It does not depend on the vector instructions of the machine.
 void library_rows(arithmetic operation, double* out, library_operand a, library_operand b, std::size_t rows) noexcept;
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/expr/detail/bits.hpp: bits written from tests of single rows.
+// rankd/expr/detail/bits.hpp: writes a bitmap from tests of single rows.
 #pragma once
 
 #include <rankd/rows/bitmap.hpp>
@@ -10,11 +10,11 @@
 
 namespace rankd::detail {
 
-/// Sets bit i of `out` to `test(i)` for `rows` rows, and the bits behind them in the last word to zero.
+/// Sets bit i of `out` to `test(i)` for `rows` rows, and clears the remaining bits of the last word.
 template <typename Test>
 void write_bits(std::uint64_t* out, std::size_t rows, Test&& test) {
   static_assert(std::endian::native == std::endian::little, "bytes become bits in the order of little-endian words");
-  // Bytes first: compilers vectorise comparisons into bytes, but not into bits.
+  // The results are first stored as bytes, because compilers vectorize comparisons to bytes but not to bits.
   std::uint8_t bytes[word_bits];
   for (std::size_t first = 0; first < rows; first += word_bits) {
     const std::size_t here = rows - first < word_bits ? rows - first : word_bits;

@@ -1,4 +1,4 @@
-// rankd/expr/detail/check.hpp: what the registries have to say about a tree.
+// rankd/expr/detail/check.hpp: checks of a tree against the registries.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -11,20 +11,20 @@
 
 namespace rankd::detail {
 
-/// Returns every diagnostic about keys, params, string lists and patterns, from left to right; `compile_expr` lists the
-/// codes. If there is none, the program can be compiled without further checks.
+/// Returns all diagnostics about keys, params, string lists and patterns, from left to right. `compile_expr` lists
+/// their codes. If there are no diagnostics, the program can be compiled without further checks.
 auto check_names(const syntax_tree& tree, const registries& known) -> braid::diagnostics;
 
-/// A diagnostic for each bucket of what may be a fraction. Requires the facts of a tree of which `check_names` finds
-/// nothing wrong.
+/// Returns a diagnostic for each bucket of a value that may be a fraction. Requires the facts of a tree without
+/// diagnostics of `check_names`.
 auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> braid::diagnostics;
 
-/// How the value of a node is read.
+/// The type that the parent of a node expects of the node's value.
 enum class reading : std::uint8_t { number, text, vector };
 
-/// Returns a diagnostic for each string in place of a number, for each value that is not a string in place of a string,
-/// and for each value that is not a vector, or has other dimensions, in a product of vectors, if the value of the root
-/// is read as `root`. A key or param of strings is null as a number, which is not an error. Requires the same as
+/// Returns a diagnostic for each value whose type differs from the type that its parent expects: number, string or
+/// vector. `root` is the expected type of the whole tree. Vectors in a product must also have the same dimensions. A
+/// key or param of strings that is read as a number is null, which is not an error. Requires the same as
 /// `check_buckets`.
 auto check_texts(const syntax_tree& tree, const std::vector<facts>& found, reading root) -> braid::diagnostics;
 

@@ -1,4 +1,5 @@
-// rankd/expr/detail/evaluation.hpp: what all blocks of one evaluation share: columns, params, and which strings match.
+// rankd/expr/detail/evaluation.hpp: the data that all blocks of one evaluation share: columns, params, and the strings
+// that match each test.
 #pragma once
 
 #include <rankd/expr/detail/program.hpp>
@@ -15,23 +16,26 @@
 namespace rankd::detail {
 
 /// One evaluation of one program.
-/// Threads: any, once begun. Lifetime: the program, the rows, the params and the arena outlive it.
+/// Threads: any, after `begin`. Lifetime: the program, the rows, the params and the arena outlive it.
 class evaluation {
  public:
   evaluation(const program& code, const row_set& rows, braid::arena& memory);
 
-  /// Looks up params, compiles their patterns, and asks each test about the strings that occur. Call it first.
+  /// Reads the params, compiles patterns in them, and applies each string test to the strings of the batch. Must be
+  /// called first.
   auto begin(std::span<const scalar> params) -> std::optional<evaluation_error>;
 
   [[nodiscard]] auto code() const noexcept -> const program& { return code_; }
   [[nodiscard]] auto rows() const noexcept -> const row_set& { return rows_; }
   [[nodiscard]] auto params() const noexcept -> std::span<const scalar> { return params_; }
 
-  /// Returns the column of a key, by its index in `program::keys`; null if the batch does not have it.
+  /// Returns the column of a key, by its index in `program::keys`. Returns nothing if the batch does not have the
+  /// column.
   [[nodiscard]] auto find_column(std::uint32_t key) const noexcept -> const std::optional<column>& {
     return columns_[key];
   }
-  /// Returns the codes that match the test of `program::texts`, a bit for each; empty if the key has no strings.
+  /// Returns a set of dictionary codes, with a bit for each: those whose strings match this test of `program::texts`.
+  /// Empty if the key has no strings.
   [[nodiscard]] auto matching_codes(std::uint32_t test) const noexcept -> std::span<const std::uint32_t> {
     return sets_[test];
   }

@@ -1,4 +1,4 @@
-// rankd/expr/detail/facts.hpp: what can be said of the nodes of a tree without any row.
+// rankd/expr/detail/facts.hpp: facts about the nodes of a tree that do not depend on rows, such as their types.
 #pragma once
 
 #include <rankd/expr/tree.hpp>
@@ -18,13 +18,13 @@ struct facts {
   std::optional<number> value;  ///< empty for null
 };
 
-/// Returns the facts of each node; a predicate has none. Requires a tree in which `check_names` finds nothing wrong.
+/// Returns the facts of each node. Predicates have no facts. Requires a tree without diagnostics of `check_names`.
 auto find_facts(const syntax_tree& tree, const registries& known) -> std::vector<facts>;
 
-/// Returns the double nearest to a number.
+/// Returns the double that is nearest to the number.
 auto as_double(const number& value) -> double;
 
-/// Returns the int64, or the double, that equals a number, if there is one.
+/// Returns the int64 or the double that equals the number. Returns nothing if the type has no such value.
 auto as_exact_integer(const number& value) -> std::optional<std::int64_t>;
 auto as_exact_double(const number& value) -> std::optional<double>;
 

@@ -1,4 +1,5 @@
-// rankd/expr/detail/frame.hpp: the registers for some blocks of an evaluation, and the instructions that work on them.
+// rankd/expr/detail/frame.hpp: the registers for the current block of an evaluation, and the execution of its
+// instructions.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -18,17 +19,17 @@
 
 namespace rankd::detail {
 
-/// Rows of one block: few enough that several registers lie in the nearest cache, many enough that choosing an
-/// instruction costs nothing. A multiple of 64, so that a block begins with a word of every bitmap.
+/// The number of rows in one block. Several registers of this size fit into the L1 cache, and the cost of dispatching
+/// an instruction is negligible for this number of rows. A multiple of 64, so a block begins at a word of every bitmap.
 inline constexpr std::size_t block_rows = 512;
 
-/// Consecutive positions of a row set; `first` is a multiple of `block_rows`.
+/// A range of consecutive positions of a row set. `first` is a multiple of `block_rows`.
 struct block {
   std::size_t first = 0;
   std::size_t rows = 0;
 };
 
-/// The content of a slot for the current block: one value for each row, or a single one for all of them.
+/// The value of a slot for the current block: one value for each row, or a single value for all rows.
 template <typename T>
 struct vector_slot {
   const T* values = nullptr;
@@ -41,7 +42,7 @@ struct vector_slot {
   }
 };
 
-/// The slots of one type. A register may also show values that lie elsewhere, such as a part of a column.
+/// The slots of one type. A register may point to values outside of the slot's own memory, such as a part of a column.
 template <typename T>
 class bank {
  public:
@@ -50,7 +51,7 @@ class bank {
   [[nodiscard]] auto at(value_slot slot) noexcept -> vector_slot<T>& {
     return slot.uniform ? cells_[slot.index] : registers_[slot.index];
   }
-  /// Memory of the slot itself, for as many rows as a block has (one for a cell).
+  /// Returns the slot's own memory, with room for the rows of a block. A cell has room for one value.
   [[nodiscard]] auto values(value_slot slot) noexcept -> T* {
     return slot.uniform ? &cell_values_[slot.index] : &register_values_[slot.index * width_];
   }
@@ -69,17 +70,17 @@ class bank {
   std::span<std::uint64_t> cell_valid_;
 };
 
-/// Runs the program of an evaluation over some of its blocks, one after the other.
-/// Threads: one at a time; frames of the same evaluation share nothing that changes.
+/// Runs the program of an evaluation over some of its blocks, one after another.
+/// Threads: one at a time; frames of the same evaluation share only immutable data.
 /// Lifetime: the evaluation and the arena outlive it.
 class frame {
  public:
-  /// The register that holds the result of an expression lies at `results`, which has room for every position, if it is
-  /// given; the result need not end up there.
+  /// Creates a frame. If `results` is given, it has room for every position, and the register of the expression's
+  /// result uses this memory. The result may still be elsewhere, for example in a column of the batch.
   frame(const evaluation& of, braid::arena& memory, double* results = nullptr);
 
-  /// Computes the blocks of positions `from` to `to` and calls `take(block)` after each. `from` is a multiple of
-  /// `block_rows`.
+  /// Computes the blocks from position `from` to `to` and calls `take(block)` after each. Requires that `from` is a
+  /// multiple of `block_rows`.
   template <typename Take>
   void for_each_block(std::size_t from, std::size_t to, Take&& take) {
     begin();
@@ -90,7 +91,7 @@ class frame {
     }
   }
 
-  /// Returns the slots of the form in which the program returns values.
+  /// Returns the slot with the result of an expression, which has the type of the program's values.
   template <typename T>
   [[nodiscard]] auto value() noexcept -> const vector_slot<T>&;
   [[nodiscard]] auto truth() const noexcept -> const std::uint64_t* { return truth_words(code_.truth); }
@@ -185,7 +186,7 @@ class frame {
   double* results_;
 };
 
-// The specialisations for each type of values must precede their first use.
+// The specializations for each type of values must precede their first use.
 template <>
 auto frame::find_bank<double>() noexcept -> bank<double>&;
 template <>

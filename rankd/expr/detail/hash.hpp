@@ -1,4 +1,4 @@
-// rankd/expr/detail/hash.hpp: hashes that are the same on every machine, for draws and buckets.
+// rankd/expr/detail/hash.hpp: hash functions for draws and buckets, with the same results on every machine.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 
 namespace rankd::detail {
 
-/// FNV-1a of the bytes.
+/// Returns the FNV-1a hash of the bytes.
 constexpr auto hash_of(std::string_view text) noexcept -> std::uint64_t {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
   return hash;
 }
 
-/// The finalizer of SplitMix64: every bit of the result depends on every bit of the word.
+/// Returns the result of SplitMix64's finalizer. Every bit of it depends on every bit of the word.
 constexpr auto mixed(std::uint64_t word) noexcept -> std::uint64_t {
   word += 0x9e3779b97f4a7c15U;
   word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -21,12 +21,12 @@ constexpr auto mixed(std::uint64_t word) noexcept -> std::uint64_t {
   return word ^ (word >> 31U);
 }
 
-/// Returns the number that belongs to an id under the seed of this hash.
+/// Returns the pseudo-random number of an id for a seed, which is given as its hash.
 constexpr auto make_draw(std::uint64_t seed, std::int64_t id) noexcept -> std::uint64_t {
   return mixed(seed ^ mixed(static_cast<std::uint64_t>(id)));
 }
 
-/// The same of an id that is a text.
+/// Returns the pseudo-random number of a string id for a seed, which is given as its hash.
 constexpr auto make_draw(std::uint64_t seed, std::string_view id) noexcept -> std::uint64_t {
   return mixed(seed ^ mixed(hash_of(id)));
 }

@@ -1,4 +1,5 @@
-// rankd/expr/detail/kernels.hpp: loops over the values of one block, compiled for each set of vector instructions.
+// rankd/expr/detail/kernels.hpp: loops over the values of one block, compiled for each supported set of vector
+// instructions.
 #pragma once
 
 #include <rankd/expr/tree.hpp>
@@ -11,8 +12,8 @@
 
 namespace rankd::detail {
 
-/// Arithmetic of doubles: with two operands up to `pow`, with one from `neg` to `log1p`. There is a kernel for all
-/// except pow, exp, log and log1p, which come from the C library.
+/// Arithmetic operations on doubles. Those up to `pow` have two operands, those from `neg` to `log1p` have one, and
+/// `clamp` has three. pow, exp, log and log1p have no kernel and use the C library.
 enum class arithmetic : std::uint8_t {
   add,
   sub,
@@ -40,23 +41,24 @@ inline constexpr std::size_t unary_kernels = 5;
   return operation <= arithmetic::pow ? 2 : 1;
 }
 
-/// Returns whether the C library computes it, one value at a time.
+/// Returns whether the C library computes the operation, one value at a time.
 [[nodiscard]] constexpr auto is_of_library(arithmetic operation) noexcept -> bool {
   return operation == arithmetic::pow || (operation >= arithmetic::exp && operation <= arithmetic::log1p);
 }
 
-/// Returns whether a result that is not a finite number is null. The others give what IEEE 754 says.
+/// Returns whether an infinite or NaN result of the operation becomes null. For other operations, the result is that of
+/// IEEE 754.
 [[nodiscard]] constexpr auto wants_finite(arithmetic operation) noexcept -> bool {
   return operation > arithmetic::mul && operation != arithmetic::neg;
 }
 
-/// Which of two operands have a value for each row, and which have a single value for all of them. If both are single,
-/// one row with `each_each` is enough, unless bits choose between them.
+/// States which of two operands have a value for each row and which have a single value. If both are single,
+/// `each_each` for one row is enough, unless bits select between them.
 enum class shape : std::uint8_t { each_each, each_same, same_each, same_same };
 
-/// The kernels of one set of instructions. All sets return the same bits. No operand overlaps an output, unless said
-/// otherwise; operands need no alignment, and nothing is read or written beyond `rows`. Bits after the last row are
-/// written as zeros, up to the end of their word.
+/// The kernels for one set of vector instructions. The results have the same bits for all sets. Operands and outputs
+/// must not overlap unless a comment allows it. Operands need no alignment. Nothing is read or written beyond `rows`,
+/// but the remaining bits of the last word are cleared.
 struct kernel_table {
   std::string_view instructions;  ///< EMU128, SSSE3, SSE4, AVX2, AVX3, …
 
@@ -68,7 +70,7 @@ struct kernel_table {
   std::array<ternary, 8>
       clamps;  ///< indexed by operands: a bit for each, from the first, that is set if it is a single value
 
-  /// Whether the comparison holds; never for a NaN.
+  /// Sets a bit for each row: whether the comparison is true. A comparison with NaN is false.
   template <typename T>
   using comparer = void (*)(std::uint64_t* out, const T* a, const T* b, std::size_t rows);
   template <typename T>
@@ -76,13 +78,13 @@ struct kernel_table {
   comparers<double> compare_floats;
   comparers<std::int64_t> compare_exacts;
 
-  /// Whether `x` equals one of a few numbers.
+  /// Sets a bit for each row: whether `x` equals a number of the list.
   template <typename T>
   using finder = void (*)(std::uint64_t* out, const T* x, const T* list, std::size_t listed, std::size_t rows);
   finder<double> find_float;
   finder<std::int64_t> find_exact;
 
-  /// `a` if its bit is set, otherwise `b`.
+  /// Copies for each row the value of `a` if the row's bit is set, and the value of `b` otherwise.
   template <typename T>
   using chooser = void (*)(T* out, const std::uint64_t* valid, const T* a, const T* b, std::size_t rows);
   template <typename T>
@@ -92,13 +94,14 @@ struct kernel_table {
 
   /// Converts each integer to the nearest double.
   void (*widen)(double* out, const std::int64_t* in, std::size_t rows);
-  /// Makes zero what is not valid.
+  /// Replaces each value whose bit is not set by zero.
   void (*drop_invalid)(double* values, const std::uint64_t* valid, std::size_t rows);
-  /// Whether all are finite.
+  /// Returns whether all values are finite.
   bool (*all_finite)(const double* values, std::size_t rows);
-  /// Whether each is finite.
+  /// Sets a bit for each row: whether the value is finite.
   void (*finite_bits)(std::uint64_t* out, const double* values, std::size_t rows);
-  /// Whether the set, a bit for each code in words of 32, has the code. The set has at least one word.
+  /// Sets a bit for each row: whether the set contains the code. The set has a bit for each code, in words of 32 bits,
+  /// and at least one word.
   void (*match_codes)(std::uint64_t* out, const std::uint32_t* codes, const std::uint32_t* set, std::size_t set_words,
                       std::size_t rows);
 
@@ -110,17 +113,18 @@ struct kernel_table {
   [[nodiscard]] auto choose() const noexcept -> const choosers<T>&;
 };
 
-/// Returns the kernels of the best instructions of this machine, or of lesser ones that the environment variable
-/// RANKD_SIMD names.
+/// Returns the kernels for the best vector instructions of this machine. The environment variable RANKD_SIMD can select
+/// others.
 auto kernels() noexcept -> const kernel_table&;
 
-/// Returns the names of the instructions that this machine has and that there are kernels for, best first.
+/// Returns the names of the vector instructions that this machine has and rankd has kernels for, best first.
 auto kernel_instructions() -> std::vector<std::string_view>;
 
-/// While it lives, `kernels()` returns those of these instructions. For tests, on one thread.
+/// Makes `kernels()` return the kernels for the given instructions while the object exists. For tests that use one
+/// thread.
 class forced_instructions {
  public:
-  /// Requires one of `kernel_instructions()`.
+  /// Selects instructions by name. Requires a name from `kernel_instructions()`.
   explicit forced_instructions(std::string_view name);
   forced_instructions(const forced_instructions&) = delete;
   auto operator=(const forced_instructions&) -> forced_instructions& = delete;

@@ -1,4 +1,4 @@
-// rankd/expr/detail/mixed.hpp: int64 and double compared exactly.
+// rankd/expr/detail/mixed.hpp: exact comparisons of int64 with double.
 #pragma once
 
 #include <rankd/expr/tree.hpp>
@@ -8,23 +8,25 @@
 
 namespace rankd::detail {
 
-/// A comparison with a number that is the same for every row.
+/// A comparison of rows with a single number.
 template <typename T>
 struct bound_test {
   comparison how;
   T bound;
 };
 
-/// Returns the test of an int64 that says what comparing it with a double says.
+/// Returns a comparison with an int64 that has the same result for every int64 as the comparison with the double
+/// `bound`.
 [[nodiscard]] auto bound_for_exacts(comparison comparison, double bound) noexcept -> bound_test<std::int64_t>;
 
-/// Returns the test of a double that says what comparing it with an int64 says.
+/// Returns a comparison with a double that has the same result for every double as the comparison with the int64
+/// `bound`.
 [[nodiscard]] auto bound_for_floats(comparison comparison, std::int64_t bound) noexcept -> bound_test<double>;
 
-/// Writes for each row whether the comparison holds, with zeros behind the last one.
+/// Sets a bit for each row: whether the comparison is true. Clears the remaining bits of the last word.
 void compare_mixed(comparison comparison, std::uint64_t* out, const std::int64_t* a, const double* b, std::size_t rows);
 
-/// Returns the comparison that holds for (b, a) when `how` holds for (a, b).
+/// Returns the comparison with exchanged operands: it is true for (b, a) if and only if `how` is true for (a, b).
 [[nodiscard]] auto mirrored(comparison how) noexcept -> comparison;
 
 }  // namespace rankd::detail

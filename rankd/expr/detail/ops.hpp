@@ -1,4 +1,5 @@
-// rankd/expr/detail/ops.hpp: the table of everything a tree can do: one row an op, with its fields and its arithmetic.
+// rankd/expr/detail/ops.hpp: the table of all operations (ops) in trees. Each row lists the fields and the arithmetic
+// of one op.
 #pragma once
 
 #include <rankd/expr/detail/kernels.hpp>
@@ -11,7 +12,7 @@
 
 namespace rankd::detail {
 
-/// The type of a field of a node's JSON.
+/// The type of a field in the JSON of a node.
 enum class field_kind : std::uint8_t {
   value,    ///< an expression, hence a child
   truth,    ///< a predicate, hence a child
@@ -38,31 +39,32 @@ struct op_field {
   return kind == field_kind::value || kind == field_kind::truth;
 }
 
-/// One op. A further one needs an enumerator, a row and, if it computes, a kernel for its arithmetic.
+/// The description of one op. A new op needs an enumerator, a row and, if it is arithmetic, a kernel.
 struct op_row {
   node_op op;
   std::string_view name;
   field_kind result;  ///< `value` or `truth`
   std::span<const op_field> fields;
-  /// the arithmetic from doubles to a double; empty if the evaluator does more
+  /// The arithmetic operation on doubles that computes the op. Empty if the evaluator has a special instruction for the
+  /// op.
   std::optional<arithmetic> computes = {};
   std::string_view capability = {};  ///< what a plan that uses it must require; empty: nothing
 };
 
-/// Ops that the plan format had not from its beginning.
+/// The capabilities that a plan must require to use ops that were added to the plan format later.
 inline constexpr std::string_view arithmetic_capability = "cap.rfc.0001.arithmetic.v1";
 
 inline constexpr std::string_view formulas_capability = "cap.rfc.0006.formulas.v1";
 
 inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1";
 
-/// The most buckets that ids are spread over.
+/// The maximum number of buckets that ids can be distributed over.
 inline constexpr std::int64_t max_buckets = 1'000'000;
 
-/// Every op, in the order of `node_op`.
+/// Returns the rows of all ops, in the order of `node_op`.
 auto all_ops() noexcept -> std::span<const op_row>;
 
-/// Returns the row of one op.
+/// Returns the row of an op.
 inline auto find_row(node_op op) noexcept -> const op_row& { return all_ops()[static_cast<std::size_t>(op)]; }
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/expr/detail/program.hpp: a checked tree as instructions over the registers of one block of rows.
+// rankd/expr/detail/program.hpp: a compiled tree: instructions over the registers of one block of rows.
 #pragma once
 
 #include <rankd/expr/detail/kernels.hpp>
@@ -16,41 +16,41 @@
 
 namespace rankd::detail {
 
-/// Where a value lies: in a register with one for each row of the block, or in a cell with one for all rows. The
-/// instruction knows whether it is a double, an exact int64 or a string: each type has its own registers and cells.
+/// The location of a value: a register with one value for each row of the block, or a cell with one value for all rows.
+/// Each type (double, int64, string) has its own registers and cells, and the instruction determines the type.
 struct value_slot {
   std::uint32_t index = 0;
   bool uniform = false;
 };
 
-/// The longest string that is put together, in bytes.
+/// The maximum length of a concatenated string in bytes.
 inline constexpr std::size_t max_joined = 65'536;
 
-/// A truth has one bit for each row of the block and is never null.
+/// The number of a register for truth values, with one bit for each row of the block. A truth value is never null.
 using truth_slot = std::uint32_t;
 
-/// Reads a key, named by its place in `program::keys`. A column of another kind reads as null.
+/// Reads a key, which is given by its index in `program::keys`. A column of an incompatible type reads as null.
 template <typename T>
 struct load_key {
   std::uint32_t key;
   value_slot out;
 };
 
-/// Reads whether a key is null, for keys of any type; its values are zero.
+/// Reads only whether a key is null, for keys of any type. The values of the result are zero.
 struct load_presence {
   std::uint32_t key;
   value_slot out;
 };
 
-/// Null if an operand is null, otherwise the result of the arithmetic.
+/// Computes an arithmetic operation. The result is null if an operand is null.
 struct compute {
   arithmetic what;
   std::array<value_slot, 3> in;  ///< as many as `count_operands` says
   value_slot out;
 };
 
-/// The remainder of `a` divided by `b`, with the sign of `a`. Null if an operand is null, if `b` is zero or if the
-/// result is NaN.
+/// Computes the remainder of `a` divided by `b`, with the sign of `a`. The result is null if an operand is null, if `b`
+/// is zero or if the result is NaN.
 template <typename In, typename Out>
 struct remainder {
   value_slot a;
@@ -58,7 +58,7 @@ struct remainder {
   value_slot out;
 };
 
-/// The bucket of an integer: its draw under a seed, of `count` numbers from zero on.
+/// Computes the bucket of an integer: a number from 0 to `count` - 1, derived from the integer and the seed.
 template <typename Out>
 struct find_bucket {
   value_slot x;
@@ -67,21 +67,21 @@ struct find_bucket {
   value_slot out;
 };
 
-/// Concatenates strings. Null if a part is null, or if the result is longer than `max_joined`.
+/// Concatenates strings. The result is null if a part is null, or if it would be longer than `max_joined`.
 struct join_texts {
   std::vector<value_slot> parts;
   std::uint32_t buffer;  ///< of `program::buffers`: the results lie there
   value_slot out;
 };
 
-/// The number of code points of a string: of its bytes that do not continue a code point of UTF-8.
+/// Counts the code points of a string, by counting the bytes that do not continue a UTF-8 code point.
 template <typename Out>
 struct measure_text {
   value_slot x;
   value_slot out;
 };
 
-/// The bucket of a string: that of the integer value of its FNV-1a hash.
+/// Computes the bucket of a string: the bucket of its FNV-1a hash as an integer.
 template <typename Out>
 struct find_text_bucket {
   value_slot x;
@@ -92,7 +92,8 @@ struct find_text_bucket {
 
 enum class vector_product : std::uint8_t { dot, cosine };
 
-/// The product of two vectors, which are stored in slots of strings as their bytes. Null if one is null.
+/// Computes the product of two vectors, which are stored as bytes in string slots. The result is null if a vector is
+/// null.
 struct multiply_vectors {
   vector_product how;
   value_slot a;
@@ -100,7 +101,7 @@ struct multiply_vectors {
   value_slot out;
 };
 
-/// `a` if it is not null, otherwise `b`.
+/// Returns `a` if it is not null, and `b` otherwise.
 template <typename T>
 struct choose {
   value_slot a;
@@ -108,7 +109,7 @@ struct choose {
   value_slot out;
 };
 
-/// `a` if the condition is true, otherwise `b`.
+/// Returns `a` if the condition is true, and `b` otherwise.
 template <typename T>
 struct select {
   truth_slot pred;
@@ -117,7 +118,7 @@ struct select {
   value_slot out;
 };
 
-/// False if an operand is null.
+/// Compares two values. The result is false if a value is null.
 template <typename A, typename B>
 struct compare_values {
   comparison how;
@@ -126,7 +127,7 @@ struct compare_values {
   truth_slot out;
 };
 
-/// Whether the list contains the value. False if it is null.
+/// Tests whether the list contains the value. The result is false if the value is null.
 template <typename T>
 struct find_number {
   std::vector<T> sorted;
@@ -142,20 +143,21 @@ struct test_null {
   truth_slot out;
 };
 
-/// Whether the string of a key matches, which is known for each code before the first block. False if it is null.
+/// Tests whether the string of a key matches. Matching codes are computed before the first block. The result is false
+/// if the string is null.
 struct match_text {
   std::uint32_t test;  ///< in `program::texts`
   truth_slot out;
 };
 
-/// Whether the string of a param matches. False if it is null.
+/// Tests whether the string of a param matches. The result is false if the string is null.
 struct match_param {
   std::uint32_t param;  ///< the place among the values of params
   text_matcher test;
   truth_slot out;
 };
 
-/// Whether the strings of two keys are related. False if one is null.
+/// Compares the strings of two keys. The result is false if a string is null.
 struct relate_columns {
   text_relation how;
   std::uint32_t a;  ///< places in `program::keys`
@@ -163,10 +165,10 @@ struct relate_columns {
   truth_slot out;
 };
 
-/// A string that is the same for every row: of the plan, or of a param, named by its place among the values of params.
+/// A string that is the same for every row: a literal of the plan, or a param by its index among the values of params.
 using fixed_text = std::variant<std::string, std::uint32_t>;
 
-/// The same for two strings that no row changes.
+/// Compares two strings that are the same for every row. The result is false if a string is null.
 struct relate_fixed {
   text_relation how;
   fixed_text a;
@@ -204,7 +206,7 @@ using instruction =
                  match_text, match_param, relate_columns, relate_fixed, set_truth, combine_truths, invert_truth,
                  multiply_vectors>;
 
-/// A cell that is known when the tree is compiled. Null if `value` is empty.
+/// A cell whose value is known when the tree is compiled. The cell is null if `value` is empty.
 template <typename T>
 struct constant_cell {
   std::uint32_t cell;
@@ -213,41 +215,42 @@ struct constant_cell {
 
 enum class param_form : std::uint8_t { floating, exact, presence, text };
 
-/// A cell that is filled from a param when an evaluation begins.
+/// A cell that is filled from a param at the beginning of an evaluation.
 struct param_cell {
   std::uint32_t param;  ///< the place among the values of params
   param_form form;
-  /// an int64 cell if the form is `exact`, a string cell if it is `text`, otherwise a double cell
+  /// The index of an int64 cell if the form is `exact`, of a string cell if it is `text`, and of a double cell
+  /// otherwise.
   std::uint32_t cell;
 };
 
-/// A regular expression that is known when an evaluation begins.
+/// A regular expression that is read from a param at the beginning of an evaluation.
 struct param_pattern {
   std::uint32_t param;
   letter_case letters;
   std::string pointer;  ///< of the pattern, for diagnostics
 };
 
-/// The strings that are related to the string of a param. Empty if that is null.
+/// A comparison of strings with the string of a param. No string matches if the param is null.
 struct param_relation {
   std::uint32_t param;
   text_relation how;
   bool matched_is_left;
 };
 
-/// A test of the strings of a key, named by its place in `program::keys`.
+/// A test of the strings of a key, which is given by its index in `program::keys`.
 struct text_test {
   std::uint32_t key;
   std::variant<text_matcher, param_pattern, param_relation> test;
 };
 
-/// How many registers and cells of one type a program uses.
+/// The number of registers and cells of one type that a program uses.
 struct slot_counts {
   std::uint32_t registers = 0;
   std::uint32_t cells = 0;
 };
 
-/// The output of `compile` and the input of `evaluate`. Immutable.
+/// A program: the output of `compile` and the input of `evaluate`. Immutable.
 struct program {
   std::vector<std::uint32_t> keys;  ///< what it reads, each once
   std::vector<text_test> texts;

@@ -12,7 +12,8 @@
 
 namespace rankd::detail {
 
-/// How two strings are related: the comparisons of bytes, in the order of `comparison`, and parts.
+/// A relation of two strings: a comparison of bytes, in the order of `comparison`, or whether one string contains the
+/// other.
 enum class text_relation : std::uint8_t {
   equal,
   not_equal,
@@ -25,21 +26,22 @@ enum class text_relation : std::uint8_t {
   contains,
 };
 
-/// Returns whether the relation holds for (a, b).
+/// Returns whether `a` has the relation to `b`.
 [[nodiscard]] auto related(text_relation relation, std::string_view a, std::string_view b) noexcept -> bool;
 
-/// Says of any string whether it matches. Strings may hold any bytes.
-/// Threads: any, once made.
+/// A test of strings against a list, a pattern or another string. Strings may contain any bytes.
+/// Threads: any, once constructed.
 class text_matcher {
  public:
-  /// Matches the strings of `list` and no others.
+  /// Creates a test that matches exactly the strings in `list`.
   static auto any_of(std::vector<std::string> list) -> text_matcher;
 
-  /// Matches if `pattern`, in the syntax of RE2, matches any part.
+  /// Creates a test that matches strings with a part that matches `pattern`, in the syntax of RE2.
   /// Errors: RE2's error for the pattern.
   static auto regex(std::string_view pattern, letter_case letters) -> std::expected<text_matcher, std::string>;
 
-  /// Matches strings that the relation holds for, as its left side or as its right side, with `text` as the other one.
+  /// Creates a test that matches strings with the given relation to `text`. `matched_is_left` states whether the tested
+  /// string is the left operand of the relation.
   static auto relation(text_relation relation, std::string text, bool matched_is_left) -> text_matcher;
 
   [[nodiscard]] auto matches(std::string_view text) const -> bool;
