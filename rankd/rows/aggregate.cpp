@@ -1,4 +1,4 @@
-// rankd/rows/aggregate.cpp: sums in arrays with one place for each value.
+// rankd/rows/aggregate.cpp: computes aggregates and fused ranks in arrays with one element for each group or id.
 #include <rankd/rows/aggregate.hpp>
 
 #include <rankd/registry/registries.hpp>
@@ -41,7 +41,7 @@ struct group_sums {
   }
 };
 
-/// Returns the group of each position; a null has one of its own.
+/// Returns the group of each position. Each row whose group key is null is a group of its own.
 auto find_groups(const row_set& rows, const std::optional<std::uint32_t>& key, braid::arena& memory)
     -> numbered_values {
   if (!key) return {.numbers = memory.filled(rows.size(), std::uint32_t{0}), .count = 1};
@@ -62,7 +62,7 @@ void with_floats(const column& values, Use&& use) {
   use([all = *values.floats()](std::uint32_t row) { return all[row]; });
 }
 
-/// A column of floats over a batch, null in rows that were not set.
+/// A builder of a column of floats over a batch. Rows that are not set are null.
 class sparse_floats {
  public:
   sparse_floats(std::size_t size, braid::arena& memory)
@@ -108,7 +108,7 @@ auto fuse_ranks(const row_set& rows, std::uint32_t list_key, double k, braid::ar
   const numbered_values lists = number_values(rows, list_key, memory);
   const numbered_values ids = number_values(rows, registries::id_key, memory);
 
-  // The positions of each list, one list after the other.
+  // Lists the positions of each list's rows, one list after another (a counting sort).
   const std::span<std::uint32_t> ends = memory.filled(std::size_t{lists.count} + 1, std::uint32_t{0});
   for (const std::uint32_t list : lists.numbers)
     if (list != no_value) ++ends[list];

@@ -1,4 +1,5 @@
-// rankd/rows/aggregate.hpp: one number of many rows, as a column: counts, sums, and ranks of several lists together.
+// rankd/rows/aggregate.hpp: columns of numbers computed from many rows: counts, sums, and combined ranks of several
+// lists.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -17,23 +18,23 @@ struct aggregate_options {
   std::optional<std::uint32_t> group_key;  ///< without it all rows are one group
 };
 
-/// Returns a column of floats that contains, for each active row, the aggregate of its group: the active rows with the
-/// same value under the group key, equal as for `distinct`; a row without such a value is a group of its own. Nulls are
-/// ignored, and the aggregate of nulls only is null. Integers become the nearest floats. Values are added in the order
-/// of the rows, so that the sum is the same on every machine; it may be infinite.
+/// Returns a column of floats with the aggregate of each active row's group. A group consists of the active rows with
+/// equal values under the group key, as for `distinct`. A row whose group key is null is a group of its own. Null
+/// values are ignored, and the aggregate of a group without values is null. Integers are converted to the nearest
+/// floats. Values are added in the order of the rows, so the sum is the same on every machine. It may be infinite.
 /// Cost: one pass, and about one lookup in a hash table for each active row if there is a group key.
 auto aggregate(const row_set& rows, const aggregate_options& options, braid::arena& memory) -> column;
 
-/// The first row of each id, and a score for each of these.
+/// The first row of each id, and the score of each of these rows.
 struct fused_ranks {
   row_set rows;
   column scores;
 };
 
-/// Reciprocal rank fusion of lists that lie one after the other, or mixed, in one set of rows: those with the same
-/// value under the list key, in the order that the rows have, are one list. The score of an id is the sum, over the
-/// lists that have it, of 1 / (k + rank); ranks count from 1, and only the first rank in a list counts. Rows without a
-/// value under the list key are in no list. Lists are added in the order in which they first come.
+/// Computes the reciprocal rank fusion of several lists in one set of rows. Rows with equal values under the list key
+/// are one list, in the order of the rows. The score of an id is the sum of 1 / (k + rank) over the lists that contain
+/// it. Ranks begin at 1, and only the first occurrence in a list counts. Rows without a value under the list key are
+/// ignored. Lists are added in the order of their first rows.
 /// Requires k of at least 0. Cost: about two lookups in a hash table for each active row.
 /// Source: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet", SIGIR 2009.
 auto fuse_ranks(const row_set& rows, std::uint32_t list_key, double k, braid::arena& memory) -> fused_ranks;

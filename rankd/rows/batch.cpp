@@ -1,4 +1,4 @@
-// rankd/rows/batch.cpp: finding and adding columns.
+// rankd/rows/batch.cpp: finds and adds columns of batches.
 #include <braid/base/config.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/rows/batch.hpp>

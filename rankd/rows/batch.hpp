@@ -1,4 +1,4 @@
-// rankd/rows/batch.hpp: columns side by side.
+// rankd/rows/batch.hpp: a batch of rows, stored as columns of equal length.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -19,39 +19,42 @@ struct keyed_column {
   column values;
 };
 
-/// Ids and any number of columns of the same length. A value of a few words: copying one shares everything.
-/// Threads: any, once made. Lifetime: refers to memory of an arena.
+/// A batch of rows: ids and any number of columns of the same length. The object is a few words in size, and copies
+/// share all data.
+/// Threads: any, once constructed. Lifetime: refers to memory of an arena.
 class batch {
  public:
-  /// Row numbers have 32 bits.
+  /// The maximum number of rows, because row numbers have 32 bits.
   static constexpr std::size_t max_rows = std::numeric_limits<std::uint32_t>::max();
 
   batch() = default;
-  /// Requires at most `max_rows` ids, and `columns` of that length with ascending key ids, none of them that of `id`.
+  /// Creates a batch with integer ids. Requires at most `max_rows` ids, and `columns` of the same length, ascending by
+  /// key id and without a column for `id`.
   explicit batch(std::span<const std::int64_t> ids, std::span<const keyed_column> columns = {});
-  /// The same of ids that are texts.
+  /// Creates a batch with string ids. Has the same requirements as the constructor for integer ids.
   explicit batch(const string_values& ids, std::span<const keyed_column> columns = {});
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
-  /// Requires ids that are integers.
+  /// Returns the ids. Requires integer ids.
   [[nodiscard]] auto ids() const noexcept -> std::span<const std::int64_t> { return {numbers_, size_}; }
-  /// Returns nothing if the ids are integers.
+  /// Returns the string ids, or nothing if the ids are integers.
   [[nodiscard]] auto text_ids() const noexcept -> std::optional<string_values> {
     return words_ == nullptr ? std::nullopt : std::optional(string_values{{codes_, size_}, words_});
   }
-  /// Returns the id of a row, for messages and for what is done once.
+  /// Returns the id of a row. For messages and other rare uses, because reading `ids` is faster.
   [[nodiscard]] auto id(std::uint32_t row) const -> row_id;
-  /// All columns but `id`, ascending by key id.
+  /// Returns all columns except `id`, ascending by key id.
   [[nodiscard]] auto columns() const noexcept -> std::span<const keyed_column> { return columns_; }
 
-  /// Returns the column of a key, `id` included; nothing if the batch does not have it, which means null in every row.
+  /// Returns the column of a key, including `id`. Returns nothing if the batch lacks the column, which means null in
+  /// every row.
   [[nodiscard]] auto find(std::uint32_t key_id) const noexcept -> std::optional<column>;
 
   /// Returns this batch with one more column, which replaces an existing column with the same key. Shares all other
   /// columns. Requires a column of the same length and a key other than `id`.
   [[nodiscard]] auto with_column(std::uint32_t key_id, const column& values, braid::arena& memory) const -> batch;
 
-  /// Returns the same ids with these columns and no others. Requires what the constructor does.
+  /// Returns the same ids with exactly these columns. Has the same requirements as the constructor.
   [[nodiscard]] auto with_only(std::span<const keyed_column> columns) const -> batch;
 
  private:

@@ -1,4 +1,4 @@
-// rankd/rows/bitmap.hpp: one bit a row, in words of 64, seen from outside.
+// rankd/rows/bitmap.hpp: a view of bits, one for each row, stored in words of 64 bits.
 #pragma once
 
 #include <bit>
@@ -10,12 +10,12 @@ namespace rankd {
 
 inline constexpr std::size_t word_bits = 64;
 
-/// Returns how many words hold `bits` bits.
+/// Returns the number of words that are needed for `bits` bits.
 [[nodiscard]] constexpr auto words_for(std::size_t bits) noexcept -> std::size_t {
   return (bits + word_bits - 1) / word_bits;
 }
 
-/// Returns a word with its lowest `bits` bits set; all of them from 64 on.
+/// Returns a word whose lowest `bits` bits are set. All bits are set if `bits` is 64 or more.
 [[nodiscard]] constexpr auto low_bits(std::size_t bits) noexcept -> std::uint64_t {
   return bits >= word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
 }
@@ -32,16 +32,16 @@ constexpr void clear_bit(std::uint64_t* words, std::size_t index) noexcept {
   words[index / word_bits] &= ~(std::uint64_t{1} << (index % word_bits));
 }
 
-/// Bits that belong to another object, the lowest of each word first. Without words every bit is set: the common column
-/// without nulls needs no memory and no test. Bits behind the last row mean nothing.
-/// Threads: any, once made. Lifetime: refers to the words.
+/// A view of bits that another object owns. The first bit is the lowest bit of the first word. A view without words has
+/// every bit set, so a column without nulls needs no memory for its bits. Bits after the last row are unspecified.
+/// Threads: any, once constructed. Lifetime: refers to the words.
 class bitmap {
  public:
   constexpr bitmap() = default;
   explicit constexpr bitmap(const std::uint64_t* words) noexcept : words_(words) {}
 
   [[nodiscard]] constexpr auto all_set() const noexcept -> bool { return words_ == nullptr; }
-  /// Returns null if every bit is set.
+  /// Returns the words, or null if every bit is set.
   [[nodiscard]] constexpr auto words() const noexcept -> const std::uint64_t* { return words_; }
 
   [[nodiscard]] constexpr auto operator[](std::size_t index) const noexcept -> bool {
@@ -66,7 +66,8 @@ class bitmap {
   }
 
  private:
-  /// Calls `fn(number of its first bit, word)` with what lies behind `bits` cleared.
+  /// Calls `fn(first, word)` for each word, where `first` is the index of its first bit. Bits from index `bits` on are
+  /// cleared.
   template <typename Fn>
   constexpr void for_each_word(std::size_t bits, Fn&& fn) const {
     for (std::size_t first = 0; first < bits; first += word_bits) {

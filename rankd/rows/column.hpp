@@ -14,7 +14,7 @@
 
 namespace rankd {
 
-/// Strings as codes of a dictionary.
+/// A column of strings, stored as codes of a dictionary.
 struct string_values {
   std::span<const std::uint32_t> codes;
   const dictionary* words = nullptr;
@@ -23,9 +23,9 @@ struct string_values {
   [[nodiscard]] auto operator[](std::size_t row) const -> std::string_view { return (*words)[codes[row]]; }
 };
 
-/// The values of all rows of a batch. Copying one copies the view: the values are shared.
-/// Under a null lies a value of the type that means nothing (code 0 of a dictionary that may be empty).
-/// Threads: any, once made. Lifetime: refers to memory of an arena.
+/// The values of all rows of a batch. Copies are views of the same values.
+/// The value under a null is unspecified. For strings, it is code 0, which need not be in the dictionary.
+/// Threads: any, once constructed. Lifetime: refers to memory of an arena.
 struct column {
   std::variant<std::span<const double>, std::span<const std::int64_t>, std::span<const bool>, string_values> values;
   bitmap validity;  ///< a clear bit is a null
@@ -33,7 +33,7 @@ struct column {
   [[nodiscard]] auto size() const noexcept -> std::size_t;
   [[nodiscard]] auto is_null(std::size_t row) const noexcept -> bool { return !validity[row]; }
 
-  /// The values if they are of that type, or null.
+  /// Returns a pointer to the values if they have the type in the function's name, and null otherwise.
   [[nodiscard]] auto floats() const noexcept { return std::get_if<std::span<const double>>(&values); }
   [[nodiscard]] auto integers() const noexcept { return std::get_if<std::span<const std::int64_t>>(&values); }
   [[nodiscard]] auto booleans() const noexcept { return std::get_if<std::span<const bool>>(&values); }

@@ -1,4 +1,4 @@
-// rankd/rows/column_builder.hpp: columns made one value at a time.
+// rankd/rows/column_builder.hpp: builds a column value by value.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -14,22 +14,23 @@
 
 namespace rankd {
 
-/// A type of which a column can be built.
+/// A type of values for which a column can be built.
 template <typename T>
 concept column_value = std::same_as<T, double> || std::same_as<T, std::int64_t> || std::same_as<T, bool> ||
                        std::same_as<T, std::string_view>;
 
 namespace detail {
 
-/// The dictionary of a builder of plain values: none.
+/// The placeholder for the dictionary in a builder of values that are not strings.
 struct no_dictionary {
   explicit no_dictionary(braid::arena& /*memory*/) {}
 };
 
 }  // namespace detail
 
-/// A column of as many rows as were announced, filled from the first to the last. Strings are interned.
-/// Lifetime: what it makes lies in the arena.
+/// A builder of a column with a fixed number of rows, which are added from first to last. Each distinct string is
+/// stored once.
+/// Lifetime: the column is in the arena.
 template <column_value T>
 class column_builder {
   static constexpr bool of_strings = std::same_as<T, std::string_view>;
@@ -55,7 +56,7 @@ class column_builder {
     values_[size_++] = stored{};
   }
 
-  /// Returns the column. Requires that every announced row was pushed; nothing may be pushed afterwards.
+  /// Returns the column. Requires that all rows were added. No value may be added afterwards.
   [[nodiscard]] auto finish() -> column {
     BRAID_EXPECTS(size_ == values_.size(), "a column builder must be given every row that was announced");
     const bitmap validity = validity_.empty() ? bitmap() : bitmap(validity_.data());

@@ -1,4 +1,4 @@
-// rankd/rows/concat.cpp: joins columns end to end.
+// rankd/rows/concat.cpp: concatenates row sets column by column.
 #include <rankd/rows/concat.hpp>
 
 #include <braid/base/config.hpp>
@@ -13,7 +13,7 @@
 namespace rankd {
 namespace {
 
-/// One of the operands, the start of its rows in the result, and its column of the key that is being joined.
+/// One of the row sets, the position of its first row in the result, and its column of the key that is being joined.
 struct side {
   const row_set* rows = nullptr;
   std::size_t first = 0;
@@ -22,7 +22,7 @@ struct side {
   [[nodiscard]] auto strings() const -> const string_values* { return source ? source->strings() : nullptr; }
 };
 
-/// Writes the values of the active rows of `from` to their place in the result; zeros if it has no such column.
+/// Copies the values of the active rows of `from` to the result. Writes zeros if `from` lacks the column.
 template <typename T>
 void copy_values(const side& from, const std::optional<std::span<const T>>& values, std::span<T> to) {
   T* next = to.data() + from.first;
@@ -45,7 +45,7 @@ void mark_valid(const side& from, std::uint64_t* words) {
   });
 }
 
-/// The operands as they are joined, one key after the other.
+/// Joins the columns of all row sets, one key after another.
 class joiner {
  public:
   joiner(std::span<const row_set> sets, braid::arena& memory)
@@ -68,7 +68,7 @@ class joiner {
   }
 
  private:
-  /// Returns the keys of all, ascending.
+  /// Returns the keys of all row sets, each once, ascending.
   auto all_keys() -> std::pmr::vector<std::uint32_t> {
     std::pmr::vector<std::uint32_t> keys(&memory_);
     for (const side& each : sides_)
@@ -107,7 +107,7 @@ class joiner {
     return result;
   }
 
-  /// Returns the values that `list_values(side)` gives of each side, if it has any.
+  /// Returns the joined values of all row sets. `list_values(side)` returns those of one row set, if it has the column.
   template <typename T, typename Values>
   auto plain(Values&& list_values) -> std::span<T> {
     const std::span<T> values = memory_.uninitialized<T>(size_);
@@ -147,7 +147,7 @@ class joiner {
     return {codes, is_shared ? words : unify(codes), dimensions};
   }
 
-  /// Builds one dictionary of all values; the codes of each side become codes of the result.
+  /// Builds one dictionary for the strings of all row sets, and replaces their codes by codes of this dictionary.
   auto unify(std::span<std::uint32_t> codes) -> const dictionary* {
     dictionary_builder words(memory_);
     for (const side& each : sides_) {

@@ -1,4 +1,4 @@
-// rankd/rows/concat.hpp: the rows of several sets, one after the other.
+// rankd/rows/concat.hpp: concatenates the rows of several row sets.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -8,14 +8,14 @@
 
 namespace rankd {
 
-/// Returns the active rows of `left` in order, then those of `right`, as one dense batch. It has the columns of both;
-/// if one side lacks a column, its rows are null. Dictionaries are merged: the entries of `left`, then the new ones of
-/// `right`, both in their order. Requires that a key has the same type on both sides, and at most `batch::max_rows`
-/// rows together.
+/// Returns the active rows of `left` and then those of `right`, each in order, as one dense batch. It has the columns
+/// of both. If one side lacks a column, its rows are null. Dictionaries are merged: first the entries of `left`, then
+/// the new entries of `right`, in their order. Requires that a key has the same type on both sides, and that there are
+/// at most `batch::max_rows` rows in all.
 /// Cost: one pass over each column. Lifetime: strings and whole dictionaries are shared with the operands.
 auto concat(const row_set& left, const row_set& right, braid::arena& memory) -> row_set;
 
-/// The same of any number of sets, with what is said of `left` for those in front.
+/// Concatenates any number of row sets in the same way, in their order.
 auto concat(std::span<const row_set> sets, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

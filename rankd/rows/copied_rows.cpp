@@ -1,4 +1,4 @@
-// rankd/rows/copied_rows.cpp: copies of columns, with the texts that their rows use.
+// rankd/rows/copied_rows.cpp: copies the columns of active rows, and the strings that these rows use.
 #include <rankd/rows/copied_rows.hpp>
 
 #include <rankd/registry/registries.hpp>
@@ -62,7 +62,8 @@ class copier {
     return bitmap(words.data());
   }
 
-  /// Codes count from 0 in the order in which the texts first come. Below a null lies code 0.
+  /// Copies the strings of active rows. New codes are assigned from 0 in the order of the strings' first use. The code
+  /// under a null is 0.
   auto texts(const column& column, const string_values& values) -> string_values {
     constexpr std::uint32_t none = ~std::uint32_t{0};
     std::vector<std::uint32_t> moved(values.words->size(), none);

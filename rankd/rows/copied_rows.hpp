@@ -1,4 +1,4 @@
-// rankd/rows/copied_rows.hpp: rows that outlive the memory in which they were made.
+// rankd/rows/copied_rows.hpp: copies rows, so that they can outlive the memory in which they were created.
 #pragma once
 
 #include <rankd/rows/row_set.hpp>
@@ -7,8 +7,8 @@
 
 namespace rankd {
 
-/// Returns the active rows in their order, as a batch of their own that shares nothing with `rows`: the texts of other
-/// rows are left behind. Cost: a pass over the active rows for each column.
+/// Returns a copy of the active rows in their order as a new batch. It shares no memory with `rows`, and strings that
+/// only other rows use are not copied. Cost: a pass over the active rows for each column.
 auto copied_rows(const row_set& rows, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

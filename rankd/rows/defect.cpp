@@ -1,4 +1,5 @@
-// rankd/rows/defect.cpp: checks 64 rows at a time, and single rows only if something is wrong.
+// rankd/rows/defect.cpp: searches for forbidden values in blocks of 64 rows. If a block contains such a value, its rows
+// are checked one by one.
 #include <rankd/rows/defect.hpp>
 
 #include <braid/base/config.hpp>
@@ -14,7 +15,7 @@ struct checker {
   bitmap validity;
   null_rule nulls;
 
-  /// Returns the defect of one row.
+  /// Returns the defect of one row, if any.
   [[nodiscard]] auto check(std::uint32_t row) const -> std::optional<defect> {
     if (!validity[row]) {
       if (nulls == null_rule::allowed) return std::nullopt;
@@ -24,7 +25,8 @@ struct checker {
     return defect{defect_kind::non_finite, row};
   }
 
-  /// Returns true if none of `rows` rows from `first` on, a multiple of 64, is null or has a value that is not finite.
+  /// Returns true if a block of rows has no nulls and no values that are infinite or NaN. Requires that `first` is a
+  /// multiple of 64.
   [[nodiscard]] auto clean(std::size_t first, std::size_t rows) const -> bool {
     const std::uint64_t wanted = low_bits(rows);
     if (!validity.all_set() && (validity.words()[first / word_bits] & wanted) != wanted) return false;

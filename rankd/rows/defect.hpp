@@ -1,4 +1,4 @@
-// rankd/rows/defect.hpp: finds the value that a column of numbers must not hold.
+// rankd/rows/defect.hpp: finds a value that a column must not contain.
 #pragma once
 
 #include <rankd/rows/row_set.hpp>
@@ -17,8 +17,8 @@ struct defect {
   std::uint32_t row = 0;  ///< within the batch
 };
 
-/// Returns the first active row in the current order whose value is not finite, or is null if nulls are refused.
-/// Requires a column of floats, integers or strings that covers the batch of `rows`.
+/// Returns the first active row, in the current order, whose value is infinite or NaN, or is null although nulls are
+/// refused. Requires a column of floats, integers or strings for the batch of `rows`.
 /// Cost: about a third of a nanosecond per row while no defect is found.
 auto find_defect(const row_set& rows, const column& values, null_rule nulls) -> std::optional<defect>;
 

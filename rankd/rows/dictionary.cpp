@@ -1,4 +1,4 @@
-// rankd/rows/dictionary.cpp: interning strings with an open hash table.
+// rankd/rows/dictionary.cpp: assigns codes to strings by a hash table with open addressing.
 #include <rankd/rows/dictionary.hpp>
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t first_slots = 16;
 
-/// Returns the part of the hash that a slot remembers. Positions use the low bits, this the high ones.
+/// Returns the high bits of the hash, which a slot stores for comparison. The low bits determine the slot's position.
 auto remembered(std::size_t hash) -> std::uint32_t { return static_cast<std::uint32_t>(hash >> 32U); }
 
 }  // namespace
@@ -32,7 +32,7 @@ auto dictionary_builder::finish() -> const dictionary* {
   return memory_.make<dictionary>(memory_.copied(std::span<const std::string_view>(entries_)));
 }
 
-/// Returns the slot of `text`, or the free slot for it.
+/// Returns the slot of `text`, or the free slot in which it can be inserted.
 auto dictionary_builder::find(std::string_view text, std::size_t hash) -> slot& {
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {

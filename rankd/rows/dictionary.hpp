@@ -1,4 +1,4 @@
-// rankd/rows/dictionary.hpp: the distinct strings of a column, each known by a code.
+// rankd/rows/dictionary.hpp: the distinct strings of a column, each identified by a code.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -12,12 +12,13 @@
 
 namespace rankd {
 
-/// Distinct strings of any bytes; the code of one is its position. Columns share dictionaries by pointer.
-/// Threads: any, once made. Lifetime: refers to memory of the arena in which it was built.
+/// A list of distinct strings, which may contain any bytes. The code of a string is its position. Columns share
+/// dictionaries by pointer.
+/// Threads: any, once constructed. Lifetime: refers to memory of the arena in which it was built.
 class dictionary {
  public:
   dictionary() = default;
-  /// Requires that no two of `entries` are equal.
+  /// Creates a dictionary. Requires that the entries are distinct.
   explicit dictionary(std::span<const std::string_view> entries) noexcept : entries_(entries) {}
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return entries_.size(); }
@@ -28,19 +29,19 @@ class dictionary {
   std::span<const std::string_view> entries_;
 };
 
-/// Gives codes to strings in the order in which they first come.
-/// Cost: one hash and about one comparison a string.
+/// Assigns codes to strings in the order of their first occurrence.
+/// Cost: one hash and about one comparison per string.
 class dictionary_builder {
  public:
   explicit dictionary_builder(braid::arena& memory) : memory_(memory), entries_(&memory), slots_(&memory) {}
 
-  /// Returns the code of a string; a new one is copied into the arena.
+  /// Returns the code of a string. A new string is copied to the arena.
   auto intern(std::string_view text) -> std::uint32_t;
 
-  /// The same for a string that outlives the dictionary: it is not copied.
+  /// Returns the code of a string that outlives the dictionary. A new string is not copied.
   auto intern_shared(std::string_view text) -> std::uint32_t;
 
-  /// Returns everything that was interned so far, as a dictionary in the arena.
+  /// Returns all strings that have a code, as a dictionary in the arena.
   auto finish() -> const dictionary*;
 
  private:

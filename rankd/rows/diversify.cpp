@@ -1,4 +1,4 @@
-// rankd/rows/diversify.cpp: a greedy choice with queues of the rows that wait, one for each value.
+// rankd/rows/diversify.cpp: chooses rows greedily, with one queue for each value that contains the postponed rows.
 #include <rankd/rows/diversify.hpp>
 
 #include <rankd/rows/equal_rows.hpp>
@@ -13,7 +13,7 @@
 namespace rankd {
 namespace {
 
-/// The number of rows of each value among the last ones that were placed.
+/// Counts how many of the most recently placed rows have each value.
 class recent_values {
  public:
   recent_values(const numbered_values& values, const window_options& options, braid::arena& memory)
@@ -25,8 +25,8 @@ class recent_values {
     return value == no_value || counts_[value] < options_.at_most;
   }
 
-  /// Called before a row is placed: forgets the row that leaves the window. Returns its value if that is allowed again
-  /// from now on.
+  /// Removes the row that leaves the window before the next row is placed. Returns the value of this row if the value
+  /// becomes allowed again.
   auto leave() -> std::uint32_t {
     if (options_.window == 0 || size_ < options_.window) return no_value;
     const std::uint32_t value = placed_[size_ - options_.window];
@@ -46,7 +46,7 @@ class recent_values {
   std::size_t size_ = 0;
 };
 
-/// Rows that could not come at their turn: for each value a queue of their positions.
+/// The rows that were not allowed at their turn, as a queue of positions for each value.
 class waiting_rows {
  public:
   static constexpr std::uint32_t none = no_value;
@@ -55,7 +55,7 @@ class waiting_rows {
       : ends_(memory.filled(values.count, queue_ends{})),
         next_(memory.uninitialized<std::uint32_t>(values.numbers.size())) {}
 
-  /// Returns the first waiting position with a value, or none.
+  /// Returns the first position in the queue of a value. Returns `none` if the queue is empty.
   [[nodiscard]] auto first(std::uint32_t value) const -> std::uint32_t {
     return value == no_value ? none : ends_[value].first;
   }
@@ -82,7 +82,7 @@ class waiting_rows {
   std::span<std::uint32_t> next_;  // per position
 };
 
-/// The greedy choice: position by position the first row that is left and may come.
+/// Chooses a row for each position: the first remaining row that is allowed there.
 class spreader {
  public:
   spreader(const row_set& rows, const window_options& options, braid::arena& memory)
@@ -117,7 +117,8 @@ class spreader {
     return position;
   }
 
-  /// Rows that wait stand before all that were not looked at yet.
+  /// Returns the position of the next row. Postponed rows that are allowed again precede all rows that were not
+  /// considered yet.
   auto choose() -> std::uint32_t {
     if (!ready_.empty()) {
       const std::uint32_t position = ready_.top();
@@ -142,7 +143,7 @@ class spreader {
   recent_values recent_;
   waiting_rows waiting_;
   std::span<std::uint64_t> is_placed_;
-  /// The first waiting position of each value that may come.
+  /// The first postponed position of each value that is allowed again.
   std::priority_queue<std::uint32_t, std::pmr::vector<std::uint32_t>, std::greater<>> ready_;
   std::size_t unseen_ = 0;  // the first position that was not looked at
   std::size_t left_ = 0;    // no position before it is left

@@ -1,4 +1,5 @@
-// rankd/rows/diversify.hpp: orders in which equal values stand apart, or rows of some kind at fixed positions.
+// rankd/rows/diversify.hpp: reorders rows so that equal values are apart, or so that certain rows are at fixed
+// positions.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -10,7 +11,7 @@
 
 namespace rankd {
 
-/// What to do with a row that is not allowed at its turn: place it as soon as it is allowed, or leave it out.
+/// The handling of a row that is not allowed at its turn: place it as soon as it is allowed, or leave it out.
 enum class overflow_rule : std::uint8_t { later, drop };
 
 struct window_options {
@@ -20,12 +21,12 @@ struct window_options {
   overflow_rule overflow = overflow_rule::later;
 };
 
-/// Returns rows such that among any `window` in succession at most `at_most` have the same value under the key. Each
-/// position gets the first remaining row that is allowed there. If none is allowed, `later` places the first remaining
-/// row nevertheless. `drop` leaves out each row that is not allowed after the kept ones, so that without a window it
-/// returns the first rows of each value. A null equals nothing, and values are equal as for `distinct`. Copies no
-/// column.
-/// Cost: about one lookup in a hash table for each active row; a row that moves also costs a step in a heap.
+/// Returns rows such that any `window` consecutive rows contain each value of the key at most `at_most` times. Each
+/// position gets the first remaining row that is allowed there. If no row is allowed, `later` places the first
+/// remaining row anyway. `drop` leaves out each row that is not allowed after the rows kept so far. Without a window,
+/// it keeps the first rows of each value. A null is not equal to any value, and values are compared as in `distinct`.
+/// Copies no column.
+/// Cost: about one lookup in a hash table for each active row, and a heap operation for each row that moves.
 auto limit_repeats(const row_set& rows, const window_options& options, braid::arena& memory) -> row_set;
 
 struct slot_options {
@@ -34,9 +35,9 @@ struct slot_options {
   overflow_rule overflow = overflow_rule::later;
 };
 
-/// Returns the rows at whose positions `wanted` has a bit in the slots, the others between them, both in their order. A
-/// slot for which no row is left goes to the others. Wanted rows that are left when the others have ended follow them,
-/// or are left out. Copies no column. Cost: one pass.
+/// Returns the wanted rows, whose positions have a bit in `wanted`, in the slots, and the other rows between the slots.
+/// Both keep their order. If no wanted row remains, other rows fill the slots. If only wanted rows remain, they are
+/// appended or left out. Copies no column. Cost: one pass.
 auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& options, braid::arena& memory) -> row_set;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/rows/equal_rows.cpp: maps the values of every type to unsigned integers that are equal if the values are.
+// rankd/rows/equal_rows.cpp: finds equal values by mapping values of every type to unsigned integers.
 #include <rankd/rows/equal_rows.hpp>
 
 #include <braid/base/config.hpp>
@@ -15,8 +15,8 @@ auto word_of(std::int64_t value) -> std::uint64_t { return std::bit_cast<std::ui
 auto word_of(double value) -> std::uint64_t { return std::bit_cast<std::uint64_t>(value + 0.0); }  // -0 becomes 0
 auto word_of(bool value) -> std::uint64_t { return value ? 1 : 0; }
 
-/// Calls `use(word)` with a function `word(row)` that is the same for rows with equal values; `codes` translates those
-/// of strings, and is empty if no translation is needed.
+/// Calls `use(word)` with a function `word(row)`, whose results are equal exactly for rows with equal values. `codes`
+/// translates the codes of strings. It is empty if no translation is needed.
 template <typename Use>
 void with_words(const column& values, std::span<const std::uint32_t> codes, Use&& use) {
   if (const auto* floats = values.floats()) {
@@ -32,7 +32,7 @@ void with_words(const column& values, std::span<const std::uint32_t> codes, Use&
   }
 }
 
-/// Remembers a number for each word.
+/// A hash table that stores a number for each word.
 class word_table {
  public:
   static constexpr std::uint32_t nothing = no_partner;
@@ -40,7 +40,8 @@ class word_table {
   word_table(std::size_t max_words, braid::arena& memory)
       : slots_(memory.filled(std::bit_ceil(2 * max_words + 1), slot{})) {}
 
-  /// Returns the number that is stored for a word: `nothing` if the word is new; then the caller may set it.
+  /// Returns the number that is stored for a word. If the word is new, the number is `nothing` and the caller may set
+  /// it.
   auto operator[](std::uint64_t word) -> std::uint32_t& {
     slot& place = find(word);
     place.word = word;
@@ -61,7 +62,8 @@ class word_table {
       if (slots_[at].number == nothing || slots_[at].word == word) return slots_[at];
   }
 
-  /// Ids come in rows and floats have zeros at their end: every bit must count. Source: Stafford's variant 13.
+  /// Mixes all bits of a word into its hash, because ids are often consecutive and floats often end in zero bits.
+  /// Source: Stafford's variant 13.
   static auto mixed(std::uint64_t word) -> std::uint64_t {
     word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;
     word = (word ^ (word >> 27U)) * 0x94d049bb133111ebU;
@@ -71,8 +73,8 @@ class word_table {
   std::span<slot> slots_;
 };
 
-/// Calls `use(is_higher)` with a function `is_higher(a, b)` that returns whether the score of row `a` is above that of
-/// row `b`.
+/// Calls `use(is_higher)` with a function `is_higher(a, b)` that returns whether row `a` has a higher score than row
+/// `b`.
 template <typename Use>
 void with_scores(const std::optional<column>& scores, Use&& use) {
   const auto above = [&scores](auto values) {
@@ -87,8 +89,8 @@ void with_scores(const std::optional<column>& scores, Use&& use) {
   use(above(*scores->floats()));
 }
 
-/// Sets a bit for the position of each row that stays. `replaces(a, b)` says whether row `a`, which comes later, stays
-/// in the place of row `b`.
+/// Sets a bit for the position of each row that is kept. `replaces(a, b)` returns whether the later row `a` is kept
+/// instead of row `b`.
 template <typename Word, typename Replaces>
 void mark_survivors(const row_set& rows, bitmap validity, Word&& word, Replaces&& replaces,
                     std::span<std::uint64_t> stays, braid::arena& memory) {
@@ -107,7 +109,8 @@ void mark_survivors(const row_set& rows, bitmap validity, Word&& word, Replaces&
   }
 }
 
-/// Returns, for each entry of the dictionary of `right`, its number in that of `left`, or a number after all of those.
+/// Returns a code for each entry of the dictionary of `right`: the entry's code in the dictionary of `left`, or a new
+/// code.
 auto codes_among(const string_values& left, const string_values& right, braid::arena& memory)
     -> std::span<const std::uint32_t> {
   if (left.words == right.words) return {};

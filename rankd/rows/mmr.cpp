@@ -1,4 +1,5 @@
-// rankd/rows/mmr.cpp: the greedy choice, with the greatest similarity of each row that is left kept up to date.
+// rankd/rows/mmr.cpp: chooses rows greedily, and updates the greatest similarity of each remaining row after each
+// choice.
 #include <rankd/rows/mmr.hpp>
 
 #include <rankd/registry/vector_bytes.hpp>
@@ -14,7 +15,7 @@
 namespace rankd {
 namespace {
 
-/// A row that is left.
+/// A row that has not been chosen yet.
 struct left_row {
   std::uint32_t row = 0;
   double relevance = 0;
@@ -102,7 +103,7 @@ class chooser {
 
   static constexpr std::size_t side_by_side = 4;  // sums that need not wait for each other
 
-  /// Each as `dot_product` gives it.
+  /// Computes several dot products in one loop, with the same results as `dot_product`.
   static auto measure_dots(std::string_view vector, std::span<const left_row, side_by_side> rows)
       -> std::array<double, side_by_side> {
     std::array<double, side_by_side> sums{};

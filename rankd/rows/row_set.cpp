@@ -1,4 +1,4 @@
-// rankd/rows/row_set.cpp: choosing among active rows.
+// rankd/rows/row_set.cpp: selects among active rows, and adds columns to them.
 #include <rankd/rows/row_set.hpp>
 
 namespace rankd {

@@ -1,4 +1,5 @@
-// rankd/rows/row_set.hpp: what flows along an edge of a plan: a batch, and which of its rows are active in which order.
+// rankd/rows/row_set.hpp: the data that one node of a plan passes to another: a batch, and the order of its active
+// rows.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -14,37 +15,37 @@
 
 namespace rankd {
 
-/// A batch and its active rows in their current order. *Row* is a number within the batch, *position* one within the
-/// order. Selection and order are one list of rows, since the second is always a permutation of the first: one thing
-/// to walk, to cut (`take` shortens it) and to check. Without a list the active rows are the first ones of the batch,
-/// as they lie: sources, `vm` and `take` then need no memory, and columns are read straight through.
-/// A value of a few words: copying one shares everything.
-/// Threads: any, once made. Lifetime: refers to memory of an arena.
+/// A batch and its active rows in their current order. A *row* is a number within the batch, a *position* is a number
+/// within the order. Selection and order are stored as one list of rows, so `take` only shortens the list. Without a
+/// list, the active rows are the first rows of the batch in their natural order. Sources, `vm` and `take` then need no
+/// memory, and columns are read sequentially.
+/// The object is a few words in size, and copies share all data.
+/// Threads: any, once constructed. Lifetime: refers to memory of an arena.
 class row_set {
  public:
   row_set() = default;
-  /// Every row of `table`, as they lie.
+  /// Creates a set of all rows of `table`, in their natural order.
   explicit row_set(const batch& table) noexcept : table_(table), size_(table.size()) {}
-  /// The rows of `table` that `order` names, in that order. Requires distinct numbers below the length of `table`.
+  /// Creates a set of the rows in `order`, in this order. Requires distinct numbers below the length of `table`.
   row_set(const batch& table, std::span<const std::uint32_t> order) noexcept
       : table_(table), order_(order.data()), size_(order.size()) {}
 
-  /// Returns the batch, active rows or not.
+  /// Returns the batch, which contains active and inactive rows.
   [[nodiscard]] auto table() const noexcept -> const batch& { return table_; }
-  /// Returns how many rows are active.
+  /// Returns the number of active rows.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return size_ == 0; }
 
-  /// Returns true if each position is the row with the same number.
+  /// Returns true if the active rows are the first rows of the batch in their natural order.
   [[nodiscard]] auto is_prefix() const noexcept -> bool { return order_ == nullptr; }
-  /// Returns the active rows in order. Requires that it is not a prefix.
+  /// Returns the active rows in order. Requires that `is_prefix()` is false.
   [[nodiscard]] auto order() const noexcept -> std::span<const std::uint32_t> { return {order_, size_}; }
 
-  /// Returns the row at a position.
+  /// Returns the number of the row at a position.
   [[nodiscard]] auto row(std::size_t position) const noexcept -> std::uint32_t {
     return order_ == nullptr ? static_cast<std::uint32_t>(position) : order_[position];
   }
-  /// Returns the id at a position. Requires ids that are integers.
+  /// Returns the id at a position. Requires integer ids.
   [[nodiscard]] auto id(std::size_t position) const noexcept -> std::int64_t { return table_.ids()[row(position)]; }
 
   /// Calls `fn(row)` for each active row in order.
@@ -64,10 +65,11 @@ class row_set {
     return fewer;
   }
 
-  /// Returns the active rows at whose position `kept` has a bit, in the same order. Copies no column.
+  /// Returns the active rows whose position has a bit in `kept`, in the same order. Copies no column.
   [[nodiscard]] auto select(bitmap kept, braid::arena& memory) const -> row_set;
 
-  /// Returns the same rows with one more column, which has a value for every row of the batch; as `batch::with_column`.
+  /// Returns the same rows with one more column, which has a value for every row of the batch. Behaves like
+  /// `batch::with_column`.
   [[nodiscard]] auto with_column(std::uint32_t key_id, const column& values, braid::arena& memory) const -> row_set {
     row_set wider = *this;
     wider.table_ = table_.with_column(key_id, values, memory);

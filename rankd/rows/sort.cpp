@@ -1,4 +1,4 @@
-// rankd/rows/sort.cpp: turns every type into unsigned integers of the same order, then sorts those.
+// rankd/rows/sort.cpp: maps values of every type to unsigned integers with the same order, and sorts those.
 #include <rankd/rows/sort.hpp>
 
 #include <algorithm>
@@ -19,15 +19,16 @@ struct sort_item {
   std::uint32_t row;
 };
 
-/// Position breaks ties, so that an order that is not kept by an algorithm is kept all the same.
+/// Compares two items. Equal ranks are ordered by position, so even an unstable sorting algorithm keeps their order.
 auto comes_before(const sort_item& a, const sort_item& b) -> bool {
   return a.rank != b.rank ? a.rank < b.rank : a.position < b.position;
 }
 
-/// Sorts few items, without memory.
+/// Sorts a small number of items without allocating memory.
 void sort_few(std::span<sort_item> items) { std::ranges::sort(items, comes_before); }
 
-/// Sorts many items byte by byte from the lowest, each pass stable; bytes that all ranks share cost nothing.
+/// Sorts many items by a radix sort from the lowest byte. Each pass is stable. A byte that is the same in all ranks
+/// needs no pass.
 void sort_many(std::span<sort_item> items, braid::arena& memory) {
   constexpr std::size_t bytes = sizeof(std::uint64_t);
   const auto byte_of = [](const sort_item& item, std::size_t byte) { return (item.rank >> (8 * byte)) & 0xffU; };
@@ -66,7 +67,7 @@ auto to_rank(double value) -> std::uint64_t {
 
 auto to_rank(bool value) -> std::uint64_t { return value ? 1 : 0; }
 
-/// Returns, for each code that occurs, its place among the strings that occur.
+/// Returns the rank of each code: the position of its string among the sorted strings of active rows.
 auto make_ranks(const row_set& rows, const string_values& text, bitmap validity, braid::arena& memory)
     -> std::span<const std::uint32_t> {
   const std::span<std::uint32_t> ranks = memory.filled(text.words->size(), std::uint32_t{0});
@@ -82,7 +83,7 @@ auto make_ranks(const row_set& rows, const string_values& text, bitmap validity,
   return ranks;
 }
 
-/// Calls `use(rank)` with a function `rank(row)` that returns an unsigned integer which orders the rows without null in
+/// Calls `use(rank)` with a function `rank(row)`. It returns an unsigned integer that orders the rows without nulls in
 /// this `direction`.
 template <typename Use>
 void with_ranks(const row_set& rows, const column& by, sort_direction direction, braid::arena& memory, Use&& use) {
@@ -100,7 +101,7 @@ void with_ranks(const row_set& rows, const column& by, sort_direction direction,
   }
 }
 
-/// The items of the lowest ranks among those that are added, which come in the order of their positions.
+/// Collects the items with the lowest ranks. Items must be added in the order of their positions.
 class lowest_items {
  public:
   lowest_items(std::size_t count, braid::arena& memory)
@@ -112,7 +113,7 @@ class lowest_items {
     if (size_ == items_.size()) shrink();
   }
 
-  /// Returns the requested number of rows at most, in order.
+  /// Returns the items with the lowest ranks in order, at most the requested number.
   [[nodiscard]] auto finish() -> std::span<const sort_item> {
     if (size_ > count_) shrink();
     sort_few(items_.first(size_));
