@@ -1,12 +1,14 @@
-// rankd/abi/c_operators.h: what rankd and a library of operators say to each other, in C, so that compilers may differ.
+// rankd/abi/c_operators.h: the interface between rankd and a library of operators. It is in C, so rankd and the library
+// may use different compilers.
 //
-// A library is a shared object with the function `rankd_operators` below. rankd loads it when it starts and keeps it
-// until it ends. rankd/abi/operators.hpp writes all of this for operators in C++; most libraries need nothing else.
+// A library is a shared object with the function `rankd_operators` below. rankd loads it at startup and keeps it loaded
+// until the process ends. For operators in C++, use rankd/abi/operators.hpp, which implements this interface; most
+// libraries need nothing else.
 //
-// Threads: `bind`, `run` and `release` are called from any thread. `run` of one state is called from several
-// threads at once. Pointers that a call hands over are valid until it returns, unless it says otherwise.
-// Errors: a function that cannot go on calls `fail` and returns a number other than 0. No exception may leave it.
-// Lifetime: what `rankd_operators` gives is never changed or freed.
+// Threads: `bind`, `run` and `release` are called from any thread. `run` is called for the same state from several
+// threads at once. Pointers passed to a function are valid until it returns, unless a comment says otherwise.
+// Errors: a function that fails calls `fail` and returns a number other than 0. No exception may leave a function.
+// Lifetime: the data that `rankd_operators` returns is never changed or freed.
 #pragma once
 
 #include <stdint.h>
@@ -15,11 +17,12 @@
 extern "C" {
 #endif
 
-/// Grows with each change of what stands here. rankd takes libraries of this number, and of 1: what came with 2 stands
-/// at the ends of structs, and says so. It refuses those of any other number.
+/// The version of this interface, which increases with each change of this file. rankd accepts libraries of this
+/// version and of version 1, and refuses all others. Members added in version 2 are at the ends of structs and marked
+/// as such.
 #define RANKD_OPERATOR_ABI 2U
 
-/// Bytes in UTF-8, without a zero at the end.
+/// A text in UTF-8, without a zero byte at the end.
 typedef struct rankd_text {
   const char* data;
   uint64_t size;
@@ -39,7 +42,7 @@ enum {
   RANKD_OPTION_INPUT = 9,       ///< the rows of another node; since 2
 };
 
-/// Types of columns; an option that names keys has the sum of those that it takes.
+/// Types of columns. An option that names keys has the sum of the types that it accepts.
 enum {
   RANKD_TYPE_INT = 1,
   RANKD_TYPE_FLOAT = 2,
@@ -47,8 +50,8 @@ enum {
   RANKD_TYPE_BOOL = 8,
 };
 
-/// What an operator does with the rows that it takes. Any of them may write columns. Of the first four the rows are
-/// those of the first input; further ones are only read.
+/// The effect of an operator on its input rows. An operator with any effect may write columns. The first four effects
+/// apply to the rows of the first input. The rows of other inputs are only read.
 enum {
   RANKD_KEEPS_ROWS = 0,    ///< the same rows in the same order
   RANKD_FILTERS_ROWS = 1,  ///< some of them, in the same order
@@ -58,10 +61,10 @@ enum {
   RANKD_MERGES_ROWS = 5,   ///< rows of any inputs, with the columns of all, and rows of its own; since 2
 };
 
-/// Of a row that is none of an input.
+/// The number in `rankd_origin::input` of a row that is not taken from an input.
 #define RANKD_NO_INPUT 0xFFFFFFFFU
 
-/// One option of an operator, as plans give it.
+/// One option of an operator, which plans can set.
 typedef struct rankd_option {
   const char* name;  ///< lower-case letters, digits and `_`, a letter in front; not `trace`
   uint32_t kind;
@@ -77,7 +80,7 @@ typedef struct rankd_option {
   const char* const* choices;
 } rankd_option;
 
-/// The value of an option in one node. Of a kind that has no use for a field the field is zero.
+/// The value of an option in one node. A field that the kind of option does not use is zero.
 typedef struct rankd_value {
   uint32_t given;        ///< 0: the plan does not give it; of an input that is all there is
   uint32_t per_request;  ///< 1: each request gives the value; `bind` sees none
@@ -88,14 +91,14 @@ typedef struct rankd_value {
   uint32_t column_count;
 } rankd_value;
 
-/// A column, before there are values.
+/// The name and type of a column, without values.
 typedef struct rankd_key {
   rankd_text name;
   uint32_t type;
   uint32_t nullable;
 } rankd_key;
 
-/// What a node is bound with.
+/// The data for binding a node.
 typedef struct rankd_binding {
   const rankd_value* options;  ///< one for each option of the operator, in its order
   const rankd_key* reads;      ///< those of all options, one behind the other
@@ -105,19 +108,19 @@ typedef struct rankd_binding {
   uint32_t write_count;
   uint32_t id_type;  ///< RANKD_TYPE_INT or RANKD_TYPE_TEXT
   void* host;
-  /// Says what is wrong with the option of that position; with `option_count`, with the node.
+  /// Reports an error in the option at position `option`, or in the node as a whole if the position is `option_count`.
   void (*fail)(void* host, uint32_t option, rankd_text sentence);
 } rankd_binding;
 
-/// The values of a column, one for each row that comes in, in the order of the rows.
+/// The values of an input column, one for each row, in the order of the rows.
 typedef struct rankd_column {
-  /// int64_t, double, rankd_text, or uint8_t that is 0 or 1. Under a null stands a value that means nothing.
+  /// An array of int64_t, double, rankd_text, or uint8_t that is 0 or 1. The value under a null is unspecified.
   const void* values;
   const uint64_t* valid;  ///< a bit for each row, the lowest of a word first; clear for null. Null: no row is null.
   uint32_t type;
 } rankd_column;
 
-/// A column to write. All its rows are null, and its values zero, until a bit of `valid` is set.
+/// A column to write. All its rows are null, and its values zero, until the library sets bits of `valid`.
 typedef struct rankd_written {
   void* values;  ///< as of rankd_column; texts must live until `run` returns
   uint64_t* valid;
@@ -131,49 +134,52 @@ typedef struct rankd_input {
   const rankd_column* reads;  ///< all that the operator reads: null in every row where the input has no such column
 } rankd_input;
 
-/// The input that a row of the result is taken from, and which of its rows it is.
+/// The input that an output row is taken from, and the row's position in this input.
 typedef struct rankd_origin {
   uint32_t input;  ///< RANKD_NO_INPUT until it is set: a row of the operator's own, which needs an id
   uint32_t row;
 } rankd_origin;
 
-/// Room for the rows of a result, in their order.
+/// Memory for the output rows, in their order.
 typedef struct rankd_made {
   rankd_written id;             ///< must be set for each row of the operator's own
   const rankd_written* writes;  ///< in the order of rankd_binding::writes
   rankd_origin* from;           ///< null where the operator does not merge rows
 } rankd_made;
 
-/// What a node has to work with for one request.
+/// The data and functions that a node can use for one request.
 typedef struct rankd_run {
-  /// The rows, ids and columns of the first input; without an input no rows.
+  /// The rows, ids and columns of the first input. Without an input, there are no rows.
   uint64_t rows;
   rankd_column id;
   const rankd_column* reads;
   const rankd_written* writes;  ///< null where the operator makes or merges rows: `make` gives them
   const rankd_value* options;   ///< with the values of this request
-  /// Room for as many numbers of rows as come in, from 0 on; null where the operator keeps, makes or merges rows.
+  /// Memory for the positions of the rows to keep, one for each input row. Null if the operator keeps, makes or merges
+  /// rows.
   uint32_t* order;
-  /// Set to how many of `order` count. An operator that filters, orders or selects rows must set it.
+  /// The number of entries of `order` that count. An operator that filters, orders or selects rows must set it.
   uint64_t* kept;
   void* host;
-  /// Memory that lives as long as the request, aligned to 16 bytes. Null where the budget of the plan has no room.
+  /// Allocates memory that lives as long as the request, aligned to 16 bytes. Returns null if the budget of the plan
+  /// does not allow it.
   void* (*allocate)(void* host, uint64_t bytes);
-  /// Says why the node fails.
+  /// Reports why the node fails.
   void (*fail)(void* host, rankd_text sentence);
-  /// Other than 0 once the answer is not wanted any more. What runs for long asks now and then, and returns.
+  /// Returns a number other than 0 if the answer is no longer needed. A long computation should call this function
+  /// regularly and then return.
   int32_t (*stopped)(void* host);
 
-  // Since 2.
-  /// The rows that the operator is called on, if it takes any; then those of each option that is an input, in the order
-  /// of options. One that the plan does not give has no rows.
+  // Since version 2:
+  // The rows that the operator is called on, if any, followed by the rows of each option that is an input, in the order
+  // of options. An input that the plan omits has no rows.
   const rankd_input* inputs;
-  /// Room for so many rows, once; an operator that makes or merges rows must ask for it. Null where it must not have so
-  /// many: `run` then returns, and the node fails.
+  /// Allocates the given number of output rows. An operator that makes or merges rows must call this function once.
+  /// Returns null if the number is not allowed: `run` must then return, and the node fails.
   const rankd_made* (*make)(void* host, uint64_t rows);
 } rankd_run;
 
-/// An operator.
+/// An operator of a library: its name, its options and its functions.
 typedef struct rankd_operator {
   const char* name;  ///< `namespace::name`, each of lower-case letters, digits and `_`; not of namespace `core`
   const char* doc;   ///< one sentence
@@ -181,18 +187,18 @@ typedef struct rankd_operator {
   uint32_t option_count;
   const rankd_option* options;
   double row_cost_ns;  ///< a guess of what a row takes, by which rankd decides where the node runs
-  /// Checks the options once, when a plan is loaded, and gives what `run` needs of them.
+  /// Checks the options once, when a plan is loaded, and returns the state that `run` needs.
   int32_t (*bind)(const rankd_binding* with, void** state);
   int32_t (*run)(const void* state, const rankd_run* with);
-  /// Frees what `bind` gave; null where that is nothing.
+  /// Frees the state that `bind` returned. Null if nothing must be freed.
   void (*release)(void* state);
 
-  // Since 2.
+  // Since version 2:
   uint32_t inputs;     ///< 1: plans call it on the rows of a node; 0: on none, of an operator that makes rows
   double run_cost_ns;  ///< a guess of what a run takes beside its rows
 } rankd_operator;
 
-/// Everything that a library offers.
+/// The operators that a library offers.
 typedef struct rankd_operator_library {
   uint32_t abi;  ///< RANKD_OPERATOR_ABI, in this place for all time
   uint32_t operator_count;
@@ -200,7 +206,7 @@ typedef struct rankd_operator_library {
   const char* problem;  ///< null, or a sentence: why it offers nothing
 } rankd_operator_library;
 
-/// The one symbol that a library has.
+/// Returns the operators of the library. This is the only symbol that a library must export.
 const rankd_operator_library* rankd_operators(void);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// rankd/abi/operator_rows.hpp: the rows that an operator of a library works on, column by column.
+// rankd/abi/operator_rows.hpp: the rows that an operator of a library reads and writes, column by column.
 #pragma once
 
 #include <rankd/abi/c_operators.h>
@@ -14,7 +14,7 @@
 
 namespace rankd::operators {
 
-/// Columns and options that requests give, by their place; made by `binding`.
+/// Handles of columns, options and inputs by their position. `binding` creates them.
 struct read_column {
   std::uint32_t at = 0;
 };
@@ -31,7 +31,7 @@ struct input_rows {
   std::uint32_t at = 0;
 };
 
-/// The rows that an operator is called on, as one of its inputs.
+/// The handle of the rows that an operator is called on.
 inline constexpr input_rows first_input{};
 
 namespace detail {
@@ -42,7 +42,7 @@ auto typed(const Column& column, std::uint32_t type) -> const Column& {
 }
 }  // namespace detail
 
-/// The values of a column that is read, by row.
+/// The values of a column that an operator reads, indexed by row.
 template <typename Stored, typename T = Stored>
 class values {
  public:
@@ -65,7 +65,7 @@ class values {
   const std::uint64_t* valid_;
 };
 
-/// A column that is written, by row. A row that is not set is null.
+/// A column that an operator writes, indexed by row. A row that is not set is null.
 template <typename Stored, typename T = Stored>
 class written_values {
  public:
@@ -83,7 +83,7 @@ class written_values {
   std::uint64_t* valid_;
 };
 
-/// The same of texts, which are copied.
+/// A column of texts that an operator writes. Texts are copied.
 class written_texts : private written_values<rankd_text> {
  public:
   written_texts(const rankd_written& to, const rankd_run& run) noexcept : written_values(to), run_(&run) {}
@@ -100,7 +100,7 @@ class written_texts : private written_values<rankd_text> {
   const rankd_run* run_;
 };
 
-/// The rows of one input, from 0 on, in their order. Asking for a column by another type than it has throws
+/// The rows of one input, numbered from 0 in their order. Reading a column as a type other than its own throws
 /// std::logic_error. Lifetime: within `run`.
 class seen_rows {
  public:
@@ -120,7 +120,8 @@ class seen_rows {
   [[nodiscard]] auto texts(read_column of) const {
     return values<rankd_text, std::string_view>(detail::typed(input_.reads[of.at], RANKD_TYPE_TEXT));
   }
-  /// The ids, of whichever type they are.
+  /// Returns the ids as integers, or as texts by `text_ids`. Throws std::logic_error if the project has ids of the
+  /// other type.
   [[nodiscard]] auto ids() const { return values<std::int64_t>(detail::typed(input_.id, RANKD_TYPE_INT)); }
   [[nodiscard]] auto text_ids() const {
     return values<rankd_text, std::string_view>(detail::typed(input_.id, RANKD_TYPE_TEXT));
@@ -130,20 +131,20 @@ class seen_rows {
   rankd_input input_;
 };
 
-/// The rows of a result, from 0 on. Each is one of an input, with the columns of that, or has an id of its own.
+/// The output rows, numbered from 0. Each row is taken from an input with all its columns, or has an id of its own.
 class made_rows {
  public:
   made_rows(const rankd_made& to, const rankd_run& run) noexcept : target_(&to), run_(&run) {}
 
-  /// Ids must have the id type of the project; another type throws std::logic_error.
+  /// Sets the id of a row. Throws std::logic_error if the project has ids of another type.
   void set_id(std::size_t row, std::int64_t id) {
     written_values<std::int64_t>(detail::typed(target_->id, RANKD_TYPE_INT)).set(row, id);
   }
   void set_id(std::size_t row, std::string_view id) {
     written_texts(detail::typed(target_->id, RANKD_TYPE_TEXT), *run_).set(row, id);
   }
-  /// For an operator that merges rows: the result row is the row at `from` of an input. An input row may be in the
-  /// result only once.
+  /// Takes the row at position `from` of an input as the output row `row`. Only for an operator that merges rows. Each
+  /// input row may be taken only once.
   void take(std::size_t row, input_rows of, std::size_t from) {
     if (target_->from == nullptr) throw std::logic_error("only an operator that merges rows takes them over");
     target_->from[row] = {of.at, static_cast<std::uint32_t>(from)};
@@ -155,14 +156,14 @@ class made_rows {
 };
 
 /// The rows of a node for one request: the rows that it is called on, the rows of other inputs, and its output. An
-/// operator that makes or merges rows writes columns of its result, after it has called `make`; all others write
-/// columns of the rows that they are called on.
+/// operator that makes or merges rows first calls `make`, and then writes columns of its output rows. All other
+/// operators write columns of the rows that they are called on.
 class rows : public seen_rows {
  public:
   rows(const rankd_run& from, effect does) noexcept
       : seen_rows({from.rows, from.id, from.reads}), input_(&from), does_(does) {}
 
-  /// Returns the rows of another node.
+  /// Returns the rows of an option that is an input.
   [[nodiscard]] auto input(input_rows of) const noexcept -> seen_rows { return seen_rows(input_->inputs[of.at]); }
 
   [[nodiscard]] auto write_ints(written_column of) {
@@ -178,7 +179,7 @@ class rows : public seen_rows {
     return written_texts(detail::typed(writes()[of.at], RANKD_TYPE_TEXT), *input_);
   }
 
-  /// Returns the value for this request.
+  /// Returns the value of an option for this request, or `otherwise` if the option is not set.
   [[nodiscard]] auto value(int_option of, std::int64_t otherwise = 0) const noexcept -> std::int64_t {
     return input_->options[of.at].given != 0 ? input_->options[of.at].integer : otherwise;
   }
@@ -186,8 +187,8 @@ class rows : public seen_rows {
     return input_->options[of.at].given != 0 ? input_->options[of.at].number : otherwise;
   }
 
-  /// Keeps a row; the rows of the result are in the order of the calls. For an operator that filters, orders or selects
-  /// rows. If it keeps no row, it must call `keep_none`.
+  /// Keeps a row. The output rows are in the order of the calls. Only for an operator that filters, orders or selects
+  /// rows. If the operator keeps no row, it must call `keep_none`.
   void keep(std::uint32_t row) {
     if (!chooses()) throw std::logic_error("only an operator that filters, orders or selects rows keeps some");
     if (kept_ == input_->rows) throw std::logic_error("more rows are kept than came in");
@@ -199,8 +200,8 @@ class rows : public seen_rows {
     *input_->kept = 0;
   }
 
-  /// Allocates `count` rows of the result. For an operator that makes or merges rows, which calls it once. Throws if
-  /// the count exceeds the limit; then the node fails.
+  /// Allocates `count` output rows. An operator that makes or merges rows must call this function once. Throws if the
+  /// count is not allowed, and then the node fails.
   auto make(std::size_t count) -> made_rows {
     if (!makes()) throw std::logic_error("only an operator that makes or merges rows has rows of its own");
     made_ = input_->make(input_->host, count);
@@ -208,7 +209,8 @@ class rows : public seen_rows {
     return {*made_, *input_};
   }
 
-  /// Returns whether the answer is no longer needed. A long computation checks this now and then, and returns.
+  /// Returns whether the answer is no longer needed. A long computation should call this function regularly and then
+  /// return.
   [[nodiscard]] auto stopped() const noexcept -> bool { return input_->stopped(input_->host) != 0; }
 
  private:

@@ -1,4 +1,4 @@
-// rankd/abi/operator_shape.hpp: what an operator of a library says of itself: its name, its options, what it does to
+// rankd/abi/operator_shape.hpp: the description of an operator of a library: its name, its options and its effect on
 // rows.
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace rankd::operators {
 
-/// Types of columns; `floats | ints` takes both.
+/// Types of columns. `floats | ints` allows both types.
 inline constexpr std::uint32_t ints = RANKD_TYPE_INT;
 inline constexpr std::uint32_t floats = RANKD_TYPE_FLOAT;
 inline constexpr std::uint32_t texts = RANKD_TYPE_TEXT;
 inline constexpr std::uint32_t bools = RANKD_TYPE_BOOL;
 
-/// What an operator does with its rows. Any of them may write columns. The first four work on the rows that they are
-/// called on; they only read the rows of `input`.
+/// The effect of an operator on its input rows. An operator with any effect may write columns. The first four effects
+/// apply to the rows that the operator is called on. The rows of options added by `input` are only read.
 enum class effect : std::uint32_t {
   keeps_rows = RANKD_KEEPS_ROWS,      ///< the same rows in the same order
   filters_rows = RANKD_FILTERS_ROWS,  ///< some of them, in the same order
@@ -29,13 +29,13 @@ enum class effect : std::uint32_t {
   merges_rows = RANKD_MERGES_ROWS,    ///< rows of any inputs, with the columns of all, and rows of its own
 };
 
-/// Whether every plan gives an option.
+/// Whether every plan must set an option.
 enum class need : std::uint32_t { optional = 0, required = 1 };
 
-/// Whether a param of the request may give the value of an option.
+/// Whether a param of the request may set the value of an option.
 enum class given_by : std::uint32_t { plan = 0, plan_or_request = 1 };
 
-/// The values of an option, both ends included.
+/// The allowed values of an option, including both ends.
 struct int_range {
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
@@ -45,7 +45,8 @@ struct float_range {
   double max = std::numeric_limits<double>::max();
 };
 
-/// The name of an operator, and all that plans may say to it. Texts are literals: they are not copied.
+/// The name of an operator, and the options that plans can set. All texts must be literals, because they are not
+/// copied.
 class shape {
  public:
   shape(const char* name, const char* doc, effect does = effect::keeps_rows) {
@@ -55,12 +56,12 @@ class shape {
     made_.inputs = does == effect::makes_rows ? 0 : 1;
   }
 
-  /// Returns the rows of another node.
+  /// Adds an option that is an input: the rows of another node.
   auto input(const char* name, need needed = need::required) -> shape& {
     add(name, RANKD_OPTION_INPUT, needed);
     return *this;
   }
-  /// For an operator that makes rows: it is called on the rows of a node, like every other operator.
+  /// Lets plans call an operator that makes rows on the rows of a node, like every other operator.
   auto takes_rows() -> shape& {
     made_.inputs = 1;
     return *this;
@@ -97,7 +98,7 @@ class shape {
     return *this;
   }
 
-  /// One key that is read or written, of any of these types.
+  /// Adds an option that is one key to read or to write, of any of the given types.
   auto reads(const char* name, std::uint32_t types, need needed = need::required) -> shape& {
     add(name, RANKD_OPTION_READ_KEY, needed).types = types;
     return *this;
@@ -106,7 +107,7 @@ class shape {
     add(name, RANKD_OPTION_WRITE_KEY, needed).types = types;
     return *this;
   }
-  /// Several keys.
+  /// Adds an option that is a list of keys to read or to write.
   auto reads_all(const char* name, std::uint32_t types, std::uint32_t min_items = 1, need needed = need::required)
       -> shape& {
     rankd_option& out = add(name, RANKD_OPTION_READ_KEYS, needed);
@@ -122,20 +123,20 @@ class shape {
     return *this;
   }
 
-  /// Returns the estimated time per input row, from which rankd decides where the node runs.
+  /// Sets the estimated time per input row. rankd uses it to decide whether a node runs on a worker.
   auto row_cost_ns(double cost) -> shape& {
     made_.row_cost_ns = cost;
     return *this;
   }
-  /// Returns the estimated time of a run in addition to that, for instance for an operator that makes rows without an
-  /// input.
+  /// Sets the estimated time of a run that does not depend on input rows, for example for an operator that makes rows
+  /// without an input.
   auto run_cost_ns(double cost) -> shape& {
     made_.run_cost_ns = cost;
     return *this;
   }
 
-  /// Returns the form for C.
-  /// Lifetime: as long as the shape neither moves nor changes.
+  /// Returns the description in the form of the C interface.
+  /// Lifetime: until the shape is moved or changed.
   [[nodiscard]] auto for_c() -> rankd_operator {
     choices_.resize(options_.size());
     for (std::size_t at = 0; at < options_.size(); ++at) {

@@ -1,4 +1,5 @@
-// rankd/abi/operators.hpp: operators of one's own in C++17, over the C of c_operators.h; nothing has to be linked.
+// rankd/abi/operators.hpp: an interface in C++17 for projects' own operators, on top of c_operators.h. It is
+// header-only, so no library has to be linked.
 //
 // An operator is a class with a static `shape()`, a constructor that takes a `binding`, and `run(rows&) const`:
 //
@@ -21,10 +22,10 @@
 //   };
 //   RANKD_OPERATORS(double_it)
 //
-// Threads: one object is made for each node of a plan, on any thread; its `run` is called from several threads at once.
-// It keeps nothing between calls, or guards it.
-// Errors: what `run` throws fails the node with `operator_failed` and its text; what the constructor throws refuses the
-// plan, with the option that a `refusal` names.
+// Threads: one object is constructed for each node of a plan, on any thread. Its `run` is called from several threads
+// at once, so it must not keep state between calls, or must synchronize it.
+// Errors: an exception from `run` fails the node with the code `operator_failed` and the exception's text. An exception
+// from the constructor refuses the plan; a `refusal` also names the option.
 #pragma once
 
 #include <rankd/abi/c_operators.h>
@@ -43,7 +44,7 @@
 
 namespace rankd::operators {
 
-/// Thrown by a constructor: says what is wrong with an option, or with the node if `option` is empty.
+/// An exception for constructors: describes what is wrong with an option, or with the node if `option` is empty.
 class refusal : public std::runtime_error {
  public:
   refusal(std::string_view option, const std::string& sentence) : std::runtime_error(sentence), option_(option) {}
@@ -60,14 +61,15 @@ struct key {
   bool nullable = false;
 };
 
-/// The options of one node, by name. A name that the shape does not have, or that belongs to another kind of option, is
-/// a mistake of the operator: it throws std::logic_error, which refuses the plan. Lifetime: within the constructor.
+/// The options of one node, by name. If the shape has no option of this name, or the option is of another kind, the
+/// functions throw std::logic_error. The plan is then refused. Lifetime: within the constructor.
 class binding {
  public:
   binding(const rankd_binding& from, const rankd_operator& of) noexcept : binding_(&from), operator_(&of) {}
 
   [[nodiscard]] auto given(std::string_view name) const -> bool { return value(name).given != 0; }
-  /// Returns true if each request sets the value. It is then known only in `run`, from `rows::value`.
+  /// Returns true if each request sets the value. The value is then known only in `run`, where `rows::value` returns
+  /// it.
   [[nodiscard]] auto per_request(std::string_view name) const -> bool { return value(name).per_request != 0; }
 
   [[nodiscard]] auto integer(std::string_view name, std::int64_t otherwise = 0) const -> std::int64_t {
@@ -86,13 +88,13 @@ class binding {
     const rankd_value& found = value(name, RANKD_OPTION_TEXT);
     return std::string(found.given != 0 ? std::string_view(found.text.data, found.text.size) : otherwise);
   }
-  /// Returns the position among the choices of the shape.
+  /// Returns the position of the chosen value among the choices of the shape.
   [[nodiscard]] auto choice(std::string_view name, std::size_t otherwise = 0) const -> std::size_t {
     const rankd_value& found = value(name, RANKD_OPTION_CHOICE);
     return found.given != 0 ? static_cast<std::size_t>(found.integer) : otherwise;
   }
 
-  /// Returns an option whose value `rows` has, whether plan or request gives it.
+  /// Returns the handle of an option. `rows::value` returns its value, whether the plan or the request sets it.
   [[nodiscard]] auto int_of(std::string_view name) const -> int_option {
     return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INT) - binding_->options)};
   }
@@ -117,7 +119,7 @@ class binding {
     return all<written_column>(value(name, RANKD_OPTION_WRITE_KEYS));
   }
 
-  /// Returns the rows of another node; there are no rows if the option is not given.
+  /// Returns the handle of an input. It has no rows if the plan omits the option.
   [[nodiscard]] auto input(std::string_view name) const -> input_rows {
     const auto option = static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INPUT) - binding_->options);
     std::uint32_t at = operator_->inputs;
@@ -128,7 +130,7 @@ class binding {
 
   [[nodiscard]] auto key_of(read_column column) const -> key { return key_of(binding_->reads[column.at]); }
   [[nodiscard]] auto key_of(written_column column) const -> key { return key_of(binding_->writes[column.at]); }
-  /// Returns whether the ids of rows are texts; otherwise they are integers.
+  /// Returns whether the ids of rows are texts. If not, they are integers.
   [[nodiscard]] auto text_ids() const noexcept -> bool { return binding_->id_type == RANKD_TYPE_TEXT; }
 
  private:
@@ -154,7 +156,8 @@ class binding {
   const rankd_operator* operator_;
 };
 
-// Hidden: two libraries may have classes of the same name, and what is unique in a process must not be shared by them.
+// The namespace is hidden, because two libraries may have classes of the same name. Their static objects must not be
+// merged by the dynamic linker.
 namespace [[gnu::visibility("hidden")]] detail {
 
 inline auto text_of(std::string_view text) noexcept -> rankd_text { return {text.data(), text.size()}; }
@@ -198,7 +201,7 @@ struct glue {
 
   static void release(void* state) noexcept { delete static_cast<Operator*>(state); }
 
-  /// Requires a shape that does not move.
+  /// Returns the operator in the form of the C interface. Requires that the shape is not moved afterwards.
   static auto make(shape& from) -> rankd_operator {
     made = from.for_c();
     made.bind = &bind;
@@ -236,7 +239,8 @@ auto library() noexcept -> const rankd_operator_library* {
 }  // namespace detail
 }  // namespace rankd::operators
 
-/// Offers these classes as the operators of the library. It stands once, outside of any namespace.
+/// Defines the function `rankd_operators`, which offers these classes as the operators of the library. Use the macro
+/// once, outside of any namespace.
 #define RANKD_OPERATORS(...)                                                                              \
   extern "C" __attribute__((visibility("default"))) const rankd_operator_library* rankd_operators(void) { \
     return ::rankd::operators::detail::library<__VA_ARGS__>();                                            \
