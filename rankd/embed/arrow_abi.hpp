@@ -1,4 +1,4 @@
-// rankd/embed/arrow_abi.hpp: the structs of the Arrow C data interface, as its specification states them.
+// rankd/embed/arrow_abi.hpp: the structs of the Arrow C data interface, exactly as in its specification.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 extern "C" {
 
-/// The type of an array, and its name as a column.
+/// The type and the name of a column.
 struct ArrowSchema {
   const char* format;
   const char* name;
@@ -22,7 +22,7 @@ struct ArrowSchema {
   void* private_data;
 };
 
-/// The buffers of an array.
+/// The data of an array: its length and its buffers.
 struct ArrowArray {
   std::int64_t length;
   std::int64_t null_count;
@@ -43,7 +43,7 @@ struct ArrowArray {
 
 extern "C" {
 
-/// Arrays of one type, one after the other.
+/// A stream of arrays of the same type.
 struct ArrowArrayStream {
   int (*get_schema)(ArrowArrayStream*, ArrowSchema* out);
   int (*get_next)(ArrowArrayStream*, ArrowArray* out);

@@ -1,4 +1,4 @@
-// rankd/embed/arrow_requests.cpp: reads values by the C data interface, and writes them as JSON.
+// rankd/embed/arrow_requests.cpp: reads values from Arrow arrays through the C data interface, and writes them as JSON.
 #include <rankd/embed/arrow_requests.hpp>
 
 #include <rankd/registry/json_text.hpp>
@@ -15,7 +15,7 @@ using std::string_view;
 
 void append_value(std::string& out, const ArrowSchema& type, const ArrowArray& from, std::int64_t row);
 
-/// Reads a value of a buffer, which need not be aligned.
+/// Reads a value from a buffer that need not be aligned.
 template <typename T>
 auto value_at(const void* buffer, std::int64_t at) -> T {
   T value;
@@ -32,10 +32,10 @@ auto is_null(const ArrowSchema& type, const ArrowArray& from, std::int64_t row) 
   return from.n_buffers > 0 && from.buffers[0] != nullptr && !bit_at(from.buffers[0], from.offset + row);
 }
 
-/// A name as a part of a pointer.
+/// Returns the JSON pointer to a member with this name.
 auto pointer_part(string_view name) -> std::string { return braid::json_pointer("", name); }
 
-/// Whether JSON has values of this type.
+/// Returns whether values of this type can be written as JSON.
 auto has_json(const ArrowSchema& type) -> bool {
   if (type.dictionary != nullptr) return has_json(*type.dictionary);
   const string_view format = type.format;
@@ -47,7 +47,7 @@ auto has_json(const ArrowSchema& type) -> bool {
   return true;
 }
 
-/// A number that JSON does not have makes the request one that cannot be parsed.
+/// Appends a number. NaN and Infinity are not valid JSON, so parsing the request then fails with an error.
 void append_float(std::string& out, double value) {
   if (std::isfinite(value))
     append_json_number(out, value);
@@ -62,7 +62,8 @@ auto text_between(const ArrowArray& from, std::int64_t at) -> string_view {
   return {static_cast<const char*>(from.buffers[2]) + begin, static_cast<std::size_t>(end - begin)};
 }
 
-/// A text of the layout with views: 4 bytes of length, then the text, or its beginning, its buffer and its place there.
+/// Returns a string of the Arrow type with views. A view has 4 bytes of length and then the string itself. For a long
+/// string, it has the first bytes, the number of a buffer and the position in this buffer.
 auto viewed_text(const ArrowArray& from, std::int64_t at) -> string_view {
   constexpr std::int32_t max_inside = 12;
   const char* const view = static_cast<const char*>(from.buffers[1]) + at * 16;
@@ -104,7 +105,7 @@ void append_list(std::string& out, const ArrowSchema& type, const ArrowArray& fr
   out += ']';
 }
 
-/// Members that are null are left out, and so is the one called `without`.
+/// Appends a JSON object with the members that are not null, except the member `without`.
 void append_struct(std::string& out, const ArrowSchema& type, const ArrowArray& from, std::int64_t row,
                    string_view without = {}) {
   const std::int64_t at = from.offset + row;  // children do not have the offset of their parent
@@ -120,7 +121,7 @@ void append_struct(std::string& out, const ArrowSchema& type, const ArrowArray& 
   out += '}';
 }
 
-/// The value of an integer type.
+/// Calls `append` with the value of an integer type.
 template <typename Append>
 void with_integer(const ArrowSchema& type, const ArrowArray& from, std::int64_t at, Append append) {
   const void* const values = from.buffers[1];
@@ -165,7 +166,7 @@ void append_value(std::string& out, const ArrowSchema& type, const ArrowArray& f
   }
 }
 
-/// The number of the column with this name, or -1.
+/// Returns the position of the column with this name, or -1.
 auto find_column(const ArrowSchema& type, string_view name) -> std::int64_t {
   for (std::int64_t at = 0; at < type.n_children; ++at)
     if (name == type.children[at]->name) return at;

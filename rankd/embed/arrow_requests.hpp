@@ -1,4 +1,4 @@
-// rankd/embed/arrow_requests.hpp: the rows of a table of Arrow as requests.
+// rankd/embed/arrow_requests.hpp: converts the rows of an Arrow table to requests.
 #pragma once
 
 #include <rankd/embed/arrow_abi.hpp>
@@ -11,22 +11,24 @@
 
 namespace rankd {
 
-/// The name of the column whose texts are whole requests.
+/// The name of the column whose texts are complete requests.
 inline constexpr const char* request_column = "request";
 
-/// The name of the column of numbers of lines, from which the ids of requests without an id are derived.
+/// The name of the column of line numbers. The ids of requests without an id are derived from them.
 inline constexpr const char* line_column = "line";
 
-/// Checks that each row of a table with this type can be written as a request. Errors: unsupported_type for a type that
-/// JSON does not have, and for lines that are not int64, with the column as the pointer; a diagnostic for each column.
+/// Checks that each row of a table with this type can be written as a request. Errors: unsupported_type for each column
+/// of a type that JSON does not have, and for a column `line` that is not int64. The pointer of the diagnostic names
+/// the column.
 auto check_request_type(const ArrowSchema& type) -> braid::checked<void>;
 
-/// Returns the request of a row: the text of the column `request` if there is one, otherwise an object of the values of
-/// all columns but `line` that are not null, by their names. Whether its members are right is for `parse_request` to
-/// say. Requires a type that was checked, an array of this type, and a row below its length.
+/// Returns the request of a row: the text of the column `request` if the table has it. Otherwise, returns an object
+/// with the values of all columns that are not null, except `line`. `parse_request` checks the members. Requires a type
+/// that was checked, an array of this type, and a row below its length.
 auto request_text(const ArrowSchema& type, const ArrowArray& rows, std::int64_t row) -> std::string;
 
-/// Returns the number in the column `line`; nothing without this column, or for a number below 1. Requires the same.
+/// Returns the number in the column `line` of a row. Returns nothing if there is no such column or the number is below
+/// 1. Requires the same as `request_text`.
 auto request_line(const ArrowSchema& type, const ArrowArray& rows, std::int64_t row) -> std::optional<std::int64_t>;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/embed/arrow_rows.cpp: gathers the values of active rows, and hands their buffers out.
+// rankd/embed/arrow_rows.cpp: copies the values of active rows to Arrow buffers, and exports these buffers.
 #include <rankd/embed/arrow_rows.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -9,7 +9,7 @@
 namespace rankd {
 namespace {
 
-/// Sets a bit of a bitmap that grows by it, the first in the lowest bit of the first byte.
+/// Appends a bit to a bitmap. The first bit is the lowest bit of the first byte.
 void append_bit(std::string& bits, std::size_t at, bool value) {
   if (at % 8 == 0) bits += '\0';
   if (value) bits.back() = static_cast<char>(static_cast<unsigned char>(bits.back()) | 1U << at % 8);
@@ -20,7 +20,7 @@ void append_bytes(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-/// The bitmap of a column's values, empty if no active row is null.
+/// Adds the bitmap of a column's valid values. The bitmap is empty if no active row is null.
 void add_bitmap(arrow_column& out, const column& column, const row_set& rows) {
   std::string bits;
   std::size_t at = 0;
@@ -101,7 +101,8 @@ auto find_column(std::string_view name, const column& column, const row_set& row
   return out;
 }
 
-/// What a schema refers to. Its children are separate objects, because a receiver may move them away.
+/// The memory that an exported schema refers to. Its children are separate objects, because a receiver may move them
+/// out.
 struct kept_schema {
   std::string format;
   std::string name;
@@ -116,7 +117,7 @@ struct kept_array {
   std::vector<ArrowArray*> child_pointers;
 };
 
-/// Releases children that the receiver has not moved away, and what they were made of.
+/// Releases the children that the receiver has not moved out, and the memory that the object refers to.
 template <typename Kept, typename Part>
 void release(Part* part) {
   const std::unique_ptr<Kept> kept(static_cast<Kept*>(part->private_data));

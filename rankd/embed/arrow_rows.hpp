@@ -1,4 +1,5 @@
-// rankd/embed/arrow_rows.hpp: rows as columns of Arrow, handed out by the C data interface without a library of Arrow.
+// rankd/embed/arrow_rows.hpp: converts rows to Arrow columns, and exports them by the C data interface. No Arrow
+// library is needed.
 #pragma once
 
 #include <rankd/embed/arrow_abi.hpp>
@@ -14,7 +15,7 @@
 
 namespace rankd {
 
-/// A column that owns its buffers, in the layout of Arrow.
+/// A column that owns its buffers, in the memory layout of Arrow.
 struct arrow_column {
   enum class nulls : std::uint8_t { none, some };
 
@@ -27,18 +28,19 @@ struct arrow_column {
   std::vector<arrow_column> children = {};
 };
 
-/// Copies the active rows in their order: a struct of `id` and the columns of these keys that the rows have. A text
-/// that is not UTF-8 makes its column one of bytes; a vector is a list of float32 of a fixed size.
+/// Copies the active rows, in their order, to a struct of `id` and the columns of these keys that the rows have. A
+/// column with a text that is not UTF-8 becomes a column of bytes. A vector becomes a list of float32 with a fixed
+/// size.
 auto arrow_columns(const row_set& rows, std::span<const key_entry* const> keys) -> arrow_column;
 
-/// Writes the type of a column to `out`, which the receiver releases.
+/// Writes the type of a column to `out`. The receiver must release it.
 void export_schema(const arrow_column& from, ArrowSchema& out);
 
-/// Hands out the buffers of a column, which live until the receiver has released `out` and all children that it moved
-/// out of it. Nothing is copied.
+/// Exports the buffers of a column without copying. They live until the receiver has released `out` and all children
+/// that it moved out.
 void export_array(std::shared_ptr<const arrow_column> from, ArrowArray& out);
 
-/// Writes a stream of one array, which the receiver releases.
+/// Writes a stream that consists of one array. The receiver must release it.
 void export_stream(std::shared_ptr<const arrow_column> from, ArrowArrayStream& out);
 
 }  // namespace rankd

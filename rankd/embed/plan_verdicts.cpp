@@ -1,4 +1,4 @@
-// rankd/embed/plan_verdicts.cpp: loads plans one after the other and writes what was found.
+// rankd/embed/plan_verdicts.cpp: loads and checks the plans of a project, and writes the results as JSON.
 #include <rankd/embed/plan_verdicts.hpp>
 
 #include <rankd/engine/ranking.hpp>
@@ -12,7 +12,7 @@
 namespace rankd {
 namespace {
 
-/// Adds those diagnostics that are not there yet: one about the index can be one about each plan, too.
+/// Adds the diagnostics that are not in the list yet, because an error in the index may also be reported for each plan.
 void add_new(braid::diagnostics& problems, const braid::diagnostics& others) {
   for (const braid::diagnostic& item : others)
     if (std::ranges::find(problems, item) == problems.end()) problems.add(item);

@@ -1,4 +1,4 @@
-// rankd/embed/plan_verdicts.hpp: which plans of a project can be run, and what is wrong with the others.
+// rankd/embed/plan_verdicts.hpp: checks which plans of a project can be run, and reports the errors of the others.
 #pragma once
 
 #include <rankd/embed/workspace.hpp>
@@ -11,13 +11,13 @@
 
 namespace rankd {
 
-/// A plan that was checked, or a file of the project whose diagnostics are about several plans.
+/// The result of checking a plan, or a file of the project whose diagnostics concern several plans.
 struct plan_verdict {
   std::string plan;
   braid::checked<bound_plan> bound;
 };
 
-/// The plans of a project that can be run, and the errors of the others and of the index.
+/// The plans of a project that can be run, and the errors of all other plans and of the index.
 struct plan_list {
   std::vector<bound_plan> right;
   braid::diagnostics problems;
@@ -26,12 +26,12 @@ struct plan_list {
 /// Loads all plans of a project. Blocks: on the disk. Errors: unreadable_folder.
 auto list_plans(const workspace& workspace) -> braid::checked<plan_list>;
 
-/// Checks plans by name or file. Without names, checks all plans of the project, its index and its budgets: each of the
-/// last two has a verdict if it is wrong. Blocks: on the disk. Errors: unreadable_folder.
+/// Checks plans by name or file. Without names, checks all plans of the project, its index and its budgets. The index
+/// and the budgets have a verdict only if they are wrong. Blocks: on the disk. Errors: unreadable_folder.
 auto validate_plans(const workspace& workspace, std::vector<std::string> names)
     -> braid::checked<std::vector<plan_verdict>>;
 
-/// The output of `rankd validate --json` and `rankd plans --json`.
+/// Returns the output of `rankd validate --json` or `rankd plans --json`.
 auto to_json(const std::vector<plan_verdict>& all) -> std::string;
 auto to_json(const plan_list& found) -> std::string;
 

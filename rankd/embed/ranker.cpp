@@ -1,4 +1,4 @@
-// rankd/embed/ranker.cpp: opens plans, stores and threads when they are first needed, and runs requests on them.
+// rankd/embed/ranker.cpp: opens plans, stores and threads at their first use, and runs requests with them.
 #include <rankd/embed/ranker.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -25,13 +25,14 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_questions{20};  // several of them in the 100 ms that a person may wait for Ctrl-C
 
-/// Names that no plan has are remembered until there are so many: requests may name any number of them.
+/// The maximum number of plan names to cache. Names of plans that do not exist are cached as well, and requests may
+/// contain any number of them.
 constexpr std::size_t max_known_plans = 1'000;
 
-/// The process that opened the first ranker; 0: none has.
+/// The process that opened the first ranker, or 0 if no ranker was opened.
 braid::atomic<::pid_t> first_process{0};
 
-/// The threads of this process and the state of the library belong to one process.
+/// Checks that the calling process is the owner. A forked child has no copies of the owner's threads.
 auto check_process(::pid_t owner) -> braid::diagnostics {
   const ::pid_t here = ::getpid();
   if (owner == here) return {};
@@ -41,7 +42,7 @@ auto check_process(::pid_t owner) -> braid::diagnostics {
                          "open rankers in processes that are started anew, such as by multiprocessing with `spawn`");
 }
 
-/// Remembers the first process that opens a ranker, and refuses its forked children.
+/// Stores the id of the first process that opens a ranker. Refuses to open rankers in its forked children.
 auto enter_process() -> braid::diagnostics {
   ::pid_t first = 0;
   first_process.compare_exchange_strong(first, ::getpid(), braid::relaxed, braid::relaxed);
@@ -53,7 +54,8 @@ auto without_result(std::shared_ptr<const workspace> owner, braid::diagnostics p
   return {.owner = std::move(owner), .problems = std::move(problems), .request_id = std::move(request_id)};
 }
 
-/// The same requests must have the same answers.
+/// Refuses a plan whose answers depend on time, unless this is allowed: the same request would then not always have the
+/// same answer.
 auto check_time(const bound_plan& plan, time_fallbacks fallbacks) -> braid::diagnostics {
   if (fallbacks == time_fallbacks::allowed || !depends_on_time(plan)) return {};
   return make_diagnostic("depends_on_time",
@@ -61,7 +63,7 @@ auto check_time(const bound_plan& plan, time_fallbacks fallbacks) -> braid::diag
                          "--allow-degraded runs it all the same");
 }
 
-/// Adds ids whose fate is explained.
+/// Adds the ids to explain to a request.
 auto add_explained(rank_request& request, std::span<const std::string> ids, value_type id_type) -> braid::diagnostics {
   request.explain = explain_mode::on;
   braid::diagnostics problems;
@@ -82,7 +84,7 @@ auto add_explained(rank_request& request, std::span<const std::string> ids, valu
 
 }  // namespace
 
-/// What was read from the disk at one time, and what runs on it.
+/// The contents of the project at the time of one load, and the engines and threads that use them.
 struct ranker::generation {
   using found_plan = braid::checked<std::shared_ptr<const bound_plan>>;
 
@@ -98,9 +100,9 @@ struct ranker::generation {
   auto rank(std::string_view text, const rank_call& call) -> rank_answer;
   auto rank_many(const line_source& source, const answer_sink& sink, const many_options& how) -> braid::checked<void>;
 
-  /// Opens the stores that a plan reads, or all without a plan. Requires the lock.
+  /// Opens the stores that a plan reads, or all stores if `plan` is null. Requires the lock.
   auto open_stores_for(const bound_plan* plan) -> braid::checked<std::vector<store*>>;
-  /// The engine of a plan. Each plan has one, because it is made of the stores that this plan reads.
+  /// Returns the engine of a plan. Each plan has its own engine, which uses the stores that this plan reads.
   auto engine_for(const bound_plan& plan) -> braid::checked<engine*>;
   [[nodiscard]] auto engine_settings() const -> engine_options;
 };
@@ -220,7 +222,8 @@ auto ranker::generation::rank_many(const line_source& source, const answer_sink&
 ranker::ranker(ranker_options options) : options_(std::move(options)), process_(::getpid()) {}
 
 ranker::~ranker() {
-  // A forked child must not join threads that it does not have; its memory ends with it.
+  // A forked child must not join threads, because it has none of them. The generation is leaked; its memory is freed
+  // when the child ends.
   if (process_ != ::getpid()) new std::shared_ptr<generation>(std::move(current_));
 }
 

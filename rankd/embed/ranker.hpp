@@ -1,4 +1,4 @@
-// rankd/embed/ranker.hpp: a project that ranks within this process, for one request or for many.
+// rankd/embed/ranker.hpp: an open project that answers requests within this process, one at a time or in batches.
 #pragma once
 
 #include <rankd/embed/plan_verdicts.hpp>
@@ -26,10 +26,10 @@
 
 namespace rankd {
 
-/// Whether plans may run whose answers depend on time, because a fallback replaces late results.
+/// Whether plans are allowed if their answers depend on time, because a fallback replaces late results.
 enum class time_fallbacks : std::uint8_t { refused, allowed };
 
-/// How a ranker is opened.
+/// The options for opening a ranker.
 struct ranker_options {
   std::filesystem::path project = {};  ///< a folder with rankd.toml; empty: looked for from the current one upwards
   std::string plan = {};               ///< for requests that name none; loaded at once. Empty: each request names one
@@ -39,15 +39,15 @@ struct ranker_options {
   load_observer observer = {};  ///< of the load of an embedded store that does not exist yet
 };
 
-/// What one call of `rank` adds to the text of its request.
+/// Options of one call of `rank`, in addition to the text of the request.
 struct rank_call {
   std::string plan = {};  ///< as ranker_options::plan, for this request
-  /// Changes the parsed request before it runs; the diagnostics that it returns are the answer.
+  /// Changes the parsed request before it runs. If the function returns diagnostics, they are the answer.
   std::function<braid::diagnostics(rank_request& request, const workspace& workspace)> adjust = {};
 };
 
-/// The answer to a request: a ranking, which may be the error of its plan, or the diagnostics of a request that no plan
-/// was run for. Copying it shares the rows.
+/// The answer to a request. It is a ranking, or the diagnostics of a request that no plan was run for. A ranking may
+/// contain the error of its plan. Copies share the rows.
 struct rank_answer {
   std::shared_ptr<const workspace> owner = {};  ///< owns the names that the ranking refers to
   std::optional<ranking> result = {};
@@ -57,70 +57,69 @@ struct rank_answer {
   [[nodiscard]] auto has_candidates() const noexcept -> bool { return result && !result->error; }
 };
 
-/// The line that `rankd rank` prints for an answer, without a line feed.
+/// Returns the line that `rankd rank` prints for an answer, without a line feed.
 auto to_json(const rank_answer& answer) -> std::string;
 
-/// How many requests are answered.
+/// The options for answering many requests.
 struct many_options {
   std::string plan = {};  ///< as ranker_options::plan, for these requests
   std::optional<unsigned> workers = {};
   time_fallbacks fallbacks = time_fallbacks::refused;
   std::uint64_t cache_mib = 0;  ///< for rows that nodes keep, in each thread; 0: no cache
-  /// Asked several times in 100 ms, on the calling thread; the batch ends soon after it returns true.
+  /// Returns whether the batch should be interrupted. It is called several times in 100 ms on the calling thread.
   std::function<bool()> is_interrupted = {};
 };
 
-/// Returns the next lines, at most batch_runner::max_lines; none at the end.
+/// Returns the next lines, at most batch_runner::max_lines. Returns no lines at the end.
 using line_source = std::function<braid::checked<std::vector<batch_line>>()>;
 
-/// Receives the answers to the lines of one call of the source, in the order of these calls.
+/// Receives the answers to the lines of one call of the source. The order of calls is the same as for the source.
 using answer_sink = std::function<braid::checked<void>(batch_answers answers)>;
 
 /// An open project with its plans, its stores and the threads that run requests. Plans and stores are opened when a
-/// request first needs them. Answers are those of `rankd rank` and `rankd batch`, byte for byte.
-/// Threads: any number at once. A forked process has none of its threads, so it may only destroy it.
+/// request first needs them. The answers equal those of `rankd rank` and `rankd batch`, byte for byte.
+/// Threads: any number at once. A forked process has no copies of the threads, so it may only destroy the object.
 class ranker {
  public:
-  /// Opens the project and the plan that is named, with its stores. Errors: those of `workspace::open`,
+  /// Opens the project, and the plan in the options with its stores. Errors: those of `workspace::open`,
   /// `workspace::load_named_plan` and `open_store`; forked in a child of a process that has opened a ranker.
   static auto open(ranker_options options) -> braid::checked<std::unique_ptr<ranker>>;
 
-  /// Waits for nodes that end after their answer.
+  /// Waits for nodes that are still running after the answer of their request.
   ~ranker();
   ranker(const ranker&) = delete;
   auto operator=(const ranker&) -> ranker& = delete;
 
-  /// The project as it was opened or last reloaded.
+  /// Returns the project as it was opened or last reloaded.
   [[nodiscard]] auto project() const -> std::shared_ptr<const workspace>;
 
-  /// Returns a plan by its name or file; it is loaded when it is first needed. Errors: those of
-  /// `workspace::load_named_plan`; depends_on_time if answers of the plan may depend on time and that is refused;
-  /// forked.
+  /// Returns a plan by its name or file, and loads it at the first call. Errors: those of `workspace::load_named_plan`;
+  /// forked; depends_on_time if `fallbacks` refuses plans whose answers depend on time.
   auto find_plan(std::string_view name, time_fallbacks fallbacks = time_fallbacks::allowed)
       -> braid::checked<std::shared_ptr<const bound_plan>>;
 
   /// Answers one request. Blocks: until the answer is known.
   auto rank(std::string_view text, const rank_call& call = {}) -> rank_answer;
 
-  /// Does the same, and explains the answer and what became of these ids, which are written as in a request.
+  /// Answers one request with an explanation of the answer and of the given ids, which are written as in a request.
   /// Errors: bad_id, in the answer.
   auto explain(std::string_view text, std::span<const std::string> ids, const rank_call& call = {}) -> rank_answer;
 
-  /// Answers lines on several threads; each answer is a line of the text that the sink receives. A wrong request is
-  /// answered by its error. The calling thread runs the source and the sink.
+  /// Answers lines on several threads. Each answer is a line of the text that the sink receives. The answer to an
+  /// invalid request is its error. The calling thread runs the source and the sink.
   /// Blocks: until all lines are answered. Errors: those of the source, the sink, `open_store` and
-  /// `batch_runner::create`; of the plan that is given, also depends_on_time; interrupted; forked.
+  /// `batch_runner::create`; depends_on_time for the plan in the options; interrupted; forked.
   auto rank_many(const line_source& source, const answer_sink& sink, const many_options& options = {})
       -> braid::checked<void>;
 
-  /// Returns the plans of the project, and the errors of those that cannot be run. Blocks: on the disk.
+  /// Returns the plans of the project that can be run, and the errors of all other plans. Blocks: on the disk.
   [[nodiscard]] auto plans() const -> braid::checked<plan_list>;
 
-  /// Checks plans by name or file; all of the project if there are no names. Blocks: on the disk.
+  /// Checks plans by name or file. Without names, checks all plans of the project. Blocks: on the disk.
   [[nodiscard]] auto validate(std::vector<std::string> names = {}) const -> braid::checked<std::vector<plan_verdict>>;
 
-  /// Reads project, registries, plans, models and stores again. Requests that run meanwhile are answered by what they
-  /// began with. Errors: those of `open`; then nothing changes.
+  /// Reloads the project with its registries, plans, models and stores. Running requests continue with the previous
+  /// state. If an error occurs, nothing changes. Errors: those of `open`.
   auto reload() -> braid::checked<void>;
 
  private:

@@ -35,7 +35,7 @@ auto find_folder(const endpoint_entry& endpoint, const fs::path& root) -> fs::pa
   return root / std::get<endpoint_entry::embedded_resolver>(endpoint.resolver).path;
 }
 
-/// Returns the artifact of a name, or the file itself.
+/// Returns the artifact file of a plan name. If the argument is a file, returns the file.
 auto find_artifact(const project& project, std::string_view name_or_file) -> braid::checked<fs::path> {
   if (name_or_file.ends_with(".json")) return fs::path(name_or_file);
   auto artifacts = list_artifacts(project.plans);
@@ -50,7 +50,7 @@ auto find_artifact(const project& project, std::string_view name_or_file) -> bra
   return refused("unknown_plan", "no plan is called `" + std::string(name_or_file) + "`", std::move(hint));
 }
 
-/// Returns the plan with its operators bound, in the budget of its name.
+/// Binds the operators of a plan, with the budget that the project sets for the plan's name.
 auto bound_to(const workspace& workspace, braid::checked<plan> loaded, const fs::path& file)
     -> braid::checked<bound_plan> {
   if (!loaded) return std::unexpected(std::move(loaded.error()));
@@ -70,7 +70,7 @@ auto bound_to(const workspace& workspace, braid::checked<plan> loaded, const fs:
   return bound;
 }
 
-/// Loads the plan that replaces another one.
+/// Loads the plan that is the fallback of another plan.
 auto load_substitute(const workspace& workspace, std::string_view name)
     -> braid::checked<std::shared_ptr<const bound_plan>> {
   const auto file = find_artifact(workspace.where, name);
@@ -80,7 +80,7 @@ auto load_substitute(const workspace& workspace, std::string_view name)
   return std::make_shared<const bound_plan>(std::move(*bound));
 }
 
-/// Returns the plan together with its substitute, if it has one.
+/// Returns the plan together with its fallback plan, if it has one.
 auto with_substitute(const workspace& workspace, braid::checked<bound_plan> plan, const fs::path& file)
     -> braid::checked<bound_plan> {
   if (!plan || substitute_name(*plan).empty()) return plan;
@@ -92,7 +92,7 @@ auto with_substitute(const workspace& workspace, braid::checked<bound_plan> plan
   return std::unexpected(std::move(problems));
 }
 
-/// Returns true if a node of the plan names the endpoint.
+/// Returns true if an option of a node is this endpoint.
 auto names_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool {
   return std::ranges::any_of(plan.stated->nodes, [&endpoint](const plan_node& node) {
     return std::ranges::any_of(node.params, [&endpoint](const plan_param& param) {
@@ -101,7 +101,7 @@ auto names_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> b
   });
 }
 
-/// Opens the stores of the endpoints that are wanted; the others are null.
+/// Opens the stores of the endpoints for which `is_wanted` returns true. All other stores are null.
 template <typename Wanted>
 auto open_some(const workspace& workspace, const store_choice& choice, const Wanted& is_wanted)
     -> braid::checked<open_stores> {
