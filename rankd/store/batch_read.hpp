@@ -1,4 +1,4 @@
-// rankd/store/batch_read.hpp: the questions of question.hpp answered from an open embedded store.
+// rankd/store/batch_read.hpp: functions that answer the questions of question.hpp from an open embedded store.
 #pragma once
 
 #include <rankd/store/embedded.hpp>
@@ -10,7 +10,7 @@
 namespace rankd {
 
 // Answers are copied into `arena`, so that they outlive the snapshot and the store.
-// Errors of all: store_errc::wrong_type, store_errc::corrupt; the whole batch fails with the first.
+// Errors of all these functions: store_errc::wrong_type, store_errc::corrupt; the first error fails the whole batch.
 
 /// Reads one field of each hash.
 auto read_batch(const embedded_store::snapshot& snapshot, const field_read& question, braid::arena& arena)
@@ -20,7 +20,7 @@ auto read_batch(const embedded_store::snapshot& snapshot, const field_read& ques
 auto read_batch(const embedded_store::snapshot& snapshot, const hash_read& question, braid::arena& arena)
     -> braid::result<hash_batch>;
 
-/// Reads the first elements of each list as ids; malformed ones among these are left out, and counted.
+/// Reads the first elements of each list as ids. Malformed elements are left out of the answer, and counted.
 auto read_batch(const embedded_store::snapshot& snapshot, const list_read& question, braid::arena& arena)
     -> braid::result<id_batch>;
 

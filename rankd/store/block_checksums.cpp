@@ -1,4 +1,4 @@
-// rankd/store/block_checksums.cpp: reading a file block by block, and comparing.
+// rankd/store/block_checksums.cpp: reads a file block by block and compares each block with its checksum.
 #include <rankd/store/block_checksums.hpp>
 
 #include <rankd/registry/write_file.hpp>
@@ -24,7 +24,7 @@ constexpr std::uint64_t blocks_at_once = 16;  // one read of 1 MiB
 
 auto count_blocks(std::uint64_t bytes) -> std::uint64_t { return bytes / block_bytes + (bytes % block_bytes != 0); }
 
-/// Fills `buffer` from the file. Errors: the system's; io_error if the file ends before.
+/// Fills `buffer` from the file. Errors: the system's; io_error if the file ends before the buffer is full.
 auto read_fully(const braid::descriptor& file, std::span<std::byte> buffer, std::uint64_t from) -> braid::result<void> {
   while (!buffer.empty()) {
     const ::ssize_t got = ::pread(file.number(), buffer.data(), buffer.size(), static_cast<::off_t>(from));
@@ -43,8 +43,8 @@ struct read_failure {
   std::error_code why;
 };
 
-/// Calls `each(block, checksum)` for `count` blocks of a file of `bytes` bytes, as long as it returns true. The file is
-/// not mapped: a block that the disk cannot read is an error here, and would be a SIGBUS there.
+/// Calls `each(block, checksum)` for `count` blocks of a file of `bytes` bytes, as long as it returns true. Reads the
+/// file instead of mapping it: an unreadable block then is an error. In a mapped file it would be a SIGBUS.
 template <typename Each>
 auto read_blocks(const braid::descriptor& file, std::uint64_t bytes, std::uint64_t first, std::uint64_t count,
                  Each&& each) -> std::optional<read_failure> {
@@ -54,7 +54,7 @@ auto read_blocks(const braid::descriptor& file, std::uint64_t bytes, std::uint64
     const std::uint64_t from = first * block_bytes;
     std::span<std::byte> piece(room.get(), std::min(std::min(end - first, blocks_at_once) * block_bytes, bytes - from));
     if (auto done = read_fully(file, piece, from); !done) {
-      // Finds the unreadable block: all others may be fine.
+      // Reads the blocks of the piece one by one to find the unreadable block. The other blocks may be fine.
       if (piece.size() <= block_bytes) return read_failure{first, done.error()};
       piece = piece.first(block_bytes);
       if (done = read_fully(file, piece, from); !done) return read_failure{first, done.error()};

@@ -1,4 +1,5 @@
-// rankd/store/block_checksums.hpp: a checksum of each block of a data file, taken by the load and verified by readers.
+// rankd/store/block_checksums.hpp: a checksum of each block of a data file, computed by the load and verified by
+// readers.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -13,15 +14,15 @@
 
 namespace rankd {
 
-/// A block that is not as it was written, or cannot be read.
+/// A block whose bytes have changed since they were written, or cannot be read.
 struct block_damage {
   std::uint64_t block = 0;  ///< counted from 0
   std::uint64_t first_byte = 0;
   std::uint64_t last_byte = 0;
-  /// the system's error if the bytes cannot be read; no error: they have another checksum
+  /// the system's error if the block cannot be read; no error if its checksum differs
   std::error_code unreadable;
 
-  /// "block 17 (bytes 1114112 to 1179647) has another checksum than when it was written"
+  /// Returns a sentence such as "block 17 (bytes 1114112 to 1179647) has another checksum than when it was written".
   [[nodiscard]] auto to_string() const -> std::string;
 };
 
@@ -31,8 +32,8 @@ struct scrub_step {
   bool ends_round = false;  ///< everything was read since the pass began
 };
 
-/// CRC-32C of each block of a file. A single flipped bit, any two, any three, and any burst of up to 32 bits within a
-/// block change its checksum; of other damage, one in 2^32 does not.
+/// CRC-32C of each block of a file. One, two or three flipped bits in a block always change its checksum, and so does a
+/// burst of up to 32 bits. Other damage stays undetected with a probability of one in 2^32.
 /// Threads: any, once it is made.
 class block_checksums {
  public:
@@ -43,21 +44,22 @@ class block_checksums {
   /// shorter.
   static auto take(const braid::descriptor& file, std::uint64_t bytes) -> braid::result<block_checksums>;
 
-  /// Reads the checksums that `write` wrote for a data file of that size.
-  /// Errors: the system's; store_errc::corrupt if the file has another size, or another checksum than `digest`.
+  /// Reads the checksums that `write` wrote for a data file of `bytes` bytes.
+  /// Errors: the system's; store_errc::corrupt if the file of checksums has the wrong size, or if its checksum is not
+  /// `digest`.
   static auto read(const std::filesystem::path& from, std::uint64_t bytes, std::uint32_t digest)
       -> braid::result<block_checksums>;
 
-  /// Blocks: until the disk has them.
+  /// Writes the checksums to a file. Blocks: until they are on the disk.
   [[nodiscard]] auto write(const std::filesystem::path& to) const -> braid::result<void>;
 
-  /// Returns the checksum of the checksums.
+  /// Returns the checksum of all block checksums.
   [[nodiscard]] auto digest() const noexcept -> std::uint32_t;
   [[nodiscard]] auto blocks() const noexcept -> std::uint64_t { return sums_.size(); }
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_; }
 
-  /// Returns the first of `count` blocks from `first` on whose bytes in `file` have changed; nothing if all are
-  /// unchanged. Requires that these blocks exist. Blocks: reads them.
+  /// Checks `count` blocks, beginning with block `first`. Returns the first block whose bytes in `file` have changed;
+  /// nothing if all are unchanged. Requires that these blocks exist. Blocks: reads them.
   [[nodiscard]] auto find_damage(const braid::descriptor& file, std::uint64_t first, std::uint64_t count) const
       -> std::optional<block_damage>;
   [[nodiscard]] auto find_damage(const braid::descriptor& file) const -> std::optional<block_damage> {

@@ -1,4 +1,4 @@
-// rankd/store/counted_hashes.cpp: shards of hashes, and the memory that they use.
+// rankd/store/counted_hashes.cpp: the shards of the hashes, and the count of the memory that they use.
 #include <rankd/store/counted_hashes.hpp>
 
 #include <algorithm>
@@ -41,7 +41,8 @@ void counted_hash::set(std::string_view name, std::string value) {
     return;
   }
   const auto place = at - fields.begin();
-  // There are many hashes, with few fields that rarely grow: room for twice as many would be most of the memory.
+  // Grows by one field at a time. There are many hashes with few fields, so that doubling the capacity would waste most
+  // of the memory.
   if (fields.size() == fields.capacity()) fields.reserve(fields.size() + 1);
   fields.emplace(fields.begin() + place, std::string(name), std::move(value));
 }

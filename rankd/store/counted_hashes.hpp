@@ -1,4 +1,4 @@
-// rankd/store/counted_hashes.hpp: hashes in memory with counts of events, each with the time at which it ends.
+// rankd/store/counted_hashes.hpp: hashes in memory that hold counts of events. Each hash has an expiry time.
 #pragma once
 
 #include <rankd/store/record.hpp>
@@ -22,7 +22,7 @@
 
 namespace rankd {
 
-/// A hash as Redis would hold it: its values are texts.
+/// A hash as Redis would hold it: the values are texts.
 struct counted_hash {
   std::chrono::milliseconds ends{0};                        ///< since 1970; zero: it stays
   std::vector<std::pair<std::string, std::string>> fields;  ///< by name, ascending
@@ -33,15 +33,15 @@ struct counted_hash {
   auto operator==(const counted_hash&) const -> bool = default;
 };
 
-/// The counters of one endpoint. A hash that has ended is absent for readers at once, and its memory is free after the
-/// next sweep. The keys are spread over shards, each with a mutex. The mutex is held for the work on one hash, and by a
-/// sweep for all hashes of a shard; nothing under it waits for a disk.
+/// The counters of one endpoint. An expired hash is absent for readers at once, and its memory is freed by the next
+/// sweep. The keys are spread over shards, each with a mutex. An operation on one hash holds the mutex of its shard; a
+/// sweep holds it for all hashes of the shard. No thread waits for a disk while it holds a mutex.
 /// Threads: any number may read; one at a time changes.
 class counted_hashes {
  public:
   using clock = std::function<std::chrono::milliseconds()>;
 
-  /// Readers call `now`; if it is empty, they use the time of the system.
+  /// Uses `now` as the clock of readers; if it is empty, the system's clock.
   explicit counted_hashes(std::size_t max_bytes, clock now = {});
 
   enum class outcome : std::uint8_t {
@@ -50,46 +50,47 @@ class counted_hashes {
     full,     ///< the hash is not there yet, and there is no room for another one
   };
 
-  /// Calls `change` with the hash of a key, or with an empty hash if it is absent or has ended at `now`. If `change`
-  /// returns false, it has changed nothing.
+  /// Calls `change` with the hash of a key, or with an empty hash if the key is absent or has expired at `now`. If
+  /// `change` returns false, it must have changed nothing.
   auto update(const std::string& key, std::chrono::milliseconds now, const std::function<bool(counted_hash&)>& change)
       -> outcome;
   /// Inserts a hash from a snapshot.
   void insert(std::string key, counted_hash hash);
-  /// Frees the hashes that ended before `until`.
+  /// Frees the hashes that expired before `until`.
   void sweep(std::chrono::milliseconds until);
 
   /// Returns a field of a hash, copied into the arena.
   [[nodiscard]] auto field(const std::string& key, std::string_view name, braid::arena& arena) const
       -> std::optional<std::string_view>;
-  /// Returns all fields of a hash by name, copied into the arena; empty if it is absent.
+  /// Returns all fields of a hash by name, copied into the arena; empty if the hash is absent.
   [[nodiscard]] auto fields(const std::string& key, braid::arena& arena) const -> std::span<const hash_field>;
 
-  /// Calls `see` for each hash, in any order. Threads: no thread may change it meanwhile; others may read.
+  /// Calls `see` for each hash, in any order. Threads: no thread may change a hash during the call; others may read.
   void for_each(const std::function<void(const std::string&, const counted_hash&)>& see) const;
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_.load(braid::relaxed); }
-  /// Returns the memory in bytes, estimated from the lengths of keys, names and values.
+  /// Returns the memory of all hashes in bytes, estimated from the lengths of keys, names and values.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_.load(braid::relaxed); }
 
  private:
   struct shard {
     mutable std::mutex mutex;
-    // under the mutex; read without it if no thread may change it
+    // guarded by the mutex; read without the mutex if no thread may change the hashes
     std::unordered_map<std::string, counted_hash> hashes;
   };
   static constexpr std::size_t shard_count = 64;
 
   [[nodiscard]] auto find_shard(const std::string& key) const noexcept -> const shard&;
   [[nodiscard]] auto find_shard(const std::string& key) noexcept -> shard&;
-  /// Returns null if the hash is absent or has ended. Requires the mutex of its shard.
+  /// Returns null if the hash is absent or has expired. Requires that the caller holds the mutex of the shard.
   [[nodiscard]] auto find(const shard& shard, const std::string& key) const -> const counted_hash*;
   void count(std::size_t hashes_before, std::size_t hashes, std::size_t bytes_before, std::size_t bytes) noexcept;
 
   std::array<shard, shard_count> shards_;
   std::size_t max_bytes_;
   clock now_;
-  // Written by the changing thread; a reader of a number too old asks a shard, or not.
+  // Written by the changing thread only. A reader may see an old number: then it searches a shard needlessly, or misses
+  // a new hash.
   braid::atomic<std::size_t> size_{0};
   braid::atomic<std::size_t> bytes_{0};
 };

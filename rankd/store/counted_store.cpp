@@ -1,4 +1,4 @@
-// rankd/store/counted_store.cpp: batches of a store, with counters in place of loaded values.
+// rankd/store/counted_store.cpp: answers batches from a store and replaces loaded values by counters.
 #include <rankd/store/counted_store.hpp>
 #include <rankd/store/detail/key_speller.hpp>
 
@@ -10,7 +10,7 @@
 namespace rankd {
 namespace {
 
-/// Merges two lists that are sorted by name; `over` overrides `under`.
+/// Merges two lists of fields that are sorted by name. If both have a field, the field of `over` is used.
 auto merged(std::span<const hash_field> under, std::span<const hash_field> over, braid::arena& arena)
     -> std::span<const hash_field> {
   const std::span<hash_field> out = arena.uninitialized<hash_field>(under.size() + over.size());
@@ -25,7 +25,7 @@ auto merged(std::span<const hash_field> under, std::span<const hash_field> over,
   return out.first(used);
 }
 
-/// Returns whether counters may change the answer, of the questions that `over` accepts: only answers about hashes.
+/// Returns whether counters may change the answer to a question: they may change only answers about hashes.
 template <typename Question>
 auto is_about_hashes(const Question& question) -> bool {
   if constexpr (std::same_as<Question, named_read>)
@@ -81,7 +81,7 @@ auto counted_store::over(const hash_read& question, hash_batch under, braid::are
   return out;
 }
 
-/// Reads all fields of a hash at once, so that the fields of one change are seen together.
+/// Reads all fields of a hash at once, so that the answer never contains half of a change.
 auto counted_store::over(const named_read& question, item_batch under, braid::arena& arena) const -> item_batch {
   const auto out = arena.copied(under.of_key);
   std::string key;

@@ -9,10 +9,10 @@
 
 namespace rankd {
 
-/// Answers as the store behind it, except for hashes: a counter hides the loaded field of that name. Other kinds of
-/// values come from the store behind it, which also decides whether a key holds one.
-/// Threads: as the store behind it. Cost: without counters a relaxed load for each batch; with some a lock for each
-/// key, or field of it.
+/// A store layer that overlays hashes with counters: a counter hides the loaded field of the same name. Values of other
+/// kinds come from the store behind it, which also decides whether a key holds a value of another kind.
+/// Threads: as the store behind it. Cost: without counters, a relaxed load for each batch; with counters, a lock for
+/// each key or field.
 class counted_store final : public store_layer {
  public:
   counted_store(std::shared_ptr<store> behind, std::shared_ptr<const counted_hashes> counted) noexcept

@@ -1,4 +1,4 @@
-// rankd/store/data_writer.cpp: LMDB as a builder of files: each save is a commit that reaches the disk.
+// rankd/store/data_writer.cpp: builds a data file with LMDB. Each save is a commit that reaches the disk.
 #include <rankd/store/data_writer.hpp>
 
 #include <rankd/store/detail/lmdb.hpp>
@@ -8,7 +8,7 @@
 namespace rankd {
 namespace {
 
-/// The key of the note: keys of records are UTF-8, and this is not.
+/// The key of the note. It is not valid UTF-8, so it never equals the key of a record.
 constexpr std::string_view note_key = "\xff";
 
 constexpr std::size_t map_unit = std::size_t{64} << 10U;  // a multiple of every page size
@@ -43,7 +43,7 @@ auto data_writer::reopen(const std::filesystem::path& file, std::size_t map_byte
   return writer;
 }
 
-/// Returns whether the file has all the pages that it claims: a missing page would end the process at the first read.
+/// Returns whether the file is as long as its header claims. Reading a missing page would end the process.
 auto data_writer::is_whole() const -> bool {
   MDB_envinfo info{};
   MDB_stat shape{};

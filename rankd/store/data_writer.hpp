@@ -29,17 +29,17 @@ class data_writer {
   static auto create(const std::filesystem::path& file, std::size_t map_bytes) -> braid::result<data_writer>;
 
   /// Opens an unfinished file in the state of its last save.
-  /// Errors: also store_errc::corrupt if the file is not such a file.
+  /// Errors: also store_errc::corrupt if the file is not an unfinished data file.
   static auto reopen(const std::filesystem::path& file, std::size_t map_bytes) -> braid::result<data_writer>;
 
-  /// Stores a record, unless the key already has one, which is then returned unchanged. Requires a key of 1 to 511
-  /// bytes. Lifetime: the returned view is valid until the next call.
+  /// Stores a record under a key that has no record yet. If the key has a record, that is returned and stays unchanged.
+  /// Requires a key of 1 to 511 bytes. Lifetime: the returned view is valid until the next call.
   auto put(std::string_view key, std::span<const std::byte> record) -> braid::result<std::optional<record_view>>;
 
   /// Returns the record of a key, or nothing. Lifetime: the view is valid until the next call.
   auto find(std::string_view key) -> braid::result<std::optional<record_view>>;
 
-  /// Returns the number of bytes that were put since the file was saved; they are kept in memory.
+  /// Returns the number of bytes that were put since the last save. They are kept in memory.
   [[nodiscard]] auto unsaved() const noexcept -> std::size_t { return unsaved_; }
 
   /// Makes the stored records and a note durable.
@@ -49,8 +49,8 @@ class data_writer {
   /// Returns the note of the last save; empty if there is no note.
   auto note() -> braid::result<std::string>;
 
-  /// Makes everything durable, without the note, closes the file and returns its size in bytes. Nothing may be put
-  /// afterwards.
+  /// Makes all records durable and removes the note. Closes the file and returns its size in bytes. No record can be
+  /// put afterwards.
   /// Blocks: on the disk.
   auto finish() -> braid::result<std::uint64_t>;
 

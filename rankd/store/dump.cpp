@@ -1,4 +1,4 @@
-// rankd/store/dump.cpp: from records to lines, in pieces.
+// rankd/store/dump.cpp: converts records to lines, and writes the lines in pieces.
 #include <rankd/store/dump.hpp>
 
 #include <rankd/registry/json_text.hpp>
@@ -58,8 +58,8 @@ auto find_form(record_kind kind) -> line_form {
   return {"{\"list\":", ",\"values\":[", "]}\n"};
 }
 
-/// Returns whether bytes are written as a vector: they are not text, and can be read as a vector. The bytes of some
-/// vectors are text: written as text, they are read back as the same bytes.
+/// Returns whether bytes are written as a vector: they are not valid text, and have the form of a vector. If the bytes
+/// of a vector happen to be valid text, they are written as text, and a load restores the same bytes.
 auto is_dumped_vector(std::string_view bytes) -> bool {
   return !is_utf8(bytes) && vector_size(bytes) <= max_dimensions && is_vector(bytes, vector_size(bytes));
 }
@@ -77,7 +77,7 @@ void append_fields(std::string& out, const record_view& record) {
   }
 }
 
-/// Returns the reason why no load would read the line of this record, or nothing.
+/// Returns the reason why a load would refuse the line of this record, or nothing.
 auto obstacle(const store_entry& entry) -> std::optional<std::string_view> {
   constexpr std::string_view not_text = "holds text that is not UTF-8";
   const record_view& record = entry.record;

@@ -27,11 +27,11 @@ struct dump_options {
 /// Receives whole lines, one piece after another.
 using dump_sink = std::function<braid::result<void>(std::string_view lines)>;
 
-/// Writes a line for each record of the store in `folder`, keys bytewise ascending: the same bytes for the same
-/// records, and a load of them makes the same records. Returns the number of lines.
-/// Blocks: on the disk, and in `sink`. The dump does not see a load that runs meanwhile.
+/// Writes a line for each record of the store in `folder`, in bytewise order of the keys. The same records produce the
+/// same bytes, and loading the lines restores the records. Returns the number of lines.
+/// Blocks: on the disk, and in `sink`. A load that runs during the dump does not affect it.
 /// Errors: those of `embedded_store::open`; output_unwritable with the error of `sink` and `output` as its source;
-/// not_loadable for a record that no load would read: text that is not UTF-8, a field without a name, a line of more
+/// not_loadable for a record that a load would refuse: text that is not UTF-8, a field without a name, a line of more
 /// than 16 MiB.
 auto dump_store(const std::filesystem::path& folder, const dump_options& options, const dump_sink& sink)
     -> braid::checked<std::uint64_t>;

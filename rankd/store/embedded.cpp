@@ -1,4 +1,4 @@
-// rankd/store/embedded.cpp: verifies and maps a store's file, and looks up keys in it.
+// rankd/store/embedded.cpp: verifies and maps the file of a store, and looks up keys in it.
 #include <rankd/store/embedded.hpp>
 
 #include <rankd/store/detail/lmdb.hpp>
@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A load may replace the data file between the reading of the manifest and the opening of the file.
+/// The number of attempts to open a store. A load may replace the data file after the manifest was read and before the
+/// file is opened.
 constexpr int open_attempts = 16;
 
 auto corrupt(const fs::path& folder, std::string_view message) -> std::unexpected<braid::diagnostics> {
@@ -84,7 +85,7 @@ auto embedded_store::map(const fs::path& folder, store_manifest manifest) -> bra
   return embedded_store(std::move(environment), database, manifest);
 }
 
-/// Returns nothing if a load has removed the data file meanwhile.
+/// Returns nothing if a load has removed the data file since the manifest was read.
 auto embedded_store::open_once(const fs::path& folder, store_manifest manifest)
     -> braid::checked<std::optional<embedded_store>> {
   const fs::path file = data_file(folder, manifest.generation);

@@ -28,39 +28,40 @@ struct store_entry {
   record_view record;
 };
 
-/// A load of a store, as it was when this was opened. The file under it never changes: a later load makes another file,
-/// which is seen by opening the store again.
+/// An open generation of an embedded store. Its file never changes: a later load writes another file, which readers see
+/// when they open the store again.
 /// Threads: any number may take snapshots at once. Lifetime: must outlive its snapshots.
 class embedded_store {
  public:
   class snapshot;
   class cursor;
 
-  /// The key of what is kept with the data, behind all keys of records, which are UTF-8.
+  /// The key of the history. It sorts after all keys of records, because those are UTF-8.
   static constexpr std::string_view history_key = "\xfe";
 
-  /// Opens the store in `folder`. Every block of its file is compared with the checksum that the load took, before LMDB
-  /// sees any of it: LMDB follows the pointers in a page, even out of the file. The size is checked first: a page
-  /// missing at the end would end the process by SIGBUS at the first read. A store of format 1 has no checksums, and is
-  /// opened without them.
-  /// Blocks: reads the whole file, about 0.2 s a GiB if it is in memory. No lock is taken, so a load may run meanwhile.
+  /// Opens the store in `folder`. Compares every block of its file with the checksum from the load before LMDB reads
+  /// it, because LMDB follows the pointers in a damaged page even out of the file. Checks the size first, because
+  /// reading a missing page would end the process by SIGBUS. A store of format 1 has no checksums, and is opened
+  /// without this check.
+  /// Blocks: reads the whole file, about 0.2 s a GiB if it is in memory. Takes no lock, so a load may run at the same
+  /// time.
   /// Errors: those of read_manifest, store_truncated, store_corrupt with the first block that is damaged.
   static auto open(const std::filesystem::path& folder) -> braid::checked<embedded_store>;
 
-  /// Returns the right to read. Cost: about 0.2 us. Errors: store_errc::corrupt once there is `damage`.
+  /// Begins reading. Cost: about 0.2 us. Errors: store_errc::corrupt once `damage` has found a damaged block.
   [[nodiscard]] auto take_snapshot() const -> braid::result<snapshot>;
 
   [[nodiscard]] auto manifest() const noexcept -> const store_manifest& { return manifest_; }
-  /// Returns when the load wrote the data file, counted from 1970.
+  /// Returns the time when the load wrote the data file, since 1970.
   [[nodiscard]] auto made() const noexcept -> std::chrono::milliseconds { return guard_->made; }
 
-  /// Reads the next blocks of the file again, `max_bytes` bytes or one block, and compares them with their checksums;
-  /// starts over at the end. Does nothing without checksums, and once there is damage.
-  /// Threads: one at a time; others may read meanwhile. Blocks: on the disk.
+  /// Reads the next blocks of the file again, up to `max_bytes` bytes but at least one block, and compares them with
+  /// their checksums. After the last block it starts over. Does nothing if the store has no checksums, or once a
+  /// damaged block was found.
+  /// Threads: one at a time; others may read at the same time. Blocks: on the disk.
   auto scrub(std::uint64_t max_bytes) -> scrub_step;
 
-  /// Returns the damage that `scrub` has found; nothing if it has found no damage. Once there is damage, no more
-  /// snapshots are taken.
+  /// Returns the damage that `scrub` has found; nothing if it has found no damage. After damage, `take_snapshot` fails.
   /// Threads: any.
   [[nodiscard]] auto damage() const -> std::optional<block_damage>;
 
@@ -107,7 +108,7 @@ class embedded_store::snapshot {
   /// Returns the number of keys.
   [[nodiscard]] auto count() const -> braid::result<std::uint64_t>;
 
-  /// Returns the texts that `change_store` keeps with the data; nothing if there are none.
+  /// Returns the history that `change_store` stores with the data; nothing if there is no history.
   [[nodiscard]] auto history() const -> braid::result<std::optional<record_view>> { return find(history_key); }
 
  private:

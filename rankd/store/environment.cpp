@@ -1,4 +1,4 @@
-// rankd/store/environment.cpp: variables of an endpoint.
+// rankd/store/environment.cpp: reads environment variables of an endpoint.
 #include <rankd/store/detail/environment.hpp>
 
 #include <rankd/registry/names.hpp>

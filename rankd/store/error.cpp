@@ -1,4 +1,4 @@
-// rankd/store/error.cpp: the messages for the error codes of a store.
+// rankd/store/error.cpp: the messages of the error codes of stores.
 #include <rankd/store/error.hpp>
 
 #include <string>

@@ -1,4 +1,4 @@
-// rankd/store/error.hpp: the errors of a store that is open.
+// rankd/store/error.hpp: the errors that an open store may return.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace rankd {
 
-/// The refusals of a store; errors of the operating system keep their own codes.
+/// The errors of a store. Errors of the operating system keep their own codes.
 enum class store_errc : std::uint8_t {
   wrong_type = 1,  ///< a list was asked of a hash, or a field of a list
   corrupt,         ///< the file holds something that is not a record
@@ -28,22 +28,21 @@ struct std::is_error_code_enum<rankd::store_errc> : std::true_type {};
 
 namespace rankd {
 
-/// The reason why a batch has no answer: a code, and the server's own message, if it sent one. It can be used as the
-/// code.
+/// The reason why a batch failed: an error code, and the server's own message, if it sent one.
 class store_error : public std::error_code {
  public:
   using std::error_code::error_code;
   store_error(std::error_code error, std::string_view server_text = {}) noexcept  // implicit, as a code is an error
       : std::error_code(error), server_text_(server_text) {}
 
-  /// Returns the message as it was received. Lifetime: of the arena of the batch.
+  /// Returns the message as it was received. Lifetime: as long as the arena of the batch.
   [[nodiscard]] auto server_text() const noexcept -> std::string_view { return server_text_; }
 
  private:
   std::string_view server_text_;
 };
 
-/// The answer to a batch.
+/// The answer to a batch, or the error.
 template <typename T>
 using store_result = std::expected<T, store_error>;
 

@@ -1,4 +1,4 @@
-// rankd/store/faulty_store.cpp: compares batches with the planted faults.
+// rankd/store/faulty_store.cpp: fails batches that read the key of a planted fault.
 #include <rankd/store/faulty_store.hpp>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace rankd {
 namespace {
 
-/// The value of an error is one more than its position in `fault_codes`.
+/// The category of planted faults. The value of an error is its position in `fault_codes` plus one.
 class fault_category final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "planted fault"; }

@@ -1,4 +1,4 @@
-// rankd/store/faulty_store.hpp: fault injection for tests of plans: a store some of whose keys cannot be read.
+// rankd/store/faulty_store.hpp: fault injection for tests of plans: a store that fails to read some keys.
 #pragma once
 
 #include <rankd/store/store_layer.hpp>
@@ -12,17 +12,18 @@
 
 namespace rankd {
 
-/// The codes that a planted fault may have: those that report the failure of a store to requests.
+/// The codes that a planted fault may have: the codes with which requests report failures of a store.
 inline constexpr std::array<std::string_view, 5> fault_codes{"store_timeout", "store_unreachable", "store_overloaded",
                                                              "store_corrupt", "store_error"};
 
-/// A fault that makes every batch fail that asks for a key with the prefix `key_prefix`.
+/// A planted fault: every batch that reads a key with the prefix `key_prefix` fails.
 struct planted_fault {
   std::string key_prefix;  ///< empty: any batch
   std::size_t code = 0;    ///< a position in `fault_codes`
 };
 
-/// Passes questions on, except batches with a planted fault, which fail at once without a question to the store.
+/// A store layer that fails batches with a planted fault at once, and passes all other questions to the store behind
+/// it.
 /// Threads: as the store behind it. Lifetime: the store behind it must outlive it.
 class faulty_store final : public store_layer {
  public:
@@ -31,7 +32,7 @@ class faulty_store final : public store_layer {
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
   [[nodiscard]] auto explain(const store_error& error) const -> store_failure override;
-  /// Returns false, so that plans share the reads of a store under test, as they share the reads of a server.
+  /// Returns false, so that plans share the reads of a store under test, as they share the reads of a remote store.
   [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return false; }
 
  private:

@@ -28,19 +28,19 @@ constexpr std::string_view magic = "rankd-store ";
 constexpr std::string_view unfinished_name = "rankd-store.new";  // of replace_file
 constexpr std::size_t max_manifest = 256;
 
-/// Opens a file without waiting: if the path is a pipe, which does not belong in a store, no thread waits for its other
-/// end.
+/// Opens a file without blocking: if the path is a pipe, which does not belong in a store, the call does not wait for a
+/// writer.
 auto open_to_read(const fs::path& path, int more = 0) -> braid::descriptor {
   return braid::descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | more));
 }
 
-/// Returns whether a name is that of a data file, or of its checksums, of any generation.
+/// Returns whether a name is the name of a data file or of a file of checksums, of any generation.
 auto is_data_file(std::string_view name) -> bool {
   return name.starts_with("data-") && (name.ends_with(".mdb") || name.ends_with(".sums"));
 }
 
-/// Returns whether a folder without a manifest holds only the leftovers of an interrupted first load. A manifest that
-/// is there now belongs to a load that has ended since.
+/// Returns whether a folder without a manifest holds only the leftovers of an interrupted first load. Ignores a
+/// manifest, because a load may have written it since the caller looked for it.
 auto only_leftovers(const fs::path& folder) -> bool {
   std::error_code error;
   for (auto item = fs::directory_iterator(folder, error); !error && item != fs::directory_iterator();
@@ -73,7 +73,7 @@ auto take_number(std::string_view& text, char terminator) -> std::optional<std::
   return value;
 }
 
-/// Does the same for a number that is a checksum.
+/// Does the same as `take_number` for a checksum.
 auto take_checksum(std::string_view& text, char terminator) -> std::optional<std::uint32_t> {
   const auto number = take_number(text, terminator);
   if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
@@ -82,8 +82,8 @@ auto take_checksum(std::string_view& text, char terminator) -> std::optional<std
 
 auto make_checksum(std::string_view text) -> std::uint32_t { return crc32c(std::as_bytes(std::span(text))); }
 
-/// Parses a manifest after its first line. `whole` ends with that text, and with the checksum of everything before the
-/// checksum.
+/// Parses the text of a manifest after its first line. `whole` is the entire manifest, which ends with `text`. The last
+/// entry is a checksum of everything before it.
 auto parse_entries(std::string_view whole, std::string_view text, std::uint64_t version)
     -> std::optional<store_manifest> {
   const bool has_checksums = version > 1;
@@ -171,7 +171,7 @@ auto read_manifest(const fs::path& folder) -> braid::checked<store_manifest> {
 }
 
 auto write_manifest(const fs::path& folder, store_manifest manifest) -> braid::result<void> {
-  // The data file's name is durable before the manifest names it.
+  // Syncs the folder first, so that the data file's name is durable before the manifest refers to it.
   if (auto done = sync_folder(folder); !done) return done;
   return replace_file(folder / store_manifest::file_name, manifest_text(manifest));
 }
@@ -195,7 +195,7 @@ auto manifest_use::of(const fs::path& folder) -> braid::checked<std::optional<ma
   if (!manifest) return std::unexpected(std::move(manifest.error()));
   if (!file || !is_claimed) return std::nullopt;
   manifest_use made(std::move(file), *manifest);
-  // A file that was replaced before it was locked keeps no load waiting, so it is no claim.
+  // If the manifest was replaced before it was locked, no load waits for this lock, so it is not a claim.
   if (!made.is_current(folder)) return std::nullopt;
   return made;
 }

@@ -1,4 +1,4 @@
-// rankd/store/folder.hpp: the folder of an embedded store: what it must contain, and how it changes all at once.
+// rankd/store/folder.hpp: the folder of an embedded store: its files, and how a load replaces its contents atomically.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -13,8 +13,8 @@
 
 namespace rankd {
 
-/// The manifest of a store's folder. Each load writes a data file of its own, `data-<generation>.mdb`, that never
-/// changes again; replacing the manifest is the one step that makes it the store.
+/// The manifest of a store's folder. Each load writes a new data file, `data-<generation>.mdb`, that never changes
+/// afterwards. The load then replaces the manifest, and this one step makes the new file the store.
 struct store_manifest {
   static constexpr std::uint32_t format = 2;
   static constexpr std::string_view file_name = "rankd-store";
@@ -38,15 +38,15 @@ auto read_manifest(const std::filesystem::path& folder) -> braid::checked<store_
 auto seal_generation(const std::filesystem::path& folder, std::uint64_t generation) -> braid::result<store_manifest>;
 
 /// Replaces the manifest of `folder`. After a crash at any point, the folder has the old or the new manifest, and the
-/// data file of that one is complete. Requires the lock.
-/// Blocks: until the disk has it.
+/// data file that it names is complete. Requires the lock.
+/// Blocks: until the manifest is on the disk.
 auto write_manifest(const std::filesystem::path& folder, store_manifest manifest) -> braid::result<void>;
 
 auto data_file(const std::filesystem::path& folder, std::uint64_t generation) -> std::filesystem::path;
 auto checksums_file(const std::filesystem::path& folder, std::uint64_t generation) -> std::filesystem::path;
 
-/// Deletes the data files of other generations, and their checksums. Requires the lock. Readers that have one open keep
-/// it.
+/// Deletes the data files and the checksums of all generations except `keep`. Requires the lock. Readers that have a
+/// deleted file open can still read it.
 void remove_other_generations(const std::filesystem::path& folder, std::uint64_t keep);
 
 /// The hint for a damaged store.
@@ -56,11 +56,13 @@ inline constexpr std::string_view load_again_hint = "delete the folder and load 
 auto store_diagnostic(std::string_view code, const std::filesystem::path& folder, std::string_view message,
                       std::string_view hint) -> braid::diagnostics;
 
-/// A reader's claim on the generation that a folder names: a shared lock on the file of the manifest, which ends with
-/// the process. A load that has replaced this file can wait until its readers use the new one (`replaced_manifest`).
+/// A reader's claim on the generation that a folder names: a shared lock on the file of the manifest. The lock ends
+/// with the process. After a load has replaced the manifest, it can wait until no reader claims the old one
+/// (`replaced_manifest`).
 class manifest_use {
  public:
-  /// Returns nothing while a load replaces the manifest. A file system without such locks grants all claims.
+  /// Claims the generation that the manifest of `folder` names. Returns nothing if a load is replacing the manifest. A
+  /// file system without locks grants all claims.
   /// Errors: those of read_manifest.
   static auto of(const std::filesystem::path& folder) -> braid::checked<std::optional<manifest_use>>;
 
@@ -76,20 +78,20 @@ class manifest_use {
   store_manifest manifest_;
 };
 
-/// What the servers that read a store do after a load.
+/// Whether the servers that read a store have changed to the generation of a load.
 enum class store_readers : std::uint8_t {
   none,     ///< no server reads it
   changed,  ///< all of them answer from the new generation
   behind,   ///< one of them has not changed to it in time
 };
 
-/// A manifest that a load is about to replace.
+/// The manifest that a load is about to replace. The load waits until no server claims it.
 class replaced_manifest {
  public:
   /// Opens the manifest of `folder`, if there is one.
   explicit replaced_manifest(const std::filesystem::path& folder);
 
-  /// Blocks: until no server claims it, at most for `patience`.
+  /// Waits until all servers have changed to the new manifest. Blocks: at most for `patience`.
   [[nodiscard]] auto wait_for_readers(braid::duration patience) const -> store_readers;
 
  private:
@@ -101,10 +103,10 @@ class replaced_manifest {
 
 enum class lock_wait : std::uint8_t { give_up, until_free };
 
-/// The right to write into a store's folder. One process holds it, and loses it when it dies.
+/// A lock for writing into a store's folder. One process at a time holds it. The lock ends with the process.
 class folder_lock {
  public:
-  /// Blocks: with until_free, until the other holder is done. Errors: EWOULDBLOCK with give_up.
+  /// Acquires the lock. Blocks: with until_free, until the other holder releases it. Errors: EWOULDBLOCK with give_up.
   static auto acquire(const std::filesystem::path& folder, lock_wait wait) -> braid::result<folder_lock>;
 
  private:

@@ -1,4 +1,4 @@
-// rankd/store/followed_store.cpp: one store for each generation, and the pointer to the one that answers.
+// rankd/store/followed_store.cpp: keeps one store for each generation, and a pointer to the current one.
 #include <rankd/store/followed_store.hpp>
 
 #include <rankd/store/batch_read.hpp>
@@ -10,7 +10,7 @@
 
 namespace rankd {
 
-/// One generation. Takes a snapshot for each batch, so that batches on different threads share nothing.
+/// The store of one generation. Takes a snapshot for each batch, so that batches on different threads share nothing.
 class followed_store::generation_store final : public store {
  public:
   generation_store(embedded_store data, generation_state state, std::filesystem::path folder,
@@ -60,7 +60,7 @@ class followed_store::generation_store final : public store {
 
 namespace {
 
-/// Asks a generation, and keeps it until it has answered.
+/// Asks the store of a generation, and keeps that store alive until it has answered.
 auto ask_held(std::shared_ptr<store> held, store_question question, braid::arena& arena)
     -> braid::task<store_result<store_answer>> {
   auto asking = held->ask(question, arena);

@@ -1,4 +1,4 @@
-// rankd/store/followed_store.hpp: an embedded store that changes to a newer generation while it is read.
+// rankd/store/followed_store.hpp: an embedded store that switches to a newer generation while it is being read.
 #pragma once
 
 #include <rankd/store/embedded.hpp>
@@ -16,7 +16,7 @@
 
 namespace rankd {
 
-/// The data that an embedded store answers from.
+/// The generation of the data from which an embedded store answers.
 struct generation_state {
   std::uint64_t generation = 0;
   std::uint64_t records = 0;
@@ -25,19 +25,19 @@ struct generation_state {
   auto operator==(const generation_state&) const -> bool = default;
 };
 
-/// A change to another generation.
+/// A switch to another generation.
 struct generation_change {
   generation_state before;
   generation_state after;
 };
 
-/// The embedded store in a folder. `refresh` opens the generation that the folder names now, verifies it beside the one
-/// that answers, and then exchanges one pointer. Whoever holds `pinned` keeps its generation, which costs disk space
-/// until the last holder releases it.
+/// The embedded store in a folder. `refresh` opens and verifies the generation that the folder names now, while the old
+/// generation answers. Then it exchanges one pointer. A store returned by `pinned` keeps its generation, and the disk
+/// space of its file, until it is released.
 /// Threads: any. Cost: `version` is one load; `pinned` and each question to this store take an uncontended lock.
 class followed_store final : public store {
  public:
-  /// Errors: those of embedded_store::open.
+  /// Opens the store in `folder`. Errors: those of embedded_store::open.
   static auto open(std::filesystem::path folder, std::string endpoint_id)
       -> braid::checked<std::unique_ptr<followed_store>>;
   ~followed_store() override;
@@ -51,14 +51,14 @@ class followed_store final : public store {
   [[nodiscard]] auto followed() noexcept -> followed_store* override { return this; }
   [[nodiscard]] auto generation() const noexcept -> std::uint64_t override { return state().generation; }
 
-  /// Changes to the generation that the folder names; does nothing if that is the one which answers, or if a load is
-  /// just replacing it. From then on a load can wait until this store has changed again (`generation_users`). If it
-  /// fails, the old generation continues to answer.
+  /// Switches to the generation that the folder names. Does nothing if that generation is current already, or if a load
+  /// is replacing the manifest. Afterwards a load can wait until this store has switched again (`generation_users`). If
+  /// `refresh` fails, the old generation continues to answer.
   /// Blocks: reads the whole new file. Errors: those of embedded_store::open.
   auto refresh() -> braid::checked<std::optional<generation_change>>;
 
-  /// Returns a number that grows whenever the store has changed to another generation. A thread that sees it gets that
-  /// generation, or a later one, from `pinned`.
+  /// Returns a number that grows whenever the store switches to another generation. A thread that reads the number and
+  /// then calls `pinned` gets that generation or a later one.
   [[nodiscard]] auto version() const noexcept -> std::uint64_t {
     return version_.load(braid::acquire);  // edge store.generation: observe, the generation is in place before
   }

@@ -1,4 +1,4 @@
-// rankd/store/generation_pins.cpp: makes a list of pinned stores when a store has changed.
+// rankd/store/generation_pins.cpp: makes a new list of pinned stores when a store has switched to another generation.
 #include <rankd/store/generation_pins.hpp>
 
 #include <rankd/store/followed_store.hpp>
@@ -8,7 +8,7 @@
 namespace rankd {
 namespace {
 
-/// A list of stores, and the generations that it keeps.
+/// A list of stores, and the generations that it keeps alive.
 struct held_list {
   std::vector<std::shared_ptr<store>> held;
   std::vector<store*> all;
@@ -37,7 +37,8 @@ auto generation_pins::version() const noexcept -> std::uint64_t {
   return sum;
 }
 
-/// A generation that comes in between is pinned under the older number, and again by the next request.
+/// Reads the version before it pins the stores. If a store switches in between, the new generation is pinned under the
+/// old version, and the next request pins it again.
 void generation_pins::pin() {
   const std::uint64_t seen = version();
   auto made = std::make_shared<held_list>();

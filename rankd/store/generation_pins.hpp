@@ -1,4 +1,4 @@
-// rankd/store/generation_pins.hpp: the stores of requests, each of which reads one generation of every store.
+// rankd/store/generation_pins.hpp: pins the stores of requests, so that a request reads one generation of each store.
 #pragma once
 
 #include <rankd/store/store.hpp>
@@ -9,14 +9,14 @@
 
 namespace rankd {
 
-/// Stores whose generations do not change, and a number that differs from that of other generations.
+/// Stores pinned to their current generations, and a number that changes with these generations.
 struct pinned_stores {
   store_list list;
   std::uint64_t version = 0;
 };
 
-/// Pins the generations of stores. All requests that begin before a store changes share a list, so that a request costs
-/// one load for each store with generations.
+/// Pins the generations of stores. All requests that begin before a store switches share a list, so that a request
+/// costs one load for each store with generations.
 /// Threads: one. Lifetime: the stores outlive the lists.
 class generation_pins {
  public:

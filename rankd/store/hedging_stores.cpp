@@ -5,7 +5,7 @@
 
 namespace rankd {
 
-/// Marks the questions to one of the stores.
+/// Marks the questions to one of the stores for hedging.
 class hedging_stores::client final : public store_layer {
  public:
   client(store& behind, braid::duration after) noexcept : store_layer(behind), after_(after) {}

@@ -1,4 +1,4 @@
-// rankd/store/hedging_stores.hpp: the stores of a node whose reads are sent a second time.
+// rankd/store/hedging_stores.hpp: the stores of a node whose slow reads are sent a second time.
 #pragma once
 
 #include <rankd/store/store.hpp>
@@ -11,8 +11,9 @@
 
 namespace rankd {
 
-/// Passes on the questions of a node, marked with a `read_hedge` of the given delay. `shared_reads` acts on the mark; a
-/// store that answers at once ignores it. Threads and lifetime: as the stores behind it.
+/// Store layers that mark the questions of a node with a `read_hedge` of the given delay. `shared_reads` sends a marked
+/// read a second time after the delay. A store that answers at once ignores the mark. Threads and lifetime: as the
+/// stores behind them.
 class hedging_stores {
  public:
   hedging_stores(std::span<store* const> behind, braid::duration after);
@@ -20,7 +21,7 @@ class hedging_stores {
   hedging_stores(const hedging_stores&) = delete;
   auto operator=(const hedging_stores&) -> hedging_stores& = delete;
 
-  /// Returns the stores in the order of the stores behind them; null if there is no store behind.
+  /// Returns a layer for each store, in the order of the stores; null if the store is null.
   [[nodiscard]] auto list() const noexcept -> std::span<store* const> { return pointers_; }
 
  private:

@@ -1,4 +1,4 @@
-// rankd/store/id_batch.hpp: questions of operators to a store, many keys at once, and its answers.
+// rankd/store/id_batch.hpp: types for questions about many keys at once, and for their answers.
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
@@ -12,7 +12,7 @@
 
 namespace rankd {
 
-/// The keys `prefix` + decimal id, one for each id, in order. `{"user:", {7, 9}}` names `user:7` and `user:9`.
+/// The keys `prefix` + decimal id, one for each id, in order. `{"user:", {7, 9}}` means `user:7` and `user:9`.
 struct key_batch {
   static constexpr std::size_t max_prefix = 256;
 
@@ -34,11 +34,11 @@ struct id_batch {
   std::span<const std::uint32_t> malformed_of = {};  ///< the same for each list; empty if the store does not tell
 };
 
-/// Returns the id that an element or member of a store is: decimal digits within 64 bits, with an optional minus sign,
-/// and nothing else. Each id has one spelling, by which stores compare members: `07` and `-0` are no ids.
+/// Parses an element or member of a store as an id: decimal digits within 64 bits, with an optional minus sign. Each id
+/// has exactly one spelling, because stores compare members as text: `07` and `-0` are not ids.
 auto parse_element(std::string_view text) noexcept -> std::optional<std::int64_t>;
 
-/// Returns the id that a text of a request spells, which may begin with zeros.
+/// Parses an id in a text of a request. The text may begin with zeros.
 auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t>;
 
 /// Parses an id of the given type; nothing if the text is not such an id.

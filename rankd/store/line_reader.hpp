@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-/// A line without its line end; the first line of a file without its byte_order_mark. `text` is followed by
+/// A line without its line end. The first line of a file is also without a byte-order mark. `text` is followed by
 /// line_reader::padding readable bytes.
 struct text_line {
   std::string_view text;  ///< empty if the line is longer than line_reader::longest
@@ -29,19 +29,19 @@ struct line_position {
   auto operator==(const line_position&) const -> bool = default;
 };
 
-/// Returns the first position between two lines of a regular file that is at `bytes` or after it; the end of the file
-/// if there is no such position. Lines begin at 0 and after each line feed.
-/// Blocks: on the disk, for everything before. Errors: the system's.
+/// Returns the first beginning of a line at or after `bytes` in a regular file; the end of the file if there is no such
+/// line. Lines begin at 0 and after each line feed.
+/// Blocks: on the disk, to read the file up to this position. Errors: the system's.
 auto find_line(const std::filesystem::path& file, std::uint64_t bytes) -> braid::result<line_position>;
 
-/// Reads a file in large pieces; memory is bounded by the longest line.
+/// Reads a file in large pieces. The longest line limits the memory.
 /// Threads: one. Lifetime: a line is valid until the next is read.
 class line_reader {
  public:
   static constexpr std::size_t max_bytes = std::size_t{16} << 20U;
   static constexpr std::size_t padding = 64;
 
-  /// Begins at `start`, which is the beginning or a position between two lines.
+  /// Opens a file and begins at `start`: the beginning of the file, or a position between two lines.
   static auto open(const std::filesystem::path& file, line_position start = {}) -> braid::result<line_reader>;
   /// Reads standard input.
   static auto standard_input() -> braid::result<line_reader>;
@@ -58,7 +58,7 @@ class line_reader {
   [[nodiscard]] auto bytes_done() const noexcept -> std::uint64_t { return done_.bytes; }
   [[nodiscard]] auto position() const noexcept -> line_position { return done_; }
 
-  /// Returns the size of its buffer in bytes.
+  /// Returns the size of the buffer in bytes.
   [[nodiscard]] auto reserved() const noexcept -> std::size_t { return buffer_.size(); }
 
  private:

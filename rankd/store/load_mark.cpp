@@ -1,4 +1,5 @@
-// rankd/store/load_mark.cpp: marks as JSON, and the conditions under which a load can be continued.
+// rankd/store/load_mark.cpp: writes and parses marks as JSON, and computes the digest that decides whether a load can
+// be continued.
 #include <rankd/registry/digest.hpp>
 #include <rankd/store/detail/load_mark.hpp>
 

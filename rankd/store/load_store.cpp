@@ -34,7 +34,7 @@ auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnosti
           .source = file.string()};
 }
 
-/// Returns whether a write failed because the disk is full. LMDB reports a short write as a failing disk.
+/// Returns whether a write failed because the disk is full. LMDB reports a partial write as an I/O error.
 auto is_full_disk(std::error_code error, const fs::path& folder) -> bool {
   constexpr std::uintmax_t little = std::uintmax_t{1} << 20U;
   if (error == std::errc::no_space_on_device || error == std::error_code(EDQUOT, std::system_category())) return true;
@@ -43,13 +43,13 @@ auto is_full_disk(std::error_code error, const fs::path& folder) -> bool {
   return error == std::errc::io_error && !unknown && room.available < little;
 }
 
-/// What a line deletes.
+/// A deletion that a line requests: of a key, or of some fields.
 struct deletion {
   record_origin origin;
   std::vector<std::string> fields;  ///< empty: the key
 };
 
-/// One load, from the lock to the new manifest.
+/// A running load, from the lock to the new manifest.
 class load_job {
  public:
   load_job(const fs::path& folder, std::span<const fs::path> files, const load_options& options,
@@ -58,7 +58,7 @@ class load_job {
 
   /// Reads all files.
   auto run() -> braid::checked<load_report>;
-  /// Makes these changes to the store, which is open, in place of those that files describe.
+  /// Applies `changes` to the open store `old`, instead of reading files.
   auto run(embedded_store old, const store_changes& changes) -> braid::checked<load_report>;
 
  private:
@@ -192,7 +192,7 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
   return {};
 }
 
-/// Opens the file that an interrupted load of the same data has left, or else a new one.
+/// Opens the unfinished file of an interrupted load of the same data, or creates a new file.
 auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> {
   const fs::path file = data_file(folder_, new_generation());
   const bool may_go_on = changes_ == nullptr && (begun_ || !options_.refused);
@@ -216,13 +216,13 @@ auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> 
   return data_writer::create(file, map_bytes);
 }
 
-/// Diagnostics are not saved: once there are some, records are stored only to compare the next lines with them. Neither
-/// are deletions, so a load with some begins again.
+/// Saves the records and the progress. Diagnostics and deletions are not saved, so a load with any of them saves no
+/// progress: the next load begins again.
 auto load_job::save(data_writer& writer) -> braid::result<void> {
   return writer.save(diagnostics_.empty() && deletions_.empty() ? detail::to_text(mark_) : std::string());
 }
 
-/// Returns the bytes of all files up to the current position.
+/// Returns the number of bytes in all files before the current position.
 auto load_job::bytes_read() const -> std::uint64_t {
   const auto whole = file_bytes_.begin() + mark_.file;
   return std::accumulate(file_bytes_.begin(), whole, mark_.line.bytes);
@@ -304,7 +304,8 @@ auto load_job::note_deletion(data_writer& writer, const parsed_record& record) -
   return {};
 }
 
-/// A load that needs more room reads lines again, but each is shown only once.
+/// Passes a record to `options_.seen`. A load that needs a larger file reads lines again, but each record is passed
+/// only once.
 void load_job::show(const parsed_record& record) {
   if (!options_.seen) return;
   const record_view view = *record_view::parse(record.bytes);
@@ -343,7 +344,7 @@ auto load_job::merge(data_writer& writer) -> braid::result<void> {
   }
 }
 
-/// The changes may have another history already.
+/// Copies the history of the old store, unless the changes contain a new history.
 auto load_job::keep_history(data_writer& writer, const embedded_store::snapshot& old) -> braid::result<void> {
   const auto kept = old.history();
   if (!kept) return braid::fail(kept.error());
@@ -364,7 +365,7 @@ auto load_job::merge_entry(data_writer& writer, const store_entry& entry) -> bra
   return {};
 }
 
-/// Returns the record without the fields of a deletion; nothing if no field is left, or the key is deleted.
+/// Returns the record without the deleted fields; nothing if no field remains, or if the whole key is deleted.
 auto load_job::without_fields(const store_entry& entry, const deletion& gone) -> std::span<const std::byte> {
   if (gone.fields.empty()) {
     ++deleted_;
@@ -391,7 +392,7 @@ void load_job::report(load_stage stage, std::uint64_t bytes_done) const {
   if (options_.progress) options_.progress({stage, bytes_done, bytes_total_});
 }
 
-/// Creates the folder, if necessary, and becomes its only writer.
+/// Creates the folder, if necessary, and locks it for writing.
 auto lock_folder(const fs::path& folder, lock_wait wait) -> braid::checked<folder_lock> {
   std::error_code error;
   fs::create_directories(folder, error);

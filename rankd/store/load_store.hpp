@@ -23,7 +23,7 @@ namespace rankd {
 
 class embedded_store;
 
-/// The treatment of keys that are in the store and not in the files.
+/// What a load does with keys that are in the store but not in the files.
 enum class load_mode : std::uint8_t {
   merge,    ///< they stay; a key that the files name takes the value given there
   replace,  ///< they are deleted
@@ -49,10 +49,10 @@ struct load_options {
   std::function<void(const load_progress&)> progress = nullptr;  ///< at each step, and for each MiB read
   vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
   record_viewer seen = nullptr;  ///< not called for records that an interrupted load had read
-  /// Called once all records were seen: if it returns diagnostics, the load changes nothing. Such a load sees all
-  /// records: it does not continue an interrupted one.
+  /// Called after the last record. If it returns diagnostics, the load changes nothing. A load with this function never
+  /// continues an interrupted load, because the function must judge all records.
   std::function<braid::diagnostics()> refused = nullptr;
-  /// How long to wait afterwards for servers that read the store; zero: not at all.
+  /// How long a load waits afterwards until servers have switched to the new data. Zero means that it does not wait.
   braid::duration wait_for_readers = braid::duration::zero();
 };
 
@@ -69,10 +69,10 @@ struct load_report {
 inline constexpr std::size_t max_load_diagnostics = 100;
 
 /// Makes a new store from `files` (and from the contents of `folder`, in merge mode) and replaces the old one by one
-/// rename. Whatever happens before that, kill -9 included, leaves the old store unchanged. Open stores keep their
-/// contents. The next load continues an interrupted one, if files, mode and store are the same, and no line before the
-/// interruption deletes; otherwise it removes the unfinished file. What lines delete is kept in memory.
-/// Blocks: on the disk, until it has everything, and then for servers.
+/// rename. Whatever happens before the rename, even kill -9, leaves the old store unchanged. Open stores keep their
+/// contents. The next load continues an interrupted one if files, mode and store are the same, and if no line before
+/// the interruption deletes. Otherwise the next load removes the unfinished file. Deletions are kept in memory.
+/// Blocks: until all data is on the disk, and then for servers that read the store.
 /// Errors: diagnostics about lines (of record_parser, duplicate_key, and not_a_hash for fields of another kind of
 /// record), too_many_diagnostics, data_unreadable,
 /// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, disk_full,
@@ -80,7 +80,7 @@ inline constexpr std::size_t max_load_diagnostics = 100;
 auto load_store(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,
                 const load_options& options) -> braid::checked<load_report>;
 
-/// Changes to a store, made in memory. No key is in both maps.
+/// Changes to the records of a store, prepared in memory. No key is in both maps.
 struct store_changes {
   std::map<std::string, std::vector<std::byte>, std::less<>> records;    ///< bytes of `record_builder`
   std::map<std::string, std::vector<std::string>, std::less<>> deleted;  ///< sorted fields of a hash; empty: the key
@@ -89,15 +89,15 @@ struct store_changes {
   [[nodiscard]] auto is_empty() const noexcept -> bool { return records.empty() && deleted.empty(); }
 };
 
-/// Makes a new generation of a store that differs from the old one by what `make` returns, as a load does. `make` sees
-/// the store as it is, and no other load runs until the change is done. Returns nothing, and changes nothing, if it
-/// returns no changes.
+/// Applies changes to a store as a new generation. Calls `make` with the current store; its result is the changes. No
+/// other load runs until the change is done. If `make` returns no changes, changes nothing and returns nothing.
 /// Blocks: for other loads, and on the disk. Errors: those of load_store about the store.
 auto change_store(const std::filesystem::path& folder, const std::function<store_changes(const embedded_store&)>& make)
     -> braid::checked<std::optional<load_report>>;
 
-/// Fills a store on its first use: loads all `*.ndjson` of `data_folder`, in order of their names, if `folder` holds no
-/// store yet, and returns nothing otherwise. If several processes start at once, one loads and the others wait for it.
+/// Fills a store on its first use: if `folder` holds no store yet, loads all `*.ndjson` files of `data_folder`, in the
+/// order of their names. Returns nothing if there is a store already. If several processes start at once, one loads and
+/// the others wait for it.
 /// Errors: those of load_store, data_missing.
 auto load_if_missing(const std::filesystem::path& folder, const std::filesystem::path& data_folder,
                      const load_options& options) -> braid::checked<std::optional<load_report>>;

@@ -1,4 +1,4 @@
-// rankd/store/model_call.hpp: a question to a server of models about some rows, and its answer.
+// rankd/store/model_call.hpp: a request for the scores of some rows from a model server, and its answer.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace rankd {
 
-/// The width in which floats are sent: many servers accept only the type that their model was saved with.
+/// The width in which floats are sent. Many servers accept only the float type of their model.
 enum class float_width : std::uint8_t { bits_64, bits_32 };
 
-/// A value of each row. Floats are finite.
+/// An input of a model: one value for each row. Floats are finite.
 struct model_input {
   using texts = std::span<const std::string_view>;
 
@@ -20,7 +20,8 @@ struct model_input {
   std::variant<std::span<const double>, std::span<const std::int64_t>, std::span<const bool>, texts> values;
 };
 
-/// The answer to a model call: all rows' first score, then their second, and so on; NaN if the model returns no score.
+/// The answer to a model call: the first score of all rows, then the second score of all rows, and so on; NaN for a
+/// missing score.
 struct score_batch {
   std::span<const double> values;
   std::size_t scores = 1;  ///< of each row
@@ -31,7 +32,7 @@ struct score_batch {
   }
 };
 
-/// The scores that are requested from a model. Lifetime: everything that it refers to outlives the call.
+/// A request for scores of a model. Lifetime: everything that it refers to outlives the call.
 struct model_call {
   using answer = score_batch;
 

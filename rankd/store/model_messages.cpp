@@ -1,4 +1,4 @@
-// rankd/store/model_messages.cpp: the inference protocol in JSON.
+// rankd/store/model_messages.cpp: writes and reads the JSON of the inference protocol.
 #include <rankd/store/detail/model_messages.hpp>
 
 #include <rankd/registry/json_number.hpp>
@@ -26,7 +26,7 @@ using json = nlohmann::json;
 void append_float(std::string& out, double value, float_width width) {
   if (width == float_width::bits_64) return append_json_number(out, value);
   char digits[32];
-  // The greatest finite value replaces values beyond it, which the model's own type does not have.
+  // The greatest finite float32. Doubles beyond it are replaced by it, because the model's type cannot represent them.
   constexpr double most = std::numeric_limits<float>::max();
   const auto rounded = static_cast<float>(std::fmin(std::fmax(value, -most), most));
   out.append(digits, std::to_chars(digits, digits + sizeof(digits), rounded).ptr);
@@ -62,13 +62,13 @@ void begin_tensor(std::string& out, std::string_view name, std::size_t rows, std
   out.append(type) += R"(","data":[)";
 }
 
-/// The largest number of values for each row that are read from a tensor with one column of scores.
+/// The maximum number of columns of a tensor from which one column of scores is read.
 constexpr std::size_t max_columns = 64;
 
-/// The largest number of dimensions in a shape, and of arrays around a value of `data`.
+/// The maximum number of dimensions in a shape, and the maximum nesting of arrays in `data`.
 constexpr std::size_t max_dimensions = 8;
 
-/// One tensor of an answer, with no more than a call can use.
+/// One tensor of an answer, without the values that the call cannot use.
 struct tensor_in_answer {
   std::optional<std::string> name;
   std::string datatype;
@@ -80,17 +80,17 @@ struct tensor_in_answer {
   std::optional<std::size_t> first_wrong;  ///< position of the first value that is not a number
 };
 
-/// Reads an answer event by event, without a tree of its values: the call bounds its memory, whatever the server sends.
-/// Members that are not in the protocol are skipped.
+/// Reads an answer event by event, without building a tree of its values. So the size of the call limits the memory,
+/// whatever the server sends. Members that are not in the protocol are skipped.
 class answer_reader final : public nlohmann::json_sax<json> {
  public:
   static constexpr std::size_t max_depth = 32;
   static constexpr std::size_t max_datatype = 16;
 
-  /// Keeps `max_values` of each tensor, and `max_tensors` tensors.
+  /// Keeps at most `max_tensors` tensors, with at most `max_values` values each.
   answer_reader(std::size_t max_values, std::size_t max_tensors) : max_values_(max_values), max_tensors_(max_tensors) {}
 
-  /// Puts `specials` in place of the numbers at their positions.
+  /// Replaces the numbers at the positions of `specials` by their values, which JSON cannot express.
   void replace(std::span<const special_number> specials) { specials_ = specials; }
 
   /// Returns a description of an error in the answer as a whole; empty if it is valid.
@@ -102,7 +102,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   }
   /// Returns the tensors that were kept.
   [[nodiscard]] auto tensors() const noexcept -> const std::vector<tensor_in_answer>& { return tensors_; }
-  /// Returns the number of all tensors.
+  /// Returns the number of all tensors, even those that were not kept.
   [[nodiscard]] auto count() const noexcept -> std::size_t { return count_; }
 
   bool null() override { return add(std::numeric_limits<double>::quiet_NaN()); }
@@ -111,7 +111,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   bool number_float(double value, const std::string& /*literal*/) override { return add_number(value); }
   bool number_unsigned(std::uint64_t value) override {
     if (next() != place::dimension || is_special()) return add_number(static_cast<double>(value));
-    // Reads one dimension more than allowed, which shows that a shape has too many.
+    // Keeps one dimension more than allowed, so that a shape with too many dimensions is detected.
     if (now().shape.size() <= max_dimensions) now().shape.push_back(value);
     ++numbers_;
     return true;
@@ -176,7 +176,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
  private:
   enum class place : std::uint8_t { document, outputs, tensor, name, datatype, shape, dimension, data, value, other };
 
-  /// Returns the place of the value that comes next.
+  /// Returns the place in the protocol of the value that comes next.
   [[nodiscard]] auto next() const -> place {
     if (open_.empty()) return place::document;
     switch (open_.back()) {
@@ -259,21 +259,22 @@ auto width_of(const tensor_in_answer& tensor, std::size_t rows) -> std::optional
   return static_cast<std::size_t>(width);
 }
 
-/// The values of a tensor that are scores.
+/// The columns of a tensor that contain the requested scores.
 struct tensor_columns {
   std::size_t first = 0;                   ///< the score in its first chosen column
   std::size_t count = 1;                   ///< of scores
   std::optional<std::size_t> column = {};  ///< the only chosen column; otherwise all columns of the tensor are chosen
 };
 
-/// Returns true for a tensor of integers or texts, which are labels of classes. Ids and counts that are meant as scores
-/// are chosen by their column.
+/// Returns true for a tensor of integers or texts, because it contains class labels. To use integers as scores, a call
+/// names their column.
 auto has_labels(const tensor_in_answer& tensor) -> bool {
   const std::string_view type = tensor.datatype;
   return type.starts_with("INT") || type.starts_with("UINT") || type == "BYTES";
 }
 
-/// Writes the columns of a tensor to the places of their scores. Returns a description of an error in it, or nothing.
+/// Copies columns of a tensor to the places of their scores. Returns a description of an error in the tensor, or
+/// nothing.
 auto take_tensor(const tensor_in_answer& tensor, const model_call& call, row_range rows, const tensor_columns& chosen,
                  std::span<double> into) -> std::string {
   const std::string called = "the tensor " + (tensor.name ? quote_name(*tensor.name) : "of the answer");
@@ -323,7 +324,7 @@ auto column_in(std::string_view text) -> named_column {
   return {text.substr(0, open), column};
 }
 
-/// Returns whether a call wants one column of a tensor.
+/// Returns whether a call requests a column of a tensor by its position.
 auto has_columns(const model_call& call) -> bool {
   return std::ranges::any_of(call.outputs, [](const auto& each) { return column_in(each).column.has_value(); });
 }
@@ -379,8 +380,8 @@ auto inference_body(const model_call& call, row_range rows) -> std::string {
   return out + "}";
 }
 
-/// A number has up to 25 characters, and may have its own line with an indent. The rest is for names, and for members
-/// that are not in the protocol.
+/// A number has up to 25 characters, and may have its own line with an indent. The remaining bytes allow for names, and
+/// for members that are not in the protocol.
 auto max_answer_bytes(const model_call& call, row_range rows) -> std::size_t {
   constexpr std::size_t for_all = std::size_t{1} << 20U;
   constexpr std::size_t for_each = 64;

@@ -1,4 +1,4 @@
-// rankd/store/model_server.cpp: calls of models over HTTP, in bounds and within time.
+// rankd/store/model_server.cpp: calls model servers over HTTP, with limits on size and time.
 #include <rankd/store/model_server.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -24,7 +24,7 @@
 namespace rankd {
 namespace {
 
-/// The other values of the category are statuses of answers.
+/// Two values of the error category. All other values are HTTP statuses of answers.
 constexpr int bad_answer = 1;
 constexpr int resting = 2;
 
@@ -67,10 +67,10 @@ auto code_of(const store_error& error) -> std::string_view {
   return is_of_system ? "model_unreachable" : "model_bad_answer";
 }
 
-/// Longer answers are parsed by a separate thread: the loop parses this length in well under a millisecond.
+/// The longest answer that the loop parses itself, in well under a millisecond. Another thread parses longer answers.
 constexpr std::size_t max_bytes_on_loop = std::size_t{64} << 10U;
 
-/// An answer that is read to its end, or up to a bound.
+/// An answer that was read to its end or up to a limit.
 struct bounded_answer {
   braid::http_status status = braid::http_status::ok;
   std::string body;
@@ -94,14 +94,15 @@ auto fetch(braid::http_client& client, braid::http_client::call call, std::size_
   }
 }
 
-/// Returns whether a failure means that the server is ill, and not that the call was invalid or exceeded a limit.
+/// Returns whether a failure means that the server is broken. Returns false if the call was invalid or exceeded a
+/// limit.
 auto is_of_server(const store_error& error) -> bool {
   return error.category() == models() ? error.value() >= 500 : error != braid::errc::full;
 }
 
 }  // namespace
 
-/// The connections and limits of one loop. Its calls keep it alive.
+/// The connections and limits for one loop. Calls in progress keep the client alive.
 class model_server::client {
  public:
   client(model_server& of, braid::loop& loop)
@@ -125,7 +126,7 @@ class model_server::client {
   std::size_t in_flight_ = 0;
 };
 
-/// A call in progress. A call that is destroyed before its end was abandoned.
+/// A call in progress. Destroying it before its end means that the caller abandoned it.
 class model_server::calling {
  public:
   calling(client& client, braid::time_point now) : client_(&client) {
@@ -143,7 +144,7 @@ class model_server::calling {
     if (!has_ended_) client_->breaker_.gave_up(pass_);
   }
 
-  /// Returns the reason why no call is allowed now, if so.
+  /// Returns the reason why no call is allowed now; no error if calls are allowed.
   [[nodiscard]] auto refused() const noexcept -> std::error_code { return refused_; }
 
   void ended(const store_result<void>& with, braid::time_point now) noexcept {

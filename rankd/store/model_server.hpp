@@ -1,4 +1,4 @@
-// rankd/store/model_server.hpp: a server of models behind an endpoint of kind http.
+// rankd/store/model_server.hpp: a store that requests scores from a model server behind an endpoint of kind http.
 #pragma once
 
 #include <rankd/store/detail/circuit_breaker.hpp>
@@ -34,17 +34,19 @@ struct model_server_options {
   server_messages words = server_messages::hidden;
 };
 
-/// Scores rows by the Open Inference Protocol V2, which KServe, Triton and MLServer answer, in JSON. It holds no keys:
-/// reads fail with store_errc::wrong_type. The first call of a loop makes that loop's client, which ends with it.
+/// Scores rows by the Open Inference Protocol V2 in JSON, which KServe, Triton and MLServer support. It holds no keys:
+/// reads fail with store_errc::wrong_type. The first call on a loop creates a client for that loop, and the client ends
+/// with the loop.
 /// Threads: any event loops at once; awaited by tasks of `braid::loop`s. Lifetime: outlives these loops.
-/// Errors, as `explain` has them: model_timeout, model_unreachable, model_overloaded, model_refused,
+/// Errors, as returned by `explain`: model_timeout, model_unreachable, model_overloaded, model_refused,
 /// model_bad_answer, model_untrusted.
 class model_server final : public store {
  public:
-  /// Connects to no server yet. Requires a connection.
+  /// Opens no connection yet. Requires at least one connection in the options.
   explicit model_server(model_server_options options);
 
-  /// Sends rows beyond `rows_per_call` in several concurrent calls. The error is that of the first call that failed.
+  /// Asks the server for scores. More than `rows_per_call` rows are split into concurrent calls. If several calls fail,
+  /// the error is that of the first of them.
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
 
   [[nodiscard]] auto explain(const store_error& error) const -> store_failure override;
@@ -65,8 +67,8 @@ class model_server final : public store {
 };
 
 /// Returns the options for an endpoint of kind http, completed by the variables RANKD_MODEL_TOKEN and
-/// RANKD_MODEL_AUTHORITIES. If a variable is for this endpoint only, the endpoint's id follows its name:
-/// RANKD_MODEL_TOKEN_EP_0002.
+/// RANKD_MODEL_AUTHORITIES. A variable that ends in the endpoint's id, such as RANKD_MODEL_TOKEN_EP_0002, applies only
+/// to that endpoint.
 /// Blocks: on the file of authorities. Errors: bad_environment.
 auto make_model_server_options(const endpoint_entry& endpoint, server_messages words)
     -> braid::checked<model_server_options>;

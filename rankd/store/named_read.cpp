@@ -1,4 +1,4 @@
-// rankd/store/named_read.cpp: reads of values under named keys, answered from an open embedded store.
+// rankd/store/named_read.cpp: answers reads of values under named keys from an open embedded store.
 #include <rankd/store/batch_read.hpp>
 #include <rankd/store/detail/ids.hpp>
 #include <rankd/store/error.hpp>
@@ -27,7 +27,7 @@ auto suits(record_kind record, read_kind kind) -> bool {
   return record == record_kind::hash;
 }
 
-/// Positions of a record from `first` up to `end`.
+/// A range of positions in a record, from `first` up to `end` (excluded).
 struct stretch {
   std::size_t first = 0;
   std::size_t end = 0;
@@ -35,7 +35,7 @@ struct stretch {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end - first; }
 };
 
-/// Returns the stretch of a sorted set whose scores are in a range.
+/// Returns the positions in a sorted set whose scores are in a range.
 auto find_stretch(const record_view& set, const std::optional<score_range>& range) -> stretch {
   if (!range) return {0, set.count()};
   const auto positions = std::views::iota(std::size_t{0}, set.count());
@@ -46,7 +46,8 @@ auto find_stretch(const record_view& set, const std::optional<score_range>& rang
   return {begin, std::max(begin, static_cast<std::size_t>(end - positions.begin()))};
 }
 
-/// Skips `offset` positions at the end where reading begins, and keeps at most `count`.
+/// Skips `offset` positions, and keeps at most `count` of the following ones. In descending order, skipping begins at
+/// the end.
 auto cut(stretch all, const named_read& read) -> stretch {
   const std::size_t passed = std::min<std::size_t>(read.offset, all.size());
   const std::size_t taken = std::min<std::size_t>(read.count, all.size() - passed);
@@ -76,7 +77,7 @@ class named_reader {
   [[nodiscard]] auto malformed() const noexcept -> std::uint64_t { return malformed_; }
 
  private:
-  /// Returns the ids of a stretch, in the requested order.
+  /// Returns the ids at the given positions, in the requested order.
   auto ranked(const record_view& record, stretch of) -> std::span<stored_item> {
     const std::span<stored_item> out = arena_->uninitialized<stored_item>(of.size());
     std::size_t used = 0;

@@ -23,7 +23,8 @@ enum class read_kind : std::uint8_t {
   strings,     ///< the text of a string; a key with another kind of value counts as absent, as for MGET of Redis
 };
 
-/// The form in which elements and members are read. It decides which of them are malformed, and the order of a set.
+/// The form in which elements and members are read. It decides which elements count as malformed, and the order of a
+/// set.
 enum class id_form : std::uint8_t {
   integers,  ///< 64-bit integers
   texts,     ///< texts for which `is_text_id` is true, in the order of their bytes
@@ -31,13 +32,13 @@ enum class id_form : std::uint8_t {
 
 enum class score_order : std::uint8_t { ascending, descending };
 
-/// Both ends included.
+/// A range of scores that includes both ends.
 struct score_range {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
 };
 
-/// An element, a member, or the result for one requested text.
+/// An element, a member, or the result for one requested field or key.
 struct stored_item {
   bool is_there = false;
   std::int64_t id = 0;    ///< of an element or member that is read as an integer
@@ -45,9 +46,9 @@ struct stored_item {
   std::string_view text;  ///< of a field or string, or of an element or member that is read as a text
 };
 
-/// The values of each key, in order. For lists and sets, these are the elements or members that are ids, or no item if
-/// the key is absent. For requested fields or members, there is one item for each; for strings, there is one item for
-/// each key.
+/// The values of each key, in order. For lists and sets, these are the elements or members that are valid ids; an
+/// absent key has no items. A read of fields or members returns one item for each requested one. A read of strings
+/// returns one item for each key.
 struct item_batch {
   std::span<const std::span<const stored_item>> of_key;
   std::uint64_t malformed = 0;                       ///< elements and members that are not ids and were left out

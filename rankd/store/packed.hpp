@@ -14,8 +14,8 @@
 
 namespace rankd {
 
-/// Appends values to a string. A number is stored in seven bits a byte, the lowest first (LEB128); a signed one is
-/// folded, so that small ones are short whatever their sign; a text follows its length.
+/// Appends values to a string. A number uses seven bits of each byte, the lowest first (LEB128). A signed number is
+/// folded (zigzag), so that small negative numbers are short as well. A text is stored after its length.
 class packed_writer {
  public:
   explicit packed_writer(std::string& into) noexcept : text_(&into) {}
@@ -26,7 +26,7 @@ class packed_writer {
     text_->append(room.data(), put(room.data(), value));
   }
   void integer(std::int64_t value) { number(folded(value)); }
-  /// Appends each as `integer` does, with the memory reserved before.
+  /// Appends each number like `integer`, but reserves the memory for all numbers first.
   void integers(std::span<const std::int64_t> values) {
     const std::size_t before = text_->size();
     text_->resize_and_overwrite(before + values.size() * max_number, [&](char* bytes, std::size_t) {
@@ -35,7 +35,8 @@ class packed_writer {
       return static_cast<std::size_t>(at - bytes);
     });
   }
-  /// Appends for each the number 0 if it is absent, or the number 1 and the text; also with the memory reserved before.
+  /// Appends the number 0 for each absent text; for others, the number 1 and the text. Reserves the memory for all
+  /// texts first.
   void optional_texts(std::span<const std::optional<std::string_view>> values) {
     std::size_t most = 0;
     for (const auto& each : values) most += 1 + (each ? max_number + each->size() : 0);
@@ -67,7 +68,7 @@ class packed_writer {
     const auto bits = static_cast<std::uint64_t>(value);
     return bits << 1U ^ (value < 0 ? ~std::uint64_t{0} : 0);
   }
-  /// Returns the end of the written bytes.
+  /// Writes a number at `at`, and returns the end of the written bytes.
   static auto put(char* at, std::uint64_t value) noexcept -> char* {
     for (; value >= 0x80U; value >>= 7U) *at++ = static_cast<char>(value | 0x80U);
     *at++ = static_cast<char>(value);
@@ -77,7 +78,7 @@ class packed_writer {
   std::string* text_;
 };
 
-/// Reads packed values. A missing value reads as zero or empty, and the reader is not sound from then on.
+/// Reads packed values from any bytes. A missing value reads as zero or empty; from then on `is_sound` returns false.
 /// Lifetime: texts refer to the bytes.
 class packed_reader {
  public:
@@ -112,7 +113,7 @@ class packed_reader {
     rest_.remove_prefix(8);
     return std::bit_cast<double>(bits);
   }
-  /// Returns how many items follow, each of at least one byte: never more than there are bytes.
+  /// Reads a count of items that take at least one byte each. Never returns more than the number of remaining bytes.
   auto count() noexcept -> std::size_t {
     const std::uint64_t value = number();
     if (value > rest_.size()) return fail();
@@ -121,7 +122,7 @@ class packed_reader {
 
   [[nodiscard]] auto is_sound() const noexcept -> bool { return sound_; }
   [[nodiscard]] auto rest() const noexcept -> std::string_view { return rest_; }
-  /// Returns whether everything has been read, and was there.
+  /// Returns whether all bytes have been read, and no value was missing.
   [[nodiscard]] auto is_done() const noexcept -> bool { return sound_ && rest_.empty(); }
 
  private:

@@ -30,7 +30,7 @@ struct hash_read {
   key_batch keys;
 };
 
-/// Reads the first elements of each list as ids. Malformed elements among these are left out, and counted.
+/// Reads the first elements of each list as ids. Malformed elements are left out of the answer, and counted.
 struct list_read {
   using answer = id_batch;
 
@@ -47,7 +47,7 @@ concept asks_ids = std::same_as<decltype(Question::keys), key_batch>;
 using store_question = std::variant<field_read, hash_read, list_read, named_read, model_call>;
 static_assert(std::is_trivially_copyable_v<store_question>, "stores copy questions often");
 
-/// The answer to a question. The kind of the question determines its kind.
+/// The answer to a question. Each kind of question has its own kind of answer.
 using store_answer =
     std::variant<field_read::answer, hash_read::answer, list_read::answer, named_read::answer, model_call::answer>;
 
@@ -58,7 +58,7 @@ template <typename Question>
   return std::get<typename Question::answer>(*answered);
 }
 
-/// Returns the member of a question that says when it is sent a second time; null for a model call, which is sent once.
+/// Returns the settings for sending a question a second time; null for a model call, which is sent only once.
 [[nodiscard]] inline auto find_hedge(store_question& question) noexcept -> read_hedge* {
   return std::visit(
       []<typename Question>(Question& question) -> read_hedge* {

@@ -1,4 +1,4 @@
-// rankd/store/read_hedge.hpp: a read that is sent a second time if the first has no answer after a while.
+// rankd/store/read_hedge.hpp: settings for hedging: a read without an answer after a delay is sent a second time.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -18,8 +18,8 @@ struct read_hedge {
   read_attempt attempt = read_attempt::first;
 };
 
-/// The number of reads that may be sent a second time: a tenth of all reads, and a few at the beginning. So a store
-/// that is slow for all reads has a tenth more to do, and not twice as much. Threads: one.
+/// Limits the reads that are sent a second time to a tenth of all reads, and a few at the beginning. So a store that is
+/// slow for all reads gets only a tenth more load, not twice the load. Threads: one.
 class hedge_budget {
  public:
   static constexpr std::uint32_t reads_of_one = 10;

@@ -13,18 +13,18 @@
 
 namespace rankd {
 
-/// Passes on the batches of one request, and records each with its answer, in the form that `replayed_reads` reads. A
-/// question that always has the same answer is kept once; a question whose answers differ is kept as often as it was
-/// asked, in that order. Answers after `take` are not kept.
+/// Records the batches of one request to its stores, with their answers, in the format of `replayed_reads`. If a
+/// question always had the same answer, it is recorded once. If its answers differed, it is recorded each time, in the
+/// order of the questions. Answers after `take` are not recorded.
 /// Threads: one at a time, as the loop of the request. Lifetime: the stores behind it must outlive it.
 class read_recorder {
  public:
-  /// The most bytes that are kept of one request.
+  /// The maximum number of recorded bytes of one request.
   static constexpr std::size_t max_kept = std::size_t{32} << 20U;
 
-  /// Expects about `usual_bytes`.
+  /// Reserves memory for `usual_bytes` of recorded batches.
   explicit read_recorder(const std::vector<store*>& behind, std::size_t usual_bytes = 0);
-  /// Does the same for stores that it keeps.
+  /// Does the same, and keeps the stores alive.
   explicit read_recorder(store_list behind, std::size_t usual_bytes = 0) : read_recorder(*behind, usual_bytes) {
     kept_ = std::move(behind);
   }
@@ -32,19 +32,19 @@ class read_recorder {
   read_recorder(const read_recorder&) = delete;
   auto operator=(const read_recorder&) -> read_recorder& = delete;
 
-  /// Returns the stores for the request, which keep the recorder.
+  /// Returns the recording stores for the request. They keep the recorder alive.
   [[nodiscard]] static auto list_stores(const std::shared_ptr<read_recorder>& by) -> store_list {
     return {by, &by->pointers_};
   }
 
   /// Returns the reads so far, and stops recording.
   auto take() -> std::string;
-  /// Returns whether more was read than is kept. May also be called after `take`.
+  /// Returns whether the request read more than `max_kept` bytes. May also be called after `take`.
   [[nodiscard]] auto is_cut() const noexcept -> bool { return is_cut_; }
 
  private:
   class client;
-  /// A question and its answer.
+  /// The positions of a question and its answer in the recorded bytes.
   struct piece {
     std::size_t begin = 0;
     std::size_t answer = 0;

@@ -1,4 +1,4 @@
-// rankd/store/record.cpp: the layout of a record: a header, a table of fixed width, then text.
+// rankd/store/record.cpp: the layout of a record: a header, a table with entries of fixed width, then the texts.
 #include <rankd/store/record.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct header {
 };
 static_assert(std::is_trivially_copyable_v<header> && sizeof(header) == 16);
 
-/// LMDB aligns values to two bytes only.
+/// Copies a value from a place that may be unaligned, because LMDB aligns values to two bytes only.
 template <typename T>
 auto load(const std::byte* place) noexcept -> T {
   T value;
@@ -35,7 +35,8 @@ void append(std::string& buffer, const T& value) {
   buffer.append(raw, sizeof(T));
 }
 
-/// The bytes of a member in three tables: the end of its text, its position in the order of bytes, and its score.
+/// The bytes that a member has in the three tables of a sorted set: the end of its text, its position in bytewise
+/// order, and its score.
 constexpr std::uint64_t sorted_set_entry = 2 * sizeof(std::uint32_t) + sizeof(double);
 
 /// Returns the width of the entries in the table after the header; 0 for a kind that does not exist.

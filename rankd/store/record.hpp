@@ -15,7 +15,7 @@ namespace rankd {
 /// list keeps its elements as text.
 enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5, string = 6 };
 
-/// The place in the data that a record was loaded from.
+/// The place in the data files from which a record was loaded.
 struct record_origin {
   std::uint32_t file = 0;  ///< position in the list of files of that load
   std::uint32_t line = 0;  ///< counted from 1
@@ -30,7 +30,7 @@ struct hash_field {
   auto operator==(const hash_field&) const -> bool = default;
 };
 
-/// A member of a sorted set. Sets are sorted as in Redis: by score, and by bytes if scores are equal.
+/// A member of a sorted set. Members are sorted as in Redis: by score, and by bytes if scores are equal.
 struct scored_member {
   std::string_view text;
   double score = 0;
@@ -38,8 +38,8 @@ struct scored_member {
   auto operator==(const scored_member&) const -> bool = default;
 };
 
-/// A record that is read in place: nothing is copied, and no byte outside of the record is read, whatever the record
-/// contains.
+/// A record that is read in place, without copies. No byte outside of the record is read, even if its contents are
+/// damaged.
 /// Lifetime: the bytes must outlive it. Threads: any.
 class record_view {
  public:
@@ -59,8 +59,8 @@ class record_view {
     return {piece(2 * index), piece(2 * index + 1)};
   }
 
-  /// Returns an element of a text list, or a member of a set or sorted set, by position: members of a set are sorted by
-  /// bytes, members of a sorted set by score. The text of a string is at 0. Requires index < count().
+  /// Returns an element of a text list, or a member of a set or sorted set, by position. Members of a set are sorted by
+  /// bytes, members of a sorted set by score. A string has its text at position 0. Requires index < count().
   [[nodiscard]] auto text_at(std::size_t index) const noexcept -> std::string_view { return piece(index); }
   /// Returns an element of an id list. Requires index < count().
   [[nodiscard]] auto id_at(std::size_t index) const noexcept -> std::int64_t;
@@ -84,18 +84,18 @@ class record_view {
   std::string_view text_;
 };
 
-/// Builds the bytes of records, in a buffer that it keeps.
+/// Builds the bytes of records in a buffer that it reuses.
 /// Threads: one. Lifetime: a result is valid until the next call.
 class record_builder {
  public:
-  /// Requires fields sorted by name, without duplicates.
+  /// Builds a hash. Requires fields sorted by name, without duplicates.
   auto hash(std::span<const hash_field> fields, record_origin origin) -> std::span<const std::byte>;
   auto id_list(std::span<const std::int64_t> ids, record_origin origin) -> std::span<const std::byte>;
   auto text_list(std::span<const std::string_view> elements, record_origin origin) -> std::span<const std::byte>;
-  /// Requires members in the order of a sorted set, without duplicates.
+  /// Builds a sorted set. Requires members sorted by score, then by bytes, without duplicates.
   auto sorted_set(std::span<const scored_member> members, record_origin origin) -> std::span<const std::byte>;
   auto string(std::string_view text, record_origin origin) -> std::span<const std::byte>;
-  /// Requires members sorted by bytes, without duplicates.
+  /// Builds a set. Requires members sorted by bytes, without duplicates.
   auto set(std::span<const std::string_view> members, record_origin origin) -> std::span<const std::byte>;
 
  private:

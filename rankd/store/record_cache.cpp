@@ -1,4 +1,5 @@
-// rankd/store/record_cache.cpp: values as blocks of bytes, found by key and by what is read of it.
+// rankd/store/record_cache.cpp: stores cached values as blocks of bytes, found by key and by the part of the key's
+// value that was read.
 #include <rankd/store/record_cache.hpp>
 
 #include <rankd/store/detail/key_speller.hpp>
@@ -17,12 +18,12 @@
 namespace rankd {
 namespace {
 
-/// The memory of a record apart from its key and its values: a node of a map with two strings and a list.
+/// The memory of a record without its key and its values: a map node with two strings and a list.
 constexpr std::size_t record_overhead = 160;
-/// More values of one key replace its oldest one.
+/// The maximum number of values of one key. A further value replaces the oldest one.
 constexpr std::size_t max_values = 16;
 
-// A value of a key is a sequence of elements, whatever kind of question has read it: the fields of a hash, the elements
+// A cached value is a sequence of elements, whatever kind of question has read it: the fields of a hash, the elements
 // of a list, or at most one field.
 
 using field_values = std::span<const std::optional<std::string_view>>;
@@ -63,7 +64,7 @@ void for_texts(stored_item& element, const Use& use) {
 template <typename Use>
 void for_texts(std::int64_t& /*element*/, const Use& /*use*/) {}
 
-/// Whether a key has no such value.
+/// Returns whether the value of a key is absent.
 auto is_absent(std::span<const stored_item> items) -> bool {
   return std::ranges::none_of(items, &stored_item::is_there);
 }
@@ -72,7 +73,8 @@ auto is_absent(std::span<const T> elements) -> bool {
   return elements.empty();
 }
 
-/// Elements, and behind them their texts, in one block. A copy of the block is as good once its texts are moved.
+/// Elements, followed by their texts, in one block of memory. After a copy, only the pointers to the texts must be
+/// adjusted.
 struct block {
   std::unique_ptr<std::byte[]> bytes;
   std::uint32_t size = 0;
@@ -125,7 +127,7 @@ auto malformed_at(const Answer& answer, std::size_t at) -> std::uint32_t {
     return 0;
 }
 
-/// Whether it is known which value has the malformed elements.
+/// Returns whether the answer shows which values contain the malformed elements.
 template <typename Answer>
 auto knows_malformed(const Answer& answer) -> bool {
   if constexpr (requires { answer.malformed_of; })
@@ -142,7 +144,7 @@ auto key_count(const Question& question) -> std::size_t {
     return question.keys.size();
 }
 
-/// Calls `use` with a question that a cache suits, in its own type.
+/// Calls `use` with the question in its own type. Requires a question whose values can be cached.
 template <typename Use>
 auto with_question(const store_question& question, const Use& use) {
   return std::visit(
@@ -159,7 +161,7 @@ auto with_question(const store_question& question, const Use& use) {
 
 }  // namespace
 
-/// What a question has read of a key.
+/// The value that one kind of question has read of a key.
 struct record_cache::value {
   head* what = nullptr;
   block content;
@@ -234,7 +236,7 @@ auto record_cache::find_part(const store_question& question, std::span<const std
   });
 }
 
-// What is read of a key
+// The kinds of questions about a key
 
 auto record_cache::head_of(const store_question& question) -> head* {
   head_text_.clear();
@@ -249,7 +251,7 @@ auto record_cache::head_of(const store_question& question) -> head* {
 
 // Lookups
 
-/// Returns the value if it is young enough. An old value is dropped.
+/// Returns the cached value of a key if it is recent enough. Drops it if it is too old.
 auto record_cache::find_value(std::string_view key, const head* what, braid::time_point now) -> const value* {
   const auto found = records_.find(key);
   if (found == records_.end()) return nullptr;
@@ -332,7 +334,7 @@ void record_cache::add(record_lookup& to_lookup, std::span<const std::uint32_t> 
           const auto& given = std::get<Answer>(part);
           const auto source = list_values(given);
           using stored = std::remove_cvref_t<decltype(source[0])>;
-          // `find_values` has made them, and they are not constant.
+          // Removes const: `find_values` has allocated these values as mutable.
           const std::span<stored> values(const_cast<stored*>(list_values(all).data()), list_values(all).size());
           for (std::size_t at = 0; at < to.size(); ++at) values[to[at]] = source[from[at]];
           if constexpr (requires { all.malformed; }) {
@@ -380,7 +382,8 @@ void record_cache::end(record_read& read, const store_answer* answer) noexcept {
   set_counts();
 }
 
-/// Keeps the values that are still expected. There may be no memory for some of them.
+/// Caches the values of an answer whose keys have not changed since the read began. If memory for a value is lacking,
+/// the value is not cached.
 template <typename Question>
 void record_cache::keep_all(const record_read& read, const Question& question, const store_answer* answer) {
   auto* const what = static_cast<head*>(const_cast<void*>(read.head));
@@ -403,12 +406,12 @@ void record_cache::keep_all(const record_read& read, const Question& question, c
                  .is_tracked = is_tracked,
                  .is_absent = is_absent(elements)});
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-      // It is read again.
+      // The value is not cached, so the next request reads it again.
     }
   });
 }
 
-/// Stores a value in place of an older one, unless it is too large.
+/// Caches a value in place of an older one, unless it is larger than the whole cache.
 void record_cache::keep(std::string_view key, value made) {
   if (record_overhead + key.size() + made.bytes() > options_.bytes) return;
   auto found = records_.find(key);
@@ -430,7 +433,7 @@ void record_cache::keep(std::string_view key, value made) {
   make_room(of);
 }
 
-// Dropping
+// Eviction
 
 void record_cache::drop_value(record& of, std::size_t at) noexcept {
   bytes_ -= of.values[at].bytes();
@@ -445,7 +448,7 @@ void record_cache::drop(record& which) noexcept {
   records_.erase(records_.find(which.key));
 }
 
-/// Drops other records until all fit, and this one if it does not fit alone.
+/// Drops other records until the cache is within its limits. Drops this record as well if it alone exceeds them.
 void record_cache::make_room(const record& but) noexcept {
   const auto fits = [this] { return bytes_ <= options_.bytes && records_.size() <= options_.entries; };
   while (!fits()) {

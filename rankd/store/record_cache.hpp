@@ -1,4 +1,4 @@
-// rankd/store/record_cache.hpp: values of keys of a server, kept in memory for later requests.
+// rankd/store/record_cache.hpp: a cache in memory for values that were read from a server.
 #pragma once
 
 #include <rankd/store/question.hpp>
@@ -23,7 +23,7 @@ namespace rankd {
 
 class record_cache;
 
-/// The bounds of the caches of an engine, and for how long values are used.
+/// The limits of the caches of an engine, and the maximum age of cached values.
 struct record_cache_options {
   std::size_t bytes = 0;                          ///< of keys and values, of all endpoints together; 0: nothing is kept
   std::size_t entries = 1'000'000;                ///< the most keys
@@ -34,7 +34,7 @@ struct record_cache_options {
   const braid::clock_source* clock = &braid::steady_time();  ///< outlives the cache
 };
 
-/// The contents of a cache, and counts since its creation.
+/// The current size of a cache, and counts of events since its creation.
 struct record_cache_counts {
   std::uint64_t hits = 0;     ///< keys whose values were found
   std::uint64_t misses = 0;   ///< keys that were read
@@ -50,7 +50,8 @@ struct record_cache_counts {
   void add(const record_cache_counts& other) noexcept;
 };
 
-/// A read that a cache waits for. Its question and what that refers to are unchanged until it ends.
+/// A read for which a cache waits. Its question, and the data that the question refers to, must not change until the
+/// read ends.
 struct record_read {
   store_question question;
   record_cache* cache = nullptr;  ///< null if no cache waits for it
@@ -62,9 +63,9 @@ struct record_read {
   const void* head = nullptr;  // of the cache
 };
 
-/// The part of an answer that a cache knows.
+/// The part of an answer that the cache contains, and the keys that are missing.
 struct record_lookup {
-  /// A key whose value is not known.
+  /// A key whose value is not cached.
   struct missing_key {
     std::uint32_t position = 0;   ///< in the question
     std::uint32_t index = 0;      ///< in the question of `read`
@@ -77,35 +78,35 @@ struct record_lookup {
   braid::duration oldest{};  ///< the age of the oldest value in the answer
 };
 
-/// The values of one endpoint for the requests of one loop. A value is what a question reads of one key: other fields
-/// of the same key are another value. A value is dropped when the server reports a change of its key, when it is too
-/// old, or when the space is needed; then keys that were not used lately are dropped first (second chance). Everything
-/// is dropped when reports may have been lost. A value whose key changes while it is read is not kept.
-/// Threads: the loop's; `counts` from any. Cost: some reads of memory for each key that is found, and a copy of its
-/// value.
+/// The cached values of one endpoint for the requests of one loop. A value is the part of a key's data that a question
+/// reads: different fields of one key are different values. A value is dropped if the server reports a change of its
+/// key, if it is too old, or if its space is needed. For space, keys that were not used lately are dropped first
+/// (second chance). If reports may have been lost, the whole cache is emptied. A value whose key changes during its
+/// read is not cached.
+/// Threads: the loop's; `counts` from any. Cost: a few memory accesses for each cached key, and a copy of its value.
 class record_cache final : public braid::redis_tracker {
  public:
   explicit record_cache(const record_cache_options& options);
   ~record_cache();
 
-  /// Whether the values of a question can be kept: it reads keys, and asks each for the same.
+  /// Returns whether the values of a question can be cached: it must read keys, and the same part of each key.
   [[nodiscard]] static auto suits(const store_question& question) noexcept -> bool;
-  /// Returns the question about some keys of another one. Lifetime: of that question, and `memory`.
+  /// Returns a question about some of the keys of `question`. Lifetime: valid as long as `question` and `memory`.
   static auto find_part(const store_question& question, std::span<const std::uint32_t> positions, braid::arena& memory)
       -> store_question;
 
-  /// Returns an answer in `memory` with the values that are known. Requires a question that suits.
+  /// Returns an answer in `memory` with the cached values. Requires a question that `suits`.
   auto find(const store_question& question, braid::arena& memory) -> record_lookup;
-  /// Adds values to the answer of a lookup: `from[i]` of `part` is the value at `to[i]`. They stay where they are.
+  /// Adds values to the answer of a lookup: value `from[i]` of `part` becomes value `to[i]`. Texts are not copied.
   static void add(record_lookup& to_lookup, std::span<const std::uint32_t> to, const store_answer& part,
                   std::span<const std::uint32_t> from);
 
-  /// Notes that a read has begun. Until it ends, lookups that miss its keys name it.
+  /// Registers a read that has begun. Until it ends, lookups of its keys return this read.
   void begin(record_read& read);
-  /// Keeps the answer of a read, except for keys that have changed meanwhile; null if it has failed.
+  /// Ends a read and caches its answer, except for keys that have changed since its start. A failed read passes null.
   void end(record_read& read, const store_answer* answer) noexcept;
 
-  /// Says whether a server reports the changes of keys that are read from now on.
+  /// Sets whether a server reports changes of keys that are read from now on.
   void set_tracked(bool is_tracked) noexcept { is_tracked_.store(is_tracked, braid::relaxed); }
   [[nodiscard]] auto wants_tracking() const noexcept -> bool { return options_.tracking; }
 
@@ -122,13 +123,13 @@ class record_cache final : public braid::redis_tracker {
   };
   template <typename T>
   using text_map = std::unordered_map<std::string, T, text_hash, std::equal_to<>>;
-  /// What is read of a key, in bytes; with the number of values and reads that refer to it.
+  /// The kinds of questions about a key, as bytes. Each has a count of the values and reads that refer to it.
   using head_map = text_map<std::uint32_t>;
   using head = head_map::value_type;
 
   struct value;
   struct record;
-  /// A read of a value that has not ended.
+  /// A running read of a value.
   struct expected {
     const head* what;
     record_read* read;
@@ -159,7 +160,7 @@ class record_cache final : public braid::redis_tracker {
   std::string scratch_;
   std::string head_text_;
   std::size_t bytes_ = 0;
-  // Written by the loop.
+  // Written only by the thread of the loop.
   braid::atomic<bool> is_tracked_{false};
   braid::atomic<std::uint64_t> hits_{0};
   braid::atomic<std::uint64_t> misses_{0};

@@ -1,4 +1,4 @@
-// rankd/store/record_parser.cpp: the syntax of a line, and all errors that it may contain.
+// rankd/store/record_parser.cpp: parses a line of data, and reports all of its errors.
 #include <rankd/store/record_parser.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -59,7 +59,7 @@ auto name_of(dom::element_type type) -> std::string_view {
 
 auto is_blank(std::string_view text) -> bool { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
 
-/// A kind of line: the member that names the key, and the member that holds the value.
+/// A kind of record in a line: the name of the member with the key, and the name of the member with the value.
 struct line_kind {
   std::string_view head;
   std::string_view body;
@@ -70,7 +70,7 @@ constexpr std::array line_kinds{line_kind{"hash", "fields"}, line_kind{"list", "
 constexpr std::string_view delete_head = "delete";  // its body is that of a hash: `fields`, with another value
 constexpr std::size_t hash_kind = 0;
 
-/// The members of a line, each at most once: head and body of each kind.
+/// The members of a line: for each kind of record, the member with the key (head) and the member with the value (body).
 struct members {
   std::optional<dom::element> deleted;  ///< the key that the line deletes, or whose fields it deletes
   std::array<std::optional<dom::element>, line_kinds.size()> heads;
@@ -94,7 +94,7 @@ struct members {
   }
 };
 
-/// Returns the key that a line names, if it is a text.
+/// Returns the key in a line, if it is a text; empty otherwise.
 auto key_of(dom::object object) -> std::string_view {
   for (const dom::key_value_pair member : object)
     if ((member.key == delete_head ||
@@ -108,7 +108,7 @@ auto in_backquotes(std::string_view name) -> std::string { return "`" + std::str
 
 }  // namespace
 
-/// The parser's buffers, and its state for the current line.
+/// The buffers of a parser, and its state for the current line.
 class record_parser::machine {
  public:
   explicit machine(vector_lengths lengths) : lengths_(std::move(lengths)) {}
@@ -291,7 +291,7 @@ auto record_parser::machine::read_hash(dom::element element) -> std::span<const 
   return builder_.hash(fields_, origin_);
 }
 
-/// Reads the numbers of an array as the bytes of a vector.
+/// Reads an array of numbers as a vector, and returns the bytes of the vector.
 auto record_parser::machine::read_vector(dom::array numbers, std::string_view field) -> std::string_view {
   const std::string pointer = braid::json_pointer("/fields", field);
   std::string bytes;
@@ -441,7 +441,8 @@ auto record_parser::machine::digits(std::int64_t id) -> std::string_view {
   return scratch_.copied(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())));
 }
 
-/// A dump may be longer than the line: it escapes control characters, and quotes integers next to text.
+/// Refuses a line whose dump would be too long. A dump may be longer than the line: it escapes control characters, and
+/// quotes integers next to text.
 void record_parser::machine::check_dump(std::string_view key, std::string_view pointer,
                                         std::span<const std::byte> bytes, std::size_t read) {
   constexpr std::size_t max_for_a_byte = 6;  // \u007f

@@ -1,4 +1,4 @@
-// rankd/store/record_parser.hpp: parses one line of NDJSON into the bytes of one record.
+// rankd/store/record_parser.hpp: a parser that converts one line of NDJSON to the bytes of one record.
 #pragma once
 
 #include <rankd/store/line_reader.hpp>
@@ -16,7 +16,7 @@
 
 namespace rankd {
 
-/// What a line says about one key: a new record, or what to delete.
+/// The contents of a line: a new record for a key, or a key or fields to delete.
 struct parsed_record {
   std::string_view key;
   std::span<const std::byte> bytes;  ///< of the record; empty if the line deletes
@@ -29,22 +29,22 @@ struct parsed_record {
 /// Parses `{"hash": key, "fields": {name: text, …}}`, `{"list": key, "values": [id or text, …]}`, `{"set": key,
 /// "members": [id or text, …]}`, `{"sorted_set": key, "scores": {member: number, …}}`, `{"string": key, "value":
 /// text}`,
-/// `{"delete": key}` and `{"delete": key, "fields": [name, …]}`. A list of only integers is packed; a list with any
-/// text keeps text, and an integer in it becomes its decimal digits, as in every set. Threads: one. Lifetime: a result
-/// is valid until the next call, and as long as the line.
+/// `{"delete": key}` and `{"delete": key, "fields": [name, …]}`. A list that contains only integers is packed. In other
+/// lists, and in all sets, an integer is stored as its decimal digits. Threads: one. Lifetime: a result is valid until
+/// the next call, and as long as the line.
 class record_parser {
  public:
-  /// The number of diagnostics about one line after which the rest of it is not read.
+  /// The number of diagnostics about one line after which the parser skips the rest of the line.
   static constexpr std::size_t max_diagnostics = 16;
 
-  /// Requires these lengths for vectors in fields of these names.
+  /// Requires each vector in a field named in `lengths` to have the length given there.
   explicit record_parser(vector_lengths lengths = {});
   record_parser(record_parser&&) = delete;
   auto operator=(record_parser&&) -> record_parser& = delete;
   ~record_parser();
 
-  /// Returns nothing for a blank line. A record is refused if its line by `append_record` has more than
-  /// line_reader::longest bytes: its dump could not be read.
+  /// Parses a line. Returns nothing for a blank line. Refuses a record whose dump by `append_record` would have more
+  /// than line_reader::longest bytes, because a load could not read it.
   /// Errors: each begins with `line N`, and its pointer leads into that line.
   auto parse(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
 

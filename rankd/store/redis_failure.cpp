@@ -1,4 +1,4 @@
-// rankd/store/redis_failure.cpp: errors of a connection and of a server, grouped by their remedies.
+// rankd/store/redis_failure.cpp: maps errors of a connection or a server to error codes with the same remedy.
 #include <rankd/store/detail/redis_failure.hpp>
 
 #include <rankd/registry/names.hpp>

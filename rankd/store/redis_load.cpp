@@ -40,16 +40,16 @@ auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnosti
   return make_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file);
 }
 
-/// The lines of several files as records, beginning at a position.
+/// Reads records from the lines of several files, beginning at a given position.
 class record_source {
  public:
   record_source(std::span<const fs::path> files, std::uint32_t file, line_position start, vector_lengths vectors = {})
       : files_(files), file_(file), line_(start), parser_(std::move(vectors)) {}
 
-  /// Returns the next record; nothing after the last file. After diagnostics about a line it may be called again.
+  /// Returns the next record; nothing after the last file. May be called again after diagnostics about a line.
   auto next() -> braid::checked<std::optional<parsed_record>>;
 
-  /// Returns the position after the last record.
+  /// Returns the file that contains the position after the last record.
   [[nodiscard]] auto file() const noexcept -> std::uint32_t { return file_; }
   [[nodiscard]] auto line() const noexcept -> line_position { return line_; }
 
@@ -109,7 +109,7 @@ class data_check {
 
   auto run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void>;
   [[nodiscard]] auto total_bytes() const noexcept -> std::uint64_t { return total_; }
-  /// Returns the bytes of the files up to a position.
+  /// Returns the number of bytes in all files before a position.
   [[nodiscard]] auto bytes_before(std::uint32_t file, line_position line) const -> std::uint64_t {
     return (file == 0 ? 0 : ends_[file - 1]) + line.bytes;
   }
@@ -194,7 +194,7 @@ auto choose_command(record_kind kind) -> std::string_view {
   return "RPUSH";
 }
 
-/// Appends the words for one element of a value. `digits` holds the numbers that the words refer to.
+/// Appends the command arguments for one element of a value. Arguments that are numbers refer to texts in `digits`.
 void append_element(const record_view& view, std::size_t at, std::vector<std::string>& digits,
                     std::vector<std::string_view>& words) {
   switch (view.kind()) {
@@ -216,7 +216,7 @@ void append_element(const record_view& view, std::size_t at, std::vector<std::st
   }
 }
 
-/// Adds the commands that create a value under a key that does not exist.
+/// Adds commands that create a value under a key. Requires that the key does not exist.
 void add_value(braid::redis_batch& batch, std::string_view key, const record_view& view) {
   std::vector<std::string> digits;  // never reallocated: it has room for a whole command
   digits.reserve(max_words);
@@ -229,7 +229,7 @@ void add_value(braid::redis_batch& batch, std::string_view key, const record_vie
   }
 }
 
-/// Adds the command that deletes what a line names.
+/// Adds the command that deletes a key or its fields, as a line requests.
 void add_deletion(braid::redis_batch& batch, const parsed_record& record) {
   std::vector<std::string_view> words{record.fields.empty() ? "DEL" : "HDEL", record.key};
   words.insert(words.end(), record.fields.begin(), record.fields.end());
@@ -243,15 +243,16 @@ void add_record(braid::redis_batch& batch, const parsed_record& record) {
   add_value(batch, record.key, *record_view::parse(record.bytes));
 }
 
-/// Returns the temporary key under which the value of a key is built in a cluster, in the same slot. Returns nothing if
-/// no such key exists, because a brace in the key would end the hash tag.
+/// Returns a temporary key in the same slot of the cluster, under which a new value is built. Returns nothing if the
+/// key contains a brace that would end the hash tag.
 auto find_draft(std::string_view key) -> std::optional<std::string> {
   const std::string_view hashed = braid::detail::redis_hashed_part(key);
   if (hashed.contains('}')) return std::nullopt;
   return "rankd:new:{" + std::string(hashed) + "}" + std::string(key);
 }
 
-/// Like `add_record`, for servers without transactions: in one step, except for keys without a temporary key.
+/// Adds the commands that replace a value in a cluster, which has no transactions. The change is atomic if there is a
+/// temporary key for the new value.
 void add_record_alone(braid::redis_batch& batch, const parsed_record& record) {
   if (record.deletes()) return add_deletion(batch, record);
   const record_view view = *record_view::parse(record.bytes);
@@ -317,7 +318,7 @@ auto sender::failed(std::error_code error, const Redis& redis) const -> std::une
   return refused(detail::redis_failure_code(error), text.empty() ? error.message() : detail::server_message(text));
 }
 
-/// Seeks to the place at which an interrupted load of the same files ended.
+/// Continues after the position at which an interrupted load of the same files ended.
 template <typename Redis>
 auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;
@@ -370,7 +371,8 @@ auto sender::commit(sender& self, braid::redis_connection& redis) -> braid::task
   co_return self.first_error(done.items());
 }
 
-/// Sends the values first, and then the progress: the next load repeats what is between.
+/// Sends the values first, and then the progress. If the load is interrupted in between, the next load sends these
+/// values again.
 auto sender::commit(sender& self, braid::redis_cluster& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;
   if (!self.batch_.empty()) {
@@ -417,7 +419,8 @@ auto sender::send(sender& self, Redis& redis) -> braid::task<braid::checked<load
   co_return self.report_;
 }
 
-/// Resumes with a short timeout, because a server that is there answers soon, and then sends with a long one.
+/// Reads the progress with a short timeout, because a reachable server answers soon. Then sends the data with a long
+/// timeout.
 template <typename Redis, typename Options>
 auto sender::run_with(sender& self, braid::loop& loop, Options curious, Options patient)
     -> braid::task<braid::checked<load_report>> {

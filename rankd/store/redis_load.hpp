@@ -26,13 +26,13 @@ struct redis_load_options {
   std::function<braid::diagnostics()> refused = nullptr;         ///< called after the last record: see load_options
 };
 
-/// Sets each key of `files` to the value in the files, in transactions of many keys; keys that the files do not name
-/// stay. All files are read and checked before anything is sent, so invalid data changes nothing. Each transaction
-/// itself stores its end under `redis_load_key`: the next load of the same files continues an interrupted one, whatever
-/// the reason, and a load of other files starts from the beginning. Both end in the same database. In a cluster there
-/// are no transactions over several keys: each value is built under another key, `rankd:new:{…}`, which then replaces
-/// the old one, and the progress of the load is stored after that. Two concurrent loads are not kept apart: a key has
-/// the value of the later one.
+/// Sets each key of `files` to the value in the files, in transactions of many keys. Keys that are not in the files
+/// stay unchanged. All files are read and checked before anything is sent, so invalid data changes nothing. Each
+/// transaction also stores the progress under `redis_load_key`. So the next load of the same files continues an
+/// interrupted load, and a load of other files starts from the beginning. A continued load results in the same database
+/// as an uninterrupted one. In a cluster there are no transactions over several keys. Each value is built under another
+/// key, `rankd:new:{…}`, which then replaces the old key. The progress of the load is stored after that. Two concurrent
+/// loads do not exclude each other: the last write to a key wins.
 /// Blocks: on the disk and the server. Cost: about 100 bytes of memory for each key.
 /// Errors: diagnostics about lines (of record_parser, duplicate_key, reserved_key), too_many_diagnostics,
 /// data_unreadable, data_changed; refusals and connection failures of a server, by the codes of `redis_store`.

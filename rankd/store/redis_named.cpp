@@ -1,4 +1,4 @@
-// rankd/store/redis_named.cpp: words of commands, and the contents of each kind of reply, in RESP2 and in RESP3.
+// rankd/store/redis_named.cpp: builds commands for reads of named keys, and reads their replies in RESP2 and RESP3.
 #include <rankd/store/detail/redis_named.hpp>
 
 #include <rankd/registry/json_text.hpp>
@@ -32,7 +32,7 @@ auto score_text(double bound) -> std::string {
   return out;
 }
 
-/// Returns the words after the key in a command for a list or a sorted set.
+/// Returns the arguments after the key in a command for a list or a sorted set.
 auto rest_of_range(const named_read& read) -> std::vector<std::string> {
   const std::uint64_t last = std::uint64_t{read.offset} + read.count - 1;
   std::vector<std::string> rest{std::to_string(read.offset), std::to_string(last)};
@@ -83,7 +83,8 @@ void add_members(braid::redis_batch& batch, const named_read& read, std::size_t 
 
 using key_positions = std::vector<std::uint32_t>;
 
-/// Returns the keys of each command for strings: consecutive keys, or the keys of one slot.
+/// Groups the keys of a read of strings: one command for each group. A group contains consecutive keys; in a cluster,
+/// keys of one slot.
 auto find_groups(const named_read& read, key_spread spread) -> std::vector<key_positions> {
   key_positions order(read.keys.size());
   std::iota(order.begin(), order.end(), std::uint32_t{0});
@@ -118,7 +119,7 @@ struct scored_value {
   const resp_value* score;
 };
 
-/// Reads the replies of one key after the other.
+/// Reads the replies for one key after another.
 class reply_reader {
  public:
   reply_reader(const named_read& read, std::span<const resp_value> replies, braid::arena& arena)
@@ -185,7 +186,8 @@ class reply_reader {
     return out.first(used);
   }
 
-  /// In RESP3 each member is a pair with its score; in RESP2 members and scores alternate.
+  /// Returns the members of a sorted set with their scores. RESP3 sends pairs; RESP2 sends members and scores
+  /// alternately.
   [[nodiscard]] auto list_pairs(std::span<const resp_value> items) const
       -> std::optional<std::span<const scored_value>> {
     const bool are_pairs = !items.empty() && items.front().has_items();
@@ -242,7 +244,7 @@ class reply_reader {
   std::uint64_t malformed_ = 0;
 };
 
-/// Returns one item for each key, from the replies to each group of keys.
+/// Returns one item for each key, from the replies to the commands of the groups.
 auto find_strings(const named_read& read, std::span<const resp_value> replies, braid::arena& arena,
                   const std::vector<key_positions>& groups) -> std::optional<item_batch> {
   const std::span<stored_item> items = arena.filled(read.keys.size(), stored_item());

@@ -1,4 +1,4 @@
-// rankd/store/redis_options.cpp: converts endpoints, URLs and variables into options of a connection.
+// rankd/store/redis_options.cpp: converts endpoints, URLs and environment variables to options of a Redis connection.
 #include <rankd/store/redis_options.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -40,7 +40,7 @@ constexpr std::array schemes{
 };
 constexpr std::uint16_t usual_port = 6379;
 constexpr std::uint32_t max_databases = 1'000'000;
-/// A list of ten million ids, the most that a source may ask for, must fit.
+/// The longest reply. It must have room for ten million ids, the maximum that a plan's source may request.
 constexpr std::uint32_t max_reply_bytes = 1U << 30U;
 
 /// Parses a whole text as a number of at most `max_count`.
@@ -56,7 +56,7 @@ auto number_of(std::string_view text, std::uint32_t max_count) -> std::optional<
 
 enum class given : std::uint8_t { nothing, already };
 
-/// Adds settings from the environment that are not set already.
+/// Adds login and database from the environment, unless they are given already.
 auto add_environment(braid::redis_options& server, std::string_view endpoint_id, given login, given database)
     -> braid::checked<void> {
   if (login == given::nothing) {
@@ -84,8 +84,8 @@ auto text_of(const addrinfo& found) -> std::string {
   return address ? address->host() : std::string();
 }
 
-/// Returns the address of a host. If it has several, the first IPv4 address is used, because a server listens there by
-/// default.
+/// Returns the address of a host. If the host has several addresses, returns the first IPv4 address, because servers
+/// listen on IPv4 by default.
 auto find_address(const std::string& host) -> braid::checked<std::string> {
   if (braid::socket_address::ip(host, usual_port)) return host;
   addrinfo wanted{};
@@ -118,7 +118,7 @@ auto find_scheme(std::string_view url) noexcept -> const url_scheme* {
   return found == schemes.end() ? nullptr : found;
 }
 
-/// A diagnostic about a URL must not repeat its password.
+/// Returns a diagnostic about a URL. `message` must not contain the URL, because that may contain a password.
 auto bad_url(const std::string& message) -> std::unexpected<braid::diagnostics> {
   return refused("bad_redis_url", "the URL of the store " + message,
                  "write redis://HOST:PORT/DATABASE or redis-cluster://HOST:PORT,HOST:PORT; the password belongs into "
@@ -139,7 +139,7 @@ auto read_login(std::string_view text, redis_url& out) -> braid::checked<void> {
   return {};
 }
 
-/// `host`, `host:port`, `[address]` or `[address]:port`.
+/// Parses `host`, `host:port`, `[address]` or `[address]:port`.
 auto read_address(std::string_view text, redis_url& out) -> braid::checked<void> {
   auto& node = out.nodes.emplace_back();
   node.port = usual_port;
@@ -157,7 +157,7 @@ auto read_address(std::string_view text, redis_url& out) -> braid::checked<void>
   return {};
 }
 
-/// Parses one place, or for a cluster several, separated by commas.
+/// Parses the address of a server, or for a cluster several addresses, separated by commas.
 auto read_addresses(std::string_view text, redis_url& out) -> braid::checked<void> {
   while (out.scheme->what == extent::cluster) {
     const std::size_t comma = text.find(',');
@@ -189,9 +189,10 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
   return out;
 }
 
-// Both
+// Endpoints and URLs
 
-/// Stores the places with their addresses; their given name goes into `server_name`.
+/// Resolves the hosts of a server or cluster and stores their addresses. The first host, as it was written, becomes
+/// `server_name`.
 auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::options::node> addresses, extent what)
     -> braid::checked<void> {
   server.server_name = addresses.front().host;
@@ -209,7 +210,7 @@ auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::opti
   return {};
 }
 
-/// Adds the settings from the environment.
+/// Returns the address completed by settings from the environment and, for TLS, by a context.
 auto completed(redis_address server, std::string_view endpoint_id, carrier by, given login, given database)
     -> braid::checked<redis_address> {
   if (auto added = add_environment(server, endpoint_id, login, database); !added)

@@ -1,4 +1,4 @@
-// rankd/store/redis_options.hpp: options for the Redis server that an endpoint or a URL names.
+// rankd/store/redis_options.hpp: connection options for the Redis server that an endpoint or a URL names.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -14,41 +14,42 @@
 
 namespace rankd {
 
-/// The address of Redis: one server, or a cluster that is found by some of its nodes.
+/// The address of a Redis server, or of some nodes of a cluster.
 struct redis_address : braid::redis_options {
   redis_address() = default;
   redis_address(braid::redis_options server) : redis_options(std::move(server)) {}
 
   [[nodiscard]] auto is_cluster() const noexcept -> bool { return !nodes.empty(); }
-  /// Requires a cluster.
+  /// Returns the options for a cluster. Requires that this is the address of a cluster.
   [[nodiscard]] auto as_cluster() const -> braid::redis_cluster::options;
 
   std::vector<braid::redis_cluster::options::node> nodes;  ///< of a cluster, whose host and port are unused then
   braid::redis_cluster::reads reads = braid::redis_cluster::reads::masters;
 };
 
-/// Returns the address and the limits of an endpoint whose resolver is static or a cluster: at most `max_inflight`
-/// commands are in flight on each connection. The registry holds no secrets: user, password and number of the database
-/// come from the environment, RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE; with the suffix
-/// `_EP_0001` they apply only to that endpoint. With TLS, the trusted authorities are those in the file that
-/// RANKD_REDIS_AUTHORITIES names, or the system's; a server's certificate must be for the host as it is written, in a
-/// cluster for the host of the first node.
+/// Returns the address and the limits of an endpoint whose resolver is static or a cluster. At most `max_inflight`
+/// commands are in flight on each connection. The registry holds no secrets: user, password and database number come
+/// from the variables RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE. With the suffix `_EP_0001`, a
+/// variable applies only to that endpoint. RANKD_REDIS_AUTHORITIES names a file of certificate authorities that TLS
+/// trusts; without it, TLS trusts the system's. A server's certificate must be for the host as written in the registry;
+/// in a cluster, for the host of the first node.
 /// Blocks: on the name resolver, if a host is not an address. Errors: unknown_host, bad_environment.
 auto parse_redis_options(const endpoint_entry& endpoint) -> braid::checked<redis_address>;
 
-/// Does the same for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and password; missing parts
-/// come from the environment. `rediss://` means TLS; `redis-cluster://` and `rediss-cluster://` name a cluster by some
-/// of its nodes, `host[:port],host[:port]…`, and no database.
+/// Does the same for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and password. Missing parts
+/// come from the environment. `rediss://` means TLS. `redis-cluster://` and `rediss-cluster://` name a cluster by some
+/// of its nodes, `host[:port],host[:port]…`, without a database.
 /// Errors: also bad_redis_url.
 auto parse_redis_options(std::string_view url) -> braid::checked<redis_address>;
 
-/// Returns whether a text looks like such a URL.
+/// Returns whether a text begins like the URL of a Redis server or cluster.
 auto is_redis_url(std::string_view text) noexcept -> bool;
 
 /// Checks a URL without resolving its host. Errors: bad_redis_url.
 auto check_redis_url(std::string_view url) -> braid::checked<void>;
 
-/// `redis://host:port/database` or `redis-cluster://host:port,host:port`, for people: no user, no password.
+/// Returns the address as text for messages, without user and password: `redis://host:port/database` or
+/// `redis-cluster://host:port,host:port`.
 auto find_place(const redis_address& server) -> std::string;
 
 }  // namespace rankd

@@ -30,7 +30,7 @@ using braid::redis_errc;
 using braid::resp_type;
 using braid::resp_value;
 
-/// Returns the error of the whole batch for an error reply.
+/// Converts an error reply to the error of the whole batch.
 auto refusal(const resp_value& reply) -> std::unexpected<store_error> {
   const redis_errc code = braid::detail::parse_redis_error(reply.text());
   const std::error_code why = code == redis_errc::wrong_type ? std::error_code(store_errc::wrong_type) : code;
@@ -43,7 +43,7 @@ auto without_errors(std::span<const resp_value> replies) -> store_result<std::sp
   return replies;
 }
 
-/// Returns the elements of an aggregate, which are texts; nothing if an element is not a text.
+/// Returns the elements of an aggregate reply; nothing if an element is not a text.
 auto make_texts(const resp_value& reply) -> std::optional<std::span<const resp_value>> {
   const std::span<const resp_value> items = reply.items();
   const auto is_text = [](const resp_value& each) { return each.type() == resp_type::bulk_string; };
@@ -51,7 +51,7 @@ auto make_texts(const resp_value& reply) -> std::optional<std::span<const resp_v
   return items;
 }
 
-/// Sorts the fields by name, as in the embedded store: a server returns them in any order.
+/// Sorts the fields of a hash by name, because a server returns them in any order. The embedded store sorts them too.
 auto list_fields(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const hash_field> {
   const auto out = arena.uninitialized<hash_field>(texts.size() / 2);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = {texts[2 * i].text(), texts[2 * i + 1].text()};
@@ -59,7 +59,7 @@ auto list_fields(std::span<const resp_value> texts, braid::arena& arena) -> std:
   return out;
 }
 
-/// Returns the ids among some texts.
+/// Returns the texts that are valid ids, as ids.
 auto list_ids(std::span<const resp_value> texts, braid::arena& arena) -> std::span<const std::int64_t> {
   const auto out = arena.uninitialized<std::int64_t>(texts.size());
   std::size_t used = 0;
@@ -68,7 +68,7 @@ auto list_ids(std::span<const resp_value> texts, braid::arena& arena) -> std::sp
   return out.first(used);
 }
 
-/// The commands of a question about ids, and their replies as its answer.
+/// Converts a question about ids to commands, and their replies to its answer.
 template <typename Question>
 struct id_commands;
 
@@ -115,7 +115,7 @@ struct id_commands<hash_read> {
   }
 };
 
-/// Reads at least one element.
+/// Requests at least one element, because a range cannot be empty.
 template <>
 struct id_commands<list_read> {
   list_read question;
@@ -147,7 +147,7 @@ struct id_commands<list_read> {
   }
 };
 
-/// Returns the answer to a question that needs no server.
+/// Returns a task with an answer that needs no server.
 auto answered(store_result<store_answer> answer) -> braid::task<store_result<store_answer>> { co_return answer; }
 
 }  // namespace
@@ -164,7 +164,8 @@ auto redis_store::keep(detail::per_loop<loop_connections>& in, const braid::loop
   co_await never;
 }
 
-/// Owns connections of a loop until the loop stops. A read that a replica has not answered is sent to its master.
+/// Owns connections of a loop until the loop stops. In a cluster, connections for second attempts lead to masters, so
+/// that a read that a replica has not answered is sent to its master.
 auto redis_store::keep_connections(redis_store& owner, braid::loop& loop, read_attempt attempt,
                                    braid::redis_tracker* tracker) -> braid::task<void> {
   redis_address server = owner.options_.server;
@@ -184,8 +185,8 @@ auto redis_store::keep_connections(redis_store& owner, braid::loop& loop, read_a
   }
 }
 
-/// Returns the connections of a loop; null if it is already stopping. Changes of keys that second attempts read are
-/// reported to the same tracker.
+/// Returns the connections of a loop; null if the loop is stopping. Connections for second attempts report changes of
+/// keys to the tracker of the first connections.
 auto redis_store::find_connections(braid::home& home, read_attempt attempt) -> connections {
   detail::per_loop<loop_connections>& known = attempt == read_attempt::second ? seconds_ : loops_;
   if (const connections there = known.find(home).who; there != connections()) return there;
@@ -205,8 +206,8 @@ auto redis_store::report_changes(braid::home& home, braid::redis_tracker& to) ->
   return loops_.find(home).who != connections();
 }
 
-/// Opens the connections for the second attempt together with those for the first, so that no read has to wait for
-/// them.
+/// Returns the connections for an attempt. Opens the connections for second attempts together with the first ones, so
+/// that no second attempt waits for a connection.
 auto redis_store::connections_for(braid::home& home, read_hedge hedge) -> connections {
   const connections first = find_connections(home, read_attempt::first);
   if (hedge.after == braid::duration::zero()) return first;
@@ -214,13 +215,15 @@ auto redis_store::connections_for(braid::home& home, read_hedge hedge) -> connec
   return hedge.attempt == read_attempt::second ? second : first;
 }
 
-/// Returns the time for an attempt. The second attempt ends when the first does, so that hedging makes no read longer.
+/// Returns the timeout of an attempt. The second attempt times out together with the first, so that hedging makes no
+/// read longer.
 auto redis_store::time_for(read_hedge hedge) const noexcept -> braid::duration {
   if (hedge.attempt == read_attempt::first) return braid::redis_pool::default_timeout;
   return std::max<braid::duration>(options_.server.request_timeout - hedge.after, std::chrono::milliseconds(1));
 }
 
-/// Adds the server's message if it refused the connection. The connections may have ended with their loop.
+/// Returns the error, with the server's message if it refused the connection. There is no message if the connections
+/// have ended with their loop.
 auto redis_store::failed(std::error_code error, const braid::home& home, read_hedge hedge, braid::arena& arena)
     -> std::unexpected<store_error> {
   const connections whom = (hedge.attempt == read_attempt::second ? seconds_ : loops_).find(home).who;

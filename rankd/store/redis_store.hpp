@@ -1,4 +1,4 @@
-// rankd/store/redis_store.hpp: Redis as a store, a server or a cluster, with connections for each event loop.
+// rankd/store/redis_store.hpp: a store that reads from a Redis server or cluster, with connections for each event loop.
 #pragma once
 
 #include <rankd/store/detail/per_loop.hpp>
@@ -23,22 +23,24 @@ namespace rankd {
 struct redis_store_options {
   std::string endpoint_id;  ///< for messages
   redis_address server;     ///< `parse_redis_options`
-  /// of each loop to a server, at least one; a cluster has one connection to each of its nodes
+  /// the number of connections from each loop to a server, at least one; a cluster has one connection to each of its
+  /// nodes
   std::size_t connections = 1;
   server_messages words = server_messages::hidden;
 };
 
-/// A store in Redis. Each batch is one pipeline, sent at once, for which its task waits. The first batch of a loop
-/// opens that loop's connections, which end with it. A read that may be sent a second time has separate connections for
-/// that, opened with the first such read of a loop; in a cluster whose replicas answer reads, they lead to masters. A
-/// batch fails as a whole. A server that is down costs the time in which its connection is refused, and at most the
-/// timeouts of the options. No command is sent twice to a server. A cluster is asked again, until the timeout, if its
-/// keys have moved or a command has no reply. The answers equal the answers of the embedded store on the same data.
+/// A store in Redis. Each batch is sent at once as a pipeline, and its task waits for all replies. A batch fails as a
+/// whole. The first batch of a loop opens connections for that loop; they end with the loop. A read that may be sent a
+/// second time uses separate connections for the second attempt. They are opened with the first such read of a loop,
+/// and lead to masters if replicas of a cluster answer reads. If a server is down, a batch fails as soon as the
+/// connection is refused, at the latest after the timeouts of the options. A single server never gets a
+/// command twice. In a cluster, a command is repeated until the timeout if its key has moved or it has no reply. The answers are the same
+/// as those of the embedded store with the same data.
 /// Threads: any event loops at once; batches are awaited by tasks of `braid::loop`s. Lifetime: outlives these loops.
 /// Errors: those of `redis_connection`, with WRONGTYPE as store_errc::wrong_type.
 class redis_store final : public store {
  public:
-  /// Connects to no server yet. Requires a connection.
+  /// Opens no connection yet. Requires at least one connection in the options.
   explicit redis_store(redis_store_options options);
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;

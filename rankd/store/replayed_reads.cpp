@@ -1,4 +1,4 @@
-// rankd/store/replayed_reads.cpp: reads a record, and finds the answer to a question in it.
+// rankd/store/replayed_reads.cpp: parses recorded reads, and finds the answers to questions in them.
 #include <rankd/store/replayed_reads.hpp>
 
 #include <rankd/store/detail/recorded_batch.hpp>
@@ -13,7 +13,8 @@ namespace {
 
 using detail::store_call;
 
-/// The value of an error is one more than the position of its batch; 0 means that the batch was not recorded.
+/// The category of replayed errors. The value of an error is the position of its batch plus one; 0 means that the batch
+/// was not recorded.
 class replay_category final : public std::error_category {
  public:
   [[nodiscard]] auto name() const noexcept -> const char* override { return "rankd.replay"; }
@@ -27,7 +28,7 @@ auto replayed() noexcept -> const std::error_category& {
 
 auto read_call(std::string_view head) -> store_call { return static_cast<store_call>(packed_reader(head).number()); }
 
-/// The head of a question for the first elements of lists.
+/// The head of a recorded question for the first elements of lists.
 struct list_question {
   explicit list_question(std::string_view head) {
     packed_reader in(head);
@@ -93,14 +94,14 @@ auto parse_piece(packed_reader& reader, store_call call, pass_one pass) -> std::
   return before.substr(0, before.size() - reader.rest().size());
 }
 
-/// Does the same for `count` items.
+/// Skips `count` items, and returns their bytes.
 auto parse_pieces(packed_reader& reader, std::size_t count, store_call call, pass_one pass) -> std::string_view {
   const std::string_view before = reader.rest();
   for (; count > 0 && reader.is_sound(); --count) pass(reader, call);
   return before.substr(0, before.size() - reader.rest().size());
 }
 
-/// The recorded answers from which an answer is read.
+/// The recorded values of all keys of a batch.
 struct recorded {
   std::string_view found;  ///< values of all keys, one after the other
   std::size_t count = 0;   ///< of keys
@@ -168,7 +169,7 @@ auto read_answer(const model_call& to, const recorded& from, braid::arena& arena
   return {.values = out, .scores = to.scores};
 }
 
-/// Returns a key in the form that people write.
+/// Returns a key as text for messages.
 auto spelled(std::string_view head, std::string_view key) -> std::string {
   packed_reader in(head);
   const auto call = static_cast<store_call>(in.number());
@@ -181,7 +182,7 @@ auto spelled(std::string_view head, std::string_view key) -> std::string {
 
 }  // namespace
 
-/// Answers as one store of the request did.
+/// Answers like one store of the recorded request.
 class replayed_reads::client final : public store {
  public:
   client(replayed_reads& from, std::size_t endpoint) noexcept : reads_(&from), endpoint_(endpoint) {}
@@ -209,14 +210,14 @@ class replayed_reads::client final : public store {
     return reads_->find(endpoint_, bytes);
   }
 
-  /// Returns the live store that answers unrecorded questions; null if there is no live store.
+  /// Returns the live store that answers unrecorded questions, and counts the question; null if there is no live store.
   [[nodiscard]] auto asked_live() const noexcept -> store* {
     store* const live = reads_->live_store(endpoint_);
     if (live != nullptr) ++reads_->live_batches_;
     return live;
   }
 
-  /// Returns the error for a batch that failed when it was recorded, or is not recorded.
+  /// Returns the error for a batch that failed when it was recorded, or that was not recorded.
   [[nodiscard]] auto refusal(const batch* known) const -> std::unexpected<store_error> {
     const int value = known == nullptr ? 0 : static_cast<int>(known - reads_->batches_.data()) + 1;
     return std::unexpected(store_error(std::error_code(value, replayed())));
@@ -269,7 +270,7 @@ auto replayed_reads::read_all() -> bool {
   return in.is_sound();
 }
 
-/// Returns the first matching batch that is not used yet, or else the last.
+/// Returns the first recorded batch with this question that was not used yet; the last one if all were used.
 auto replayed_reads::find(std::uint64_t endpoint, std::string_view question) -> const batch* {
   batch* known = nullptr;
   for (batch& each : batches_) {
@@ -303,7 +304,8 @@ auto replayed_reads::live_store(std::uint64_t endpoint) const noexcept -> store*
   return live_ == nullptr ? nullptr : (*live_)[endpoint];
 }
 
-/// Returns the first elements of a list, from more of them, or from all: fewer came than were asked for.
+/// Returns the first elements of a list from a recorded read of the same list. That read must have requested at least
+/// as many elements, or returned the whole list.
 auto replayed_reads::part_of_list(std::uint64_t endpoint, std::string_view head, std::string_view key) const
     -> std::optional<std::string> {
   if (read_call(head) != store_call::lrange_ids) return std::nullopt;
@@ -324,7 +326,7 @@ auto replayed_reads::part_of_list(std::uint64_t endpoint, std::string_view head,
   return std::nullopt;
 }
 
-/// Assembles a batch that was not recorded from the answers to others that read the same part of each key.
+/// Assembles the answer to an unrecorded batch from recorded batches that read the same part of each key.
 auto replayed_reads::assembled(std::uint64_t endpoint, std::string_view question) -> const batch* {
   if (by_key_.empty()) list_keys();
   packed_reader in(question);

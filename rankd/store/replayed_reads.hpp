@@ -15,16 +15,17 @@
 
 namespace rankd {
 
-/// The reads that `read_recorder` has kept of one request, as stores. A recorded batch has its recorded answer; if it
-/// was asked several times with different answers, it has these in the recorded order. Another batch of the same kind
-/// is assembled key by key from the recorded ones; its number of malformed elements is unknown, and counts as 0. A list
-/// that was read with more elements, or as a whole, also answers reads of fewer. A batch with a key that was not
-/// recorded goes to a live store, if there is one, and fails with `read_not_recorded` otherwise.
-/// Threads: one at a time. Lifetime: `declared` outlives it. Cost: in memory the bytes, and little more for each batch;
-/// about 100 bytes for each key of all batches once a batch is assembled.
+/// Stores that answer from the reads that `read_recorder` has recorded of one request. A recorded batch has its
+/// recorded answer. If its answers differed, they are returned in the recorded order. Any other batch of the same kind
+/// is assembled key by key from recorded ones. Its number of malformed elements is unknown, and counts as 0. A recorded
+/// read of a list also answers reads of fewer elements. If a key was not recorded, the batch goes to a live store, or
+/// fails with `read_not_recorded` if there is no live store.
+/// Threads: one at a time. Lifetime: `declared` outlives it. Cost: memory for the bytes, and little more for each
+/// batch; once a batch is assembled, about 100 bytes for each key of all batches.
 class replayed_reads {
  public:
-  /// Returns null if the bytes are not reads. `live` has one store for each of registries::endpoints, or is null.
+  /// Parses recorded reads; returns null if the bytes are not recorded reads. `live` has one store for each of
+  /// registries::endpoints, or is null.
   [[nodiscard]] static auto parse(std::string bytes, const registries& declared, store_list live = nullptr)
       -> std::shared_ptr<replayed_reads>;
 
@@ -32,15 +33,15 @@ class replayed_reads {
   replayed_reads(const replayed_reads&) = delete;
   auto operator=(const replayed_reads&) -> replayed_reads& = delete;
 
-  /// Returns the stores, which keep the reads alive.
+  /// Returns the stores. They keep the recorded reads alive.
   [[nodiscard]] static auto list_stores(const std::shared_ptr<replayed_reads>& from) -> store_list {
     return {from, &from->pointers_};
   }
 
-  /// Returns the first requested key that is not recorded, with its endpoint; empty if there was no such key.
+  /// Returns the first requested key that was not recorded, with its endpoint; empty if all were recorded.
   [[nodiscard]] auto missing() const noexcept -> const std::string& { return missing_; }
   [[nodiscard]] auto batches() const noexcept -> std::size_t { return batches_.size(); }
-  /// Returns the number of batches that live stores were asked.
+  /// Returns the number of batches that were sent to live stores.
   [[nodiscard]] auto live_batches() const noexcept -> std::uint64_t { return live_batches_; }
 
  private:
@@ -60,7 +61,7 @@ class replayed_reads {
   };
   using place = std::tuple<std::uint64_t, std::string_view, std::string_view>;  // an endpoint, a head, a key
 
-  /// The elements of a list that were read.
+  /// The first elements of a list, as recorded.
   struct list_part {
     std::uint64_t first = 0;  ///< the number of requested elements
     std::string_view found;

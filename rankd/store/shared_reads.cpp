@@ -21,7 +21,8 @@
 namespace rankd {
 namespace {
 
-/// Chunks of arenas as blocks of jobs: small chunks come from the thread's free lists.
+/// A memory resource for chunks of arenas. It uses the allocator of jobs, so that small chunks come from the thread's
+/// free lists.
 class job_chunks final : public std::pmr::memory_resource {
   auto do_allocate(std::size_t size, std::size_t /*alignment*/) -> void* override {
     return braid::detail::allocate_job(size);
@@ -37,8 +38,8 @@ class job_chunks final : public std::pmr::memory_resource {
 job_chunks chunks;
 constexpr std::size_t first_chunk = 1024;
 
-// Copies of questions and answers. A question outlives the task that asked first. An answer is copied into the memory
-// of each task that asked, as if it had read itself: so the memory of a node does not depend on which task came first.
+// Copies of questions and answers. The question is copied because it must outlive the task that asked first. The answer
+// is copied into the memory of each task that asked. So the memory of a node does not depend on which task came first.
 
 auto make_copy(std::span<const std::string_view> texts, braid::arena& memory) -> std::span<const std::string_view> {
   const auto out = memory.uninitialized<std::string_view>(texts.size());
@@ -63,7 +64,7 @@ auto make_copy(named_read question, braid::arena& memory) -> named_read {
   return question;
 }
 
-/// Copies a question that can be sent a second time.
+/// Copies a question that may be sent a second time.
 auto make_copy(const store_question& question, braid::arena& memory) -> store_question {
   return std::visit(
       [&]<typename Question>(const Question& question) -> store_question {
@@ -119,7 +120,7 @@ auto make_copy(const store_answer& answer, braid::arena& memory) -> store_answer
 
 }  // namespace
 
-/// A read that was started, or has ended.
+/// A read that is running or has ended.
 struct shared_reads::flight : record_read, std::enable_shared_from_this<flight> {
   explicit flight(const shared_reads::question& what) : asked{memory.copied(what.text), what.hash} {}
 
@@ -133,12 +134,12 @@ struct shared_reads::flight : record_read, std::enable_shared_from_this<flight> 
   braid::scope* inside = nullptr;  // the scope of its task, while it runs
   bool is_over = false;            // its task has ended: without an answer, or with a failure, a second read may follow
 
-  // Called for the second attempt.
+  // The state of the second attempt.
   std::unique_ptr<braid::arena> second_memory;  // null: there was no second attempt
   bool is_second_under_way = false;
   braid::scope* second_inside = nullptr;
 
-  /// Returns whether an equal question of a request may use it.
+  /// Returns whether an equal question of the same request may use this read: it is running, or has an answer.
   [[nodiscard]] auto is_useful() const noexcept -> bool {
     if (is_given_up || thrown) return false;
     if (!landed.is_set()) return true;
@@ -146,7 +147,7 @@ struct shared_reads::flight : record_read, std::enable_shared_from_this<flight> 
   }
 };
 
-/// A task that waits for a read. The last task that leaves before the answer ends the read.
+/// A task that waits for a read. When the last waiting task is stopped before the answer, the read is cancelled.
 struct shared_reads::waiting {
   waiting(shared_reads& owner, flight& one) noexcept : owner_(&owner), one_(&one) { ++one.waiting; }
   waiting(const waiting&) = delete;
@@ -207,7 +208,7 @@ auto shared_reads::add(const question& asked) -> std::shared_ptr<flight> {
   return one;
 }
 
-/// Removes the flight of the question, so that the next request that asks it begins a new read.
+/// Removes a read from the reads in flight, so that the next request with this question begins a new read.
 void shared_reads::land(flight& one) {
   const auto found = under_way_.find(one.asked);
   if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
@@ -233,8 +234,8 @@ auto until_landed(Flight& one) -> braid::task<void> {
 
 }  // namespace
 
-/// Runs in the root scope of the loop, because the task that asked first may end before the others. The scope of the
-/// read is its own, so that it can be stopped alone.
+/// Runs a read in the root scope of the loop, because the task that asked first may end before the other waiting tasks.
+/// The read has a scope inside the root scope, so that it can be stopped alone.
 auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<store_answer>> work)
     -> braid::task<void> {
   if (one->is_given_up) co_return;
@@ -251,7 +252,8 @@ auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::
   } else if (ended.has_exception()) {
     one->thrown = ended.exception();
   }
-  // the second attempt may answer; else this is why there is no answer
+  // without an answer, the read waits for the second attempt; if none is running, this failure is the result of the
+  // read
   if (!is_answer && one->is_second_under_way) co_return;
   owner.land(*one);
   if (one->second_inside != nullptr) one->second_inside->request_stop();
@@ -268,7 +270,7 @@ auto shared_reads::ask_again(shared_reads& owner, std::shared_ptr<flight> one, e
   if (one->inside != nullptr) one->inside->request_stop();
 }
 
-/// Does the same for the second attempt. Its failure does not fail the read as long as the first attempt may answer.
+/// Runs the second attempt of a read. Its failure does not fail the read as long as the first attempt may answer.
 auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& counts,
                              braid::task<store_result<store_answer>> work) -> braid::task<void> {
   if (!one->landed.is_set() && !one->is_given_up) {
@@ -279,7 +281,7 @@ auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, e
     try {
       co_await inside.join();
     } catch (...) {  // NOLINT(bugprone-empty-catch)
-      // The first answers, or says why not.
+      // The result of the first attempt is used instead.
     }
     one->second_inside = nullptr;
   }
@@ -287,7 +289,8 @@ auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, e
   if (one->is_over && !one->landed.is_set()) owner.land(*one);
 }
 
-/// Waits until the read has an answer, or must be sent a second time: `again` does that, or counts why it may not.
+/// Waits for the answer of a read. If there is no answer after `after`, calls `again`, which sends the read a second
+/// time, or counts that the budget forbids it.
 template <typename Again>
 auto shared_reads::wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void> {
   auto landing = braid::with_timeout(after, until_landed(one));
@@ -303,19 +306,19 @@ auto shared_reads::make_answer(const flight& one, braid::arena& memory) -> store
   return make_copy(*got, memory);
 }
 
-/// The state that a question finds.
+/// The read that answers a question, and whether it is new.
 struct request_reads::joined {
   std::shared_ptr<shared_reads::flight> one;
   bool is_new = false;
 };
 
-/// Asks one store of the request.
+/// A layer that sends the questions of the request to one store.
 class request_reads::client final : public store_layer {
  public:
   client(request_reads& of, std::size_t endpoint, store& behind) noexcept
       : store_layer(behind), reads_(&of), endpoint_(endpoint) {}
 
-  /// Scores are not shared.
+  /// Shares all reads except model calls, because scores are not shared.
   auto ask(store_question question, braid::arena& memory) -> braid::task<store_result<store_answer>> override {
     if (std::holds_alternative<model_call>(question)) return behind().ask(question, memory);
     record_cache* const cache = reads_->reads_->records_[endpoint_].cache.get();
@@ -336,7 +339,7 @@ class request_reads::client final : public store_layer {
     co_return shared_reads::make_answer(*to.one, memory);
   }
 
-  /// Waits for a read, which is sent a second time if the question says so.
+  /// Waits for a read. If the question has a hedge delay, sends the read a second time after it.
   auto wait(braid::scope& around, std::shared_ptr<shared_reads::flight> one, store_question question)
       -> braid::task<void> {
     const braid::duration after = find_hedge(question)->after;
@@ -347,7 +350,7 @@ class request_reads::client final : public store_layer {
     if (!one->landed.is_set()) co_await one->landed;
   }
 
-  /// A read that has values which a lookup has missed.
+  /// A running read that will return values missing in the cache.
   struct part {
     part(shared_reads& owner, std::shared_ptr<shared_reads::flight> of)
         : one(std::move(of)), counted(std::make_unique<shared_reads::waiting>(owner, *one)) {}
@@ -358,7 +361,7 @@ class request_reads::client final : public store_layer {
     std::vector<std::uint32_t> from;  // the same values in the answer of the read
   };
 
-  /// Takes the values that are kept, waits for the reads of other requests that have missing ones, and reads the rest.
+  /// Uses cached values, waits for reads of other requests that contain missing values, and reads the remaining keys.
   auto with_cache(store_question question, record_cache& cache, braid::arena& memory)
       -> braid::task<store_result<store_answer>> {
     braid::scope& around = co_await braid::this_scope();
@@ -393,7 +396,7 @@ class request_reads::client final : public store_layer {
     co_return known.answer;
   }
 
-  /// Reads the keys of `rest`, which are at `positions` of a question.
+  /// Reads the keys of `rest`, which have the given positions in the original question.
   auto read_rest(braid::scope& around, const store_question& rest, std::vector<std::uint32_t> positions,
                  record_cache& cache) -> part {
     ask_for_reports(around);
@@ -405,7 +408,8 @@ class request_reads::client final : public store_layer {
     return out;
   }
 
-  /// Asks the store to report changes before the first question of any kind, which opens the connections of the loop.
+  /// Requests reports of changed keys from the store. Called before the first question, because that opens the
+  /// connections of the loop.
   void ask_for_reports(braid::scope& around) {
     auto& kept = reads_->reads_->records_[endpoint_];
     if (kept.cache == nullptr || std::exchange(kept.has_asked, true) || !kept.cache->wants_tracking()) return;
@@ -417,7 +421,8 @@ class request_reads::client final : public store_layer {
     return behind().ask(make_copy(question, memory), memory);
   }
 
-  /// Sends a new read, for which `cache` waits unless it is null. If that throws, no other task may wait for it.
+  /// Starts a new read. If `cache` is not null, it will cache the answer. If starting fails, no other task may wait for
+  /// the read.
   void begin(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one, const store_question& question,
              record_cache* cache) {
     try {
@@ -470,7 +475,7 @@ request_reads::~request_reads() {
   for (client* const each : clients_) std::destroy_at(each);
 }
 
-/// Returns an earlier equal question of this request that was answered or may still be.
+/// Returns the read of an earlier equal question of this request; null if there is none, or if it failed.
 auto request_reads::known(const shared_reads::question& asked) -> std::shared_ptr<shared_reads::flight> {
   const auto own = std::ranges::find_if(
       known_, [&asked](const auto& each) { return each.first == asked.hash && each.second->asked == asked; });
@@ -480,7 +485,8 @@ auto request_reads::known(const shared_reads::question& asked) -> std::shared_pt
   return nullptr;
 }
 
-/// Returns the read that answers the question: of this request, of another one, or a new one.
+/// Returns the read that answers the question: an earlier read of this request, a running read of another request, or a
+/// new read.
 auto request_reads::join(std::size_t endpoint, const store_question& question) -> joined {
   reads_->question_.clear();
   packed_writer bytes(reads_->question_);

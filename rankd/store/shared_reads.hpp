@@ -1,4 +1,5 @@
-// rankd/store/shared_reads.hpp: single flight: equal reads, of one request or at the same time, are sent once.
+// rankd/store/shared_reads.hpp: shares equal reads within a request or at the same time, so that each is sent once
+// (single flight).
 #pragma once
 
 #include <rankd/store/generation_pins.hpp>
@@ -25,7 +26,7 @@
 
 namespace rankd {
 
-/// Counts how often stores were asked, and how many of these questions needed no read of their own.
+/// Counts of questions to stores, and of questions that needed no read of their own.
 struct read_counts {
   std::uint64_t asked = 0;
   std::uint64_t shared = 0;
@@ -50,13 +51,13 @@ struct read_counts {
 
 class request_reads;
 
-/// The stores of one loop, for requests that share their reads: a question that is in flight for another request is not
-/// sent again. All tasks that wait for it get its answer, or its failure; a task that is stopped does not affect the
-/// others, and the read ends when no task waits for it any more. A read with a `read_hedge` that has no answer by then
-/// is sent a second time, at most once, whichever request asks for that. The read has the first answer, and the other
-/// attempt is stopped; if both fail, the read fails as the first did. Stores that answer at once are asked as often as
-/// requests ask them. With `record_cache_options`, values that other stores have answered are kept: only keys that are
-/// not kept are read, and keys that another request is reading are not read again.
+/// The stores of one loop, for requests that share their reads. If an equal question of another request is in flight, a
+/// question is not sent again. All waiting tasks get the same answer, or the same failure. Stopping one task does not
+/// affect the other tasks; the read is cancelled when no task waits for it. A read with a `read_hedge` is sent a second
+/// time if it has no answer after the delay. This happens at most once, whichever request asks for it. The first answer
+/// wins, and the other attempt is stopped. If both fail, the read fails as the first attempt did. Questions to stores
+/// that answer at once are not shared. With `record_cache_options`, values from the other stores are cached. Then only
+/// keys are read that are neither cached nor in flight for another request.
 /// Threads: the loop's; `counts` and `records` from any. Lifetime: outlives the tasks of the loop; the stores outlive
 /// it. Cost: a copy of the question and of the answer, and a task, for each read; memory from the thread's free lists.
 class shared_reads {
@@ -66,13 +67,13 @@ class shared_reads {
   shared_reads(const shared_reads&) = delete;
   auto operator=(const shared_reads&) -> shared_reads& = delete;
 
-  /// Returns whether any of these stores has reads that are worth sharing.
+  /// Returns whether reads of any of these stores are worth sharing.
   [[nodiscard]] static auto suits(const std::vector<store*>& behind) noexcept -> bool;
 
-  /// Returns the stores for one request. `now` has the same stores, pinned for it.
+  /// Returns the stores for one request. `now` contains the same stores, pinned to their current generations.
   [[nodiscard]] auto for_request(store_list now) -> std::shared_ptr<request_reads>;
 
-  /// Returns the counts of the endpoint at a position. Threads: any.
+  /// Returns the counts of the endpoint with this index. Threads: any.
   [[nodiscard]] auto counts(std::size_t endpoint) const noexcept -> read_counts;
   /// Returns the counts of the cache of an endpoint; zero if there is no cache. Threads: any.
   [[nodiscard]] auto records(std::size_t endpoint) const noexcept -> record_cache_counts;
@@ -90,7 +91,7 @@ class shared_reads {
     hedge_budget budget;                       // of the loop
   };
 
-  /// A question with its hash, which is computed once.
+  /// A question as bytes, with its hash, which is computed once.
   struct question {
     std::string_view text;
     std::size_t hash = 0;
@@ -114,7 +115,7 @@ class shared_reads {
   static auto wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void>;
   static auto make_answer(const flight& one, braid::arena& memory) -> store_result<store_answer>;
 
-  /// The cache of an endpoint. Its store is asked to report changes before the first question is sent.
+  /// The cache of an endpoint. The store is requested to report changes before the first question is sent to it.
   struct kept_records {
     std::unique_ptr<record_cache> cache;  // null: nothing is kept
     bool has_asked = false;               // the store
@@ -130,8 +131,8 @@ class shared_reads {
   std::string scratch_;
 };
 
-/// The stores of one request. A question that the request has asked before is not asked again if it was answered; a
-/// failed question is. Threads: the loop's. Lifetime: `list` keeps it; its tasks end before its `shared_reads`.
+/// The stores of one request. If the request repeats an earlier question, it gets the earlier answer; a failed question
+/// is asked again. Threads: the loop's. Lifetime: kept alive by `list`; its tasks end before its `shared_reads`.
 class request_reads {
  public:
   request_reads(shared_reads& from, store_list now);
@@ -157,7 +158,7 @@ class request_reads {
   shared_reads* reads_;
   store_list inner_;
   read_counts counts_;
-  /// The earlier questions, unordered: a request has few reads, and compares their hashes.
+  /// The earlier questions by their hashes, unordered: a request has few reads, so a linear search is fast.
   std::vector<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>,
               braid::detail::job_allocator<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>>>
       known_;

@@ -1,4 +1,4 @@
-// rankd/store/store.cpp: opens the store that an endpoint names.
+// rankd/store/store.cpp: opens the store of an endpoint.
 #include <rankd/store/store.hpp>
 
 #include <rankd/store/error.hpp>

@@ -1,4 +1,4 @@
-// rankd/store/store.hpp: the interface that operators ask: key-value stores, and servers of models.
+// rankd/store/store.hpp: the interface through which operators read key-value stores and call model servers.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -27,20 +27,22 @@ namespace rankd {
 
 class followed_store;
 
-/// The reason why a batch failed, as the answer to a request reports it.
+/// The reason why a batch failed, as it is reported in the answer to a request.
 struct store_failure {
   std::string code;     ///< snake_case, stable
   std::string message;  ///< one sentence
 };
 
-/// Whether failures contain the messages of a server: they are for the operator of the server, and not for its clients.
+/// Whether failures contain the messages of a server. Operators of the server may see these messages; its clients may
+/// not.
 enum class server_messages : std::uint8_t { hidden, shown };
 
-/// Answers questions: an operator asks for all of its keys at once. An absent key is an empty answer, not an error. A
-/// key that holds another kind of value fails the question with store_errc::wrong_type, as does a question of a kind
-/// that the store does not answer. A store that changes the answers of another one is a `store_layer`.
+/// A store of data that operators of a plan read. One question asks for many keys at once. An absent key is an empty
+/// answer, not an error. A question fails with store_errc::wrong_type if a key holds another kind of value, or if the
+/// store does not support this kind of question. Stores that change the answers of another store derive from
+/// `store_layer`.
 /// Threads: any number of questions at once. Lifetime: the data that a question refers to, the arena and the store must
-/// outlive the task; answers are in the arena and need neither the store nor the keys.
+/// outlive the task. Answers are in the arena, and need neither the store nor the keys.
 class store {
  public:
   store() = default;
@@ -51,19 +53,21 @@ class store {
   /// Answers a question. The kind of the question determines the kind of the answer: `answer_to` returns it.
   virtual auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> = 0;
 
-  /// Returns the meaning of an error of `ask`. The default says `store_error`.
+  /// Returns the code and the message for an error of `ask`. The default code is `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& error) const -> store_failure;
 
-  /// Returns whether it answers on the thread that asks, without waiting: then tasks gain nothing by sharing an answer.
+  /// Returns whether questions are answered on the calling thread, without waiting. Then sharing an answer between
+  /// tasks saves nothing.
   [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
 
-  /// Reports changes of the keys that tasks of a loop read from now on. Returns false if the store cannot: it has no
-  /// server, or the loop has read from it before. A server may still refuse (`redis_tracker::is_complete`).
+  /// Reports to `to` the changes of keys that tasks of a loop read from now on. Returns false if that is impossible,
+  /// because the store has no server, or the loop has already read from it. A server may still refuse
+  /// (`redis_tracker::is_complete`).
   /// Threads: the loop's. Lifetime: `to` outlives the tasks of the loop.
   virtual auto report_changes(braid::home& /*where*/, braid::redis_tracker& /*to*/) -> bool { return false; }
 
-  /// Reads up to `max_bytes` more of the store's files on this machine, and compares them with their checksums. Does
-  /// nothing for a store without files.
+  /// Reads up to `max_bytes` more of the store's local files, and compares them with their checksums. Does nothing for
+  /// a store without files.
   /// Threads: one at a time, concurrently with batches. Blocks: on the disk.
   virtual auto scrub(std::uint64_t max_bytes) -> scrub_step;
 
@@ -72,26 +76,26 @@ class store {
   /// Threads: any.
   [[nodiscard]] virtual auto damage() const -> std::string;
 
-  /// Returns a store that answers from the generation of now as long as it exists, while a load may replace that; null
-  /// for a store without generations.
-  /// Threads: any. Lifetime: what this store refers to outlives it.
+  /// Returns a store that keeps answering from the current generation after a load has replaced it; null for a store
+  /// without generations.
+  /// Threads: any. Lifetime: data that this store refers to outlives it.
   [[nodiscard]] virtual auto pinned() -> std::shared_ptr<store>;
-  /// Returns the store whose generations it passes on; null if it has none. Threads: any.
+  /// Returns the underlying store whose generations change; null if there is no such store. Threads: any.
   [[nodiscard]] virtual auto followed() noexcept -> followed_store*;
-  /// Returns the number of the generation that it answers from; 0 for a store without generations. Threads: any.
+  /// Returns the number of the current generation; 0 for a store without generations. Threads: any.
   [[nodiscard]] virtual auto generation() const noexcept -> std::uint64_t { return 0; }
 };
 
-/// One for each of registries::endpoints, null if it is not open. Immutable.
+/// One store for each of registries::endpoints; null if the store is not open. Immutable.
 using store_list = std::shared_ptr<const std::vector<store*>>;
 
-/// Returns the failure for store_errc::wrong_type, the same for all stores.
+/// Returns the failure for store_errc::wrong_type, with the same message for all stores.
 auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 
-/// Opens the store that an endpoint's resolver names: `embedded` the store in that folder, relative to the project's
-/// `root`; `static` a `redis_store`, or a `model_server` if the kind is http. Both connect on the first question.
-/// Batches of the embedded store are answered at once, on the thread that awaits them. Errors: those of
-/// embedded_store::open, parse_redis_options and make_model_server_options.
+/// Opens the store that the resolver of an endpoint names. `embedded` opens a folder relative to the project's `root`.
+/// `static` opens a `redis_store`, or a `model_server` if the kind is http. Both connect on the first question. The
+/// embedded store answers batches at once, on the thread that awaits them. Errors: those of embedded_store::open,
+/// parse_redis_options and make_model_server_options.
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root,
                 server_messages words = server_messages::hidden) -> braid::checked<std::unique_ptr<store>>;
 

@@ -1,4 +1,4 @@
-// rankd/store/store_layer.hpp: the base of stores that change what another store answers.
+// rankd/store/store_layer.hpp: the base class of stores that change the answers of another store.
 #pragma once
 
 #include <rankd/store/store.hpp>
@@ -8,8 +8,8 @@
 
 namespace rankd {
 
-/// A store that passes everything on to the store behind it. A class that derives from it overrides what it changes,
-/// and `pinned`, unless requests pin the store behind it.
+/// A store that forwards all calls to the store behind it. A derived class overrides the calls that it changes. It also
+/// overrides `pinned`, unless requests pin the store behind it.
 /// Threads: as the store behind it. Lifetime: the store behind it must outlive it.
 class store_layer : public store {
  public:

@@ -1,4 +1,4 @@
-// rankd/store/vector_build.cpp: k-means with a seed, and the parts of a file of vectors in their order.
+// rankd/store/vector_build.cpp: clusters vectors by k-means with a seed, and writes the parts of a file of vectors.
 #include <rankd/store/vector_build.hpp>
 
 #include <rankd/store/crc32c.hpp>
@@ -67,7 +67,7 @@ class centroids {
   std::vector<float> values_;
 };
 
-/// Lloyd's iterations over a sample, then a place for every vector.
+/// K-means: runs Lloyd's iterations over a sample, then assigns every vector to a list.
 class clustering {
  public:
   clustering(const vector_table& table, const vector_lists& lists, const vector_progress& progress)
@@ -92,7 +92,7 @@ class clustering {
   [[nodiscard]] auto centres() const -> std::span<const float> { return centres_.values(); }
 
  private:
-  /// Returns distinct vectors, in random order.
+  /// Returns the rows of the sample, without duplicates, in random order.
   [[nodiscard]] auto draw_sample() const -> std::vector<std::size_t> {
     std::vector<std::size_t> rows(table_.size());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
@@ -120,8 +120,8 @@ class clustering {
     return places;
   }
 
-  /// Moves each centre to the mean of its vectors; a centre without vectors moves to the vector that is farthest from
-  /// its own.
+  /// Moves each centre to the mean of the vectors assigned to it. A centre without vectors moves to the vector that is
+  /// farthest from its nearest centre.
   void move_centres(std::span<const centroids::place> places) {
     const std::size_t size = table_.dimensions;
     std::vector<double> sums(lists_.count * size);
@@ -156,7 +156,7 @@ class clustering {
   std::uint64_t total_ = 0;
 };
 
-/// The bytes of a file, part by part.
+/// Builds the bytes of a file, part by part.
 class file_maker {
  public:
   file_maker(vector_header header, const vector_table& table) : header_(header), layout_(header), table_(table) {

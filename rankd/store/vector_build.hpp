@@ -1,4 +1,4 @@
-// rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON, in lists if requested.
+// rankd/store/vector_build.hpp: builds files of vectors from lines of NDJSON, clustered into lists if requested.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -25,7 +25,7 @@ struct vector_table {
   }
 };
 
-/// Reports the progress of reading or building, of a total that stays the same.
+/// Reports the progress of reading or building. The total does not change between calls.
 using vector_progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// The number of diagnostics about lines after which reading stops.
@@ -43,10 +43,10 @@ struct vector_lists {
   std::uint64_t seed = 1;   ///< another seed makes other lists
 };
 
-/// Returns the bytes of a file with these vectors, which have distinct ids. The same vectors in any order produce the
-/// same bytes on every machine. Lists are found by k-means on the squared distance, on a sample of some hundred vectors
-/// for each list. Requires at most as many lists as vectors. Cost: with lists, for each vector the distances to all of
-/// them, a few times; all workers take part.
+/// Returns the bytes of a file with these vectors, which must have distinct ids. The same vectors in any order produce
+/// the same bytes on every machine. Lists are found by k-means on the squared distance, on a sample of some hundred
+/// vectors for each list. Requires at most as many lists as vectors. Cost: with lists, a few times the distances from
+/// each vector to all lists; all workers take part.
 auto vector_file_bytes(vector_table table, const vector_lists& lists, const vector_progress& progress = {})
     -> std::string;
 

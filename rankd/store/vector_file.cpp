@@ -50,7 +50,7 @@ struct opened_file {
   std::uint64_t bytes = 0;
 };
 
-/// Opens a file without waiting: if the path is a pipe, no thread waits for its other end.
+/// Opens a file without blocking: if the path is a pipe, the call does not wait for a writer.
 auto open_to_read(const fs::path& file) -> braid::checked<opened_file> {
   opened_file out{braid::descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), 0};
   struct stat about{};
@@ -65,7 +65,7 @@ auto make_checksum(vector_header header) -> std::uint32_t {
   return crc32c(std::as_bytes(std::span(&header, 1)));
 }
 
-/// Checks only the header; the rest of the file is checked once it is mapped.
+/// Checks only the header; the other parts are checked once the file is mapped.
 auto check_header(const vector_header& header, std::uint64_t bytes, const fs::path& file) -> braid::checked<void> {
   if (std::string_view(header.magic.data(), header.magic.size()) != detail::vector_magic)
     return refused("vectors_foreign", "this is not a file of vectors", std::string(build_again), file);
@@ -83,7 +83,8 @@ auto check_header(const vector_header& header, std::uint64_t bytes, const fs::pa
   return {};
 }
 
-/// Returns true unless one of the numbers is infinite or NaN. Only these have all bits of the exponent set.
+/// Returns whether all numbers are finite. Infinities and NaNs are exactly the numbers with all bits of the exponent
+/// set.
 auto are_finite(std::span<const float> numbers) noexcept -> bool {
   constexpr std::uint32_t exponent = 0x7F80'0000;
   std::uint32_t wrong = 0;
@@ -105,12 +106,12 @@ auto too_short(const fs::path& file) {
   return refused("vectors_foreign", "this is not a file of vectors: it is too short", std::string(build_again), file);
 }
 
-/// Orders by nearness; of two equally near vectors, the lower id is first.
+/// Orders by nearness; if two vectors are equally near, the lower id is first.
 auto is_nearer(const neighbour& a, const neighbour& b) noexcept -> bool {
   return a.score > b.score || (a.score == b.score && a.id < b.id);
 }
 
-/// The nearest vectors so far; the farthest of them is on top.
+/// A heap of the nearest vectors so far, with the farthest of them on top.
 class nearest_heap {
  public:
   explicit nearest_heap(std::size_t count) : count_(count) {}
@@ -136,7 +137,7 @@ class nearest_heap {
 
 }  // namespace
 
-/// A search: the ranges of slots to be read, in pieces that workers may share.
+/// A search over ranges of slots, split into pieces that workers may share.
 class vector_file::search {
  public:
   search(const vector_file& file, std::string_view vector, const nearest_options& options)
@@ -180,7 +181,7 @@ class vector_file::search {
       for (std::size_t at = 0; at < vector_size(vector); ++at) numbers.push_back(vector_item(vector, at));
     }
 
-    /// Computes the scores of a block of vectors with these squares.
+    /// Computes the scores of a block of vectors. `squares` are the squared lengths of these vectors.
     void score(const float* block, const double* squares, vector_metric metric, block_scores& out) const {
       const vector_kernels& with = vector_kernels_here();
       const auto kernel = metric == vector_metric::l2 ? with.squared_distance : with.dot;
@@ -197,7 +198,7 @@ class vector_file::search {
     std::uint64_t count = 0;
   };
 
-  /// Returns the nearest lists, or all, in the order of the file.
+  /// Returns the nearest lists, or all lists, in the order of the file.
   [[nodiscard]] auto chosen_lists() const -> std::vector<std::uint32_t> {
     std::vector<std::uint32_t> chosen;
     const std::uint32_t lists = file_.lists();
@@ -307,7 +308,8 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   const auto values = items(vector_part::values, static_cast<const float*>(nullptr));
   values_ = values.data();
 
-  // Another program may have written values that `rankd vectors build` refuses, with matching checksums.
+  // Checks the values too: another program may have written infinite values with matching checksums. `rankd vectors
+  // build` refuses such values.
   if (!are_finite(values) || !are_finite(centroids))
     return corrupt("it has a number that is infinite or NaN", name).error();
   if (!std::ranges::all_of(squares_, [](double each) { return std::isfinite(each) && each >= 0; }))

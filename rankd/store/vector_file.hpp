@@ -18,7 +18,7 @@
 
 namespace rankd {
 
-/// One of the nearest vectors.
+/// One of the vectors found by a search: its id and its score.
 struct neighbour {
   double score = 0;  ///< greater is nearer: a dot product, a cosine, or the squared distance with a minus before it
   std::int64_t id = 0;
@@ -34,28 +34,30 @@ struct nearest_options {
   const braid::stop_flag* stop = nullptr;  ///< polled between parts; a stopped search returns its results so far
 };
 
-/// The nearest vectors, nearest first; of equal scores the lower id is first.
+/// The nearest vectors, nearest first; among equal scores, the lower id is first.
 struct nearest_found {
   std::vector<neighbour> all;
   std::uint64_t looked_at = 0;  ///< vectors
 };
 
-/// Vectors of the same length in lists, in blocks of `vector_block`. Format: docs/vectors.md. Immutable. Threads: any.
+/// An open file of vectors of equal length, grouped into lists and stored in blocks of `vector_block`. Format:
+/// docs/vectors.md. Immutable. Threads: any.
 /// Lifetime: an open file that is replaced by rename keeps its contents; a file that is overwritten in place does not.
 class vector_file {
  public:
   static constexpr std::uint32_t version = 1;
 
-  /// Maps a file and compares all of it with its checksums.
-  /// Blocks: on the disk. Errors: vectors_missing, vectors_foreign, vectors_newer, vectors_corrupt, with the file.
+  /// Maps a file and verifies all of its checksums.
+  /// Blocks: on the disk. Errors: vectors_missing, vectors_foreign, vectors_newer, vectors_corrupt, with the path of
+  /// the file.
   static auto open(const std::filesystem::path& file) -> braid::checked<std::shared_ptr<const vector_file>>;
 
-  /// Does the same for bytes in memory, which outlive it, and begin at a multiple of 64.
+  /// Does the same for the bytes of a file in memory. They must outlive the result, and begin at a multiple of 64.
   static auto parse(std::span<const std::byte> bytes, const std::filesystem::path& name)
       -> braid::checked<std::shared_ptr<const vector_file>>;
 
-  /// Returns the value of `digest` for a file, from only its first bytes. Blocks: on the disk. Errors: those of `open`,
-  /// for the part of the file that it reads.
+  /// Returns the `digest` of a file by reading only its header. Blocks: on the disk. Errors: those of `open`, for the
+  /// part of the file that is read.
   static auto make_digest(const std::filesystem::path& file) -> braid::checked<std::string>;
 
   vector_file(const vector_file&) = delete;
@@ -64,20 +66,20 @@ class vector_file {
 
   [[nodiscard]] auto dimensions() const noexcept -> std::uint32_t;
   [[nodiscard]] auto size() const noexcept -> std::uint64_t;
-  /// Returns zero if the vectors are not in lists.
+  /// Returns the number of lists; zero if the vectors are not in lists.
   [[nodiscard]] auto lists() const noexcept -> std::uint32_t;
   [[nodiscard]] auto seed() const noexcept -> std::uint64_t;
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size(); }
-  /// Identifies the contents of the file, by its checksums: 64 hexadecimal digits.
+  /// Returns a digest of the contents, computed from the checksums: 64 hexadecimal digits.
   [[nodiscard]] auto digest() const -> std::string;
 
-  /// Returns the number of vectors that a search of this many lists examines, approximately if it does not search all
-  /// lists.
+  /// Returns the number of vectors that a search of `lists` lists examines. The number is approximate, unless the
+  /// search covers all lists.
   [[nodiscard]] auto looked_at(std::size_t lists) const noexcept -> std::uint64_t;
 
-  /// Returns the vectors nearest to a vector, which is passed as its bytes. The same file, vector and options return
-  /// the same bits on every machine, shared or not. Requires a vector of `dimensions` finite numbers. Cost: a heap of
-  /// `count` vectors; about 0.1 ns for each number of the file, as memory allows.
+  /// Returns the vectors nearest to a query vector, which is passed as bytes. The same file, query and options return
+  /// the same bits on every machine, with one worker or several. Requires a query of `dimensions` finite numbers. Cost:
+  /// a heap of `count` vectors; about 0.1 ns for each number of the file, as memory allows.
   [[nodiscard]] auto nearest(std::string_view vector, const nearest_options& options) const -> nearest_found;
 
   /// Calls `visit(id, vector)` for each vector, in the order of the file.

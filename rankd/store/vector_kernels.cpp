@@ -7,9 +7,10 @@
 
 #include <hwy/highway.h>
 
-// The code below has no lambdas and calls no function of other headers in a loop: those would be compiled for the
-// lowest instructions. Differences are rounded before they are squared, and squares before they are added: the file is
-// compiled with -ffp-contract=off. Products of float32 are exact in float64, so that a fused step gives the same bits.
+// The code below has no lambdas, and its loops call no function of other headers: those would be compiled for the
+// lowest instruction set. Differences are rounded before they are squared, and squares before they are added: the file
+// is compiled with -ffp-contract=off. Products of float32 are exact in float64, so that a fused step gives the same
+// bits.
 HWY_BEFORE_NAMESPACE();
 namespace rankd::HWY_NAMESPACE {
 
@@ -32,7 +33,7 @@ struct squared_difference {
   }
 };
 
-/// Uses four registers of sums at a time, so that a step need not wait for the one before it.
+/// Computes four registers of sums at a time, so that a step need not wait for the result of the step before it.
 template <typename Step>
 HWY_INLINE void four_sums(const float* block, const double* query, std::size_t dimensions, double* out) {
   const lanes_of_doubles d;
@@ -66,7 +67,8 @@ HWY_INLINE void one_sum(const float* block, const double* query, std::size_t dim
   hn::StoreU(sum, d, out);
 }
 
-/// Registers with more than a quarter of a block need several passes of one register each.
+/// Computes the sums of a block. If a register is wider than a quarter of a block, several passes with one register
+/// each are needed.
 template <typename Step>
 HWY_INLINE void sums(const float* block, const double* query, std::size_t dimensions, double* out) {
   const std::size_t lanes = hn::Lanes(lanes_of_doubles());

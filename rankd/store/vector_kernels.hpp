@@ -1,4 +1,5 @@
-// rankd/store/vector_kernels.hpp: products of one vector with a block of others, the same bits on every machine.
+// rankd/store/vector_kernels.hpp: products of one vector with a block of vectors, bit for bit the same on every
+// machine.
 #pragma once
 
 #include <array>
@@ -6,14 +7,15 @@
 
 namespace rankd {
 
-/// The number of vectors that are interleaved: first the first number of each, then the second of each, and so on.
+/// The number of vectors in a block. Their numbers are interleaved: first the first number of each vector, then the
+/// second of each, and so on.
 inline constexpr std::size_t vector_block = 16;
 
 using block_scores = std::array<double, vector_block>;
 
-/// For each vector of a block, computes the sum of its products with `query`, or of the squares of their differences.
-/// Each sum is of float64 and goes through the dimensions in order, one lane for each vector, so that no width of
-/// registers changes it. Requires `dimensions * vector_block` floats at `block`, aligned as floats.
+/// For each vector of a block, computes its dot product with `query`, or the squared distance to it. Each sum is a
+/// float64 and adds the dimensions in order, in one lane for each vector. So the result does not depend on the width of
+/// registers. Requires `dimensions * vector_block` floats at `block`, aligned as floats.
 struct vector_kernels {
   using kernel = void (*)(const float* block, const double* query, std::size_t dimensions, double* out);
 
@@ -21,7 +23,7 @@ struct vector_kernels {
   kernel squared_distance;
 };
 
-/// Returns the kernels for the best instructions of this machine. Threads: any.
+/// Returns the kernels for the best instruction set of this machine. Threads: any.
 [[nodiscard]] auto vector_kernels_here() noexcept -> const vector_kernels&;
 
 }  // namespace rankd

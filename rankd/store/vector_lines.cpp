@@ -1,4 +1,4 @@
-// rankd/store/vector_lines.cpp: vectors as lines of NDJSON, and all errors that a line may contain.
+// rankd/store/vector_lines.cpp: reads vectors from lines of NDJSON, and reports all errors of a line.
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/registries.hpp>

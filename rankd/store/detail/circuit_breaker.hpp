@@ -7,8 +7,9 @@
 
 namespace rankd::detail {
 
-/// A circuit breaker. After `failures` failures in a row, it lets no call through for `rest`; then one trial call
-/// decides for the others. The outcomes of earlier calls that end then are ignored, unless they are answers.
+/// A circuit breaker. After `failures` failures in a row, it allows no call for `rest`. Then it allows one trial call,
+/// whose outcome decides whether other calls are allowed again. If a call from before the pause ends later, only its
+/// success counts.
 /// Threads: one at a time.
 class circuit_breaker {
  public:
@@ -26,7 +27,7 @@ class circuit_breaker {
 
   explicit circuit_breaker(options options) noexcept : options_(options) {}
 
-  /// Each call that is let through ends by `succeeded`, `failed` or `gave_up`.
+  /// Asks whether a call is allowed. The caller must end each allowed call with `succeeded`, `failed` or `gave_up`.
   [[nodiscard]] auto ask(braid::time_point now) noexcept -> pass {
     if (options_.failures == 0 || failures_ < options_.failures) return pass::usual;
     if (is_trying_ || now < rests_until_) return pass::none;
@@ -50,7 +51,7 @@ class circuit_breaker {
     }
     rests_until_ = now + options_.rest;
   }
-  /// Called if the caller left before there was an answer.
+  /// Ends a call that its caller abandoned before there was an answer.
   void gave_up(pass by) noexcept {
     if (by == pass::trial) is_trying_ = false;
   }

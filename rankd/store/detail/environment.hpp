@@ -1,4 +1,5 @@
-// rankd/store/detail/environment.hpp: variables of the environment for an endpoint: secrets, and files of certificates.
+// rankd/store/detail/environment.hpp: reads environment variables of an endpoint: secrets, and paths of certificate
+// files.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -15,12 +16,12 @@ struct found_variable {
   std::string value;
 };
 
-/// Returns `RANKD_REDIS_PASSWORD_EP_0001` for the name `RANKD_REDIS_PASSWORD` if it is set, or else the variable of
-/// that name itself.
+/// Finds the environment variable `name` for an endpoint. A variable with the endpoint's id at its end has priority:
+/// `RANKD_REDIS_PASSWORD_EP_0001` before `RANKD_REDIS_PASSWORD`.
 auto find_variable(const std::string& name, std::string_view endpoint_id) -> std::optional<found_variable>;
 
-/// Returns a context for connections by TLS, which trusts the certificates in the file that such a variable names, or
-/// the certificates of the system. Blocks: on the disk. Errors: bad_environment.
+/// Returns a context for TLS connections. It trusts the certificates in the file that the variable `name` names, or
+/// those of the system if the variable is not set. Blocks: on the disk. Errors: bad_environment.
 auto tls_of_environment(const std::string& name, std::string_view endpoint_id) -> braid::checked<braid::tls_context>;
 
 }  // namespace rankd::detail

@@ -1,5 +1,5 @@
-// rankd/store/detail/ids.hpp: elements and members of stores as ids, and the order in which all stores return the
-// members of a set, which is unordered.
+// rankd/store/detail/ids.hpp: converts elements and members to ids, and orders the members of a set in the same way for
+// all stores.
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
@@ -14,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// Parses an element or member as an id; nothing if it is not an id. Lifetime: a text refers to `text`.
+/// Parses an element or member as an id; nothing if it is not an id. Lifetime: the text of a text id refers to `text`.
 inline auto parse_item(std::string_view text, id_form form) -> std::optional<stored_item> {
   if (form == id_form::texts)
     return is_text_id(text) ? std::optional(stored_item{.is_there = true, .text = text}) : std::nullopt;
@@ -22,7 +22,7 @@ inline auto parse_item(std::string_view text, id_form form) -> std::optional<sto
   return id ? std::optional(stored_item{.is_there = true, .id = *id, .text = {}}) : std::nullopt;
 }
 
-/// Returns members in ascending order of their ids, at most as many as the read wants.
+/// Returns members in ascending order of their ids, at most as many as the read requests.
 inline auto first_by_id(std::span<stored_item> members, const named_read& read) -> std::span<const stored_item> {
   const std::size_t kept = std::min<std::size_t>(read.count, members.size());
   const auto end = members.begin() + static_cast<std::ptrdiff_t>(kept);

@@ -1,4 +1,4 @@
-// rankd/store/detail/key_speller.hpp: writes the keys of a batch without allocation.
+// rankd/store/detail/key_speller.hpp: writes the keys of a batch without allocations.
 #pragma once
 
 #include <rankd/store/id_batch.hpp>
@@ -23,7 +23,7 @@ class key_speller {
     std::copy(prefix.begin(), prefix.end(), text_.begin());
   }
 
-  /// Lifetime: until the next call.
+  /// Returns the key of an id. Lifetime: valid until the next call.
   auto spell(std::int64_t id) noexcept -> std::string_view {
     const char* const end = std::to_chars(text_.data() + prefix_, text_.data() + text_.size(), id).ptr;
     return {text_.data(), static_cast<std::size_t>(end - text_.data())};

@@ -1,4 +1,5 @@
-// rankd/store/detail/load_mark.hpp: the progress of a load, as it is saved inside of the file that it writes.
+// rankd/store/detail/load_mark.hpp: the progress of a load, saved inside the data file so that the load can be
+// continued.
 #pragma once
 
 #include <rankd/store/line_reader.hpp>
@@ -13,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// A place in a load. Everything before it is in the file.
+/// A position in a load. All data before it is in the file.
 struct load_mark {
   std::string made_from;      ///< of `load_sources`
   std::uint32_t file = 0;     ///< position in the list of files; the number of files if all are read
@@ -28,8 +29,8 @@ auto to_text(const load_mark& mark) -> std::string;
 /// Parses a mark; nothing if the text is not a mark.
 auto parse_load_mark(std::string_view text) -> std::optional<load_mark>;
 
-/// Returns a digest of the inputs of a load: the files by name, identity, size and times of change, the mode, and the
-/// store as it was. Two loads with the same digest would make the same store.
+/// Returns a digest of the inputs of a load: name, identity, size and times of each file, the mode, and the old store.
+/// Two loads with the same digest make the same store.
 auto load_sources(std::span<const std::filesystem::path> files, load_mode mode,
                   const std::optional<store_manifest>& old) -> std::string;
 

@@ -1,4 +1,5 @@
-// rankd/store/detail/model_messages.hpp: the bodies of the inference protocol: rows as JSON, and scores out of it.
+// rankd/store/detail/model_messages.hpp: writes requests of the inference protocol as JSON, and reads scores from its
+// answers.
 #pragma once
 
 #include <rankd/store/model_call.hpp>
@@ -10,7 +11,7 @@
 
 namespace rankd::detail {
 
-/// Some of the rows of a call, `[begin, end)`.
+/// A range `[begin, end)` of the rows of a call.
 struct row_range {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -18,7 +19,7 @@ struct row_range {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end - begin; }
 };
 
-/// Returns the path of a model's inference, as in `/v2/models/ctr/versions/3/infer`.
+/// Returns the path for the inference of a model, such as `/v2/models/ctr/versions/3/infer`.
 auto inference_path(std::string_view model, std::string_view version) -> std::string;
 
 /// Returns the body of a request. Source: Open Inference Protocol V2 (KServe, Triton, MLServer), "Inference Request
@@ -30,10 +31,11 @@ auto max_answer_bytes(const model_call& call, row_range rows) -> std::size_t;
 
 /// Writes the scores of an answer in the order of `score_batch`. Returns a description of an error in the answer, or
 /// nothing.
-/// Memory: some copies of the body, and the scores of these rows, whatever the answer holds.
+/// Memory: a few copies of the body, and the scores of these rows, whatever the answer contains.
 auto read_scores(std::string_view body, const model_call& call, row_range rows, std::span<double> into) -> std::string;
 
-/// Returns the member `error` of a refusal; nothing if it has no such member, or if the body is too long for an error.
+/// Returns the member `error` in the body of an error response; empty if there is no such member, or if the body is too
+/// long for an error.
 auto refusal_text(std::string_view body) -> std::string;
 
 }  // namespace rankd::detail

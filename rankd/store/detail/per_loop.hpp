@@ -1,4 +1,4 @@
-// rankd/store/detail/per_loop.hpp: objects that belong to one event loop each, such as connections, while they live.
+// rankd/store/detail/per_loop.hpp: a registry of objects that belong to one event loop each, such as connections.
 #pragma once
 
 #include <braid/coro/home.hpp>
@@ -21,7 +21,7 @@ class per_loop {
     return found == entries_.end() ? T() : found->second;
   }
 
-  /// Registers `there` for the loop while this entry lives.
+  /// Registers an object for a loop as long as this entry exists.
   class entry {
    public:
     entry(per_loop& of, const braid::home& home, T there) : owner_(&of), home_(&home) {

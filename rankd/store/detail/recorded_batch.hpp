@@ -1,4 +1,5 @@
-// rankd/store/detail/recorded_batch.hpp: questions to stores and their answers as bytes, the same for both sides.
+// rankd/store/detail/recorded_batch.hpp: the byte format of questions and answers, shared by the recorder and the
+// replay.
 #pragma once
 
 #include <rankd/store/packed.hpp>
@@ -13,11 +14,11 @@
 
 namespace rankd::detail {
 
-/// The kinds of questions. Written to files: a number keeps its meaning.
+/// The kinds of questions. The numbers are written to files, so they must not change.
 enum class store_call : std::uint8_t { hget = 1, hgetall = 2, lrange_ids = 3, read = 4, score = 5 };
 
-// A question consists of a head, which describes what is read of each key, and the keys. An answer consists of the
-// number of malformed elements and the values of each key. Each key, and each value, contains its own length.
+// The format. A question consists of a head, which describes what is read of each key, and the keys. An answer consists
+// of the number of malformed elements and the values of each key. The length of each key and value is stored with it.
 
 inline void put_head(packed_writer out, std::string& scratch, store_call call, std::string_view prefix,
                      std::string_view field = {}, std::uint32_t first = 0) {
@@ -96,7 +97,7 @@ inline void put_head(packed_writer out, std::string& scratch, const model_call& 
   out.text(scratch);
 }
 
-/// The inputs of a row are its key: the same ones have the same scores.
+/// Writes the inputs of each row as its key, because rows with equal inputs have equal scores.
 inline void put_keys(packed_writer out, const model_call& call) {
   out.number(call.rows);
   std::string key;
@@ -158,7 +159,7 @@ inline void put_answer(packed_writer out, const id_batch& lists) {
   }
 }
 
-/// Bits of an item's first byte.
+/// Flags in the first byte of an item.
 inline constexpr std::uint64_t item_is_there = 1;
 inline constexpr std::uint64_t item_has_id = 2;
 inline constexpr std::uint64_t item_has_score = 4;

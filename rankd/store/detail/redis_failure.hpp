@@ -1,4 +1,4 @@
-// rankd/store/detail/redis_failure.hpp: the stable codes of the failures of a Redis server.
+// rankd/store/detail/redis_failure.hpp: the stable error codes for failures of a Redis server.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace rankd::detail {
 
-/// store_unreachable, store_timeout, store_not_ready, store_unauthorized, store_overloaded, store_bad_reply,
-/// store_untrusted; store_error for all others.
+/// Returns store_unreachable, store_timeout, store_not_ready, store_unauthorized, store_overloaded, store_bad_reply or
+/// store_untrusted; store_error for all other errors.
 auto redis_failure_code(std::error_code error) noexcept -> std::string_view;
 
-/// Returns the message for a failure of a server. Its time limits are those of its endpoint, and not the request's
+/// Returns the message for a failure of a server. Timeouts in the message are those of the endpoint, not the request's
 /// deadline.
 auto failure_text(std::error_code error) -> std::string;
 
-/// Returns "the server says: NOPERM …", truncated to the length of a message.
+/// Returns "the server says: NOPERM …", truncated to the maximum length of a message.
 auto server_message(std::string_view error) -> std::string;
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/store/detail/redis_named.hpp: a read of named keys as commands of Redis, and their replies as its answer.
+// rankd/store/detail/redis_named.hpp: converts a read of named keys to Redis commands, and their replies to its answer.
 #pragma once
 
 #include <rankd/store/named_read.hpp>
@@ -14,22 +14,22 @@
 
 namespace rankd::detail {
 
-/// The most members that one command asks about. A key with more of them is read by several commands, so that no
+/// The maximum number of members in one command. A read of more members of a key uses several commands, so that no
 /// command takes long.
 inline constexpr std::size_t max_members_asked = 1'000;
 
-/// The most keys of one command that reads strings.
+/// The maximum number of keys in one command that reads strings.
 inline constexpr std::size_t max_keys_asked = 1'000;
 
 /// Whether one command may have keys of several slots.
 enum class key_spread : std::uint8_t { one_server, by_slot };
 
-/// Returns the commands of all keys, in their order; in a cluster, the strings of one slot follow those of another.
+/// Returns the commands for all keys, in the order of the keys. In a cluster, commands for strings are grouped by slot.
 /// Errors: std::bad_alloc.
 auto make_commands(const named_read& read, key_spread spread = key_spread::one_server) -> braid::redis_batch;
 
-/// Converts the replies to these commands, which contain no errors, to an answer; nothing if a reply does not fit its
-/// command.
+/// Converts the replies to these commands to an answer; nothing if a reply does not fit its command. Requires replies
+/// without errors.
 auto make_answer(const named_read& read, std::span<const braid::resp_value> replies, braid::arena& arena,
                  key_spread spread = key_spread::one_server) -> std::optional<item_batch>;
 

@@ -14,7 +14,7 @@ namespace rankd::detail {
 inline constexpr std::string_view vector_magic = "RANKDVEC";
 inline constexpr std::uint64_t vector_align = 64;
 
-/// The parts after the header, in this order; each begins at a multiple of `vector_align`.
+/// The parts of a file after its header, in this order. Each part begins at a multiple of `vector_align`.
 enum class vector_part : std::uint8_t { lists, centroids, ids, squares, values };
 inline constexpr std::size_t vector_parts = 5;
 
@@ -38,8 +38,8 @@ struct vector_span {
   std::uint64_t bytes = 0;
 };
 
-/// The positions of the parts that a header announces, and the length of the file. Requires numbers that were checked,
-/// so that nothing overflows.
+/// The positions of the parts and the length of the file, computed from a header. Requires a header whose numbers were
+/// checked, so that no sum overflows.
 struct vector_layout {
   std::array<vector_span, vector_parts> parts{};
   std::uint64_t bytes = 0;
@@ -62,11 +62,11 @@ struct vector_layout {
   }
 };
 
-/// More vectors would not fit into the numbers of rows.
+/// The maximum number of vectors, so that row numbers fit 32 bits.
 inline constexpr std::uint64_t max_vectors = 0xffff'fff0;
 inline constexpr std::uint32_t max_lists = 65'536;
 
-/// Puts a vector into its place in blocks: number `at` of slot `slot`.
+/// Returns the position in the blocks of number `at` of the vector in slot `slot`.
 [[nodiscard]] constexpr auto place_in_blocks(std::uint64_t slot, std::uint64_t at, std::uint64_t dimensions) noexcept
     -> std::uint64_t {
   return slot / vector_block * vector_block * dimensions + at * vector_block + slot % vector_block;
