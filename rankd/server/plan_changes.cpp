@@ -1,4 +1,4 @@
-// rankd/server/plan_changes.cpp: the operations of a library, each with a line in the log.
+// rankd/server/plan_changes.cpp: changes the served plans through a plan library, and logs each change.
 #include <rankd/server/plan_changes.hpp>
 
 #include <optional>

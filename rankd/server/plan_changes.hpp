@@ -1,4 +1,4 @@
-// rankd/server/plan_changes.hpp: counts and logs changes of the served plans.
+// rankd/server/plan_changes.hpp: reloads, pins and rolls back the served plans, and counts and logs these changes.
 #pragma once
 
 #include <rankd/engine/plans/plan_library.hpp>
@@ -30,38 +30,42 @@ struct reload_counts {
 /// Logs a line for each diagnostic about each plan that a reload has left out, and for each warning.
 void log_findings(const serve_log& log, const reload_report& report);
 
-/// The operations of a library that an operator of the server may call; each is noted in the log. Threads: any.
+/// The operations on a plan library that an operator of the server may call. Each is logged. Threads: any.
 /// Lifetime: the library's, and the log's.
 class plan_changes {
  public:
   plan_changes(plan_library& of, std::filesystem::path folder, serve_log log)
       : library_(&of), folder_(std::move(folder)), log_(log) {}
 
-  /// Reloads something else together with the plans: reports what is wrong, or returns a function that publishes the
-  /// new state, which is called once the plans are right, too. The threads that reload call it, one at a time.
+  /// A function that prepares other state to be reloaded together with the plans. It returns errors, or a function that
+  /// publishes the new state; that function is called if the plans are valid as well. Threads: called by the reloading
+  /// threads, one at a time.
   using reload_step = std::function<braid::checked<std::function<void()>>()>;
   void reload_with(reload_step step);
 
-  /// Sets how reloads get the budgets of the plans; without it the budgets do not change. Called as the step is.
+  /// Sets the function that reads the budgets for a reload. Without it, reloads do not change the budgets. Called like
+  /// the `reload_step`.
   void budgets_by(std::function<braid::checked<plan_budgets>()> read);
 
-  /// The same for the experiments, with these registries.
+  /// Sets the function that reads the experiments for a reload. It receives the new registries.
   void experiments_by(std::function<braid::checked<experiment_set>(const registries&)> read);
 
-  /// Prepares plans that run as shadows: returns a function that publishes them once the plans are right, and returns
-  /// whether they have changed. Called as the step is.
+  /// A function that prepares the plans that run as shadows. It returns a function that publishes them if all plans are
+  /// valid, and that returns whether the shadows have changed. Called like the `reload_step`.
   using shadow_step = std::function<braid::checked<std::function<bool()>>(std::vector<shadow_settings>)>;
-  /// Sets how reloads get the shadows, and what publishes them; without it they do not change.
+  /// Sets the functions that read and prepare the shadows for a reload. Without them, reloads do not change the
+  /// shadows.
   void shadows_by(std::function<braid::checked<std::vector<shadow_settings>>()> read, shadow_step take);
 
-  /// Sets how reloads get the registries, to which all plans are then bound again; it receives the current ones.
+  /// Sets the function that reads the registries for a reload; it receives the current ones. All plans are then bound
+  /// to the new registries.
   void registries_by(std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read);
 
-  /// Sets what is called after each reload with other registries, by a request or by a signal. Called as the step is.
+  /// Sets a function that is called after each reload that has changed the registries. Called like the `reload_step`.
   void after_registries(std::function<void()> done);
 
-  /// The operations of `plan_library`. If anything is wrong, nothing changes, except plans that the library leaves out.
-  /// Blocks: on the disk, for `reload`.
+  /// Reloads the plans; see `plan_library`. If anything is invalid, nothing changes; only plans that the library may
+  /// leave out are left out. Blocks: on the disk.
   auto reload() -> braid::checked<reload_report>;
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
   auto unpin(std::string_view name) -> braid::checked<void>;
@@ -81,7 +85,7 @@ class plan_changes {
   std::filesystem::path folder_;
   serve_log log_;
   std::mutex reloading_;  // held by one reload from start to end
-  // under it:
+  // guarded by `reloading_`:
   reload_step step_;
   std::function<braid::checked<plan_budgets>()> read_budgets_;
   std::function<braid::checked<experiment_set>(const registries&)> read_experiments_;

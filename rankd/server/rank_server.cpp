@@ -51,7 +51,8 @@ auto make_shares(const serve_options& options, std::size_t index) -> detail::sha
           .record_entries = share(options.engine.records.entries, options.loops, index)};
 }
 
-/// The page runs plans for any user: other machines may use it only if clients have tokens.
+/// Returns whether only this machine, or only clients with tokens, can reach the page. The page runs plans for any
+/// user.
 auto page_is_private(const serve_options& options) -> bool {
   if (options.tokens || !options.listen.is_ip()) return true;
   const std::string host = options.listen.host();
@@ -99,14 +100,14 @@ void rank_server::parts::shard_ended() {
   changed.notify_all();
 }
 
-/// Loops share a port by an option that lets any other server of this user share it, too. So the port is first opened
-/// without that option: a port in use is an error.
+/// Starts to listen on all loops. The loops share a port by an option that also lets other servers of this user share
+/// it. So the port is first opened without that option, to report an error if it is in use.
 auto rank_server::parts::listen() -> braid::result<void> {
   using detail::port_use;
   braid::socket_address at = shared.options.listen;
   const port_use port = shared.shards.size() > 1 ? port_use::shared : port_use::alone;
-  // Checks that no other process listens at a port that the shards will share. A port that the system chooses stays
-  // taken until they listen.
+  // Checks that no other process listens on the port that the shards will share. If the system chooses the port, this
+  // listener keeps it reserved until the shards listen.
   braid::result<braid::stream_listener> probe;
   if (port == port_use::shared) {
     probe = braid::stream_listener::listen(*shared.shards.front()->context().loop, at, {.reuse_port = at.port() == 0});
@@ -210,7 +211,7 @@ auto rank_server::renew_shadows(std::vector<shadow_settings> next) -> braid::che
   return std::function<bool()>([all = parts_.get(), next = std::move(next), engine] {
     const std::scoped_lock alone(all->renewing);
     if (all->ending) return false;
-    // First, because a request that finds a board uses the engine.
+    // Sets the engine first, because a request that finds a shadow board uses the engine.
     if (*engine != nullptr && all->shared.candidates() == nullptr) all->shared.run_candidates_on(std::move(*engine));
     return all->shared.shadows.replace(next);
   });

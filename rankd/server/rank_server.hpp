@@ -42,12 +42,13 @@ struct shadow_stores {
   std::vector<store*> all;                  ///< one for each of registries::endpoints, as in serve_context::stores
 };
 
-/// The parts that a server serves, and the files it writes to.
+/// The parts of a server, and the files to which it writes.
 struct serve_context {
   const registries* declared = nullptr;
   std::vector<store*> stores;                 ///< one for each of registries::endpoints, null if no store is open
   std::vector<shadow_settings> shadows = {};  ///< plans that run as shadows
-  /// Opens the stores of the shadows, before the first one runs; empty: the same stores.
+  /// Opens separate stores for shadows before the first shadow runs. If empty, shadows use the same stores as served
+  /// requests.
   std::function<braid::checked<shadow_stores>()> open_shadow_stores = {};
   const plan_source* plans = nullptr;
   plan_changes* changes = nullptr;  ///< to these plans; null: they do not change
@@ -59,14 +60,14 @@ struct serve_context {
   event_log* events = nullptr;               ///< the log of `/v1/events`; null: no events are accepted
   const event_rules* rules = nullptr;        ///< of these; not null if there is a log
   const counter_writer* counters = nullptr;  ///< to which the log writes; null: no such counters
-  /// The same in embedded stores, which `stores` overlays with them.
+  /// Counters in embedded stores, with which `stores` are overlaid; null if there are no such counters.
   const embedded_counters* embedded = nullptr;
-  /// Writers of records, with the ids of their endpoints; empty: no records are accepted.
+  /// Writers of records, with the ids of their endpoints. If empty, no records are accepted.
   std::vector<std::pair<std::string, record_writer*>> records = {};
   const store_follower* follower = nullptr;  ///< of the embedded stores; null: they do not change
   redaction redacted = {};                   ///< in the audit, these lines and recorded traffic
   traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: no recording
-  /// Files and folders of recorded traffic, on which the page compares plans.
+  /// Files and folders of recorded traffic, with which the page compares plans.
   std::vector<std::filesystem::path> traffic_places = {};
   draft_plans* drafts = nullptr;             ///< plans that are tried before they are saved; null: no drafts
   const store_scrubber* scrubber = nullptr;  ///< of these stores; null: no scrubbing
@@ -74,16 +75,16 @@ struct serve_context {
   std::function<void()> on_end = {};         ///< Called once, when the last loop has ended. Threads: any.
 };
 
-/// Each loop has its own engine, workers, listener and `admission_gate`, so that a request stays on the loop of its
-/// connection and shares only stores and plans. Endpoints: docs/serving.md
+/// An HTTP server with one or several loops. Each loop has its own engine, workers, listener and `admission_gate`. So a
+/// request stays on the loop of its connection, and loops share only stores and plans. Endpoints: docs/serving.md
 /// Threads: one at a time; never its own loops. Lifetime: everything the context points to outlives it.
 class rank_server {
  public:
-  /// Listens, and serves from then on. Errors: cannot_listen, bad_certificate, no_runtime; page_needs_tokens for a page
-  /// that other machines could open without a token.
+  /// Starts to listen and to serve. Errors: cannot_listen, bad_certificate, no_runtime; page_needs_tokens if other
+  /// machines could open the page without a token.
   static auto start(serve_context context, serve_options options) -> braid::checked<std::unique_ptr<rank_server>>;
 
-  /// Immediately stops everything that still runs.
+  /// Stops all running requests and tasks immediately.
   ~rank_server();
   rank_server(const rank_server&) = delete;
   auto operator=(const rank_server&) -> rank_server& = delete;
@@ -91,26 +92,26 @@ class rank_server {
   /// Returns the address, with the port that the system chose.
   [[nodiscard]] auto address() const noexcept -> braid::socket_address;
 
-  /// Reloads the bearer tokens of clients and the server's certificate: these tokens, and the current files of
-  /// `serve_options::tls`. Nothing changes before the returned function is called, which cannot fail; open connections
-  /// stay as they are. The function must be called, if at all, before the server is destroyed; a server that is ending
-  /// keeps what it has. Threads: any but its own loops. Blocks: on the disk.
+  /// Reloads the credentials: the given bearer tokens, and the certificate from the current files of
+  /// `serve_options::tls`. The returned function makes them effective; it cannot fail, and open connections are not
+  /// affected. It must not be called after the server was destroyed. A server that is stopping keeps the old
+  /// credentials. Threads: any but its own loops. Blocks: on the disk.
   /// Errors: bad_certificate.
   auto renew(std::optional<token_list> tokens) -> braid::checked<std::function<void()>>;
 
-  /// The same for the plans that run as shadows: exactly these. The function returns whether that is a change.
-  /// Candidates that stay keep their counts, and running requests continue. A function that is not called has no
-  /// effect.
+  /// Replaces the plans that run as shadows. The returned function makes the change, and returns whether anything has
+  /// changed. Candidates that remain keep their counts, and running requests continue. Without a call of the function,
+  /// nothing changes.
   /// Errors: no_runtime; those of the stores.
   auto renew_shadows(std::vector<shadow_settings> next) -> braid::checked<std::function<bool()>>;
 
-  /// Makes `/readyz` say that the server is about to stop. Everything else continues.
+  /// Makes `/readyz` report that the server is about to stop. Nothing else changes.
   void announce_stop() noexcept;
-  /// Accepts no more connections, closes idle ones, answers received requests, and cuts the remaining connections after
-  /// `grace`. Returns at once; `on_end` is called at the end. May be called again with another `grace`, which counts
-  /// from then.
+  /// Begins to stop, and returns at once. Accepts no more connections, closes idle ones, answers received requests, and
+  /// closes the remaining connections after `grace`. Calls `on_end` at the end. May be called again with another
+  /// `grace`, which counts from that call.
   void begin_stop(braid::duration grace);
-  /// Blocks: until it has ended, which `begin_stop` causes.
+  /// Waits until the server has stopped after `begin_stop`. Blocks: until then.
   void wait();
 
  private:

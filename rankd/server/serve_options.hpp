@@ -24,18 +24,19 @@ struct serve_options {
   braid::socket_address listen = braid::socket_address::loopback(8080);  ///< port 0: a free one
   unsigned loops = 1;    ///< each with its thread; the system spreads connections over them
   unsigned workers = 1;  ///< worker threads of each loop
-  /// A loop or a worker that does not return for this long is logged once, as `stalled`; zero: the value of
+  /// A loop or worker that runs one task for this long is logged once, as `stalled`. Zero means the value of
   /// BRAID_STALL.
   braid::duration stall_limit = braid::duration::zero();
-  /// A request that takes this long requests a file of the last seconds, if BRAID_TRACE=FILE,last=8s keeps them; zero:
-  /// no request does.
+  /// A request that takes this long writes a trace file of the last seconds, if BRAID_TRACE=FILE,last=8s keeps them in
+  /// memory. Zero means that no request does.
   braid::duration trace_slow = braid::duration::zero();
-  /// Returns the answer of `/v1/trace`, on a thread that may block.
+  /// Returns the trace for `/v1/trace`. Called on a thread that may block.
   std::function<braid::result<std::string>(braid::duration)> last_seconds = &braid::trace::last;
   engine_options engine = {.timed_of = 16};
 
-  /// The options of each loop's HTTP server. `connections` is the sum over all loops; the loop sets the callbacks.
-  /// Bodies are small here, so their timeout is shorter. The engine keeps the activities of requests.
+  /// The options of each loop's HTTP server. `connections` counts all loops together; the loop sets the callbacks. The
+  /// timeout for bodies is shorter than the default, because bodies are small. The HTTP server records no activities,
+  /// because the engine records them for each request.
   braid::http_server::options http = {.body_timeout = std::chrono::seconds(30), .activities = false};
   std::size_t body_memory = 256U * 1024 * 1024;  ///< bytes of bodies in memory at a time, in all loops together
 
@@ -43,23 +44,24 @@ struct serve_options {
   std::size_t queue = 4096;         ///< requests that wait for that, in all loops together
   std::size_t max_batch = 100;      ///< requests in one call of `/v1/rank/batch`
   std::size_t max_events = 1000;    ///< in one call of `/v1/events`
-  /// Requests of each client at a time, if there are tokens; nothing: no limit except the server's. The limit of a plan
-  /// is part of its budget.
+  /// The maximum number of concurrent requests of each client, if there are tokens. Without a value, only the server's
+  /// limit applies. The limit of a plan is part of the plan's budget.
   std::optional<std::size_t> client_in_flight = {};
-  /// No request is queued behind a request that has waited this long.
+  /// The longest wait for admission. A request is refused if the first request of the queue has waited this long.
   braid::duration max_wait = std::chrono::milliseconds(50);
-  /// The share of a loop's time for refusals when the server is full. Connections that are refused beyond that are not
-  /// read from before it is their turn again, or there is room. 1: no request waits.
+  /// The share of a loop's time for refusals when the server is full. If refusals would exceed this share, the server
+  /// stops reading from their connections for a while, or until requests can be admitted again. 1 means that reading
+  /// never stops.
   double refusal_share = 0.1;
-  /// The longest such wait, which is what the answer says (`Retry-After`).
+  /// The longest pause in reading from a refused connection. `Retry-After` in the answer has this value.
   braid::duration max_unread = std::chrono::seconds(1);
-  /// For a request that does not set a deadline, counted from its arrival.
+  /// The deadline of a request that does not set one, counted from its arrival.
   std::chrono::milliseconds default_deadline = std::chrono::seconds(1);
 
   std::optional<braid::tls_context::identity> tls = {};  ///< connections are TLS, with this certificate and key
   std::optional<token_list> tokens = {};                 ///< tokens of clients; nothing: no client needs one
-  /// Names for which a server without tokens answers, in addition to addresses and `localhost`; `*`: any (see
-  /// `own_hosts`).
+  /// Host names for which a server without tokens answers, in addition to IP addresses and `localhost`. `*` means any
+  /// host (see `own_hosts`).
   std::vector<std::string> allowed_hosts = {};
   bool clients_change_plans = false;  ///< clients may also pin, roll back and reload
   bool shows_page = false;            ///< `/ui` is the page of plans; only on loopback, unless there are tokens

@@ -1,4 +1,4 @@
-// rankd/server/shard.cpp: runs one loop of a server, from its start to its end, and its routes.
+// rankd/server/shard.cpp: starts and stops one loop of a server, and registers its routes.
 #include <rankd/server/detail/shard.hpp>
 
 #include <rankd/engine/detail/thrown_message.hpp>
@@ -26,7 +26,7 @@ auto make_server_options(const serve_options& options, shard_shares shares) -> b
 
 constexpr std::string_view memory_message = "the server has no memory for this request; try again later";
 
-/// Code and sentence of a request that comes to no handler, or whose handler fails.
+/// The code and message for a request that reaches no handler, or whose handler fails.
 struct refusal_message {
   std::string code;
   std::string message;
@@ -46,7 +46,7 @@ auto make_message(const braid::http_server::refusal& refusal, const braid::http_
   }
 }
 
-/// Logs the functions, the innermost first, in one field.
+/// Logs the functions on a stalled thread's stack in one field, the innermost first.
 void log_stall(const serve_log& log, const braid::runtime::stall& what) {
   std::string stack;
   for (const std::string& each : what.functions) (stack += stack.empty() ? "" : " < ") += each;
@@ -125,7 +125,7 @@ auto shard::make_tls() -> braid::result<std::optional<braid::tls_context>> {
 }
 
 void shard::renew(shard_credentials next) {
-  // A loop that accepts no posts has stopped already.
+  // If the loop accepts no posts, it has stopped already, so there is nothing to do.
   static_cast<void>(braid::post(*context_.loop, [this, next = std::move(next)]() mutable {
     context_.tokens = std::move(next.tokens);
     if (context_.server && next.tls) context_.server->replace_tls(std::move(*next.tls));
@@ -133,7 +133,7 @@ void shard::renew(shard_credentials next) {
 }
 
 auto shard::serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void> {
-  // Called also if the loop is stopped meanwhile.
+  // Called at the end, even if the loop is stopped early.
   struct end_call {
     shard* of;
     std::function<void()> fn;
@@ -152,7 +152,7 @@ void shard::begin_stop(braid::duration grace) {
   const auto stop = [](braid::http_server& server, braid::duration within) -> braid::task<void> {
     co_await server.stop(within);
   };
-  // A loop that accepts no posts has stopped already.
+  // If the loop accepts no posts, it has stopped already, so there is nothing to do.
   static_cast<void>(braid::post(*context_.loop, [this, grace, stop] {
     if (context_.server) context_.loop->spawn(stop(*context_.server, grace));
   }));
@@ -166,7 +166,8 @@ auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid:
   return {.type = std::string(json_type), .body = std::move(answer.body)};
 }
 
-/// Browsers add no token by themselves, so a server with tokens needs no further check.
+/// Refuses requests that a browser may have sent for another site. A server with tokens needs no such check, because
+/// browsers do not add tokens by themselves.
 auto shard::admits(braid::http_exchange& x) -> bool {
   if (context_.tokens) return true;
   auto refusal = hosts_.refusal_of(x.request());
@@ -193,7 +194,8 @@ void shard::add_route(const route& added) {
     refuse_other_methods(added);
 }
 
-/// The router answers other methods by itself, without checking tokens.
+/// Registers a refusal for all other methods of a path. Otherwise the router would answer them itself, without checking
+/// tokens.
 void shard::refuse_other_methods(const route& only) {
   braid::http_router::method_set allowed;
   allowed.add(only.method);

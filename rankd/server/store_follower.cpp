@@ -1,4 +1,4 @@
-// rankd/server/store_follower.cpp: looks for new generations, and logs what came of them.
+// rankd/server/store_follower.cpp: polls for new generations of stores, and logs the outcome.
 #include <rankd/server/store_follower.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -89,7 +89,7 @@ void store_follower::run(braid::duration between) {
     try {
       is_fine = look();
     } catch (const std::bad_alloc&) {
-      // It looks again after the pause.
+      // The thread tries again after the pause.
     }
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, is_fine ? between : braid::duration(pause_after_failure), [this] { return ending_; }))

@@ -1,4 +1,4 @@
-// rankd/server/store_follower.hpp: changes embedded stores to the generations that loads make while a server serves.
+// rankd/server/store_follower.hpp: switches embedded stores to new generations while a server serves.
 #pragma once
 
 #include <rankd/server/files/serve_log.hpp>
@@ -19,7 +19,7 @@
 
 namespace rankd {
 
-/// The generation of one store, and how often it has changed.
+/// The current generation of one store, and how often the store has switched.
 struct follow_counts {
   std::string endpoint_id;
   generation_state state;
@@ -27,10 +27,10 @@ struct follow_counts {
   std::uint64_t refused = 0;  ///< attempts to open a generation that failed
 };
 
-/// A thread that looks every few milliseconds whether a load has replaced the data of a store, opens the new data
-/// beside the old, and then lets the store change. Each change is logged (`store_changed`), and so is data that cannot
-/// be opened (`store_refused`), once; the old generation continues to answer. Threads: any. Lifetime: the stores and
-/// the log outlive it.
+/// A thread that checks every few milliseconds whether a load has replaced the data of a store. It opens the new data
+/// while the old generation still answers, and then switches the store. Each switch is logged (`store_changed`). Data
+/// that cannot be opened is logged once (`store_refused`), and the old generation continues to answer. Threads: any.
+/// Lifetime: the stores and the log outlive it.
 class store_follower {
  public:
   struct target {
@@ -44,10 +44,11 @@ class store_follower {
   store_follower(const store_follower&) = delete;
   auto operator=(const store_follower&) -> store_follower& = delete;
 
-  /// Starts the thread. After a failure it waits a second before it tries again. Errors: no_runtime.
+  /// Starts the thread. After a failure, the thread waits a second before it tries again. Errors: no_runtime.
   auto start(braid::duration between = std::chrono::milliseconds(20)) -> braid::checked<void>;
 
-  /// Looks at all stores once. Returns whether all of them answer from the data that their folders name.
+  /// Checks all stores once, and switches those with new data. Returns whether all stores answer from the data that
+  /// their folders name.
   /// Blocks: reads the new data.
   auto look() -> bool;
 

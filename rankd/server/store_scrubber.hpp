@@ -1,4 +1,4 @@
-// rankd/server/store_scrubber.hpp: reads the files of stores again while a server serves, and reports damage.
+// rankd/server/store_scrubber.hpp: checks the files of stores for damage while a server serves.
 #pragma once
 
 #include <rankd/server/files/serve_log.hpp>
@@ -25,7 +25,7 @@ struct scrub_pace {
   braid::duration between_rounds = std::chrono::seconds(60);  ///< from the end of a pass over the store to the next
 };
 
-/// How much of one store has been read.
+/// How much of one store has been checked.
 struct scrub_counts {
   std::string endpoint_id;
   std::uint64_t bytes = 0;
@@ -33,9 +33,9 @@ struct scrub_counts {
   bool is_damaged = false;
 };
 
-/// A background scrub, as in ZFS and Btrfs: a thread that reads all stores one after another, compares the bytes with
-/// the checksums, and begins again. Damage is logged once (`store_corrupt`); the store itself answers no batch from
-/// then on. Stores without local files are skipped. Threads: `counts` from any; all else from one at a time. Lifetime:
+/// A background scrub, as in ZFS and Btrfs. A thread reads all stores one after another, compares the bytes with their
+/// checksums, and then begins again. Damage is logged once (`store_corrupt`), and the damaged store answers no more
+/// batches. Stores without local files are skipped. Threads: `counts` from any; all else from one at a time. Lifetime:
 /// the stores and the log outlive it.
 class store_scrubber {
  public:
@@ -53,14 +53,14 @@ class store_scrubber {
   store_scrubber(const store_scrubber&) = delete;
   auto operator=(const store_scrubber&) -> store_scrubber& = delete;
 
-  /// Starts the thread, which calls `step` from now on. Errors: no_runtime.
+  /// Starts the thread, which calls `step` repeatedly. Errors: no_runtime.
   auto start(scrub_pace pace) -> braid::checked<void>;
 
-  /// Reads one piece of one store; sets `ends_round` if that was the last piece of the last store.
+  /// Reads one piece of one store. The result has `ends_round` set if this was the last piece of the last store.
   /// Blocks: on the disk.
   auto step() -> scrub_step;
 
-  /// Returns the counts of each named store.
+  /// Returns the counts of each store, with its name.
   [[nodiscard]] auto counts() const -> std::vector<scrub_counts>;
 
  private:

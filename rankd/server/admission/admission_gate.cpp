@@ -1,4 +1,4 @@
-// rankd/server/admission/admission_gate.cpp: lets requests enter, wait and leave.
+// rankd/server/admission/admission_gate.cpp: admits requests, queues them, and releases their permits.
 #include <rankd/server/admission/admission_gate.hpp>
 
 #include <braid/coro/with_scope.hpp>
@@ -85,7 +85,8 @@ void admission_gate::let_in() noexcept {
   }
 }
 
-/// Admissions while no request waits show how many requests come, and not how many could be admitted.
+/// Measures the time per admission, but only while requests wait. When no request waits, the admissions show how many
+/// requests arrive, not how many could be admitted.
 void admission_gate::learn_pace(braid::time_point now) noexcept {
   if (waiting_ == 0) return;
   const std::uint64_t admissions = admissions_ - admissions_before_;

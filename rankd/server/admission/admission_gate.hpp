@@ -1,5 +1,5 @@
-// rankd/server/admission/admission_gate.hpp: admits as many requests as can be served well, lets some wait, and refuses
-// the rest.
+// rankd/server/admission/admission_gate.hpp: admits as many requests as can be served well, queues some more, and
+// refuses all others.
 #pragma once
 
 #include <rankd/server/admission/concurrency_limit.hpp>
@@ -21,7 +21,8 @@ namespace rankd {
 struct admission_options {
   std::size_t max_under_way = 256;  ///< the adaptive limit allows a part of it
   std::size_t queue = 4096;         ///< requests that wait for their turn; more are refused
-  /// No request is queued behind a request that has waited this long, or behind a queue that takes this long.
+  /// The longest wait. A request is refused if the first request of the queue has waited this long, or if the queue is
+  /// expected to take this long.
   braid::duration max_wait = std::chrono::milliseconds(50);
 };
 
@@ -35,7 +36,7 @@ struct admission_counts {
   std::size_t limit = 0;
 };
 
-/// The requests of one loop, in the order in which they come. Protocol: docs/design/admission.md
+/// Admits the requests of one loop in the order of their arrival. Protocol: docs/design/admission.md
 /// Threads: the loop's own. Lifetime: outlives its passes and waiting requests.
 class admission_gate {
   struct waiter;
@@ -47,19 +48,20 @@ class admission_gate {
   admission_gate(const admission_gate&) = delete;
   auto operator=(const admission_gate&) -> admission_gate& = delete;
 
-  /// Returns whether a request that comes now would be refused. If so, counts it as refused.
+  /// Returns whether a request that arrives now would be refused. If so, counts the request as refused.
   [[nodiscard]] auto refuses(braid::time_point now) noexcept -> bool;
 
-  /// Enters, or waits for a turn until `deadline`. Errors: errc::full, errc::deadline_exceeded.
+  /// Admits a request, or waits until it can be admitted, at the latest until `deadline`. Errors: errc::full,
+  /// errc::deadline_exceeded.
   [[nodiscard]] auto enter(braid::time_point now, braid::time_point deadline) -> braid::task<braid::result<pass>>;
 
-  /// Enters if no other request is ahead in the queue.
+  /// Admits a request at once; returns nothing if other requests are ahead in the queue, or the limit is reached.
   [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
 
   /// Returns the number of requests that would be admitted at once now.
   [[nodiscard]] auto free_permits() const noexcept -> std::size_t;
 
-  /// Learns from a request that has ended; see `concurrency_limit`.
+  /// Adjusts the limit by a request that has ended; see `concurrency_limit`.
   void note(double slowdown, const pass& of) noexcept;
 
   [[nodiscard]] auto counts() const noexcept -> admission_counts;
@@ -79,7 +81,7 @@ class admission_gate {
   std::uint64_t refused_ = 0;
   std::uint64_t late_ = 0;
 
-  // While a request waits, without a break:
+  // Measured while requests wait without a break:
   std::uint64_t admissions_ = 0;         // of requests that waited
   std::uint64_t admissions_before_ = 0;  // at the start of this measurement
   braid::time_point measured_from_;      // when this measurement started
@@ -87,7 +89,7 @@ class admission_gate {
   double time_per_admission_ = 0;  // nanoseconds; 0 while it is unknown
 };
 
-/// A place among the running requests, released by its destruction.
+/// The permit of a running request. Its destruction releases the permit.
 class [[nodiscard]] admission_gate::pass {
  public:
   pass(pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)), beside_(other.beside_) {}
@@ -111,7 +113,7 @@ struct admission_gate::waiter : braid::list_hook {
   }
   waiter(const waiter&) = delete;
   auto operator=(const waiter&) -> waiter& = delete;
-  /// A waiter that was stopped after it got the permit passes it on.
+  /// Passes the permit on if the waiter was stopped after it got the permit.
   ~waiter() {
     if (is_linked()) {
       unlink();

@@ -1,4 +1,4 @@
-// rankd/server/admission/concurrency_limit.cpp: changes the limit by one step for each window of requests.
+// rankd/server/admission/concurrency_limit.cpp: changes the limit by one step after each window of requests.
 #include <rankd/server/admission/concurrency_limit.hpp>
 
 #include <cmath>
@@ -18,7 +18,8 @@ void concurrency_limit::note(double slowdown, std::size_t under_way) noexcept {
   if (++seen_ >= window) end_window();
 }
 
-/// A limit that is never reached does not change: it would grow without any reason.
+/// Changes the limit by the mean slowdown of the window. A limit that was never nearly reached does not grow, because
+/// nothing shows that a higher limit is safe.
 void concurrency_limit::end_window() noexcept {
   const double mean = sum_ / static_cast<double>(seen_);
   const double gradient = std::clamp(tolerance / mean, steepest, 1.0);

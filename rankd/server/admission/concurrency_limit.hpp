@@ -1,4 +1,5 @@
-// rankd/server/admission/concurrency_limit.hpp: derives how many requests may run at a time from how long they take.
+// rankd/server/admission/concurrency_limit.hpp: adapts the number of requests that may run at a time to the time that
+// requests take.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -10,14 +11,14 @@
 
 namespace rankd {
 
-/// The time of a plan when nothing slows it down: the shortest time of the last one to two thousand requests.
+/// An estimate of a plan's time without load: the shortest time of the last one to two thousand requests.
 /// Threads: one at a time.
 class unhindered_time {
  public:
-  /// Shorter times show nothing: four times as long does no harm.
+  /// The minimum of the estimate. For faster requests, even four times the time does no harm.
   static constexpr braid::duration min_time = std::chrono::microseconds(250);
 
-  /// Notes the time of a request, and returns its ratio to the time of an unhindered request; at least 1.
+  /// Notes the time of a request, and returns its ratio to the time without load; at least 1.
   auto note(braid::duration took) noexcept -> double {
     shortest_ = std::min(shortest_, took);
     if (++seen_ == epoch) {
@@ -37,22 +38,22 @@ class unhindered_time {
   std::uint32_t seen_ = 0;
 };
 
-/// A limit that grows while requests take little longer than unhindered ones, and shrinks when they take `tolerance`
-/// times as long. The reasons are in docs/design/admission.md
+/// A limit that grows while requests take little longer than without load, and shrinks when they take `tolerance` times
+/// as long. The reasons are in docs/design/admission.md
 /// Threads: one at a time.
 class concurrency_limit {
  public:
   static constexpr double tolerance = 4;
   static constexpr std::size_t min_limit = 4;
 
-  /// Begins with `max_limit`, and never exceeds it.
+  /// Sets the initial limit to `max_limit`, which the limit never exceeds.
   explicit concurrency_limit(std::size_t max_limit) noexcept
       : max_limit_(static_cast<double>(std::max<std::size_t>(max_limit, 1))), limit_(max_limit_) {}
 
   [[nodiscard]] auto limit() const noexcept -> std::size_t { return static_cast<std::size_t>(limit_); }
 
-  /// Notes a request that took `slowdown` times as long as an unhindered one, when `under_way` requests ran, including
-  /// it.
+  /// Notes a request that took `slowdown` times as long as without load, while `under_way` requests ran, including this
+  /// one.
   void note(double slowdown, std::size_t under_way) noexcept;
 
  private:

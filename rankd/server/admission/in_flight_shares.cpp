@@ -1,4 +1,4 @@
-// rankd/server/admission/in_flight_shares.cpp: takes and releases places.
+// rankd/server/admission/in_flight_shares.cpp: counts running requests by name.
 #include <rankd/server/admission/in_flight_shares.hpp>
 
 namespace rankd {

@@ -12,8 +12,9 @@
 
 namespace rankd {
 
-/// Counts by name for all loops of a server, so that a share is the same however connections are spread over them.
-/// Threads: any. Cost: a lock, shared by all loops, for names with a bound; nothing for the others.
+/// Counts running requests by name, for all loops of a server. So the limit of a name does not depend on which loops
+/// its connections use.
+/// Threads: any. Cost: for names with a limit, a lock that all loops share; nothing for other names.
 /// Lifetime: outlives its passes.
 class in_flight_shares {
   using counts = std::map<std::string, std::size_t, std::less<>>;
@@ -25,11 +26,11 @@ class in_flight_shares {
   in_flight_shares(const in_flight_shares&) = delete;
   auto operator=(const in_flight_shares&) -> in_flight_shares& = delete;
 
-  /// Returns a place for one more; nothing if there are `max_count` with that name. Without a bound, the place is not
-  /// counted.
+  /// Counts one more request with this name; returns nothing if `max_count` requests with this name run already.
+  /// Without a limit, the request is not counted.
   [[nodiscard]] auto try_enter(std::string_view name, std::optional<std::size_t> max_count) -> std::optional<pass>;
 
-  /// Returns the number of places with that name.
+  /// Returns the number of counted requests with this name.
   [[nodiscard]] auto count(std::string_view name) const -> std::size_t;
 
  private:
@@ -39,7 +40,7 @@ class in_flight_shares {
   counts counts_;  // only names with at least one place
 };
 
-/// A place, released by its destruction.
+/// A counted request. Its destruction ends the count.
 class [[nodiscard]] in_flight_shares::pass {
  public:
   pass(pass&& other) noexcept : shares_(std::exchange(other.shares_, nullptr)), entry_(other.entry_) {}

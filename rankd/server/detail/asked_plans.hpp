@@ -1,4 +1,4 @@
-// rankd/server/detail/asked_plans.hpp: the plans that the path and the query of a request name.
+// rankd/server/detail/asked_plans.hpp: finds the plans that the path and the query of a request name.
 #pragma once
 
 #include <rankd/server/detail/endpoint_context.hpp>
@@ -13,12 +13,12 @@
 
 namespace rankd::detail {
 
-/// Returns the answer to a request that names a plan which does not exist, with the most similar name of a plan.
+/// Returns the answer to a request for a plan that does not exist. The answer suggests the most similar plan name.
 [[nodiscard]] auto unknown_plan(const endpoint_context& context, std::string_view name, std::string_view pointer,
                                 std::string_view request_id) -> error_answer;
 
-/// Returns the plan of that name, of the version in `field` of the query if it has one. If there is no such plan, the
-/// request has been answered and the result is null.
+/// Returns the plan with this name, in the version given by the query parameter `field`, if any. If there is no such
+/// plan, answers the request and returns null.
 auto asked_plan(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, std::string_view name,
                 std::string_view field) -> plan_handle;
 
@@ -28,20 +28,19 @@ struct plan_pair {
   plan_handle after;
 };
 
-/// Returns the two plans that the query names; nothing if one of them does not exist, and then the request has been
-/// answered.
+/// Returns the two plans that the query names. If one of them does not exist, answers the request and returns nothing.
 auto asked_pair(endpoint_context& context, braid::http_exchange& x, endpoint endpoint) -> std::optional<plan_pair>;
 
-/// Returns the draft of that name. If there is none, the request has been answered and the result is null.
+/// Returns the draft with this name. If there is no such draft, answers the request and returns null.
 auto asked_draft(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, const std::string& name)
     -> plan_handle;
 
-/// Returns the number that a text consists of, without zeros in front; nothing for another text.
+/// Parses a version number without leading zeros; returns nothing for any other text.
 [[nodiscard]] auto version_number(std::string_view text) -> std::optional<std::uint64_t>;
 
-/// Refuses a request that names a version by something that is not a number.
+/// Refuses a request whose version is not a number.
 void refuse_version(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, std::string_view number);
-/// Refuses a request for a change, or for a version that is not kept.
+/// Refuses a change that is not possible, or a request for a version that is not kept.
 void refuse_change(endpoint_context& context, braid::http_exchange& x, endpoint endpoint,
                    const braid::diagnostics& problems);
 

@@ -1,4 +1,5 @@
-// rankd/server/detail/endpoint_context.hpp: what the endpoints of one loop work with, and how they answer.
+// rankd/server/detail/endpoint_context.hpp: the state that the endpoints of one loop use, and the functions that answer
+// requests.
 #pragma once
 
 #include <rankd/engine/engine.hpp>
@@ -29,7 +30,7 @@
 
 namespace rankd::detail {
 
-/// The share that one loop of several has of a limit of the server; at least 1.
+/// The share of one loop in the limits of the server. Each share is at least 1.
 struct shard_shares {
   std::size_t in_flight = 1;
   std::size_t queue = 1;
@@ -41,7 +42,7 @@ struct shard_shares {
   std::size_t record_entries = 1;
 };
 
-/// The state that the endpoints of one loop use. Threads: the loop's own, except for `metrics` and what is `shared`.
+/// The state that the endpoints of one loop use. Threads: the loop's own; `metrics` and `shared` may be used by any.
 struct endpoint_context {
   endpoint_context(serve_shared& all, shard_shares limits);
   endpoint_context(const endpoint_context&) = delete;
@@ -59,7 +60,7 @@ struct endpoint_context {
     return ranker ? ranker->cached() : std::nullopt;
   }
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return ranker ? ranker->late_nodes() : 0; }
-  /// Returns the number of connections that wait to be read from again.
+  /// Returns the number of connections whose reading is paused, because the server refused too many requests.
   [[nodiscard]] auto unread() const noexcept -> std::size_t { return server ? server->counts().paced : 0; }
 
   serve_shared* shared;
@@ -80,7 +81,7 @@ struct endpoint_context {
   braid::loop* loop = nullptr;                                // of the runtime, whose last tasks run as it is destroyed
 };
 
-/// Returns the field X-Request-Id of a request; empty if it has none.
+/// Returns the field X-Request-Id of a request; empty if the request has no such field.
 [[nodiscard]] auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view;
 
 /// Answers a request and counts the answer.
@@ -88,8 +89,8 @@ void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint
            std::string_view type, std::string_view body);
 void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, const error_answer& error);
 
-/// Returns the client that sent a request; one without a name if the server has no tokens; nothing if it has tokens and
-/// the request has none of them.
+/// Returns the client that sent a request. If the server has no tokens, the client has no name. If the server has
+/// tokens and the request has no valid one, returns nothing.
 [[nodiscard]] auto find_client(const endpoint_context& context, const braid::http_exchange& x)
     -> std::optional<token_client>;
 

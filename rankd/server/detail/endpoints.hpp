@@ -1,4 +1,4 @@
-// rankd/server/detail/endpoints.hpp: the handlers of a server, which the table of routes names.
+// rankd/server/detail/endpoints.hpp: the handlers of a server, for the table of routes.
 #pragma once
 
 #include <rankd/server/detail/asked_plans.hpp>
@@ -9,7 +9,7 @@
 
 namespace rankd::detail {
 
-/// Answers one request. A handler that has nothing to wait for returns an empty task.
+/// Answers one request. A handler that does not need to wait returns an empty task.
 using endpoint_handler = braid::task<void>(endpoint_context& context, braid::http_exchange& x);
 
 endpoint_handler answer_rank;                                                              // rank_endpoint.cpp

@@ -1,4 +1,4 @@
-// rankd/server/detail/held_body.hpp: the body of a request, counted among those that its loop holds.
+// rankd/server/detail/held_body.hpp: the body of a request, counted against the memory limit of its loop.
 #pragma once
 
 #include <rankd/server/detail/endpoint_context.hpp>
@@ -15,22 +15,24 @@
 
 namespace rankd::detail {
 
-/// The body of a request, counted among those that its loop holds from its first piece until the request has ended.
+/// The body of a request. It counts against the memory limit of its loop from its first byte until the request has
+/// ended.
 class held_body {
  public:
   explicit held_body(endpoint_context& context) noexcept : context_(&context) {}
-  /// Requires that the other one has not been read.
+  /// Requires that `other` has not been read.
   held_body(held_body&& other) noexcept : context_(other.context_) {}
   auto operator=(held_body&&) -> held_body& = delete;
   ~held_body() { context_->body_bytes -= size_; }
 
-  /// Reads all of the body if it has come already, as a small one mostly has with its head; otherwise returns nothing.
+  /// Reads the whole body if it has been received already. A small body mostly arrives together with its head. Returns
+  /// nothing if more bytes are needed.
   /// Errors: errc::full if the loop holds too many bytes of bodies.
   [[nodiscard]] auto read_now(braid::http_exchange& x) -> std::optional<braid::result<void>>;
-  /// Reads the body as it comes. Errors: those of the exchange; errc::full.
+  /// Reads the body, and waits for its pieces. Errors: those of the exchange; errc::full.
   auto read(braid::http_exchange& x) -> braid::task<braid::result<void>>;
 
-  /// Returns all of it, once it has been read. Lifetime: that of the body and of the exchange.
+  /// Returns the whole body. Requires that it has been read. Lifetime: as long as this object and the exchange.
   [[nodiscard]] auto text() const noexcept -> std::string_view { return text_; }
 
  private:

@@ -12,7 +12,7 @@ namespace rankd::detail {
 struct endpoint_context;
 struct served_request;
 
-/// A receiver of the requests of one loop: it counts them, writes them down or runs a candidate for them.
+/// A receiver of the ended requests of one loop. It counts them, logs them, or runs a candidate plan for them.
 /// Threads: the loop's own.
 class request_sink {
  public:
@@ -21,26 +21,26 @@ class request_sink {
   auto operator=(const request_sink&) -> request_sink& = delete;
   virtual ~request_sink() = default;
 
-  /// Called when a request has been read and suits its plan, before it waits to be admitted. `text` is its JSON, and
-  /// `head_id` the id that its head gave it.
+  /// Called when a request has been parsed and is valid for its plan, before it waits for admission. `text` is the JSON
+  /// of the request, and `head_id` the id in its HTTP head.
   virtual void prepare(served_request& /*request*/, rank_request& /*asked*/, std::string_view /*text*/,
                        std::string_view /*head_id*/) {}
-  /// Called once for each request that has ended, even if it was refused or its client has gone. Exceptions are logged,
-  /// and the other sinks receive the request nevertheless.
+  /// Called once for each request that has ended, even if it was refused or its client has disconnected. If it throws,
+  /// the exception is logged, and the other sinks still receive the request.
   virtual void receive(served_request& request) = 0;
-  /// Called when `receive` has thrown, because memory ran out for example: counts what was lost.
+  /// Called when `receive` has thrown, for example because memory ran out. Counts the data that was lost.
   virtual void lose(const served_request& /*request*/) noexcept {}
-  /// Called when the loop has served its last request.
+  /// Called when the loop has served the last request.
   virtual void stop() {}
 };
 
 using request_sinks = std::vector<std::unique_ptr<request_sink>>;
 
-/// Makes the sinks of one loop that its server is configured for, in the order in which they receive a request.
+/// Makes the sinks of one loop as the server is configured, in the order in which they receive a request.
 /// Lifetime: the context's.
 auto make_request_sinks(endpoint_context& context) -> request_sinks;
 
-// Each of these adds its sink if the server is configured for it.
+// Each of these functions adds its sink if the server is configured for that.
 void add_metrics_sink(endpoint_context& context, request_sinks& sinks);   // metrics_sink.cpp
 void add_capture_sink(endpoint_context& context, request_sinks& sinks);   // capture_sink.cpp
 void add_exposure_sink(endpoint_context& context, request_sinks& sinks);  // exposure_sink.cpp

@@ -1,4 +1,4 @@
-// rankd/server/detail/routes.hpp: the endpoints of a server as one table.
+// rankd/server/detail/routes.hpp: the table of the endpoints of a server.
 #pragma once
 
 #include <rankd/server/detail/endpoints.hpp>
@@ -14,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// The clients that an endpoint answers.
+/// Which clients may use an endpoint.
 enum class access : std::uint8_t {
   everyone,     ///< every client, also without a token
   token,        ///< a client that the server knows, if it has tokens
@@ -24,7 +24,7 @@ enum class access : std::uint8_t {
   see_traffic,  ///< the same right
 };
 
-/// How many calls there may be at a time, in all loops together. Routes with the same name share the limit.
+/// The maximum number of concurrent calls, in all loops together. Routes with the same name share the limit.
 struct route_limit {
   std::string_view name;
   std::size_t at_a_time = 0;
@@ -41,13 +41,13 @@ struct route {
   std::string_view path = name_of(which);                   ///< with `{name}` for one segment
 };
 
-/// Returns all endpoints of a server, whether it serves them or not.
+/// Returns all endpoints, even those that this server does not serve.
 [[nodiscard]] auto all_routes() -> std::span<const route>;
 
-/// Returns true if the client has access; otherwise the request has been answered.
+/// Returns true if the client has access to an endpoint. Otherwise answers the request and returns false.
 auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, access needs) -> bool;
 
-/// Takes a place among the calls of an endpoint that has a limit; returns nothing if the limit is reached.
+/// Counts a call against the limit of its endpoint; returns nothing if the limit is reached.
 [[nodiscard]] auto enter_route(endpoint_context& context, endpoint endpoint) -> std::optional<in_flight_shares::pass>;
 
 }  // namespace rankd::detail

@@ -1,4 +1,5 @@
-// rankd/server/detail/served_request.hpp: one request to rank, from its head until its sinks have received it.
+// rankd/server/detail/served_request.hpp: the state of one request to rank, from its HTTP head until its sinks have
+// received it.
 #pragma once
 
 #include <rankd/engine/engine.hpp>
@@ -27,37 +28,37 @@ namespace rankd::detail {
 struct recorded_ask;
 struct shadow_ask;
 
-/// A request to rank, or another request that log and audit contain: its answer, its places among those that may run at
-/// a time, and what is known about it. When it ends, by `end` or by its destruction, the sinks of the loop receive it.
+/// A request to rank, or another request that log and audit record. It holds its answer, its permits, and the data for
+/// log and audit. When it ends, by `end` or by its destruction, the sinks of the loop receive it.
 struct served_request {
-  /// Begins a request that has come now.
+  /// Begins a request that has just arrived.
   served_request(endpoint_context& context, endpoint endpoint, braid::http_exchange& x);
-  /// Begins a request of a batch: the one at position `at` of a call, with its place in the answer to the call.
+  /// Begins the request at position `at` of a batch. Its answer is stored in the answer to the whole call.
   served_request(const served_request& call, std::size_t at, std::string& answer);
   served_request(served_request&& other) noexcept;
   auto operator=(served_request&&) -> served_request& = delete;
   ~served_request();
 
-  /// Checks the head: id, client and media type. Returns true if the request may continue; otherwise it has been
-  /// answered.
+  /// Checks id, client and media type in the head. If they are valid, returns true; otherwise answers the request and
+  /// returns false.
   auto check_head() -> bool;
-  /// Takes a place among the requests of its client. Returns false if there is no place; then it has been answered. A
-  /// request of a batch passes its JSON, which may have an id for the answer.
+  /// Counts the request against the limit of its client. If the limit is reached, answers the request and returns
+  /// false. A request of a batch passes its JSON, which may contain an id for the answer.
   auto enter_client(std::string_view part_text = {}) -> bool;
-  /// Returns true, having answered, if the request can be refused before its body is read because the server is full.
+  /// Refuses the request before its body is read, if the server is full. Returns true if the request was refused.
   auto is_refused_unread() -> bool;
 
   /// Answers with the candidates, or with the error of the plan.
   void answer(const ranking& ranked);
   void fail(const error_answer& error);
-  /// Answers that the body could not be read.
+  /// Answers with the error that occurred while the body was read.
   void fail_body(std::error_code error);
   /// Answers that the server is full.
   void refuse_overloaded();
   /// Answers that its client or its plan has reached its limit of running requests.
   void refuse_busy(std::string code, std::string_view message);
 
-  /// Ends the request: releases its places and hands it to the sinks. Does nothing if it has ended already.
+  /// Ends the request: releases its permits and passes it to the sinks. Does nothing if it has ended already.
   void end() noexcept;
 
   endpoint_context* context;       // null: it has ended, or was moved from
@@ -72,7 +73,7 @@ struct served_request {
   std::unique_ptr<recorded_ask> kept;  // null: it is not recorded
   std::unique_ptr<shadow_ask> shadow;  // null: no candidate runs for it
 
-  // For a request that ran:
+  // Set if the request ran:
   plan_handle plan;
   const ranking* ranked = nullptr;    // null: it did not run to its end
   std::string_view text;              // the bytes of its answer
@@ -84,7 +85,7 @@ struct served_request {
   [[nodiscard]] auto is_part() const noexcept -> bool { return exchange == nullptr; }
 };
 
-/// Returns true if log and audit contain the request: requests to rank, and failed calls of other endpoints.
+/// Returns true if log and audit record the request: all requests to rank, and failed calls of other endpoints.
 [[nodiscard]] auto is_reported(const served_request& request) noexcept -> bool;
 
 }  // namespace rankd::detail

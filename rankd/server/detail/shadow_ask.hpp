@@ -1,4 +1,4 @@
-// rankd/server/detail/shadow_ask.hpp: a request that a candidate runs, too.
+// rankd/server/detail/shadow_ask.hpp: the data with which a candidate plan runs a served request again.
 #pragma once
 
 #include <rankd/server/shadow/shadow_board.hpp>
@@ -9,7 +9,7 @@
 
 namespace rankd::detail {
 
-/// The parts of a request that a candidate needs after its answer.
+/// The parts of a request that a candidate plan needs after the request was answered.
 struct shadow_ask {
   std::shared_ptr<shadow_board> board{};
   std::string text;     // the JSON of the request

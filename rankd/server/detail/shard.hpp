@@ -24,36 +24,37 @@ struct shard_credentials {
   std::optional<braid::tls_context> tls;     // nothing: no TLS
 };
 
-/// Whether other listeners, which belong to the other loops, may have the same port.
+/// Whether the listeners of the other loops may have the same port.
 enum class port_use : std::uint8_t { alone, shared };
 
-/// One loop of a server. Threads: one at a time, as `rank_server`; never its own loops.
+/// One loop of a server. Threads: one at a time, as for `rank_server`; never the server's own loops.
 class shard {
  public:
   shard(serve_shared& shared, shard_shares shares);
   shard(const shard&) = delete;
   auto operator=(const shard&) -> shard& = delete;
 
-  /// Starts the threads. Errors: the system's.
+  /// Starts the threads of the runtime. Errors: the system's.
   auto start_runtime(std::string name) -> braid::result<void>;
   /// Accepts connections from now on. Errors: those of `listen`.
   auto serve(const braid::socket_address& address, port_use port, std::function<void()> on_end)
       -> braid::result<braid::socket_address>;
-  /// Returns at once. Does nothing if it has served to its end.
+  /// Begins to stop serving, and returns at once. Does nothing if the shard has stopped already.
   void begin_stop(braid::duration grace);
   /// Makes a TLS context from the current contents of `serve_options::tls`. Blocks: on the disk.
   /// Errors: those of `tls_context::server`.
   auto make_tls() -> braid::result<std::optional<braid::tls_context>>;
-  /// Replaces the credentials, soon and on the loop. Open connections keep theirs.
+  /// Replaces the credentials, asynchronously on the loop. Open connections keep the old ones.
   void renew(shard_credentials next);
-  /// Stops the loop with everything that still runs.
+  /// Stops the loop, together with all running tasks.
   void stop_runtime() noexcept {
     if (runtime_) static_cast<void>(runtime_->shutdown(braid::shutdown_mode::drain));
   }
-  /// Frees the runtime. Requires that all shards are stopped, because a running shard reads the metrics of all.
+  /// Frees the runtime. Requires that all shards are stopped, because a running shard reads the metrics of all
+  /// runtimes.
   void end_runtime() noexcept { runtime_.reset(); }
 
-  /// Returns the context of its endpoints. Lifetime: the shard's.
+  /// Returns the context of the endpoints. Lifetime: the shard's.
   [[nodiscard]] auto context() noexcept -> endpoint_context& { return context_; }
 
  private:

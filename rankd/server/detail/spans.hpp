@@ -8,8 +8,8 @@
 
 namespace rankd::detail {
 
-/// Makes a request part of a trace if its client says so, even by an invalid field, which begins a new trace; and if
-/// spans are exported.
+/// Adds a request to a trace if spans are exported, or if the client sends a trace field. An invalid field begins a new
+/// trace.
 void join_trace(const endpoint_context& context, braid::http_exchange& x, request_record& record);
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/server/detail/traffic_ask.hpp: a request that is recorded, until it has ended.
+// rankd/server/detail/traffic_ask.hpp: the state of a request whose traffic is recorded.
 #pragma once
 
 #include <rankd/engine/engine.hpp>
@@ -11,7 +11,7 @@
 
 namespace rankd::detail {
 
-/// The parts of a request that recorded traffic needs before it runs.
+/// The parts of a request that recorded traffic must store before the request runs.
 struct recorded_ask {
   std::string text;     // the JSON of the request; the part that may be shown if it is redacted
   std::string head_id;  // as in request_origin

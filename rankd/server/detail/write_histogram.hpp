@@ -1,4 +1,4 @@
-// rankd/server/detail/write_histogram.hpp: writes a histogram as samples of its family.
+// rankd/server/detail/write_histogram.hpp: writes a histogram as samples of a metric family.
 #pragma once
 
 #include <rankd/server/metrics/exposition.hpp>

@@ -1,4 +1,4 @@
-// rankd/server/endpoints/asked_plans.cpp: the plans that the path and the query of a request name.
+// rankd/server/endpoints/asked_plans.cpp: finds the plans that the path and the query of a request name.
 #include <rankd/server/detail/asked_plans.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -17,7 +17,8 @@ namespace {
 
 using braid::http_status;
 
-/// Returns the status of a refused change: what it names does not exist, or is in the wrong state.
+/// Returns the status for a refused change: 404 if the plan or version does not exist, 409 if there is no earlier
+/// version, otherwise 422.
 auto status_of_change(const braid::diagnostics& problems) -> http_status {
   const std::string& code = problems.front().code;
   if (code == "unknown_plan" || code == "unknown_version") return http_status::not_found;
@@ -95,7 +96,8 @@ auto asked_pair(endpoint_context& context, braid::http_exchange& x, endpoint whi
   out.after = is_draft ? asked_draft(context, x, which, with) : asked_plan(context, x, which, with, "with_version");
   if (out.after == nullptr) return std::nullopt;
   if (which == endpoint::diff || out.before->declared == out.after->declared) return out;
-  // One request is parsed once for both plans, and its params are in the order of one registry.
+  // Both plans must have the same registries: the request is parsed once, and its params are in the order of one
+  // registry.
   reply(context, x, which,
         answer_error(http_status::conflict, "registries_differ",
                      "these versions are bound to different registries, so that one request cannot be put to both; "

@@ -32,8 +32,8 @@ auto joined(const std::vector<std::string>& answers) -> std::string {
   return out += end;
 }
 
-/// Ranks one request of a batch. Its client, its plan and the gate count it like a single request. Returns true if it
-/// was refused because the server is full.
+/// Ranks one request of a batch. It counts against the limits of its client, its plan and the gate like a single
+/// request. Returns true if it was refused because the server is full.
 auto rank_part(endpoint_context& context, served_request request, std::string_view text) -> braid::task<bool> {
   if (!request.enter_client(text)) co_return false;
   auto asked = prepare_request(request, text);
@@ -70,7 +70,7 @@ auto read_batch(endpoint_context& context, served_request call) -> braid::task<v
 
 }  // namespace
 
-/// Like `answer_rank`, handles the part that does not depend on the body without a coroutine.
+/// Does everything that does not depend on the body without a coroutine, like `answer_rank`.
 auto answer_batch(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   served_request call(context, endpoint::batch, x);
   if (!call.check_head() || call.is_refused_unread()) return {};

@@ -1,5 +1,5 @@
-// rankd/server/endpoints/change_endpoints.cpp: lists, compares, pins, rolls back and reloads the versions of plans over
-// HTTP.
+// rankd/server/endpoints/change_endpoints.cpp: HTTP endpoints that list, compare, pin, roll back and reload the
+// versions of plans.
 #include <rankd/server/detail/endpoints.hpp>
 
 #include <rankd/engine/explain/plan_comparison.hpp>
@@ -51,7 +51,7 @@ auto as_json(const reload_report& report) -> std::string {
   return out + "}\n";
 }
 
-/// Answers with the version that serves now.
+/// Answers with the version that is served now.
 void reply_changed(endpoint_context& context, braid::http_exchange& x, endpoint endpoint,
                    const braid::checked<plan_version_info>& version) {
   if (!version) return refuse_change(context, x, endpoint, version.error());
@@ -74,7 +74,7 @@ auto answer_versions(endpoint_context& context, braid::http_exchange& x) -> brai
   return {};
 }
 
-/// Two plans may have 10 000 nodes each: a thread compares them, so that the loop can rank meanwhile.
+/// Compares two plans on a thread, so that the loop can rank in the meantime. Each plan may have 10 000 nodes.
 auto answer_diff(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const auto pair = asked_pair(context, x, endpoint::diff);
   if (!pair) co_return;
@@ -86,7 +86,7 @@ auto answer_diff(endpoint_context& context, braid::http_exchange& x) -> braid::t
   reply(context, x, endpoint::diff, http_status::ok, json_type, text);
 }
 
-// A change of the served versions waits for a running reload, on a thread that may block.
+// Changes of the served versions wait for a running reload, so they run on a thread that may block.
 
 auto answer_pin(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const auto number = version_number(x.value("number"));
@@ -118,7 +118,7 @@ auto answer_unpin(endpoint_context& context, braid::http_exchange& x) -> braid::
   reply(context, x, endpoint::unpin, http_status::ok, json_type, "{\"pinned\":false}\n");
 }
 
-/// A thread that may block waits for the disk.
+/// Reloads on a thread that may block, because a reload waits for the disk.
 auto answer_reload(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const auto read_anew = [plans = context.serving().changes] { return plans->reload(); };
   auto reading = braid::offload(context.runtime->blocking(), read_anew);

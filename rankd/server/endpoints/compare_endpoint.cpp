@@ -46,7 +46,7 @@ auto number_text(double value) -> std::string {
   return out;
 }
 
-/// Returns a whole number in this range; nothing for another text.
+/// Parses an integer in a range; returns nothing for any other text.
 auto number_between(std::string_view text, std::size_t low, std::size_t high) -> std::optional<std::size_t> {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -54,7 +54,7 @@ auto number_between(std::string_view text, std::size_t low, std::size_t high) ->
   return number;
 }
 
-/// Returns the records that exist now; empty if a place cannot be read.
+/// Returns the record files that exist now; empty if a place cannot be read.
 auto find_records(const std::vector<std::filesystem::path>& places) -> std::vector<std::filesystem::path> {
   std::vector<std::filesystem::path> out;
   for (const auto& each : places) {
@@ -68,7 +68,7 @@ auto find_records(const std::vector<std::filesystem::path>& places) -> std::vect
 
 /// One of the two plans, and its answers.
 struct compared_side {
-  /// If a request does not suit the plan, the diagnostics replace the answer.
+  /// Prepares the request for the plan. If the request is not valid for the plan, the answer is the diagnostics.
   compared_side(plan_handle which, const rank_request& asked, const registries& declared)
       : plan(std::move(which)), request(asked) {
     const auto unfit = fit_to_plan(*request, *plan, declared);
@@ -98,7 +98,8 @@ struct compared_side {
   std::string reads;
 };
 
-/// The two plans may have 10 000 nodes each.
+/// Compares two answers, explains the moved ids, and returns the result as JSON. This may take long, because each plan
+/// may have 10 000 nodes.
 auto answers_json(const compared_side& before, const compared_side& after, const registries& declared) -> std::string {
   const answer_verdict verdict = compare_answers(before.answer, after.answer, answer_depth);
   std::size_t moved = 0;
@@ -114,8 +115,8 @@ auto answers_json(const compared_side& before, const compared_side& after, const
   return out + "}\n";
 }
 
-/// Runs both plans on the same data, in turn: reads of the first are not sent to the stores again. Then runs both once
-/// more, each on its own reads, to explain the ids that moved.
+/// Runs one plan after the other on the same data: reads of the first plan are not sent to the stores again. Then runs
+/// each plan once more on its own recorded reads, to explain the ids that moved.
 auto run_both(engine& ranker, const store_list& live, const registries& declared, compared_side& before,
               compared_side& after) -> braid::task<void> {
   const auto run = [&ranker](compared_side& side, store_list on, rank_request with) {
@@ -144,7 +145,7 @@ auto run_both(engine& ranker, const store_list& live, const registries& declared
   }
 }
 
-/// A comparison on recorded traffic, run by a thread that may block.
+/// A comparison on recorded traffic, which runs on a thread that may block.
 struct traffic_run {
   std::string record;  // the only record to use; empty: all
   std::vector<std::filesystem::path> files;
@@ -154,7 +155,7 @@ struct traffic_run {
   braid::atomic<bool> is_given_up{false};  // written by the loop: true for good
   std::mutex mutex;
   std::optional<braid::checked<traffic_findings>> result;  // under it; set once
-  // Made while there is memory.
+  // The result if memory runs out. It is made in advance, while there is memory.
   std::optional<braid::checked<traffic_findings>> no_memory =
       braid::checked<traffic_findings>(refused("out_of_memory", "the server has no memory for this; try again later"));
 
@@ -179,7 +180,7 @@ struct traffic_run {
     return result.has_value();
   }
 
-  /// Called if no thread accepts the comparison any more.
+  /// Called if no thread accepts the comparison, because the server is shutting down.
   void refuse() {
     const std::scoped_lock lock(mutex);
     result = braid::checked<traffic_findings>(refused("stopping", "the server is about to stop"));
@@ -190,7 +191,7 @@ struct traffic_run {
            ",\"all\":" + std::to_string(all.load(braid::relaxed)) + "}\n";
   }
 
-  /// Returns the last line, after its end. Files have the names that `/v1/traffic` lists: clients need not know
+  /// Returns the last line of the answer. It names files as `/v1/traffic` lists them, so that clients do not see
   /// folders.
   auto last_line(std::string_view request_id) -> std::string {
     const std::scoped_lock lock(mutex);
@@ -207,8 +208,8 @@ struct traffic_run {
   }
 };
 
-/// Reads the request of a comparison. Each run has the deadline that the request names, or the deadline of its plan.
-/// Returns nothing if it has been answered.
+/// Reads the request of a comparison. The deadline of each run is that of the request, or that of the plan.
+/// Returns nothing if the request has been answered with an error.
 auto read_compared(endpoint_context& context, served_request& call, const bound_plan& plan)
     -> std::optional<rank_request> {
   request_record& record = call.record;
@@ -234,7 +235,7 @@ auto read_compared(endpoint_context& context, served_request& call, const bound_
   return std::move(*asked);
 }
 
-/// Parses the query. Returns null if it is wrong; then the request has been answered.
+/// Parses the query. If it is invalid, answers the request and returns null.
 auto asked_traffic(endpoint_context& context, braid::http_exchange& x, plan_pair pair) -> std::shared_ptr<traffic_run> {
   const std::string_view query = x.request().query;
   const std::string_view id = given_request_id(x.request());
@@ -319,7 +320,8 @@ auto answer_traffic(endpoint_context& context, braid::http_exchange& x) -> braid
   reply(context, x, endpoint::traffic, http_status::ok, json_type, text);
 }
 
-/// Answers in lines: the progress, repeatedly, and then the result. If the client disconnects, the comparison ends.
+/// Answers with lines: first the progress, repeatedly, then the result. If the client disconnects, the comparison
+/// stops.
 auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::diff_traffic;
   const std::string id(given_request_id(x.request()));
@@ -345,7 +347,8 @@ auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> 
                     answer_error(http_status::too_many_requests, "comparison_busy",
                                  "another comparison on recorded traffic is under way; try again later", id));
   }
-  // The thread releases the place, which may take a little longer than the client takes to disconnect.
+  // The thread of the comparison owns the permit, so the permit may be released a little after the client has
+  // disconnected.
   auto place = std::make_shared<in_flight_shares::pass>(std::move(*only));
   struct give_up {
     std::shared_ptr<traffic_run> run;

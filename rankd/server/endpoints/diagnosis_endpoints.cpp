@@ -1,5 +1,5 @@
-// rankd/server/endpoints/diagnosis_endpoints.cpp: GET /v1/tasks and /v1/trace: what the process does, and has just
-// done.
+// rankd/server/endpoints/diagnosis_endpoints.cpp: GET /v1/tasks and /v1/trace: the running tasks of the process, and a
+// trace of its last seconds.
 #include <rankd/server/detail/endpoints.hpp>
 #include <rankd/server/detail/routes.hpp>
 
@@ -24,7 +24,7 @@ using braid::http_status;
 
 constexpr int max_trace_seconds = 600;  // the most that BRAID_TRACE can keep
 
-/// Returns a whole number of seconds; nothing for another text.
+/// Parses a number of whole seconds; returns nothing for any other text.
 auto trace_seconds(std::string_view text) -> std::optional<std::chrono::seconds> {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -35,15 +35,15 @@ auto trace_seconds(std::string_view text) -> std::optional<std::chrono::seconds>
 
 }  // namespace
 
-/// All loops answer, including this one, so a thread that may block waits for them.
+/// Waits on a thread that may block, because all loops, even this one, must report their tasks.
 auto answer_tasks(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   auto asking = braid::offload(context.runtime->blocking(), [] { return braid::dump().to_text(); });
   const std::string text = co_await std::move(asking);
   reply(context, x, endpoint::tasks, http_status::ok, "text/plain; charset=utf-8", text);
 }
 
-/// Sends the contents of the flight recorder. The recording thread makes them, so a thread that may block waits; they
-/// are sent in pieces, because they may be large. Only one trace is in memory at a time.
+/// Sends the contents of the flight recorder in pieces, because they may be large. A thread that may block waits until
+/// the recording thread has made them. Only one trace is in memory at a time.
 auto answer_trace(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const std::string_view id = given_request_id(x.request());
   const auto asked = braid::http_url::query_value(x.request().query, "seconds");

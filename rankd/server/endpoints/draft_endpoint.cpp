@@ -1,5 +1,5 @@
-// rankd/server/endpoints/draft_endpoint.cpp: reads, compiles as a draft, completes and saves sources of plans for the
-// page.
+// rankd/server/endpoints/draft_endpoint.cpp: endpoints for the page that read, compile, complete and save the sources
+// of plans.
 #include <rankd/server/detail/endpoints.hpp>
 #include <rankd/server/detail/held_body.hpp>
 #include <rankd/server/detail/routes.hpp>
@@ -26,7 +26,7 @@ namespace {
 
 using braid::http_status;
 
-/// A client's edit of the source of a plan.
+/// An edited source of a plan, sent by a client.
 struct edit {
   std::string text;
   std::string digest;
@@ -37,7 +37,8 @@ struct edit {
 
 enum class edit_fields : std::uint8_t { text_or_artifact, text_and_digest, text_and_offset, option };
 
-/// Returns an offset into the text, which has at least as many bytes as UTF-16 units.
+/// Reads an offset into the text in UTF-16 units. The text has at least as many bytes as UTF-16 units, which bounds the
+/// offset.
 auto read_offset(object_reader& reader, std::string_view field, const std::string& text) -> std::size_t {
   const auto offset =
       reader.integer(field, presence::required, {.min = 0, .max = static_cast<std::int64_t>(text.size())});
@@ -75,7 +76,7 @@ auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked
   return std::unexpected(std::move(problems));
 }
 
-/// Returns why the saved plan is not the one that serves now; empty if it is.
+/// Returns why the saved plan is not served now; empty if it is served.
 auto unserved(const std::string& plan, const braid::checked<reload_report>& read, const plan_changes& plans)
     -> braid::diagnostics {
   if (!read) return read.error();
@@ -94,7 +95,7 @@ auto unserved(const std::string& plan, const braid::checked<reload_report>& read
   return out;
 }
 
-/// Adds these diagnostics, which have no place in the source, to the answer of a save.
+/// Adds diagnostics that have no position in the source to the answer of a save.
 auto with_findings(const std::string& saved, const braid::diagnostics& problems) -> std::string {
   if (problems.empty()) return saved;
   using ordered = nlohmann::ordered_json;
@@ -118,7 +119,7 @@ auto status_of_edit(const braid::diagnostics& problems) -> http_status {
   return code == "compiler_failed" ? http_status::bad_gateway : http_status::unprocessable_content;
 }
 
-/// Reads the body into `body`, and parses it. Returns nothing if that failed, and then the request has been answered.
+/// Reads the body into `body`, and parses it. If that fails, answers the request and returns nothing.
 auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, edit_fields fields,
                held_body& body) -> braid::task<std::optional<edit>> {
   const std::string_view id = given_request_id(x.request());
@@ -134,7 +135,7 @@ auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint endp
   co_return std::nullopt;
 }
 
-/// A thread that may block waits for the compiler.
+/// Waits for the compiler on a thread that may block, and answers with its result.
 template <typename Ask>
 auto ask_compiler(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, Ask ask) -> braid::task<void> {
   const std::string id(given_request_id(x.request()));
@@ -217,9 +218,9 @@ auto answer_project(endpoint_context& context, braid::http_exchange& x) -> braid
   co_await std::move(asking);
 }
 
-/// Browsers load a worker's script without a token. It is the same for every project, and available only after a client
-/// that may edit has asked for a project. It has megabytes and any client may ask for it, so all answers send the same
-/// bytes.
+/// Sends the script of the compiler to a browser. Browsers load a worker's script without a token. That is safe: the
+/// script is the same for every project, and available only after a client that may edit has requested a project. All
+/// answers share one copy, because the script has megabytes and any client may request it.
 auto answer_compiler_script(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const auto script = context.serving().drafts->browser_compiler();
   if (script == nullptr)
@@ -239,7 +240,7 @@ auto answer_compiler_script(endpoint_context& context, braid::http_exchange& x) 
   }
 }
 
-/// Reloads the plans after saving, so that the server serves what the project contains.
+/// Saves a source, and then reloads the plans, so that the server serves the saved project.
 auto answer_save(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::source;
   held_body body(context);

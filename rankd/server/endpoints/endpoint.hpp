@@ -1,5 +1,5 @@
-// rankd/server/endpoints/endpoint.hpp: the endpoints of a server and their paths, which are their names in metrics and
-// spans.
+// rankd/server/endpoints/endpoint.hpp: the endpoints of a server and their paths. Metrics and spans use the paths as
+// names.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace rankd {
 
-/// The endpoints of a server; `other` stands for requests that reach no endpoint.
+/// The endpoints of a server; `other` means requests that reach no endpoint.
 enum class endpoint : std::uint8_t {
   rank,
   batch,

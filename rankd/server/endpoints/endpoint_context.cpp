@@ -1,4 +1,4 @@
-// rankd/server/endpoints/endpoint_context.cpp: the common part of the answers of all endpoints.
+// rankd/server/endpoints/endpoint_context.cpp: functions that answer requests, shared by all endpoints.
 #include <rankd/server/detail/endpoint_context.hpp>
 
 #include <string>
@@ -34,7 +34,7 @@ void reply(endpoint_context& context, braid::http_exchange& x, endpoint endpoint
 auto find_client(const endpoint_context& context, const braid::http_exchange& x) -> std::optional<token_client> {
   if (!context.tokens) return token_client();
   const auto field = x.request().fields.find("Authorization");
-  // Two of them might belong to two clients.
+  // Refuses a request with two Authorization fields, because they might belong to two clients.
   if (!field || x.request().fields.count("Authorization") != 1) return std::nullopt;
   return context.tokens->find_client(*field);
 }

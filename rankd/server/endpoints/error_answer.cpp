@@ -1,4 +1,4 @@
-// rankd/server/endpoints/error_answer.cpp: maps codes to statuses, and writes errors as JSON.
+// rankd/server/endpoints/error_answer.cpp: maps error codes to HTTP statuses, and writes errors as JSON.
 #include <rankd/server/endpoints/error_answer.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -20,7 +20,8 @@ struct code_status {
   http_status status;
 };
 
-/// Every other code is a fault of the plan or the request.
+/// The statuses of the errors of a plan. A code that is not listed gets status 422, because the fault is in the plan or
+/// the request.
 constexpr std::array run_statuses{
     code_status{"deadline_exceeded", http_status::gateway_timeout},
     code_status{"time_budget_exceeded", http_status::gateway_timeout},

@@ -1,4 +1,5 @@
-// rankd/server/endpoints/event_endpoint.cpp: POST /v1/events: writes what users did to the disk before it answers.
+// rankd/server/endpoints/event_endpoint.cpp: POST /v1/events: writes events about users' actions to the disk, and then
+// answers.
 #include <rankd/server/detail/endpoints.hpp>
 #include <rankd/server/detail/served_request.hpp>
 #include <rankd/server/events/event_log.hpp>

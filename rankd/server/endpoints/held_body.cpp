@@ -1,4 +1,4 @@
-// rankd/server/endpoints/held_body.cpp: reads bodies within the memory that a loop may hold.
+// rankd/server/endpoints/held_body.cpp: reads bodies of requests within the memory limit of a loop.
 #include <rankd/server/detail/held_body.hpp>
 
 namespace rankd::detail {

@@ -1,4 +1,5 @@
-// rankd/server/endpoints/metrics_endpoint.cpp: GET /metrics: the metrics of all loops, and of their shared parts.
+// rankd/server/endpoints/metrics_endpoint.cpp: GET /metrics: writes the metrics of all loops and of the parts that they
+// share.
 #include <rankd/server/detail/endpoints.hpp>
 #include <rankd/server/detail/shard.hpp>
 
@@ -36,7 +37,7 @@ void write_loops(exposition& out, const serve_shared& shared) {
                      std::ranges::count_if(plans, [](const known_plan& each) { return !each.problems.empty(); })));
 }
 
-/// Writes the endpoints with nodes whose reads may be sent a second time.
+/// Writes the metrics of hedged reads, for the endpoints that hedging nodes read.
 void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_counts>> of) {
   std::erase_if(of, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
   if (of.empty()) return;
@@ -51,7 +52,7 @@ void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_
   }
 }
 
-/// Writes the endpoints whose values are kept.
+/// Writes the metrics of the endpoints whose values are cached.
 void write_records(exposition& out, const std::vector<std::pair<std::string_view, record_cache_counts>>& all) {
   if (all.empty()) return;
   out.family("rankd_record_cache_keys_total", kind::counter, "Keys that reads of a store asked for, by result.");
@@ -322,7 +323,7 @@ void write_runtimes(exposition& out, const serve_shared& shared) {
   if (const auto* candidates = shared.candidates()) runtimes.push_back(candidates->runs_on.get());
   for (braid::runtime* const each : runtimes) {
     std::vector<braid::metric> more = braid::metrics(*each);
-    // The memory of jobs belongs to the process.
+    // The memory of jobs is counted for the whole process, so only the first runtime reports it.
     if (!all.empty()) std::erase_if(more, [](const braid::metric& one) { return one.labels.empty(); });
     std::ranges::move(more, std::back_inserter(all));
   }
@@ -331,7 +332,7 @@ void write_runtimes(exposition& out, const serve_shared& shared) {
 
 void write_process(exposition& out, const serve_shared& /*shared*/) { write_process_metrics(out); }
 
-/// Writes some families of metrics.
+/// A function that writes some families of metrics.
 using metric_writer = void (*)(exposition& out, const serve_shared& shared);
 
 /// All metrics of a server, in the order of its answer.

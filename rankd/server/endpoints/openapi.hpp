@@ -1,4 +1,4 @@
-// rankd/server/endpoints/openapi.hpp: the description of the HTTP interface for programs.
+// rankd/server/endpoints/openapi.hpp: the OpenAPI description of the HTTP interface.
 #pragma once
 
 #include <string_view>

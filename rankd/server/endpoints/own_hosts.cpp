@@ -1,5 +1,5 @@
-// rankd/server/endpoints/own_hosts.cpp: compares Host, Origin and Sec-Fetch-Site of a request with the names of the
-// server.
+// rankd/server/endpoints/own_hosts.cpp: compares the fields Host, Origin and Sec-Fetch-Site of a request with the names
+// of the server.
 #include <rankd/server/endpoints/own_hosts.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -15,7 +15,7 @@ auto lower(char c) -> char { return c >= 'A' && c <= 'Z' ? static_cast<char>(c +
 
 auto is_same(std::string_view a, std::string_view b) -> bool { return std::ranges::equal(a, b, {}, lower, lower); }
 
-/// Returns the host without the port; an IPv6 address keeps its brackets.
+/// Removes the port from a host. An IPv6 address keeps its brackets.
 auto without_port(std::string_view host) -> std::string_view {
   if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
   return host.substr(0, host.find(':'));
@@ -57,14 +57,16 @@ auto own_hosts::is_named(std::string_view host) const -> bool {
                              [name = without_port(host)](std::string_view each) { return is_same(each, name); });
 }
 
-/// A browser always sends `Host`; only a program that speaks HTTP/1.0 leaves it out.
+/// Returns whether the server may answer for a host. An empty host is allowed: a browser always sends `Host`, and only
+/// programs that use HTTP/1.0 leave it out.
 auto own_hosts::allows_host(std::string_view host) const -> bool {
   if (host.empty() || is_named(host) || std::ranges::find(names_, "*") != names_.end()) return true;
   const std::string_view name = without_port(host);
   return is_same(name, "localhost") || is_address(name);
 }
 
-/// The host of the origin may be another name of this server than `Host`, if a proxy rewrites `Host`.
+/// Returns whether a page of this origin may send requests. The host of the origin may be another name of this server
+/// than `Host`, because a proxy may rewrite `Host`.
 auto own_hosts::allows_origin(std::string_view origin, std::string_view host) const -> bool {
   const auto authority = find_authority(origin);
   return authority && !authority->empty() && (is_same(*authority, host) || is_named(*authority));
@@ -76,7 +78,7 @@ auto own_hosts::refusal_of(const braid::http_request_head& request) const -> std
                         .message = "`Host` is " + quote_name(std::string(request.host)) +
                                    "; a server without tokens answers to IP addresses, to localhost and to the names "
                                    "of --allow-host; add this name there, or start the server with --token-file"};
-  // A field that occurs twice does not come from a browser that can be believed.
+  // A repeated field is refused, because browsers send it only once.
   const auto site = request.fields.find("Sec-Fetch-Site");
   if (site && (request.fields.count("Sec-Fetch-Site") > 1 || (*site != "same-origin" && *site != "none")))
     return cross_site("Sec-Fetch-Site", *site);

@@ -1,5 +1,5 @@
-// rankd/server/endpoints/own_hosts.hpp: the requests that a server without tokens refuses, because a browser may send
-// them for a page of another site.
+// rankd/server/endpoints/own_hosts.hpp: detects requests that a browser may send for a page of another site. A server
+// without tokens refuses them.
 #pragma once
 
 #include <braid/net/http_message.hpp>
@@ -18,17 +18,18 @@ struct site_refusal {
   std::string message;
 };
 
-/// The hosts that are names of one server. Without tokens a server cannot distinguish its clients from a browser that
-/// shows a page of another site. Such a page can send requests to any address that the browser reaches, also to
-/// 127.0.0.1. The browser says so in `Sec-Fetch-Site` and `Origin`, unless the page's own name points to this server
-/// (DNS rebinding): then `Host` has that name. Programs other than browsers send neither field. Threads: any.
+/// The host names of a server. Without tokens, a server cannot distinguish its clients from a browser that shows a page
+/// of another site. Such a page can send requests to any address that the browser reaches, even to 127.0.0.1. The
+/// browser reports the page's site in `Sec-Fetch-Site` and `Origin`. If the page's own name resolves to this server
+/// (DNS rebinding), these fields show nothing suspicious, but `Host` contains the page's name. Programs other than
+/// browsers send neither field. Threads: any.
 class own_hosts {
  public:
-  /// Adds `names` to IP addresses and `localhost`, which no name server can point elsewhere. The name `*` allows every
-  /// `Host`, but no further origin.
+  /// Allows IP addresses, `localhost` and `names`. A name server cannot redirect the first two. The name `*` allows
+  /// every `Host`, but no additional origin.
   explicit own_hosts(std::vector<std::string> names = {}) : names_(std::move(names)) {}
 
-  /// Returns why the request must be refused; nothing if it may be answered. Codes: foreign_host, cross_site.
+  /// Returns why the request must be refused; nothing if it is allowed. Codes: foreign_host, cross_site.
   [[nodiscard]] auto refusal_of(const braid::http_request_head& request) const -> std::optional<site_refusal>;
 
  private:
@@ -39,7 +40,7 @@ class own_hosts {
   std::vector<std::string> names_;
 };
 
-/// Returns true for a name that `own_hosts` can have: a host without a port, or `*`.
+/// Returns true for a text that may be a name in `own_hosts`: a host without a port, or `*`.
 [[nodiscard]] auto is_host_name(std::string_view text) -> bool;
 
 }  // namespace rankd

@@ -1,4 +1,5 @@
-// rankd/server/endpoints/plan_endpoints.cpp: GET /v1/plans and /v1/plans/{name}: the plans that a server has.
+// rankd/server/endpoints/plan_endpoints.cpp: GET /v1/plans and /v1/plans/{name}: lists the plans of a server, and
+// describes one.
 #include <rankd/server/detail/endpoints.hpp>
 
 #include <rankd/engine/plans/plan_graph.hpp>
@@ -17,7 +18,7 @@ namespace {
 
 using braid::http_status;
 
-/// Returns the members of a plan, without the closing brace.
+/// Returns the JSON members that describe a plan, without the closing brace.
 auto plan_start(const known_plan& plan) -> std::string {
   std::string out = "{";
   append_json_member(out, "plan", plan.name);
@@ -68,7 +69,7 @@ auto described(const known_plan& plan) -> std::string {
   return out + "}\n";
 }
 
-/// Lists what the page can ask for in addition to plans, metrics and runs.
+/// Lists the optional features of the server that the page may offer to this client.
 auto offers_to(const endpoint_context& context, const token_client& client) -> std::vector<std::string> {
   std::vector<std::string> out;
   const bool may_see = client.may_see_shadows || context.tokens == nullptr;
@@ -103,7 +104,7 @@ auto answer_plan(endpoint_context& context, braid::http_exchange& x) -> braid::t
   if (!form)
     co_return reply(context, x, endpoint::plan, http_status::ok, json_type,
                     described({.name = found->name, .bound = found, .problems = {}}));
-  // A plan may have 10 000 nodes: a thread writes it, so that the loop can rank meanwhile.
+  // Writes the graph on a thread, so that the loop can rank in the meantime. A plan may have 10 000 nodes.
   const auto print = [bound = found] { return graph_json(make_graph(*bound, *bound->declared)); };
   auto printing = braid::offload(context.runtime->blocking(), print);
   const std::string text = co_await std::move(printing);

@@ -1,4 +1,4 @@
-// rankd/server/endpoints/rank_endpoint.cpp: POST /v1/rank: reads a request, admits it, runs its plan.
+// rankd/server/endpoints/rank_endpoint.cpp: POST /v1/rank: reads a request, waits for its admission, and runs its plan.
 #include <rankd/server/detail/rank_request.hpp>
 
 #include <rankd/engine/requests/request.hpp>
@@ -18,12 +18,12 @@ using braid::http_status;
 
 constexpr std::size_t largest_kept_answer = 256 * 1024;
 
-/// Returns the time that is left in whole milliseconds; at least 1.
+/// Returns the remaining time in whole milliseconds; at least 1.
 auto left_until(braid::time_point deadline, braid::time_point now) -> std::chrono::milliseconds {
   return std::max(std::chrono::ceil<std::chrono::milliseconds>(deadline - now), std::chrono::milliseconds(1));
 }
 
-/// Reads the body and ranks.
+/// Reads the body of a request and ranks it.
 auto read_and_rank(endpoint_context& context, served_request request) -> braid::task<void> {
   if (!co_await read_body(request)) co_return;
   auto asked = prepare_request(request, request.body.text());
@@ -31,9 +31,10 @@ auto read_and_rank(endpoint_context& context, served_request request) -> braid::
   co_await rank_prepared(context, request, *asked);
 }
 
-/// Learns how long a request takes after its admission. Its wait before shows how many came, and not how many at a time
-/// are too many. An immediate error does not show how busy the server is, and neither do rows from a cache: compared
-/// with them, rows that are made would look like overload.
+/// Reports to the gate how long the request took after its admission. The wait before the admission is not counted: it
+/// shows how many requests arrive, not how many at a time are too many. Immediate errors are not counted, because they
+/// do not show how busy the server is. Answers from a cache are not counted either: compared with them, computed
+/// answers would look like overload.
 void learn(endpoint_context& context, const served_request& request, const ranking& ranked, braid::duration took,
            const admission_gate::pass& pass) {
   if (ranked.shares_work) return;
@@ -43,7 +44,8 @@ void learn(endpoint_context& context, const served_request& request, const ranki
   context.gate.note(pace->second.note(took), pass);
 }
 
-/// Parses a request with the registries of the plan that it names, if there is one.
+/// Parses a request with the registries of the plan that it names, or with those of the server if there is no such
+/// plan.
 struct request_reading {
   std::optional<known_plan> plan;
   std::shared_ptr<const registries> newest;  // of the plans that serve, unless the plan has its own
@@ -67,7 +69,7 @@ struct request_reading {
 
 }  // namespace
 
-/// A refusal that does not depend on the body needs no coroutine.
+/// Answers a request to rank. Refusals that do not depend on the body are sent without a coroutine.
 auto answer_rank(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   served_request request(context, endpoint::rank, x);
   if (!request.check_head() || !request.enter_client() || request.is_refused_unread()) return {};
@@ -138,7 +140,8 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
   return std::move(*asked);
 }
 
-/// Between the admission and the run, requests that came at the same time are read, so that the gate counts them.
+/// Waits until a request is admitted, and runs its plan. In between, the loop reads requests that arrived at the same
+/// time, so that the gate counts them.
 auto rank_prepared(endpoint_context& context, served_request& request, rank_request& asked) -> braid::task<void> {
   request_record& record = request.record;
   const plan_budget& budget = request.plan->budget;

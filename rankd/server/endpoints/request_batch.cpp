@@ -1,5 +1,5 @@
-// rankd/server/endpoints/request_batch.cpp: a parser that knows strings and brackets, and leaves the rest to the
-// general parser.
+// rankd/server/endpoints/request_batch.cpp: a fast parser that only finds strings and brackets. If it fails, the
+// general parser reports the errors.
 #include <rankd/server/endpoints/request_batch.hpp>
 
 #include <rankd/plan/json.hpp>
@@ -20,12 +20,12 @@ using texts = std::vector<std::string_view>;
 constexpr std::string_view spaces = " \t\r\n";
 constexpr std::string_view requests_field = "requests";
 
-/// Parses a batch, or gives up if the text has another shape.
+/// Splits a batch into texts; gives up if the text does not have the form of a batch.
 class cutter {
  public:
   cutter(std::string_view text, std::size_t max) noexcept : rest_(text), max_(max) {}
 
-  /// Returns nothing if the text is not a batch.
+  /// Returns the texts of the requests; nothing if the text is not a batch.
   auto run() -> std::optional<texts> {
     const std::string quoted = '"' + std::string(requests_field) + '"';
     const bool is_batch = take("{") && take(quoted) && take(":") && take("[") && (take("]") || elements()) && take("}");
@@ -46,8 +46,8 @@ class cutter {
     return take("]");
   }
 
-  /// Returns the text before the next comma or bracket that is neither within brackets nor within a string; nothing if
-  /// there is no such comma or bracket.
+  /// Returns the text before the next comma or bracket. Ignores commas and brackets within strings or nested brackets.
+  /// Returns an empty text if the end is not found.
   auto element() noexcept -> std::string_view {
     skip_spaces();
     std::size_t depth = 0;
@@ -64,7 +64,7 @@ class cutter {
     return {};
   }
 
-  /// Returns the position of the quote that ends a string, or the end of the text.
+  /// Returns the position of the quote that ends a string; the end of the text if there is no such quote.
   [[nodiscard]] auto end_of_string(std::size_t begin) const noexcept -> std::size_t {
     std::size_t at = begin + 1;
     while (at < rest_.size() && rest_[at] != '"') at += rest_[at] == '\\' ? 2 : 1;

@@ -64,7 +64,7 @@ constexpr route table[] = {
     {endpoint::openapi, method::get, access::everyone, answer_openapi},
 };
 
-/// Returns the table with a row for each file of the page.
+/// Returns the table of endpoints with an additional row for each file of the page.
 auto with_page_files() -> std::vector<route> {
   std::vector<route> out(std::begin(table), std::end(table));
   for (const page_file& file : page_files())

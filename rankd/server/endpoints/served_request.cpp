@@ -1,4 +1,4 @@
-// rankd/server/endpoints/served_request.cpp: a request from its head to its end: its first checks, its answer, its
+// rankd/server/endpoints/served_request.cpp: checks the head of a request, writes its answer, and passes it to its
 // sinks.
 #include <rankd/server/detail/served_request.hpp>
 
@@ -21,7 +21,7 @@ using braid::http_status;
 constexpr std::string_view retry_after_s = "1";
 constexpr std::size_t max_request_id = 256;
 
-/// Returns true for a body in any coding except `identity`.
+/// Returns true for a body whose Content-Encoding is not `identity`.
 auto is_encoded(const braid::http_fields& fields) -> bool {
   constexpr std::string_view identity = "identity";
   const auto coding = fields.find("Content-Encoding");
@@ -45,12 +45,12 @@ auto is_request_id(std::string_view text) -> bool {
   return text.size() <= max_request_id && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-/// Returns the id of one request of a batch; empty if the head has not named the call.
+/// Returns the id of one request of a batch; empty if the call has no id in its head.
 auto part_id(std::string_view call, std::size_t at) -> std::string {
   return call.empty() ? std::string() : std::string(call) + "." + std::to_string(at);
 }
 
-/// Logs what a sink has thrown; does nothing if there is no memory for that.
+/// Logs the exception of a sink; does nothing if there is no memory to log it.
 void log_failed_sink(const serve_log& log) noexcept {
   try {
     log.note(log_level::error, "handler_failed", {{"message", thrown_message(std::current_exception())}});
@@ -60,7 +60,7 @@ void log_failed_sink(const serve_log& log) noexcept {
 
 }  // namespace
 
-/// Spans use the wall clock from here: reading it again might put them out of order.
+/// Reads the wall clock once, for all spans of the request. Reading it again might put spans out of order.
 served_request::served_request(endpoint_context& of, endpoint reached, braid::http_exchange& x)
     : context(&of), which(reached), exchange(&x), body(of) {
   if (of.serving().audit != nullptr || of.serving().spans != nullptr) record.time = std::chrono::system_clock::now();
@@ -78,7 +78,7 @@ served_request::served_request(const served_request& call, std::size_t at, std::
   record.may_force = call.record.may_force;
 }
 
-/// A request is moved only before its body is read.
+/// Moves a request. Requires that its body has not been read.
 served_request::served_request(served_request&& other) noexcept
     : context(std::exchange(other.context, nullptr)),
       which(other.which),
@@ -137,7 +137,8 @@ auto served_request::enter_client(std::string_view part_text) -> bool {
   return false;
 }
 
-/// A refusal before the body is read must keep the connection, or keep the body from being sent.
+/// Refuses a request before its body is read, in two cases only. Either the body has arrived completely, so that the
+/// connection stays open; or the client waits for `100 Continue`, so that it need not send the body.
 auto served_request::is_refused_unread() -> bool {
   const bool may_refuse = exchange->has_whole_body() || exchange->request().expects_continue;
   if (!may_refuse || !context->gate.refuses(record.begun)) return false;
@@ -181,7 +182,7 @@ void served_request::fail_body(std::error_code error) {
   fail(unread_body(error, context->options().http.limits, record.request_id));
 }
 
-/// A refusal must cost less than it saves: the text is made once, and only the id is filled in.
+/// Answers with a text that was made in advance, and inserts only the id, because a refusal must cost little.
 void served_request::refuse_overloaded() {
   record.is_shed = true;
   if (!is_part()) exchange->pace();

@@ -1,5 +1,5 @@
-// rankd/server/endpoints/state_endpoints.cpp: what every client may ask for (health, readiness, the description, the
-// page), and the results of candidates.
+// rankd/server/endpoints/state_endpoints.cpp: endpoints that every client may use (health, readiness, the OpenAPI
+// description, the page), and the results of candidates.
 #include <rankd/server/detail/endpoints.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 using braid::http_status;
 
-/// Returns why the artifact of a plan was left out, for all clients: without the places of files.
+/// Returns why the artifact of a plan was left out, without paths of files, because every client may read this.
 auto left_out_json(const known_plan& plan) -> std::string {
   std::string out = "{";
   append_json_member(out, "plan", plan.name);
@@ -28,7 +28,7 @@ auto left_out_json(const known_plan& plan) -> std::string {
   return out + "}";
 }
 
-/// Returns the damage of the first store that has any; empty if no store is damaged.
+/// Returns the damage of the first damaged store; empty if no store is damaged.
 auto store_damage(const endpoint_context& context) -> std::string {
   for (std::size_t at = 0; at < context.stores.size(); ++at) {
     if (!context.stores[at]) continue;
@@ -38,8 +38,8 @@ auto store_damage(const endpoint_context& context) -> std::string {
   return {};
 }
 
-/// Returns what readiness says about stores: the generations of embedded ones, which are checked for damage, and the
-/// others, which are not asked.
+/// Returns the stores for the answer about readiness: embedded stores with their generations, and remote stores by
+/// name. Embedded stores are checked for damage; remote stores are not contacted.
 auto stores_json(const endpoint_context& context) -> std::string {
   std::string checked;
   std::string unchecked;
@@ -78,12 +78,14 @@ auto answer_ready(endpoint_context& context, braid::http_exchange& x) -> braid::
           answer_error(http_status::service_unavailable, "stopping", "the server is about to stop"));
     return {};
   }
-  // Damage concerns only this replica, unlike a store server that does not answer.
+  // A damaged store makes this replica unready, because other replicas are not damaged. An unreachable store server
+  // would affect all replicas.
   if (const std::string damage = store_damage(context); !damage.empty()) {
     reply(context, x, endpoint::ready, answer_error(http_status::service_unavailable, "store_corrupt", damage));
     return {};
   }
-  // All replicas have the same plans: refusing requests for the right ones would end the service.
+  // Plans that were left out do not make the replica unready: all replicas have the same plans, so the whole service
+  // would stop.
   std::string left_out;
   for (const known_plan& each : context.serving().plans->list())
     if (!each.problems.empty()) left_out += (left_out.empty() ? "" : ",") + left_out_json(each);
@@ -98,7 +100,8 @@ auto answer_openapi(endpoint_context& context, braid::http_exchange& x) -> braid
   return {};
 }
 
-/// The files contain nothing about this server, and their requests need a token if all others do.
+/// Sends a file of the page. No token is needed: the files contain nothing about this server, and the requests of the
+/// page need a token if all others do.
 auto answer_page(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   const page_file& file = find_page_file(x.route());
   static_cast<void>(x.set_field("Content-Security-Policy", page_policy));

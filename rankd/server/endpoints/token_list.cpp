@@ -1,4 +1,4 @@
-// rankd/server/endpoints/token_list.cpp: parses tokens, and compares them without revealing how similar one was.
+// rankd/server/endpoints/token_list.cpp: parses tokens, and compares them in constant time.
 #include <rankd/server/endpoints/token_list.hpp>
 
 #include <rankd/registry/digest.hpp>
@@ -26,7 +26,7 @@ auto is_token(std::string_view text) -> bool {
          });
 }
 
-/// Compares every character, even after a difference.
+/// Compares every character, even after a difference, so that the time reveals nothing about the digest.
 auto same_digest(std::string_view a, std::string_view b) -> bool {
   unsigned difference = a.size() == b.size() ? 0U : 1U;
   for (std::size_t at = 0; at < a.size() && at < b.size(); ++at)
@@ -44,7 +44,7 @@ auto diagnostic_about(std::size_t line, std::string code, std::string message, c
           .source = source};
 }
 
-/// `NAME [RIGHTS] TOKEN`; the first two may be absent.
+/// A line `NAME [RIGHTS] TOKEN`. Name and rights may be absent.
 struct token_line {
   std::string_view name;
   std::optional<std::string_view> rights;

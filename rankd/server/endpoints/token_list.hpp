@@ -1,4 +1,4 @@
-// rankd/server/endpoints/token_list.hpp: authentication by bearer tokens; only their digests are kept.
+// rankd/server/endpoints/token_list.hpp: authenticates clients by bearer tokens, and keeps only digests of the tokens.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -21,19 +21,20 @@ struct token_client {
   bool may_edit = false;   ///< it may try plans that are not served, write sources, and change which plans serve
 };
 
-/// Tokens of clients. Threads: any.
+/// The tokens of clients. Threads: any.
 class token_list {
  public:
-  /// Parses one token a line. The client's name, if it has one, is in front, separated by blanks: `feed 5f0c…`. The
-  /// token's rights, if it has some, are before the token, separated by blanks or commas: `qa [force, events] 91d2…`.
-  /// Empty lines and lines that begin with `#` are ignored. Errors: bad_token for a token with fewer than 16
-  /// characters, or with other characters than letters, digits and `-._~+/=`; unknown_right for another right than
-  /// `force`, `shadow`, `events`, `write` and `edit`; duplicate_token; no_tokens.
+  /// Parses one token a line: `NAME [RIGHTS] TOKEN`. The client's name is optional and followed by blanks: `feed
+  /// 5f0c…`. The rights are optional and separated by blanks or commas: `qa [force, events] 91d2…`. Empty lines and
+  /// lines that begin with `#` are ignored. Errors: bad_token for a token with fewer than 16 characters, or with other
+  /// characters than letters, digits and `-._~+/=`; unknown_right for a right that is not `force`, `shadow`, `events`,
+  /// `write` or `edit`; duplicate_token; no_tokens.
   static auto parse(std::string_view text, const std::string& source) -> braid::checked<token_list>;
-  /// Blocks: on the disk. Errors: those of `parse`, unreadable_file.
+  /// Reads and parses a file of tokens. Blocks: on the disk. Errors: those of `parse`, unreadable_file.
   static auto read(const std::filesystem::path& file) -> braid::checked<token_list>;
 
-  /// Returns the client that a field `Authorization` names. Takes the same time for any token of the same length.
+  /// Returns the client whose token is in the field `Authorization`; nothing for an invalid token. Takes the same time
+  /// for all tokens of the same length.
   [[nodiscard]] auto find_client(std::string_view authorization) const -> std::optional<token_client>;
 
  private:

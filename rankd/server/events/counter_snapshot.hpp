@@ -1,5 +1,5 @@
-// rankd/server/events/counter_snapshot.hpp: counters as bytes, with the position in the log of events up to which they
-// count.
+// rankd/server/events/counter_snapshot.hpp: a snapshot of the counters as bytes, with the position in the log of events
+// up to which it counts.
 #pragma once
 
 #include <rankd/server/events/event_log.hpp>
@@ -16,15 +16,15 @@ namespace rankd {
 
 struct counter_snapshot {
   event_position until;
-  /// By the id of their endpoint, which may no longer exist.
+  /// The counters of each endpoint, by its id. The endpoint may have been removed since.
   std::map<std::string, std::vector<std::pair<std::string, counted_hash>>> hashes;
 
-  /// Returns a magic line, numbers and texts of `packed_writer`, and the CRC-32C of all of these, the lowest byte
-  /// first.
-  /// Threads: no other thread may change the hashes meanwhile.
+  /// Returns a snapshot as bytes: a magic line, numbers and texts of `packed_writer`, and the CRC-32C of all these
+  /// bytes, the lowest byte first.
+  /// Threads: no other thread may change the hashes during the call.
   [[nodiscard]] static auto bytes_of(event_position until, const std::map<std::string, const counted_hashes*>& of)
       -> std::string;
-  /// Returns nothing for bytes that are not a snapshot, or damaged.
+  /// Parses a snapshot; returns nothing if the bytes are damaged or not a snapshot.
   [[nodiscard]] static auto parse(std::string_view bytes) -> std::optional<counter_snapshot>;
 };
 

@@ -1,4 +1,4 @@
-// rankd/server/events/counter_sums.cpp: sums of integers, of fractions, and of values that decay.
+// rankd/server/events/counter_sums.cpp: adds to integers, to fractions, and to sums that decay.
 #include <rankd/server/events/counter_sums.hpp>
 
 #include <array>
@@ -53,7 +53,7 @@ auto printed(const char* format, double value) -> std::string {
   return {digits.data(), static_cast<std::size_t>(size)};
 }
 
-/// Returns the script of `counter_writer`, computed with doubles as in Lua.
+/// Does the same as the script of `counter_writer`: adds to a decaying sum, computed with doubles as in Lua.
 auto add_fading(counted_hash& hash, const event_counter& counter, const counter_step& step) -> bool {
   const std::string time_field = counter.time_field();
   const auto half_life = static_cast<double>(counter.half_life_s * 1000);
@@ -108,7 +108,7 @@ auto add_to(counted_hash& hash, const event_rules& rules, const counter_step& st
     if (!sum) return false;
     hash.set(counter.name, std::move(*sum));
   }
-  // EXPIRE … NX, and EXPIRE.
+  // Sets the expiry like `EXPIRE NX` for a fixed window, and like `EXPIRE` for an idle time.
   if (counter.window_s != 0 && hash.ends.count() == 0)
     hash.ends = step.received + std::chrono::seconds(counter.window_s);
   if (counter.idle_s != 0) hash.ends = step.received + std::chrono::seconds(counter.idle_s);

@@ -1,4 +1,5 @@
-// rankd/server/events/counter_sums.hpp: applies a step of a counter to a hash, as the commands of Redis would.
+// rankd/server/events/counter_sums.hpp: applies a counter step to a hash in memory, with the same result as the Redis
+// commands.
 #pragma once
 
 #include <rankd/registry/value.hpp>
@@ -13,13 +14,13 @@ namespace rankd {
 /// Returns the amount as decimal digits that are parsed as the same number.
 [[nodiscard]] auto amount_text(const scalar& by) -> std::string;
 
-/// Returns whether every amount is an integer. If one may be a fraction, the field may hold a fraction already, which
-/// HINCRBY refuses: so the amount of one step does not determine the command.
+/// Returns whether every amount of a counter is an integer. This depends on the declared type, not on the amount of one
+/// step: if one amount may be a fraction, the field may already hold a fraction, which HINCRBY refuses.
 [[nodiscard]] auto adds_integers(const event_rules& rules, const event_counter& counter) -> bool;
 
-/// Changes a hash as Redis does: HINCRBY, HINCRBYFLOAT, or the script of a decaying sum, and EXPIRE counted from when
-/// the event was received. Returns false, and changes nothing, if Redis would refuse it: a field that is not a number,
-/// or a sum that would not fit. Values have the digits that Redis would write on this machine.
+/// Changes a hash as Redis does: HINCRBY, HINCRBYFLOAT, or the script of a decaying sum, and EXPIRE counted from the
+/// receipt of the event. Returns false, and changes nothing, if Redis would refuse the change: the field is not a
+/// number, or the sum does not fit. Values have the same digits that Redis would write on this machine.
 [[nodiscard]] auto add_to(counted_hash& hash, const event_rules& rules, const counter_step& step) -> bool;
 
 }  // namespace rankd

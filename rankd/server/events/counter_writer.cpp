@@ -26,9 +26,9 @@ constexpr std::size_t steps_at_once = 1'000;
 constexpr std::chrono::milliseconds between_batches{20};
 constexpr std::chrono::seconds last_words{1};
 
-/// Adds to a decaying sum: KEYS[1] is the hash; ARGV its field, the field of its time, the amount, the time, and the
-/// half-life, the last two in milliseconds. A late event has the weight that it has by then. One command, so that no
-/// other server can write between its read and its write.
+/// The script that adds to a decaying sum. KEYS[1] is the hash. ARGV contains its field, the field with the time, the
+/// amount, the time, and the half-life; the last two are in milliseconds. The amount of a late event is decayed to the
+/// time of the sum. The script is one command, so that no other server writes between its read and its write.
 constexpr std::string_view fading_sum = R"(
 local was, at = unpack(redis.call('HMGET', KEYS[1], ARGV[1], ARGV[2]))
 local by, now, half = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -62,7 +62,7 @@ void add_sum(const event_rules& rules, const event_counter& counter, const count
           std::string_view(by));
 }
 
-/// Returns the commands of some steps of one endpoint, and the number of replies of each step.
+/// Returns the commands for some steps of one endpoint, and the number of replies to each step.
 auto make_commands(const event_rules& rules, const std::vector<const counter_step*>& steps, braid::redis_batch& out)
     -> std::vector<std::size_t> {
   std::vector<std::size_t> replies;
@@ -79,7 +79,7 @@ auto make_commands(const event_rules& rules, const std::vector<const counter_ste
 
 }  // namespace
 
-/// The connections by endpoint. Belongs to the loop.
+/// The connections to Redis, by endpoint. Used only on the loop.
 class counter_writer::connections {
  public:
   connections(braid::loop& loop, const std::map<std::size_t, redis_address>& servers) {
@@ -91,7 +91,7 @@ class counter_writer::connections {
     }
   }
 
-  /// Returns the number of steps that Redis has applied, and why it did not apply the others.
+  /// Writes steps. Returns the number of steps that Redis has applied, and the reason for the first failure.
   auto write(std::size_t endpoint, const event_rules& rules, const std::vector<const counter_step*>& steps)
       -> braid::task<std::pair<std::size_t, std::string>> {
     braid::arena memory;
@@ -121,7 +121,7 @@ class counter_writer::connections {
   }
 
  private:
-  /// Returns the server's own message, if it has one.
+  /// Returns the server's own message, if there is one; otherwise the message of the error.
   static auto find_reason(std::error_code error, const auto& redis) -> std::string {
     const std::string_view text = redis.refusal_of(error);
     return text.empty() ? error.message() : std::string(text);
@@ -207,7 +207,7 @@ void counter_writer::settle(std::size_t written, std::size_t lost, std::string_v
   }
 }
 
-/// Waits between batches that are not full, so that an idle server sends few of them.
+/// Writes batches until the end. Waits after a batch that is not full, so that an idle server sends few batches.
 auto counter_writer::work() -> braid::task<void> {
   connections all(runtime_->io(), servers_);
   for (;;) {

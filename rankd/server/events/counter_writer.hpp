@@ -1,4 +1,4 @@
-// rankd/server/events/counter_writer.hpp: counters of events in Redis, from which hashes of features are read.
+// rankd/server/events/counter_writer.hpp: writes counters of events to hashes in Redis, from which plans read features.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -29,20 +29,21 @@ struct counter_counts {
   std::uint64_t lost = 0;  ///< the queue was full, or Redis failed or refused them
 };
 
-/// A queue, and a thread that empties it into Redis: `HINCRBY`, or `HINCRBYFLOAT` for all steps of a counter `by` a
-/// field that is not declared as int, a script for a counter with a half-life, and `EXPIRE` for the end of a hash. At
-/// most once: steps that are being sent when a connection ends are lost, and counted; the log of events has them.
-/// Failures are logged (`counters_failed`), once until a step is written again. Threads: any. Lifetime: rules and log
-/// outlive it.
+/// A queue of counter steps, and a thread that writes them to Redis. The commands are `HINCRBY`, `HINCRBYFLOAT` for a
+/// counter `by` a field that is not declared as int, a script for a counter with a half-life, and `EXPIRE`. A step is
+/// written at most once: if a connection ends while steps are being sent, they are lost and counted. The log of events
+/// still contains them. A failure is logged (`counters_failed`), but only once until a step is written again. Threads:
+/// any. Lifetime: rules and log outlive it.
 class counter_writer {
  public:
   static constexpr std::size_t max_waiting = 100'000;  ///< steps
 
-  /// Resolves the endpoints of the counters; `embedded_counters` handles embedded stores, and the result is null if all
-  /// are embedded. Blocks: on names. Errors: those of `parse_redis_options`, no_runtime.
+  /// Starts a writer for the counters whose endpoints are in Redis. `embedded_counters` handles embedded stores;
+  /// returns null if all endpoints are embedded. Blocks: on the name resolver. Errors: those of `parse_redis_options`,
+  /// no_runtime.
   static auto start(const event_rules& rules, const registries& declared, serve_log log)
       -> braid::checked<std::unique_ptr<counter_writer>>;
-  /// Writes the steps that wait, for a second at most.
+  /// Writes the queued steps, for a second at most.
   ~counter_writer();
   counter_writer(const counter_writer&) = delete;
   auto operator=(const counter_writer&) -> counter_writer& = delete;

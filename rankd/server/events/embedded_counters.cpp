@@ -1,4 +1,5 @@
-// rankd/server/events/embedded_counters.cpp: counts in memory, writes snapshots, and counts again from the log.
+// rankd/server/events/embedded_counters.cpp: counts events in memory, writes snapshots, and restores the counters from
+// snapshot and log.
 #include <rankd/server/events/embedded_counters.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -25,18 +26,19 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-/// How long an ended hash is kept. An event that was received before the end and is counted after it, as may be while
-/// the disk is busy, must find the same hash as when the log is counted again.
+/// How long an expired hash is kept. While the disk is busy, an event may be counted after the expiry although it was
+/// received before. It must find the same hash as when the log is counted again.
 constexpr std::chrono::minutes sweep_delay{1};
 constexpr std::chrono::seconds between_sweeps{1};
 constexpr std::size_t max_ids = std::size_t{1} << 20U;
 
-/// The ids in the log's window: a group that was reported as failed may be in the log, and come again.
+/// The event ids within the log's window. They detect repeated events: a group that was reported as failed may be in
+/// the log, and be sent again.
 class recent_ids {
  public:
   explicit recent_ids(milliseconds window) noexcept : window_(window) {}
 
-  /// Returns false for an id that is there already.
+  /// Adds an id; returns false if it was added before.
   auto insert(const std::string& id, milliseconds received) -> bool {
     while (!ages_.empty() && (ages_.front().first <= received - window_ || ages_.size() >= max_ids)) {
       ids_.erase(ages_.front().second);
@@ -53,7 +55,7 @@ class recent_ids {
   std::deque<std::pair<milliseconds, std::string>> ages_;
 };
 
-/// Calls `see(event)` for each whole line; returns the number of other lines.
+/// Calls `see(event)` for each undamaged line. Returns the number of damaged lines.
 template <typename See>
 auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   std::size_t others = 0;
@@ -69,8 +71,8 @@ auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   return others;
 }
 
-/// Returns whether a log may contain the place in a snapshot: its file may have been removed, unless it is the newest
-/// one.
+/// Returns whether a snapshot's position may be in a log. The file of the position may have been removed, unless it is
+/// the newest file.
 auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
   if (place.file == 0) return true;
   if (files.empty() || place.file > event_file_number(files.back())) return false;
@@ -125,8 +127,8 @@ auto embedded_counters::start() -> braid::checked<void> {
   return {};
 }
 
-/// Returns why there is no snapshot; empty if it was read, or no server has written one yet. An unreadable snapshot may
-/// be whole, so nothing is counted in its place.
+/// Reads the snapshot. Returns an empty text if it was read, or if there is no snapshot yet; otherwise why the snapshot
+/// cannot be used. Fails if the file cannot be read: it may be valid, so the counters must not be restored without it.
 auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   const fs::path file = options_.folder / counters_snapshot_file;
   std::error_code error;
@@ -143,7 +145,7 @@ auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   return {};
 }
 
-/// Counts from the snapshot, and what the log has after it.
+/// Restores the counters: reads the snapshot, and counts the events of the log after it.
 auto embedded_counters::count_log() -> braid::checked<void> {
   const std::scoped_lock lock(saving_, counting_);
   const auto taken = take_snapshot();
@@ -178,7 +180,7 @@ void embedded_counters::add(const std::vector<counter_step>& steps, event_positi
   until_ = after;
 }
 
-/// Under `counting_`.
+/// Applies one step. Requires `counting_`.
 void embedded_counters::count_step(const counter_step& step) {
   const auto found = hashes_.find(rules_->counters()[step.counter].endpoint);
   if (found == hashes_.end()) return;  // it is in Redis
@@ -202,14 +204,14 @@ void embedded_counters::count_step(const counter_step& step) {
                     {{"hashes", static_cast<std::int64_t>(hashes())}, {"bytes", static_cast<std::int64_t>(bytes())}});
 }
 
-/// Frees ended hashes, but not for each event if the memory is full.
+/// Frees expired hashes. If memory stays full, this happens only once a second, not for each event.
 auto embedded_counters::make_room(const counter_step& step) -> bool {
   if (step.received < swept_ + between_sweeps) return false;
   swept_ = step.received;
   return sweep(step.received);
 }
 
-/// Under `counting_`. Returns false if no hash had ended.
+/// Frees hashes that have expired by `now`. Returns false if there were none. Requires `counting_`.
 auto embedded_counters::sweep(milliseconds now) -> bool {
   const std::size_t before = hashes();
   for (const auto& [endpoint, hashes] : hashes_) hashes->sweep(now - sweep_delay);

@@ -39,11 +39,12 @@ struct embedded_counters_options {
   serve_log log = {};              ///< receives what prevents exact counts
 };
 
-/// Counters whose endpoints are embedded stores. They are a function of the log: `add` receives synced events with the
-/// place after them, a snapshot has the hashes with the place up to which they count, and a start reads the snapshot
-/// and then the log from there. So an event counts once, whenever the process ends. A snapshot that is damaged, or
-/// belongs to another log, is ignored, and the counts are made again from the existing files (`counters_recounted`).
-/// Threads: the log's thread calls `add`; the rest any. Lifetime: rules, registries and the file of `log` outlive it.
+/// Counters in embedded stores. They can always be computed from the log. `add` receives steps of synced events with
+/// the log position after them. A snapshot contains the hashes and the position up to which they count. A restart reads
+/// the snapshot, and then the log from that position. So each event counts once, even if the process is killed. A
+/// snapshot that is damaged or belongs to another log is ignored, and the existing files are counted again
+/// (`counters_recounted`).
+/// Threads: the log's thread calls `add`; all else any. Lifetime: rules, registries and the file of `log` outlive it.
 class embedded_counters {
  public:
   /// Returns null if no counter is in an embedded store.
@@ -54,22 +55,22 @@ class embedded_counters {
   embedded_counters(const embedded_counters&) = delete;
   auto operator=(const embedded_counters&) -> embedded_counters& = delete;
 
-  /// Returns the hashes that readers overlay on those of an endpoint, a position in registries::endpoints; null: it has
-  /// no counters.
+  /// Returns the counters of an endpoint, with which readers overlay its hashes; null if the endpoint has no counters.
+  /// `endpoint` is an index of registries::endpoints.
   [[nodiscard]] auto find_hashes(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes>;
 
-  /// Counts the events in the log, once that is open, and writes snapshots from time to time from then on.
-  /// Blocks: on the disk. Errors: those of reading the snapshot and the files of the log; no_runtime.
+  /// Counts the events in the log, and starts to write snapshots regularly. Requires that the log is open. Blocks: on
+  /// the disk. Errors: those of reading the snapshot and the files of the log; no_runtime.
   auto start() -> braid::checked<void>;
 
   /// Applies the steps whose counters are in embedded stores. Blocks: while a snapshot copies the counters, about 1 s
   /// if 256 MiB are full; never on a disk.
   void add(const std::vector<counter_step>& steps, event_position after);
 
-  /// Blocks: on the disk. Errors: the system's; then the previous snapshot still exists.
+  /// Writes a snapshot. Blocks: on the disk. Errors: the system's; after an error the previous snapshot still exists.
   auto write_snapshot() -> braid::result<void>;
 
-  /// Writes a last snapshot, while the folder of the log is still locked. `add` must not be called from then on.
+  /// Writes the last snapshot. Called while the folder of the log is still locked; `add` must not be called afterwards.
   void end();
 
   [[nodiscard]] auto counts() const -> counter_counts;
@@ -100,7 +101,7 @@ class embedded_counters {
   std::mutex saving_;  // guards the writing of a snapshot, and the next members
   event_position saved_;
 
-  // Written under `counting_` or `saving_`, read by metrics, which wait for neither.
+  // Written while `counting_` or `saving_` is held. Metrics read these values without a lock.
   braid::atomic<std::uint64_t> written_{0};
   braid::atomic<std::uint64_t> lost_{0};
   braid::atomic<std::uint64_t> snapshots_failed_{0};

@@ -1,4 +1,4 @@
-// rankd/server/events/event.cpp: parses events from JSON, and writes them.
+// rankd/server/events/event.cpp: parses events from JSON, and writes events as JSON.
 #include <rankd/server/events/event.hpp>
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -31,7 +31,7 @@ auto is_printable(std::string_view text) -> bool {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-/// Reads the value of a field, of any type if the project does not declare one.
+/// Reads the value of a field. If the project declares no type for the field, any type is accepted.
 auto read_value(const json& value, const std::string& pointer, std::optional<value_type> type, diagnostic_list problems)
     -> std::optional<scalar> {
   if (value.is_null()) return scalar();
@@ -138,7 +138,8 @@ class event_reader {
   const event_type* type_ = nullptr;
 };
 
-/// Doubles beyond the integers of 64 bits are written without an exponent, and are not integers when they are parsed.
+/// Converts integers that do not fit int64 back to doubles. JSON writes a large double without an exponent, so it is
+/// parsed as an unsigned integer.
 void mend_large_numbers(json& document) {
   const auto fields = document.find("fields");
   if (fields == document.end() || !fields->is_object()) return;
@@ -152,7 +153,7 @@ auto find_field(const event& event, std::string_view name) -> const scalar* {
   return nullptr;
 }
 
-/// Returns the text of a value in a key; nothing if there is no value.
+/// Returns a value of the event as text for a key; nothing if the event has no such value.
 auto key_text(const event& event, const std::string& name) -> std::optional<std::string> {
   if (name == "user_id") return event.user_id ? std::optional(to_text(*event.user_id)) : std::nullopt;
   if (name == "item_id") return event.item_id ? std::optional(to_text(*event.item_id)) : std::nullopt;

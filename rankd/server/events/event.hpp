@@ -1,5 +1,5 @@
-// rankd/server/events/event.hpp: what users did with what they were shown: parsed from the body of a call, written as
-// lines.
+// rankd/server/events/event.hpp: events about users' actions, such as impressions and clicks, parsed from a call and
+// written as lines.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -23,7 +23,7 @@ inline constexpr std::size_t max_event_id = 128;      ///< bytes
 inline constexpr std::size_t max_event_fields = 32;   ///< of one event
 inline constexpr std::size_t max_event_text = 1'024;  ///< bytes of a field that is a string
 
-/// An impression, a click, a purchase, or a type that the project declares.
+/// An impression, a click, a purchase, or an event of a type that the project declares.
 struct event {
   std::string event_id;  ///< made by the client; two events with the same id are the same event
   std::string type;
@@ -34,10 +34,10 @@ struct event {
   std::vector<std::pair<std::string, scalar>> fields = {};  ///< by name
 };
 
-/// Parses `{"events": [{"event_id": "e1", "type": "click", …}, …]}`; events without a time have `now`.
-/// Errors: every diagnostic at once, at most as many as a person can use: those of `parse_json` and `object_reader`;
-/// events_too_large for more than `max_events`, bad_event_id, unknown_event, bad_user_id, bad_id, too_many_fields,
-/// unknown_field, wrong_type, text_too_long.
+/// Parses `{"events": [{"event_id": "e1", "type": "click", …}, …]}`. An event without a time gets `now`.
+/// Errors: all diagnostics at once, up to a limit: those of `parse_json` and `object_reader`; events_too_large for more
+/// than `max_events`, bad_event_id, unknown_event, bad_user_id, bad_id, too_many_fields, unknown_field, wrong_type,
+/// text_too_long.
 auto parse_events(std::string_view text, const event_rules& rules, const registries& declared, std::size_t max_events,
                   std::chrono::milliseconds now) -> braid::checked<std::vector<event>>;
 
@@ -47,15 +47,15 @@ struct logged_event {
   std::chrono::milliseconds received{0};
 };
 
-/// Parses a line of `event_line`. Parts that the rules no longer accept are left out; returns nothing if it has no id,
-/// type or time of receipt.
+/// Parses a line of `event_line`. Parts that the rules no longer accept are left out. Returns nothing for a line
+/// without id, type or time of receipt.
 [[nodiscard]] auto parse_event_line(std::string_view line, const event_rules& rules, const registries& declared)
     -> std::optional<logged_event>;
 
 /// Returns `{"event_id":…,"type":…,"time_ms":…,"received_ms":…,"user_id":…,"item_id":…,"request_id":…,"fields":{…}}`.
 [[nodiscard]] auto event_line(const event& event, std::chrono::milliseconds received) -> std::string;
 
-/// One addition to a counter of a store.
+/// A step of a counter: one addition to a field in a store.
 struct counter_step {
   std::size_t counter = 0;  ///< a position in event_rules::counters
   std::string key;
@@ -64,8 +64,9 @@ struct counter_step {
   std::chrono::milliseconds received{0};  ///< the start of the hash's time to live
 };
 
-/// Returns what an event adds to counters: nothing if the key lacks a value, or the field is not a number. No event has
-/// a time after it was received: it would reduce the weight of all events until then.
+/// Returns the counter steps of an event. A counter has no step if the event lacks a value for its key, or if the field
+/// is not a number. A time after the receipt is replaced by the time of receipt: a future time would decay all other
+/// events too much.
 [[nodiscard]] auto list_steps(const event& event, const event_rules& rules, std::chrono::milliseconds received)
     -> std::vector<counter_step>;
 

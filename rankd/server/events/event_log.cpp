@@ -46,7 +46,7 @@ auto make_checksum(std::string_view text) -> std::string {
   return out.insert(0, sum_digits - out.size(), '0');
 }
 
-/// Returns the event with its checksum, as a line.
+/// Returns the line of an event, with its checksum.
 auto sealed(std::string line) -> std::string {
   line.pop_back();
   std::string sum = make_checksum(line);
@@ -60,7 +60,7 @@ struct line_scan {
   std::size_t behind = 0;   // lines after that end, including a partial one
 };
 
-/// Calls `see(event)` for each whole line, also after damaged ones.
+/// Calls `see(event)` for each undamaged line, even after damaged ones.
 template <typename See>
 auto scan_lines(std::string_view text, See see) -> line_scan {
   line_scan out;
@@ -85,7 +85,7 @@ void note_damage(const serve_log& log, const fs::path& file, std::size_t lines) 
   log.note(log_level::warning, "events_damaged", {{"file", name}, {"lines", static_cast<std::int64_t>(lines)}});
 }
 
-/// Returns whether a path refers to an open file.
+/// Returns whether a path still refers to an open file.
 auto leads_to(const fs::path& path, const braid::descriptor& file) -> bool {
   struct ::stat named{};
   struct ::stat opened{};
@@ -93,7 +93,7 @@ auto leads_to(const fs::path& path, const braid::descriptor& file) -> bool {
          named.st_ino == opened.st_ino;
 }
 
-/// Returns whether a file of a log is locked: see `open_file`.
+/// Returns whether another process has locked a file of a log: see `open_file`.
 auto is_written_by_another(const fs::path& path) -> bool {
   const braid::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return file && ::flock(file.number(), LOCK_EX | LOCK_NB) != 0;
@@ -173,7 +173,8 @@ auto event_log::find_path(unsigned number) const -> fs::path {
   return options_.folder / (std::string(file_prefix) + digits + std::string(file_suffix));
 }
 
-/// The name of a new file is on the disk before anything in it is reported.
+/// Opens a file of the log and locks it. Syncs the folder, so that the name of a new file is durable before any event
+/// in it is reported as written.
 auto event_log::open_file(unsigned number) noexcept -> bool {
   braid::descriptor next;
   try {
@@ -183,7 +184,7 @@ auto event_log::open_file(unsigned number) noexcept -> bool {
     errno = ENOMEM;
   }
   if (!next) return false;
-  // A second guard in addition to the lock of the folder, whose file may be deleted.
+  // Locks the file in addition to the folder, because the lock file of the folder may be deleted.
   if (::flock(next.number(), LOCK_EX | LOCK_NB) != 0) return false;
   const braid::descriptor folder(::open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder || ::fsync(folder.number()) != 0) return false;
@@ -196,8 +197,9 @@ auto event_log::open_file(unsigned number) noexcept -> bool {
   return true;
 }
 
-/// Cuts off a partial line that a crash has left, and learns the ids of the window, the newest files first. A file with
-/// whole lines after a damaged one is not written again: they were reported as written.
+/// Removes a partial line that a crash has left, and reads the ids of the last `window`, beginning with the newest
+/// file. If there are undamaged lines after a damaged one, the file is kept and a new file is begun, because these
+/// events were reported as written.
 auto event_log::recover(milliseconds now) -> braid::checked<void> {
   const std::vector<fs::path> files = event_files(options_.folder);
   unsigned number = files.empty() ? 1 : event_file_number(files.back());
@@ -236,7 +238,7 @@ auto event_log::recover(milliseconds now) -> braid::checked<void> {
   return {};
 }
 
-/// Under the mutex.
+/// Removes ids that are too old or too many. Requires the mutex of the log.
 void event_log::forget(milliseconds now, event_counts& counts) {
   while (!ages_.empty() && (ages_.front().first <= now - options_.window || ages_.size() > options_.max_ids)) {
     if (ages_.front().first > now - options_.window) ++counts.forgotten;
@@ -265,7 +267,8 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
         const bool is_new = take(events[at], lines[at], rules, now, waiting);
         ++(is_new ? mine.outcome.accepted : mine.outcome.duplicates);
       }
-      // An event with the same id may be part of the group that is being written; this call ends after that group.
+      // Even a call with only repeated events waits for the next group: the first event with the same id may be in the
+      // group that is being written, and may be lost.
       waiting.waiters.push_back(std::move(mine));
     } catch (...) {
       take_back(before, waiting);
@@ -275,7 +278,8 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
   return result;
 }
 
-/// Under the mutex of the log. Returns false if the event has been taken before.
+/// Adds an event to the waiting group. Returns false if an event with its id was accepted before. Requires the mutex of
+/// the log.
 auto event_log::take(const event& one, const std::string& line, const event_rules& rules, milliseconds now,
                      batch& waiting) -> bool {
   waiting.ids.push_back(one.event_id);  // first, so that `take_back` finds it
@@ -289,7 +293,8 @@ auto event_log::take(const event& one, const std::string& line, const event_rule
   return true;
 }
 
-/// Under the mutex of the log: for a call that gets no memory. None of its events was taken, and they may come again.
+/// Removes all events of a call for which there was no memory. The client may send them again. Requires the mutex of
+/// the log.
 void event_log::take_back(const queue_sizes& before, batch& waiting) noexcept {
   for (; waiting.ids.size() > before.ids; waiting.ids.pop_back()) ids_.erase(waiting.ids.back());
   waiting.bytes.resize(before.bytes);
@@ -303,10 +308,11 @@ void event_log::write(batch& taken, append_then /*then*/) {
   settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
 }
 
-/// These events may be on the disk, but are not reported.
+/// Reports the events as failed, although they may be on the disk.
 void event_log::lose(batch& taken) noexcept { settle(taken, event_outcome::result_kind::failed); }
 
-/// Counts what is written. Without memory for that, the events stay written, and their counters are behind.
+/// Passes the steps of written events to the counters. If there is no memory for that, the events stay written, but
+/// their steps are lost.
 void event_log::count(std::vector<counter_step> steps) noexcept {
   const auto lost = static_cast<std::int64_t>(steps.size());
   try {
@@ -316,14 +322,14 @@ void event_log::count(std::vector<counter_step> steps) noexcept {
   }
 }
 
-/// Takes away what was written and not reported, for good. Until that is on the disk nothing may be written after it:
-/// after a restart it would be there, and its events be duplicates that no counter has counted.
+/// Removes events that were written but not reported, and syncs the file. The log must not write before that succeeds.
+/// Otherwise these events would still exist after a restart, and be treated as duplicates that no counter has counted.
 auto event_log::cut() -> bool {
   return ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0 && options_.sync(file_.number()) == 0;
 }
 
-/// Returns whether the names of the lock and of the file still lead to what is open. Without memory for the names
-/// nothing is known, and what was written is not reported.
+/// Returns whether the paths of the lock and of the file still refer to the open files. Returns false if there is no
+/// memory to check that; then the written events are reported as failed.
 auto event_log::is_in_place() noexcept -> bool {
   bool is_there = false;
   try {
@@ -341,7 +347,8 @@ auto event_log::is_in_place() noexcept -> bool {
   return is_there;
 }
 
-/// Events that are written while the files are deleted are not reported either.
+/// Writes events, and checks before and after that the files are still in place. If they are not, the events are
+/// reported as failed.
 auto event_log::write_in_place(std::string_view bytes) -> bool {
   if (!is_in_place()) return false;
   const std::uint64_t before = size_;
@@ -353,7 +360,8 @@ auto event_log::write_in_place(std::string_view bytes) -> bool {
   return false;
 }
 
-/// A file whose sync has failed is not written again: the system may have dropped its pages.
+/// Writes and syncs bytes. After a failed sync the log continues in a new file, because the system may have dropped
+/// pages of the old one.
 auto event_log::append(std::string_view bytes) -> bool {
   if (is_broken_ && !cut()) return false;
   if (is_broken_ || (size_ != 0 && size_ + bytes.size() > options_.max_bytes))
@@ -367,7 +375,8 @@ auto event_log::append(std::string_view bytes) -> bool {
   return false;
 }
 
-/// If a group is lost, events that arrived meanwhile are dropped as well, because they may rely on ids of that group.
+/// Reports the outcome of a group. If the group is lost, the waiting events are dropped as well, because they may be
+/// duplicates of events in that group.
 void event_log::settle(batch& taken, event_outcome::result_kind how) noexcept {
   batch next;
   log_.locked([&](batch& waiting, event_counts& counts) {
@@ -392,7 +401,7 @@ void event_log::settle(batch& taken, event_outcome::result_kind how) noexcept {
     for (waiter& each : of->waiters) static_cast<void>(each.done.set_value(each.outcome));
 }
 
-/// Under the mutex of the log: its events may come again.
+/// Forgets the ids of lost events, so that clients can send the events again. Requires the mutex of the log.
 void event_log::drop(const batch& taken, event_counts& counts) {
   counts.failed += taken.ids.size();
   for (const std::string& id : taken.ids) ids_.erase(id);

@@ -1,4 +1,4 @@
-// rankd/server/events/event_log.hpp: events on a disk: a write-ahead log with group commit, and each event once.
+// rankd/server/events/event_log.hpp: a write-ahead log for events, with group commit. Each event is logged once.
 #pragma once
 
 #include <rankd/server/files/append_log.hpp>
@@ -26,7 +26,7 @@
 
 namespace rankd {
 
-/// A place in a log: after this many bytes of a file.
+/// A position in a log: a file, and a number of bytes in this file.
 struct event_position {
   unsigned file = 0;  ///< its number; 0 is before the first one
   std::uint64_t bytes = 0;
@@ -40,18 +40,18 @@ struct event_log_options {
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once
   std::size_t max_ids = std::size_t{1} << 20U;               ///< remembered for that; the oldest go first
   std::size_t max_waiting = std::size_t{16} << 20U;          ///< bytes that wait to be written
-  /// Receives what events add to counters, which may be nothing, once they are written, and the place after them.
-  /// Called by the writing thread, before the events are reported as written.
+  /// Receives the counter steps of written events (possibly none) and the log position after them. Called by the
+  /// writing thread, before the events are reported as written.
   std::function<void(std::vector<counter_step>, event_position)> on_written = {};
-  /// called after the last call of `on_written`, while the folder is still locked
+  /// Called after the last call of `on_written`, while the folder is still locked.
   std::function<void()> on_end = {};
   std::function<int(int)> sync = {};  ///< replaces fdatasync(2)
-  /// Receives damaged lines (`events_damaged`), removed bytes (`events_cut`), and files that are gone
-  /// (`events_misplaced`) and back (`events_back`).
+  /// Receives messages about damaged lines (`events_damaged`), removed bytes (`events_cut`), and files that have
+  /// disappeared (`events_misplaced`) or returned (`events_back`).
   serve_log log = {};
 };
 
-/// The fate of the events of one call.
+/// What has happened to the events of one call.
 struct event_outcome {
   enum class result_kind : std::uint8_t {
     written,  ///< they are on the disk
@@ -74,16 +74,17 @@ struct event_counts {
   std::uint64_t forgotten = 0;  ///< ids that were forgotten before their time, because there were too many
 };
 
-/// A folder of files `events-000001.ndjson`, … A line is an event with its checksum. Events that are reported as
-/// written have been synced, many calls by one sync: events that come while the disk is busy are the next group. After
-/// a crash, the partial line at the end is cut off when the log is opened again, and the ids of the last `window` are
-/// known from the files. A damaged line before a whole one is skipped: its file stays as it is, and the log continues
-/// in another file. If the folder, its file `lock` or the file that is written is deleted, moved or replaced, events
-/// fail until they are back, because what is written would not be found, or another process could write, too.
+/// A log of events in a folder of files `events-000001.ndjson`, … A line is an event with its checksum. Events are
+/// synced before they are reported as written. One sync serves many calls: events that arrive while the disk is busy
+/// form the next group. When the log is opened after a crash, a partial line at the end is removed, and the ids of the
+/// last `window` are read from the files. If there are undamaged lines after a damaged one, the file stays unchanged,
+/// and the log continues in another file. If the folder, its file `lock` or the current file is deleted, moved or
+/// replaced, all events fail until the files are back. Otherwise written events could not be found, or another process
+/// could write to the log as well.
 /// Threads: any. Lifetime: the file of `event_log_options::log` outlives it.
 class event_log {
  public:
-  /// Makes the folder if it is missing, for its owner and group. Blocks: on the disk.
+  /// Opens the log, and creates the folder for its owner and group if it does not exist. Blocks: on the disk.
   /// Errors: unwritable_file, folder_in_use if another process writes there, no_runtime.
   static auto open(event_log_options options) -> braid::checked<std::unique_ptr<event_log>>;
 
@@ -92,7 +93,7 @@ class event_log {
   event_log(const event_log&) = delete;
   auto operator=(const event_log&) -> event_log& = delete;
 
-  /// Accepts the events of a call that came at `now`: all or none of them. Blocks: never for long.
+  /// Accepts the events of a call that arrived at `now`: all of them or none. Blocks: never for long.
   auto add(const std::vector<event>& events, const event_rules& rules, std::chrono::milliseconds now)
       -> braid::future<event_outcome>;
 
@@ -117,7 +118,7 @@ class event_log {
     void clear() { *this = {}; }
   };
 
-  /// The sizes of what waits, and of `ages_`.
+  /// The sizes of the waiting group and of `ages_`.
   struct queue_sizes {
     std::size_t bytes = 0;
     std::size_t ids = 0;
@@ -158,13 +159,13 @@ class event_log {
   append_log<event_log> log_{*this, {.thread = "events"}};
 };
 
-/// Returns a line of the log without its checksum; nothing if that is wrong.
+/// Returns a line of the log without its checksum; nothing if the checksum is wrong.
 [[nodiscard]] auto checked_event_line(std::string_view line) -> std::optional<std::string>;
 
-/// Returns the number of a file of a log; 0 for other files.
+/// Returns the number of a log file; 0 if the name is not that of a log file.
 [[nodiscard]] auto event_file_number(const std::filesystem::path& file) -> unsigned;
 
-/// Returns the files of a log in their order. Blocks: on the disk.
+/// Returns the files of a log in the order of their numbers. Blocks: on the disk.
 [[nodiscard]] auto event_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;
 
 }  // namespace rankd

@@ -20,7 +20,7 @@ constexpr std::array<value_type, 4> field_types{value_type::integer, value_type:
                                                 value_type::string};
 constexpr int_range windows{.min = 1, .max = 366 * 86'400};
 
-/// `price = "float"`, …
+/// Reads the declared fields of an event type, such as `price = "float"`.
 auto read_fields(object_reader& row, braid::diagnostics& problems) -> decltype(event_type::fields) {
   const nlohmann::json* fields = row.object("fields", presence::optional);
   if (fields == nullptr) return std::nullopt;
@@ -31,7 +31,7 @@ auto read_fields(object_reader& row, braid::diagnostics& problems) -> decltype(e
   return out;
 }
 
-/// Reads one `[[counter]]`, after all types of events are known.
+/// Reads one `[[counter]]`. Requires that all types of events have been read.
 class counter_reader {
  public:
   counter_reader(object_reader& row, const event_rules& rules, const registries& declared) noexcept
@@ -59,7 +59,8 @@ class counter_reader {
   }
 
  private:
-  /// A hash has one end. A counter without its own end ends with the hash.
+  /// Checks the expiry of a counter. A hash has only one expiry, so two counters of one hash must not set different
+  /// ones. A counter without an expiry uses that of its hash.
   void check_end(const event_counter& of) {
     const auto ends_otherwise = [&of](const event_counter& other) {
       const bool same_hash =
@@ -107,7 +108,7 @@ class counter_reader {
     out.key = std::move(*parsed);
   }
 
-  /// Checks a field if its type declares fields.
+  /// Checks a field if the event type declares its fields.
   void check_field(std::string_view where, const std::string& name, bool is_number) {
     if (type_ == nullptr || !type_->fields) return;
     const auto found = type_->fields->find(name);
@@ -148,7 +149,7 @@ auto event_rules::find(std::string_view type) const noexcept -> const event_type
 auto event_rules::load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<event_rules> {
   const std::filesystem::path file = folder / counters_file;
   std::error_code error;
-  // otherwise reading it reports the error
+  // If the existence cannot be determined, reading the file reports the error.
   if (!std::filesystem::exists(file, error) && !error) return event_rules();
   section from = detail::read_section(file, presence::required);
   event_rules out;

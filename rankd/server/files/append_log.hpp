@@ -1,4 +1,4 @@
-// rankd/server/files/append_log.hpp: entries that wait for a disk, and the thread that writes them.
+// rankd/server/files/append_log.hpp: a queue of entries, and a thread that writes them to a disk.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -30,17 +30,17 @@ struct append_options {
   std::chrono::milliseconds max_delay{0};  ///< a smaller batch waits for more entries, but no longer than this
 };
 
-/// The queue between threads that must not wait for a disk and the thread that writes in batches. The encoder has the
-/// format and the files, and decides what is lost. It provides:
+/// A queue between threads that must not wait for a disk, and a thread that writes the entries in batches. The encoder
+/// defines the format and the files, and decides which entries are lost. It provides:
 ///
-///     batch                       entries in their order, with `empty()`, `size()` in bytes, and `clear()`
-///     counts_type                 what it counts, such as `append_counts`
-///     write(batch&, append_then)  writes the entries, and then reopens the file if it was asked to
-///     lose(batch&)                counts what `write` had not counted when it threw, for instance without memory
-///     next_attempt()              optional: when `write` is called although nothing waits, to try something again
+///     batch                       a container of entries in their order, with `empty()`, `size()` in bytes, and
+///     `clear()` counts_type                 a struct of counters, such as `append_counts` write(batch&, append_then)
+///     writes the entries, and then reopens the file if requested lose(batch&)                counts the entries that
+///     `write` had not counted when it threw, for lack of memory next_attempt()              optional: the time at
+///     which `write` is called even without entries, to retry
 ///
-/// Only the writing thread calls the last three. A log is the last member of its encoder, so that the thread ends
-/// before what it uses. Threads: any.
+/// Only the writing thread calls `write`, `lose` and `next_attempt`. A log must be the last member of its encoder, so
+/// that the thread ends before the members that it uses are destroyed. Threads: any.
 template <typename Encoder>
 class append_log {
  public:
@@ -52,11 +52,11 @@ class append_log {
   /// Starts the thread. Errors: those of braid::thread::create.
   auto start() -> braid::result<void>;
 
-  /// Writes all accepted entries, and ends the thread.
+  /// Writes all accepted entries, and then ends the thread.
   void finish();
 
-  /// Calls `change(waiting, counts)` under the mutex that guards what the encoder shares with its thread, and wakes the
-  /// thread if there is something new to write. Blocks: never for long.
+  /// Calls `change(waiting, counts)` under the mutex of the queue. Wakes the thread if there is something new to write.
+  /// Blocks: never for long.
   template <typename Change>
   void locked(Change change);
 
@@ -130,7 +130,8 @@ void append_log<Encoder>::reopen() {
   changed_.notify_one();
 }
 
-/// Waits a little for more entries after the first, so that a busy server does not wake the thread for each.
+/// Waits for the first entry, and then a little for further entries, so that a busy server does not wake the thread for
+/// each entry.
 template <typename Encoder>
 void append_log<Encoder>::await_entries(std::unique_lock<std::mutex>& lock) {
   const auto is_due = [this] { return ending_ || reopen_ || !waiting_.empty(); };

@@ -1,4 +1,4 @@
-// rankd/server/files/arrow_file.cpp: writes row sets to a file in batches.
+// rankd/server/files/arrow_file.cpp: writes row sets to Arrow files in batches.
 #include <rankd/server/files/arrow_file.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -50,7 +50,8 @@ void arrow_file::lose(const batch& taken) noexcept {
   log_.locked([lost](batch&, append_counts& counts) { counts.lost += lost; });
 }
 
-/// Writes batches of one schema each, none much larger than necessary.
+/// Writes the row sets as batches. All row sets of a batch have the same schema, and a batch is written once it has
+/// `batch_bytes`.
 void arrow_file::write(const batch& taken, append_then then) {
   settled_ = 0;
   std::size_t bytes = 0;
@@ -69,8 +70,8 @@ void arrow_file::write(const batch& taken, append_then then) {
   if (then == append_then::reopen) is_ended_ = files_.size() != 0;
 }
 
-/// A batch that the system does not write whole is lost, and cut off again, because the bytes after it could not be
-/// read.
+/// Writes one batch. If the system does not write all of it, the batch is lost and its bytes are removed again:
+/// otherwise the batches after it could not be read.
 void arrow_file::write_batch(std::span<const captured_copy> sets) {
   if (sets.empty()) return;
   std::string text = arrow_batch(keys_, sets);
@@ -83,7 +84,8 @@ void arrow_file::write_batch(std::span<const captured_copy> sets) {
   if (is_ready && !files_.keep(is_whole ? taken : 0, taken)) is_ended_ = true;
 }
 
-/// Makes a file for the columns, with room for this many bytes. Returns false if it cannot.
+/// Opens a new file if the current one has other columns or too little room for `bytes`. Returns false if no suitable
+/// file can be opened.
 auto arrow_file::make_room(std::size_t bytes) -> bool {
   const bool has_batches = files_.size() != 0;
   const bool is_other = has_batches && keys_of_file_ != keys_;

@@ -1,4 +1,4 @@
-// rankd/server/files/arrow_file.hpp: captured rows in a series of files, each an Arrow IPC stream, written by a thread.
+// rankd/server/files/arrow_file.hpp: writes captured rows to a series of Arrow IPC files on a separate thread.
 #pragma once
 
 #include <rankd/server/files/append_log.hpp>
@@ -18,10 +18,10 @@
 
 namespace rankd {
 
-/// Accepts captured rows from loops, which must not wait for a disk, and writes them in batches. If a disk is too slow,
-/// or full, row sets are lost, and counted; accepted rows are written before the object is destroyed. A file has one
-/// schema: rows with a column that it does not have begin another file. It begins with its first batch, and ends with
-/// `arrow_end`, unless the process was killed.
+/// A writer of captured rows. It accepts rows from loops, which must not wait for a disk, and writes them in batches.
+/// If the disk is too slow or full, row sets are lost and counted. Accepted rows are written before the object is
+/// destroyed. A file has one schema: rows with a new column begin another file. A file is created with its first batch,
+/// and ends with `arrow_end`, unless the process was killed.
 /// Threads: any.
 class arrow_file {
  public:
@@ -31,26 +31,26 @@ class arrow_file {
     std::chrono::milliseconds max_delay{1000};        ///< or at the latest this long after its first rows came
   };
 
-  /// How many bytes may wait to be written.
+  /// The maximum number of bytes that wait to be written.
   static constexpr std::size_t max_waiting = std::size_t{16} << 20U;
 
-  /// Makes the folder if it is missing. Errors: unwritable_file, no_runtime.
+  /// Creates the folder if it does not exist. Errors: unwritable_file, no_runtime.
   static auto open(options options) -> braid::checked<std::unique_ptr<arrow_file>>;
 
   ~arrow_file();
   arrow_file(const arrow_file&) = delete;
   auto operator=(const arrow_file&) -> arrow_file& = delete;
 
-  /// Blocks: never for long.
+  /// Queues a row set. Blocks: never for long.
   void add(captured_copy rows);
-  /// Counts a row set as lost that could not be copied because memory ran out.
+  /// Counts a row set as lost that could not be copied for lack of memory.
   void lose() noexcept;
 
-  /// Writes the waiting rows, and continues with a new file. If that fails, rows go into the previous file, and each
-  /// batch tries again.
+  /// Writes the waiting rows, and continues with a new file. If no new file can be opened, rows go into the previous
+  /// file, and each further batch tries again.
   void reopen() { log_.reopen(); }
 
-  /// Returns whether the last attempt to make a file has succeeded.
+  /// Returns the outcome of the last attempt to open a new file.
   [[nodiscard]] auto reopened() noexcept -> reopening& { return reopening_; }
   [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
 

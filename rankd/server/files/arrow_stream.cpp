@@ -1,4 +1,4 @@
-// rankd/server/files/arrow_stream.cpp: buffers of columns, and the messages with their offsets.
+// rankd/server/files/arrow_stream.cpp: builds the buffers of columns, and the messages that contain their offsets.
 #include <rankd/server/files/arrow_stream.hpp>
 
 #include <arrow_generated.h>
@@ -22,7 +22,7 @@ constexpr std::size_t alignment = 8;
 
 void pad(std::string& out) { out.resize((out.size() + alignment - 1) / alignment * alignment); }
 
-/// Returns a message with its length before it.
+/// Returns an encapsulated message: its length, followed by its metadata.
 auto make_message(FlatBufferBuilder& out, format::MessageHeader kind, Offset<void> header, std::string_view body)
     -> std::string {
   out.Finish(
@@ -61,7 +61,7 @@ auto float_field(FlatBufferBuilder& out, const std::string& name, format::Precis
                     has);
 }
 
-/// Returns the field of one value.
+/// Returns the schema field for one value of a list.
 auto item_field(FlatBufferBuilder& out, const captured_key& key) -> field {
   const std::string item = "item";
   switch (key.holds) {
@@ -80,7 +80,7 @@ auto item_field(FlatBufferBuilder& out, const captured_key& key) -> field {
 
 // --- a batch ---
 
-/// Bits of a bitmap or of booleans, the first in the lowest bit of the first byte.
+/// A bitmap, or booleans as bits. The first bit is the lowest bit of the first byte.
 class bit_buffer {
  public:
   void add(bool bit) {
@@ -99,7 +99,7 @@ class bit_buffer {
   std::size_t set_ = 0;
 };
 
-/// The end offsets of values of different length, from 0 on.
+/// The offsets of values of varying length: 0, followed by the end of each value.
 class offset_buffer {
  public:
   void add(std::size_t length) {
@@ -115,10 +115,10 @@ class offset_buffer {
   std::string bytes_ = std::string(sizeof(end_), '\0');
 };
 
-/// Columns in the order of the schema, parents before their children.
+/// The buffers of a batch: columns in the order of the schema, parents before their children.
 class batch_body {
  public:
-  /// A column, or a level of one, with its bitmap.
+  /// Begins a column, or one level of a nested column, with its validity bitmap.
   void begin(const bit_buffer& present) {
     nodes_.emplace_back(static_cast<std::int64_t>(present.size()), static_cast<std::int64_t>(present.clear()));
     add(present.clear() == 0 ? std::string_view() : present.bytes());  // not needed if no value is null
@@ -148,7 +148,7 @@ class batch_body {
 
 using row_sets = std::span<const captured_copy>;
 
-/// Adds a column of `text_of(set)`, which is null if it has no value.
+/// Adds a column with the text that `text_of(set)` returns for each set; null for an absent text.
 template <typename Fn>
 void add_texts(batch_body& out, row_sets sets, Fn text_of) {
   bit_buffer present;
@@ -165,7 +165,7 @@ void add_texts(batch_body& out, row_sets sets, Fn text_of) {
   out.add(all);
 }
 
-/// The same for a text that is absent if it is empty.
+/// Adds a column of texts. An empty text is written as null.
 void add_texts(batch_body& out, row_sets sets, std::string captured_copy::* text) {
   add_texts(out, sets, [text](const captured_copy& each) {
     const std::string& of = each.*text;
@@ -184,7 +184,7 @@ void add_integers(batch_body& out, const bit_buffer& present, row_sets sets, Fn 
   out.add(all);
 }
 
-/// A column of bytes accepts text, too.
+/// Returns whether a column accepts values of another type: a column of bytes also accepts text.
 auto takes(const captured_key& into, const captured_key& from) -> bool {
   if (into.holds == captured_key::type::bytes && from.holds == captured_key::type::text) return true;
   return into.holds == from.holds && into.dimensions == from.dimensions;
@@ -196,7 +196,7 @@ auto column_for(const captured_copy& set, const captured_key& key) -> const capt
   return found != set.columns.end() && takes(key, found->key) ? &*found : nullptr;
 }
 
-/// The values of all lists of a key.
+/// The values in all lists of a key, one after the other.
 class item_values {
  public:
   item_values(const captured_key& key, row_sets sets) : key_(&key) {
@@ -242,7 +242,7 @@ class item_values {
   std::string values_;
 };
 
-/// Adds a list for each set, null if the set has no such column.
+/// Adds a list for each set; null if the set has no such column.
 void add_lists(batch_body& out, const captured_key& key, row_sets sets) {
   bit_buffer present;
   offset_buffer ends;

@@ -1,4 +1,4 @@
-// rankd/server/files/file_series.cpp: names and sizes of consecutive files.
+// rankd/server/files/file_series.cpp: names, opens and limits consecutive files.
 #include <rankd/server/files/file_series.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 constexpr int writable_by_owner = 0640;
 constexpr auto folder_of_owner = static_cast<std::filesystem::perms>(0750);
 
-/// `20261127T033609Z`.
+/// Returns the current time for a file name, such as `20261127T033609Z`.
 auto time_of_name() -> std::string {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm parts{};
@@ -74,7 +74,8 @@ auto file_series::open_next(std::string_view last) noexcept -> bool {
   }
 }
 
-/// A name that nothing has: another process may write to the same folder, or the clock may have gone back.
+/// Creates a file with a name that does not exist yet. A name may exist already, because another process writes to the
+/// same folder, or the clock was set back.
 auto file_series::open_new_name(std::string_view last) -> bool {
   constexpr int tries = 1000;
   for (int i = 0; i < tries; ++i) {

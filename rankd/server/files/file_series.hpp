@@ -1,4 +1,4 @@
-// rankd/server/files/file_series.hpp: consecutive files in a folder; only the last one is written.
+// rankd/server/files/file_series.hpp: consecutive files in a folder. Only the last file is written.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -13,8 +13,8 @@
 
 namespace rankd {
 
-/// Writes `NAME-20260101T033609Z-PID-000001.ndjson`, then `…-000002.ndjson`, and so on. A file is never written again
-/// once the next one exists. Threads: one at a time.
+/// A series of files `NAME-20260101T033609Z-PID-000001.ndjson`, then `…-000002.ndjson`, and so on. A file is never
+/// written again once the next one exists. Threads: one at a time.
 class file_series {
  public:
   struct options {
@@ -24,28 +24,30 @@ class file_series {
     std::string suffix = ".ndjson";
   };
 
-  /// Makes the folder if it is missing, and the first file, for their owner and group only.
+  /// Creates the folder, if it does not exist, and the first file, accessible to owner and group only.
   /// Errors: unwritable_file.
   static auto create(options of) -> braid::checked<file_series>;
 
   /// Writes `last` at the end of the current file and continues with a new one. Returns false if no file can be
-  /// created; then the current file stays open.
+  /// created; the current file then stays open.
   [[nodiscard]] auto open_next(std::string_view last = {}) noexcept -> bool;
-  /// Lets the file go, after `last` at its end; one without bytes is removed. There is none until `open_next`.
+  /// Writes `last` at the end of the file and closes it. An empty file is removed. No file is open until `open_next`.
   void close(std::string_view last = {});
 
-  /// Returns whether the file still has the name that it was made with.
+  /// Returns whether the file still has the name under which it was created.
   [[nodiscard]] auto is_in_place() const noexcept -> bool;
   [[nodiscard]] auto is_open() const noexcept -> bool { return static_cast<bool>(file_); }
-  /// Returns the size of the file, counting the bytes that `keep` has kept.
+  /// Returns the size of the file in bytes, without bytes that `keep` has not confirmed.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
-  /// Returns how many bytes may still be appended; 0 if it is full.
+  /// Returns how many bytes may still be appended; 0 if the file is full.
   [[nodiscard]] auto room() const noexcept -> std::uint64_t;
 
-  /// Appends to the file. Returns how many bytes the system has written: all, unless the disk is full.
+  /// Appends bytes to the file, and returns how many the system has written. These are all bytes, unless the disk is
+  /// full.
   [[nodiscard]] auto append(std::string_view bytes) -> std::size_t;
-  /// Keeps this many of the last written bytes, and cuts off the others, because bytes after them could not be read.
-  /// Returns false if that fails.
+  /// Confirms the first `bytes` of the `taken` bytes written last. Removes the remaining ones, because readers could
+  /// not continue after a partial entry.
+  /// Returns false if they cannot be removed.
   [[nodiscard]] auto keep(std::size_t bytes, std::size_t taken) -> bool;
 
  private:
@@ -59,11 +61,12 @@ class file_series {
   unsigned number_ = 0;
 };
 
-/// Opens a file to append to it, and makes it if it is missing, for its owner and group only; `flags` as in open(2).
+/// Opens a file for appending. Creates it, if necessary, accessible to owner and group only. `flags` are those of
+/// open(2).
 auto open_to_append(const std::filesystem::path& path, int flags = 0) -> braid::descriptor;
-/// Writes all bytes, or as many as the system accepts, and returns their number.
+/// Writes as many bytes as the system accepts, and returns their number.
 auto write_bytes(int file, std::string_view bytes) -> std::size_t;
-/// Returns the diagnostic for a file that cannot be written, from an `errno`.
+/// Returns the diagnostic for a file that cannot be written. `why` is an `errno`.
 auto unwritable_file(const std::filesystem::path& path, int why) -> std::unexpected<braid::diagnostics>;
 
 }  // namespace rankd

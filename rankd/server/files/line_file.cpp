@@ -1,4 +1,4 @@
-// rankd/server/files/line_file.cpp: writes lines to a file.
+// rankd/server/files/line_file.cpp: writes lines to a file, and reopens it for log rotation.
 #include <rankd/server/files/line_file.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -15,7 +15,7 @@
 namespace rankd {
 namespace {
 
-/// Returns as many whole lines as fit, at least one.
+/// Returns as many whole lines as fit into `room` bytes, but at least one line.
 auto lines_within(std::string_view text, std::uint64_t room) -> std::string_view {
   if (text.size() <= room) return text;
   const std::size_t end = room == 0 ? std::string_view::npos : text.rfind('\n', room - 1);
@@ -91,7 +91,7 @@ void line_file::write(const batch& lines, append_then then) {
   const auto is_due = [this] { return reopening_.is_pending() && std::chrono::steady_clock::now() >= next_try_; };
   const bool anew = then == append_then::reopen;
   settled_ = 0;
-  // Lines that have come since belong into the new file.
+  // A retry reopens the file before the lines are written, because the waiting lines belong into the new file.
   if (!anew && is_due()) open_anew(reopening::attempt::repeated);
   write_lines(lines);
   if (anew) open_anew(reopening::attempt::asked);
@@ -106,7 +106,7 @@ void line_file::lose(const batch& lines) noexcept {
   log_.locked([lost](batch&, append_counts& counts) { counts.lost += lost; });
 }
 
-/// Of a series that has no line in its file, the file stays, if it still has its name.
+/// Opens the file anew. A series keeps its current file if that is empty and still has its name.
 void line_file::open_anew(reopening::attempt kind) {
   errno = 0;
   bool is_open = true;
@@ -137,8 +137,9 @@ void line_file::write_lines(std::string_view text) {
   }
 }
 
-/// Lines that the system does not write are lost, including the rest of a partial line. In a series, the partial line
-/// is cut off again, because the text after it would not be a line either; returns false if it stays.
+/// Writes lines. Lines that the system does not write are lost, including a partly written line. In a series, the
+/// partial line is removed again, because the text after it would not be a valid line. Returns false if it cannot be
+/// removed.
 auto line_file::write_whole(std::string_view lines) -> bool {
   const std::size_t taken = series_ ? series_->append(lines) : write_bytes(file_.number(), lines);
   const auto lost = static_cast<std::uint64_t>(std::ranges::count(lines.substr(taken), '\n'));

@@ -1,4 +1,4 @@
-// rankd/server/files/line_file.hpp: a file that grows by lines, or a series of such files, with its own writing thread.
+// rankd/server/files/line_file.hpp: writes lines to a file, or to a series of files, on a separate thread.
 #pragma once
 
 #include <rankd/server/files/append_log.hpp>
@@ -18,18 +18,18 @@
 
 namespace rankd {
 
-/// Accepts lines from loops, which must not wait for a disk. If a disk is too slow, or full, lines are lost, and
-/// counted; accepted lines are written before the object is destroyed.
+/// A writer of lines. It accepts lines from loops, which must not wait for a disk. If the disk is too slow or full,
+/// lines are lost and counted. Accepted lines are written before the object is destroyed.
 /// Threads: any.
 class line_file {
  public:
-  /// How many bytes may wait to be written.
+  /// The maximum number of bytes that wait to be written.
   static constexpr std::size_t max_waiting = std::size_t{16} << 20U;
 
-  /// Appends to `path`, which is made if it is missing, for its owner and group only.
+  /// Appends to `path`. Creates the file, if necessary, accessible to owner and group only.
   /// Errors: unwritable_file, no_runtime.
   static auto open(const std::filesystem::path& path) -> braid::checked<std::unique_ptr<line_file>>;
-  /// Writes to the files of a series, from a new one on. Errors: unwritable_file, no_runtime.
+  /// Writes to a series of files, beginning with a new one. Errors: unwritable_file, no_runtime.
   static auto series(file_series::options of) -> braid::checked<std::unique_ptr<line_file>>;
   /// Writes to standard error. Errors: no_runtime.
   static auto standard_error() -> braid::checked<std::unique_ptr<line_file>>;
@@ -38,19 +38,19 @@ class line_file {
   line_file(const line_file&) = delete;
   auto operator=(const line_file&) -> line_file& = delete;
 
-  /// Takes one line, without its line feed. A line that gets no memory is lost. Blocks: never for long.
+  /// Queues one line, without its line feed. If there is no memory for the line, it is lost. Blocks: never for long.
   void add(std::string_view line) noexcept;
-  /// Counts a line as lost that could not be made because memory ran out.
+  /// Counts a line as lost that could not be built for lack of memory.
   void lose() noexcept;
 
-  /// How long the writer waits before it tries once more to reopen a file.
+  /// How long the writer waits before it tries again to reopen a file.
   static constexpr std::chrono::milliseconds default_retry{1000};
 
-  /// Reopens the path before the next lines, for log rotation by rename; a series continues with a new file. If that
-  /// fails, lines go into the previous file, and the writer tries again after `retry`.
+  /// Reopens the path before the next lines, for log rotation by rename. A series continues with a new file. If
+  /// reopening fails, lines go into the previous file, and the writer tries again after `retry`.
   void reopen(std::chrono::milliseconds retry = default_retry);
 
-  /// Returns whether the last reopening has succeeded.
+  /// Returns the outcome of the last attempt to reopen the file.
   [[nodiscard]] auto reopened() noexcept -> reopening& { return reopening_; }
   [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
 

@@ -1,4 +1,4 @@
-// rankd/server/files/reopening.hpp: whether a file could be reopened when it was asked for, for logs and metrics.
+// rankd/server/files/reopening.hpp: the outcome of reopening a file, for logs and metrics.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,24 @@
 
 namespace rankd {
 
-/// The outcome of reopening a file for log rotation. Until it succeeds, lines go into the file that was moved away.
+/// The outcome of reopening a file for log rotation. Until reopening succeeds, lines go into the file that was moved
+/// away.
 /// Threads: any.
 class reopening {
  public:
-  /// Receives why a reopening failed, or no error once one has succeeded after that.
+  /// Receives the error of a failed attempt, or no error when an attempt succeeds after a failure.
   using listener = std::function<void(std::error_code)>;
-  /// Whether the reopening was requested, or the writer tries again.
+  /// Whether an attempt was requested, or the writer repeats a failed attempt.
   enum class attempt : std::uint8_t { asked, repeated };
 
-  /// Calls `to` on the thread that writes. A failed repetition is counted, and not reported again.
+  /// Sets the listener, which the writing thread calls. If a repeated attempt fails again, it is counted but not
+  /// reported.
   void listen(listener to) {
     const std::scoped_lock lock(mutex_);
     listener_ = std::move(to);
   }
 
-  /// Called by the writer after each attempt. A report that gets no memory is left out.
+  /// Called by the writer after each attempt. If there is no memory for the report, only the counter changes.
   void note(std::error_code error, attempt kind) noexcept {
     try {
       listener report;

@@ -17,7 +17,7 @@ namespace rankd {
 /// How much is logged; each level includes those before it.
 enum class log_level : std::uint8_t { off, error, warning, info, debug };
 
-/// Returns the level of that name; nothing for another text.
+/// Returns the level with this name; nothing if there is no such level.
 [[nodiscard]] auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>;
 
 /// Logs events, one a line: `{"time","level","event",…}`. Threads: any. Lifetime: the file outlives it.
@@ -34,11 +34,11 @@ class serve_log {
   [[nodiscard]] auto is_logged(log_level level) const noexcept -> bool {
     return file_ != nullptr && level != log_level::off && level <= max_level_;
   }
-  /// A line that gets no memory is lost, and counted.
+  /// Logs an event. If there is no memory for the line, it is lost and counted.
   void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const noexcept;
-  /// Returns the file that it writes to, or null.
+  /// Returns the file of the log; null if nothing is logged.
   [[nodiscard]] auto file() const noexcept -> const line_file* { return file_; }
-  /// Returns how many lines of its file were lost.
+  /// Returns how many lines of the log were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t { return file_ == nullptr ? 0 : file_->lost(); }
 
  private:
@@ -46,7 +46,7 @@ class serve_log {
   log_level max_level_ = log_level::off;
 };
 
-/// Returns `2026-01-31T23:59:59.123456Z`.
+/// Returns a time in UTC as text, such as `2026-01-31T23:59:59.123456Z`.
 [[nodiscard]] auto utc_text(std::chrono::system_clock::time_point time) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/metrics/exposition.cpp: writes names, escaped labels and numbers.
+// rankd/server/metrics/exposition.cpp: writes metric names, escaped labels and numbers.
 #include <rankd/server/metrics/exposition.hpp>
 
 #include <array>

@@ -11,8 +11,8 @@
 
 namespace rankd {
 
-/// Writes families of samples one after the other; a family is begun before its samples. Names are letters, digits and
-/// `_`; values of labels are any text. Source: Prometheus text format 0.0.4.
+/// Writes metric families one after the other. Each family is begun before its samples. Names consist of letters,
+/// digits and `_`; label values are any text. Source: Prometheus text format 0.0.4.
 class exposition {
  public:
   /// The media type of the text.
@@ -25,17 +25,17 @@ class exposition {
   };
 
   void family(std::string_view name, kind type, std::string_view help);
-  /// `suffix` is `_bucket`, `_sum` or `_count` in a histogram, and empty elsewhere.
+  /// Writes one sample. `suffix` is `_bucket`, `_sum` or `_count` in a histogram, and empty elsewhere.
   void sample(std::string_view suffix, std::span<const label> labels, double value);
   void sample(std::string_view suffix, std::initializer_list<label> labels, double value) {
     sample(suffix, std::span(labels.begin(), labels.size()), value);
   }
   void sample(std::initializer_list<label> labels, double value) { sample({}, labels, value); }
 
-  /// Adds families of braid, which must not be there yet.
+  /// Adds metric families of braid. Requires that they were not added before.
   void add(std::span<const braid::metric> all) { text_ += braid::metrics_text(all); }
 
-  /// All families so far.
+  /// Returns all families so far.
   [[nodiscard]] auto text() const noexcept -> const std::string& { return text_; }
 
  private:

@@ -1,4 +1,4 @@
-// rankd/server/metrics/histogram.hpp: counts times by upper bounds.
+// rankd/server/metrics/histogram.hpp: a histogram that counts durations in buckets with fixed upper bounds.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -11,18 +11,18 @@
 
 namespace rankd {
 
-/// The classes of requests.
+/// The buckets for whole requests.
 struct request_bounds {
   static constexpr std::array seconds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                       0.05,   0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
 };
 
-/// The classes of parts of a request: few, because there are many parts.
+/// The buckets for parts of a request. They are few, because there are many parts.
 struct part_bounds {
   static constexpr std::array seconds{0.00001, 0.0001, 0.001, 0.01, 0.1, 1.0};
 };
 
-/// One more class counts all times that exceed the last bound. Threads: one at a time.
+/// A histogram of durations. One additional bucket counts durations above the last bound. Threads: one at a time.
 template <typename Bounds>
 class histogram_of {
  public:
@@ -40,7 +40,7 @@ class histogram_of {
     seconds_ += other.seconds_;
   }
 
-  /// Returns how many times are at most `bounds[at]`; `at == bounds.size()` for all.
+  /// Returns how many durations are at most `bounds[at]`; for `at == bounds.size()`, the number of all durations.
   [[nodiscard]] auto up_to(std::size_t at) const noexcept -> std::uint64_t {
     std::uint64_t all = 0;
     for (std::size_t each = 0; each <= at; ++each) all += counts_[each];

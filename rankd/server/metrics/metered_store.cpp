@@ -1,4 +1,4 @@
-// rankd/server/metrics/metered_store.cpp: one object for each batch, which reports how the batch ended.
+// rankd/server/metrics/metered_store.cpp: counts each batch and reports how it ended.
 #include <rankd/server/metrics/metered_store.hpp>
 
 #include <exception>
@@ -13,7 +13,7 @@ void endpoint_metrics::add(const endpoint_metrics& other) noexcept {
   in_flight += other.in_flight;
 }
 
-/// A running batch. If it is destroyed before its end, it was abandoned, or what it waited for threw.
+/// A running batch. If it is destroyed before its end, the batch was abandoned, or an exception was thrown.
 class metered_store::asking {
  public:
   explicit asking(metered_store& of) noexcept : store_(&of) { store_->in_flight_.fetch_add(1, braid::relaxed); }
@@ -54,7 +54,7 @@ auto metered_store::ask(store_question question, braid::arena& arena) -> braid::
   return metered(*this, behind().ask(question, arena));
 }
 
-/// Forwards reads to one generation of the store behind a metered store.
+/// Forwards reads to a pinned generation, and counts them in the metered store.
 class metered_store::pinned_store final : public store_layer {
  public:
   pinned_store(metered_store& by, std::shared_ptr<store> behind) noexcept

@@ -1,4 +1,4 @@
-// rankd/server/metrics/metered_store.hpp: a store that counts its reads.
+// rankd/server/metrics/metered_store.hpp: a store layer that counts its reads.
 #pragma once
 
 #include <rankd/server/metrics/histogram.hpp>
@@ -23,15 +23,15 @@ struct endpoint_metrics {
   void add(const endpoint_metrics& other) noexcept;
 };
 
-/// Forwards reads. Each loop of a server has its own one for each endpoint, so that loops share no counters. Threads:
-/// as the store behind it; `metrics` from any. Lifetime: that of the store behind it.
-/// Cost: two reads of a clock, an uncontended lock, and a frame, for each batch.
+/// A store layer that forwards and counts reads. Each loop of a server has one for each endpoint, so that loops share
+/// no counters. Threads: as the store behind it; `metrics` from any. Lifetime: that of the store behind it.
+/// Cost: two reads of a clock, an uncontended lock, and a coroutine frame, for each batch.
 class metered_store final : public store_layer {
  public:
   explicit metered_store(store& behind) noexcept : store_layer(behind) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
-  /// Counts here what the pinned store answers.
+  /// Returns a pinned store. Its reads are counted here.
   [[nodiscard]] auto pinned() -> std::shared_ptr<store> override;
 
   [[nodiscard]] auto metrics() const -> endpoint_metrics;

@@ -1,4 +1,5 @@
-// rankd/server/metrics/node_metrics.cpp: the metrics of single nodes, which come and go with their plans.
+// rankd/server/metrics/node_metrics.cpp: the metrics of single nodes. They are added and removed together with their
+// plans.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <rankd/server/detail/write_histogram.hpp>
@@ -12,10 +13,10 @@ namespace {
 using detail::write_histogram;
 using kind = exposition::kind;
 
-/// No node can have this name.
+/// The name under which the nodes beyond `max_listed_nodes` are counted. No node can have this name.
 constexpr std::string_view other_nodes = "(others)";
 
-/// Returns whether most of its time is I/O.
+/// Returns whether a node spends most of its time waiting for I/O.
 auto waits(const bound_plan& plan, std::string_view node) -> bool {
   const auto found = std::ranges::find(plan.nodes, node, &bound_node::node_id);
   return found != plan.nodes.end() && found->op->work() == op_work::waits;
@@ -43,7 +44,8 @@ void serve_metrics::node_counts::add(const node_counts& other) noexcept {
   work.add(other.work);
 }
 
-/// The counts of a version begin with those that nodes of the same names had before.
+/// Makes the counts for a new version of a plan. A node continues the counts of the node with the same name in the
+/// version before.
 auto serve_metrics::made_for(const bound_plan& plan, const plan_nodes_seen* before) -> plan_nodes_seen {
   plan_nodes_seen made{.digest = plan.digest, .names = {}, .places = {}, .counts = {}};
   made.places.resize(plan.nodes.size());

@@ -1,4 +1,4 @@
-// rankd/server/metrics/process_metrics.cpp: the system's metrics of this process.
+// rankd/server/metrics/process_metrics.cpp: metrics of this process from the operating system.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <chrono>
@@ -32,7 +32,8 @@ auto memory_of_process() -> memory_sizes {
   return {.resident = resident * page, .addresses = pages * page};
 }
 
-/// Does not use std::filesystem::directory_iterator, which ends the process if there is no memory.
+/// Counts the open descriptors. Does not use std::filesystem::directory_iterator, which ends the process if memory runs
+/// out.
 auto open_descriptors() -> double {
   ::DIR* const folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return 0;
@@ -43,7 +44,7 @@ auto open_descriptors() -> double {
   return count - others;
 }
 
-/// When this process started, approximately.
+/// The approximate time when this process started.
 const double process_start = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 
 }  // namespace

@@ -1,4 +1,4 @@
-// rankd/server/metrics/serve_metrics.cpp: counts, adds up and writes metrics.
+// rankd/server/metrics/serve_metrics.cpp: counts events of a loop, sums the counts of all loops, and writes them.
 #include <rankd/server/metrics/serve_metrics.hpp>
 
 #include <rankd/server/detail/write_histogram.hpp>
@@ -32,7 +32,7 @@ void serve_metrics::count_batch(std::size_t requests) {
   in_batches_ += requests;
 }
 
-/// Under the mutex.
+/// Counts a code of a plan. Requires the mutex.
 auto serve_metrics::count_code(std::string_view plan, std::string_view code) -> plan_metrics& {
   auto found = plans_.find(plan);
   if (found == plans_.end()) found = plans_.emplace(std::string(plan), plan_metrics()).first;
@@ -113,7 +113,7 @@ void serve_metrics::add_to(serve_metrics& sums) const {
   sums.unread_ += unread_;
 }
 
-/// Writes only what has been counted.
+/// Writes the answers of endpoints by status. Statuses with a count of 0 are left out.
 void serve_metrics::write_endpoints(exposition& out) const {
   const auto name = [](std::size_t which) { return name_of(static_cast<endpoint>(which)); };
   out.family("rankd_http_responses_total", kind::counter, "Answers by endpoint and status.");

@@ -27,19 +27,19 @@ namespace rankd {
 /// The counts of one loop. Threads: any. Cost: an uncontended lock for each call.
 class serve_metrics {
  public:
-  /// An answer of any kind.
+  /// Counts an answer of any endpoint.
   void count_answer(endpoint endpoint, braid::http_status status) noexcept;
-  /// The end of a request to rank, or of a call with a batch: its answer, 0 for none, how long it took from its head
-  /// on, and the requests at the gate now.
+  /// Counts the end of a request to rank, or of a batch call. `status` is 0 if there was no answer, and `took` begins
+  /// with the HTTP head. Also notes the state of the gate.
   void count_end(endpoint endpoint, braid::http_status status, braid::duration took, const admission_counts& now,
                  std::size_t unread) noexcept;
-  /// The requests that came by one call.
+  /// Counts the requests of one batch call.
   void count_batch(std::size_t requests);
-  /// Counts the end of a request that reached its plan; `code` is `ok`, or why there are no candidates. Only names of a
-  /// server's plans are used, so that there are not too many.
+  /// Counts the end of a request that reached its plan. `code` is `ok`, or why there are no candidates. Only existing
+  /// plans are counted by name, so that requests cannot create any number of metrics.
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
-  /// Counts the arms that a run was in by its unit. Arms that its request names are left out: they say nothing about
-  /// units.
+  /// Counts the arms to which experiments assigned a run. Arms that the request names itself are left out, because they
+  /// say nothing about the assignment.
   void count_arms(const plan_experiments& running, std::span<const chosen_arm> arms);
   /// Counts the fallbacks that were used for failed nodes and plans.
   void count_degraded(std::string_view plan, std::span<const degradation> all);
@@ -47,18 +47,19 @@ class serve_metrics {
   void count_malformed(std::string_view plan, std::uint64_t ids, std::uint64_t values);
   /// Counts a request that was refused because its plan has reached its limit.
   void count_refusal(std::string_view plan, std::string_view code);
-  /// Counts what the nodes of a plan did for a request. Requests that end on a version that no longer serves are left
-  /// out, so that no removed node stays.
+  /// Counts the runs, rows and times of a plan's nodes for one request. Requests that ran on a version that is no
+  /// longer served are left out, so that removed nodes do not reappear.
   void count_nodes(const bound_plan& plan, std::span<const node_sample> nodes, const plan_source& serving);
-  /// Notes the requests at the gate now; `unread` connections wait to be read from again.
+  /// Notes the current state of the gate. `unread` is the number of connections whose reading is paused.
   void note_gate(const admission_counts& now, std::size_t unread);
 
-  /// Writes the sums of all loops.
+  /// Writes the metrics, summed over all loops.
   static void write(exposition& out, std::span<serve_metrics* const> loops);
-  /// Writes the sums for the nodes of these plans, and forgets other plans.
+  /// Writes the metrics of the nodes of these plans, summed over all loops, and removes all other plans.
   static void write_nodes(exposition& out, std::span<serve_metrics* const> loops, std::span<const known_plan> serving);
 
-  /// This many nodes of a plan are reported one by one, the first ones in its order; the others are reported as one.
+  /// The number of nodes of a plan that have their own metrics: the first ones in the plan's order. All further nodes
+  /// are counted together.
   static constexpr std::size_t max_listed_nodes = 256;
 
  private:
@@ -87,8 +88,8 @@ class serve_metrics {
     std::uint64_t malformed_ids = 0;
     std::uint64_t malformed_values = 0;
   };
-  /// The answers of one endpoint by status, in fixed memory: a request that gets no memory is counted, too. A status of
-  /// the server's own is at most 31 above its hundred.
+  /// Counts the answers of one endpoint by status. The memory is fixed, so that requests for which memory ran out are
+  /// counted as well. A status of this server is at most 31 above its hundred.
   class answer_counts {
    public:
     [[nodiscard]] static constexpr auto size() noexcept -> std::size_t { return 5 * per_hundred; }
@@ -127,7 +128,7 @@ class serve_metrics {
   std::size_t unread_ = 0;  // connections
 };
 
-/// Writes metrics of this process, by the names that Prometheus has for them.
+/// Writes metrics of this process, with the names that Prometheus defines for them.
 void write_process_metrics(exposition& out);
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/records/record_call.cpp: parses the body of a call line by line, and collects everything that is wrong.
+// rankd/server/records/record_call.cpp: parses the body of a call line by line, and collects all errors.
 #include <rankd/server/records/record_call.hpp>
 
 #include <rankd/registry/file.hpp>
@@ -31,7 +31,7 @@ auto measure_change(const parsed_record& record) -> record_change {
 
 }  // namespace
 
-/// The text is copied once, because a parser needs room behind each line.
+/// Copies the text once, because the parser needs readable bytes behind each line.
 auto parse_record_call(std::string_view text, const vector_lengths& vectors)
     -> braid::checked<std::vector<record_change>> {
   std::string padded(without_mark(text));

@@ -1,4 +1,4 @@
-// rankd/server/records/record_call.hpp: the lines of a call that changes records.
+// rankd/server/records/record_call.hpp: parses the lines of a call that changes records.
 #pragma once
 
 #include <rankd/store/vector_lengths.hpp>
@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-/// One line of a call: a new record, or what to delete.
+/// The change in one line of a call: a new record, or the deletion of a key or of fields.
 struct record_change {
   std::string key;
   std::vector<std::byte> bytes;     ///< of a record; empty if it deletes
@@ -21,7 +21,7 @@ struct record_change {
   std::uint32_t line = 0;
 };
 
-/// Parses all lines of a call, which has each key at most once. Requires vectors of these lengths.
+/// Parses all lines of a call. Requires each key at most once, and vectors of the given lengths.
 /// Errors: those of record_parser for each line, duplicate_key, too_many_diagnostics, empty_body.
 auto parse_record_call(std::string_view text, const vector_lengths& vectors)
     -> braid::checked<std::vector<record_change>>;

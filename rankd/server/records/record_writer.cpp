@@ -1,4 +1,4 @@
-// rankd/server/records/record_writer.cpp: joins the calls that wait, and makes one generation of them.
+// rankd/server/records/record_writer.cpp: joins waiting calls, and writes them as one generation.
 #include <rankd/server/records/record_writer.hpp>
 
 #include <rankd/registry/digest.hpp>
@@ -22,7 +22,7 @@ auto system_now() -> milliseconds {
   return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// A call in the history of a store: `ID TIME DIGEST GENERATION RECORDS DELETIONS`.
+/// An earlier call, as a line in the history of a store: `ID TIME DIGEST GENERATION RECORDS DELETIONS`.
 struct past_call {
   std::string id;
   milliseconds time{0};
@@ -70,7 +70,7 @@ auto recent_calls(const embedded_store::snapshot& in, milliseconds now) -> std::
   return out;
 }
 
-/// Returns the record of a hash without some fields; nothing if none is left, or if it is no hash.
+/// Returns the record of a hash without some fields; nothing if no field is left.
 auto without_fields(const record_view& record, const std::vector<std::string>& fields) -> std::vector<std::byte> {
   std::vector<hash_field> left;
   for (std::size_t at = 0; at < record.count(); ++at)
@@ -89,7 +89,8 @@ auto not_a_hash(const record_change& change) -> braid::diagnostics {
                       "leave out `fields` to delete the whole key"));
 }
 
-/// Adds the deletion of fields to the changes of earlier calls. Returns false if the key is not a hash by then.
+/// Adds the deletion of fields to the changes of earlier calls. Returns false if the key does not hold a hash after
+/// those changes.
 auto delete_fields(store_changes& all, const embedded_store::snapshot& now, const record_change& change) -> bool {
   if (const auto set = all.records.find(change.key); set != all.records.end()) {
     const record_view record = *record_view::parse(set->second);
@@ -111,7 +112,8 @@ auto delete_fields(store_changes& all, const embedded_store::snapshot& now, cons
   return true;
 }
 
-/// Adds one change to those of earlier calls, which it overrides. Returns false if it cannot be made.
+/// Adds one change, which overrides changes of earlier calls to the same key. Returns false if the change is not
+/// possible.
 auto add_change(store_changes& all, const embedded_store::snapshot& now, const record_change& change) -> bool {
   if (change.bytes.empty() && !change.fields.empty()) return delete_fields(all, now, change);
   if (change.bytes.empty()) {
@@ -126,7 +128,7 @@ auto add_change(store_changes& all, const embedded_store::snapshot& now, const r
 
 }  // namespace
 
-/// A call that waits to be written, or has its outcome.
+/// A call that waits to be written, or that has its outcome.
 struct record_writer::call {
   std::string id;
   std::string digest;
@@ -134,7 +136,7 @@ struct record_writer::call {
   std::optional<record_outcome> outcome = {};
 };
 
-/// Calls that become one generation.
+/// Calls that are written together as one generation.
 struct record_writer::group {
   std::vector<call*> calls;
   milliseconds time{0};
@@ -143,7 +145,7 @@ struct record_writer::group {
   auto try_add(store_changes& all, const embedded_store::snapshot& now, call& one) const -> bool;
 };
 
-/// Adds all changes of a call, or none.
+/// Adds all changes of a call. If one change is not possible, adds none of them and sets the outcome of the call.
 auto record_writer::group::try_add(store_changes& all, const embedded_store::snapshot& now, call& one) const -> bool {
   for (const record_change& each : one.changes) {
     if (!each.bytes.empty() || each.fields.empty()) continue;
@@ -223,7 +225,7 @@ auto record_writer::apply(std::string_view id, std::string_view lines) -> record
   return std::move(*mine.outcome);
 }
 
-/// Gives each call its outcome. Without memory for that, the calls have failed, and may be sent again.
+/// Writes calls and sets their outcomes. If memory runs out, all calls have failed, and clients may send them again.
 void record_writer::write(const std::vector<call*>& calls) noexcept {
   try {
     write_group(calls);

@@ -1,5 +1,4 @@
-// rankd/server/records/record_writer.hpp: records that clients send, written into an embedded store as a new
-// generation.
+// rankd/server/records/record_writer.hpp: writes records that clients send into an embedded store, as a new generation.
 #pragma once
 
 #include <rankd/store/followed_store.hpp>
@@ -20,7 +19,7 @@
 
 namespace rankd {
 
-/// What became of a call that changes records.
+/// The outcome of a call that changes records.
 struct record_outcome {
   enum class result_kind : std::uint8_t {
     written,
@@ -37,7 +36,7 @@ struct record_outcome {
   std::uint64_t deletions = 0;       ///< lines that delete
 };
 
-/// How often a writer has written.
+/// Counts of calls by their outcome.
 struct record_counts {
   std::uint64_t written = 0;   ///< calls
   std::uint64_t repeated = 0;  ///< the same
@@ -45,10 +44,10 @@ struct record_counts {
   std::uint64_t failed = 0;    ///< the same
 };
 
-/// Applies calls to an embedded store. A call changes everything that it names, or nothing. Calls that wait for one
-/// that is being written become one generation together, in the order in which they came, because a generation costs as
-/// much as copying the store. The ids of the last calls are part of each generation, so a call with an id counts once,
-/// whenever a process ends, and whichever server receives it again.
+/// Applies calls to an embedded store. A call makes all of its changes, or none. A generation costs as much as copying
+/// the store. So all calls that arrive while a generation is being written form the next generation together, in the
+/// order of their arrival. Each generation contains the ids of the last calls. So a call with an id counts once, even
+/// if a process ends, or another server receives the call again.
 /// Threads: any. Lifetime: the store outlives it.
 class record_writer {
  public:
@@ -58,19 +57,19 @@ class record_writer {
   static constexpr std::chrono::milliseconds id_window = std::chrono::hours(24);
   static constexpr std::size_t max_id = 128;  ///< bytes of an id: printing ASCII without blanks
 
-  /// Calls `serve_now` once a generation is written, before its calls are answered. `now` is the time since 1970;
-  /// empty: the time of the system.
+  /// Calls `serve_now` after a generation was written, and before its calls are answered. `now` returns the time since
+  /// 1970; if it is empty, the system's time is used.
   record_writer(const followed_store& into, vector_lengths vectors, std::function<void()> serve_now, clock now = {});
   record_writer(const record_writer&) = delete;
   auto operator=(const record_writer&) -> record_writer& = delete;
 
-  /// Applies the lines of a call. An empty id is no id.
+  /// Applies the lines of a call. An empty `id` means that the call has no id.
   /// Blocks: on the disk, for this call and for those before it. Errors: in the outcome: those of record_parser,
   /// duplicate_key, not_a_hash, empty_body, too_many_diagnostics; id_reused; those of change_store.
   auto apply(std::string_view id, std::string_view lines) -> record_outcome;
 
   [[nodiscard]] auto counts() const noexcept -> record_counts;
-  /// Returns the number of calls that wait for the one that is being written.
+  /// Returns the number of calls that wait for the generation that is being written.
   [[nodiscard]] auto waiting() const -> std::size_t;
 
  private:

@@ -22,7 +22,7 @@
 
 namespace rankd {
 
-/// The result of a request that the candidate should run, too. The first values are those of `answer_change`.
+/// The result of running a candidate for a request. The first values are those of `answer_change`.
 enum class shadow_verdict : std::uint8_t {
   equal,
   values,
@@ -36,10 +36,10 @@ enum class shadow_verdict : std::uint8_t {
 };
 inline constexpr std::size_t shadow_verdicts = 9;
 
-/// Returns equal, values, …, unavailable.
+/// Returns the name of a verdict, such as `equal`.
 [[nodiscard]] auto to_string(shadow_verdict verdict) noexcept -> std::string_view;
 
-/// A served answer next to the candidate's answer.
+/// A comparison of a served answer with the candidate's answer.
 struct shadow_run {
   std::string request_id;  ///< empty if it must not be shown
   answer_verdict verdict;
@@ -67,36 +67,36 @@ class shadow_board {
 
   [[nodiscard]] auto plan() const noexcept -> const std::string& { return plan_; }
   [[nodiscard]] auto candidate() const noexcept -> const std::string& { return candidate_; }
-  /// The maximum number of runs at a time.
+  /// Returns the maximum number of concurrent runs.
   [[nodiscard]] auto max_runs() const noexcept -> std::size_t { return max_runs_.load(braid::relaxed); }
   [[nodiscard]] auto settings() const -> shadow_settings;
 
-  /// Sets share and `in_flight` from other settings for the same two plans; the counts continue.
+  /// Changes share and `in_flight`. Requires settings for the same two plans. The counts continue.
   void change(const shadow_settings& next) noexcept;
 
-  /// Returns whether the candidate runs for a request with this id: always the same for the same id.
+  /// Returns whether the candidate runs for a request with this id. The same id always has the same result.
   [[nodiscard]] auto wants(std::string_view request_id) const noexcept -> bool;
 
-  /// Counts a request that the candidate did not run.
+  /// Counts a request for which the candidate did not run.
   void count(shadow_verdict why);
 
-  /// Returns whether a run with this verdict, of these versions of both plans, would be among the worst: if the
-  /// versions differ from the last ones, the list of the worst begins again.
+  /// Returns whether a run with this verdict would be among the worst. If a plan has another version than in the last
+  /// run, the list of the worst runs begins again.
   [[nodiscard]] auto is_among_worst(const answer_verdict& verdict, const std::string& digest,
                                     const std::string& other_digest) const -> bool;
 
-  /// Adds a run of these versions of both plans. If the versions are new, the means and the worst begin again. Overlaps
-  /// are computed for runs with two answers: an error has no overlap, and neither has a starved run.
+  /// Adds a run of these versions of both plans. If a version is new, the means and the worst runs begin again.
+  /// Overlaps are computed only for runs with two answers, so errors and starved runs have none.
   void add(shadow_run run, const std::string& digest, const std::string& other_digest);
 
-  /// Returns one object with its end: the settings, the counts since the candidate was added, and the means and worst
-  /// runs of the versions that ran last.
+  /// Returns a JSON object with a line feed: the settings, the counts since the candidate was added, and the means and
+  /// worst runs of the current versions.
   [[nodiscard]] auto to_json() const -> std::string;
 
   static void write(exposition& out, std::span<const std::shared_ptr<shadow_board>> all);
 
  private:
-  /// The classes of overlaps. A histogram counts durations: an overlap of 1 is a second.
+  /// The buckets for overlaps. The histogram counts durations, so an overlap of 1 is stored as one second.
   struct overlap_bounds {
     static constexpr std::array seconds{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0};
   };

@@ -1,4 +1,4 @@
-// rankd/server/shadow/shadow_boards.cpp: a list of candidates that is replaced as a whole.
+// rankd/server/shadow/shadow_boards.cpp: a list of candidates that reloads replace as a whole.
 #include <rankd/server/shadow/shadow_boards.hpp>
 
 #include <algorithm>

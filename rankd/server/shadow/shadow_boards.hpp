@@ -1,4 +1,4 @@
-// rankd/server/shadow/shadow_boards.hpp: the candidates that run as shadows of plans, by the names of the plans.
+// rankd/server/shadow/shadow_boards.hpp: the candidate plans that run as shadows, by the names of the served plans.
 #pragma once
 
 #include <rankd/registry/shadows.hpp>
@@ -14,20 +14,20 @@
 
 namespace rankd {
 
-/// Candidates that a reload replaces while requests run. Threads: any.
-/// Lifetime: a returned board lives for as long as it is held, so that runs end on the board on which they began.
+/// The boards of all candidates. A reload can replace them while requests run. Threads: any.
+/// Lifetime: a returned board exists as long as the caller keeps it, so that a run ends on the board on which it began.
 class shadow_boards {
  public:
   using list = std::vector<std::shared_ptr<shadow_board>>;
 
-  /// Returns the board of a plan; null if the plan has no candidate. Cost: one load if no plan has a candidate,
-  /// otherwise a lock shared by all loops, for a comparison of names.
+  /// Returns the board of a plan; null if the plan has no candidate. Cost: one load if no plan has a candidate;
+  /// otherwise a lock that all loops share.
   [[nodiscard]] auto find(std::string_view plan) const -> std::shared_ptr<shadow_board>;
 
-  /// All boards. Not null.
+  /// Returns all boards. Never null.
   [[nodiscard]] auto all() const -> std::shared_ptr<const list>;
 
-  /// Replaces the candidates. A candidate that stays keeps its counts. Returns false if nothing has changed.
+  /// Replaces the candidates. A candidate that remains keeps its counts. Returns false if nothing has changed.
   /// Threads: one at a time.
   auto replace(const std::vector<shadow_settings>& next) -> bool;
 

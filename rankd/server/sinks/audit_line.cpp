@@ -1,4 +1,4 @@
-// rankd/server/sinks/audit_line.cpp: writes requests so that they can be sent again.
+// rankd/server/sinks/audit_line.cpp: writes requests as JSON from which they can be sent again.
 #include <rankd/server/sinks/audit_line.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -62,7 +62,7 @@ class request_writer {
     return false;
   }
 
-  /// The values from `context`, and the times that the clock set in its place: a replay of the line sends them.
+  /// Returns the params of `context`, and those that the server's clock has set, so that a replay uses the same times.
   auto with_times() -> std::vector<std::size_t> {
     std::vector<std::size_t> out = request_->in_context;
     for (std::size_t at = 0; at < declared_->params().size(); ++at) {

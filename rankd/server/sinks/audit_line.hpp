@@ -1,5 +1,5 @@
-// rankd/server/sinks/audit_line.hpp: the audit of requests: each with the status of its answer, and everything needed
-// to send it again.
+// rankd/server/sinks/audit_line.hpp: audit lines: each contains a request, the status of its answer, and everything
+// needed to send it again.
 #pragma once
 
 #include <rankd/engine/requests/request.hpp>
@@ -22,14 +22,15 @@
 
 namespace rankd {
 
-/// Names whose values an audit leaves out: params, and fields of requests and of the audit. Immutable. Threads: any.
+/// Names whose values are hidden in the audit: params, and fields of requests and of the audit. Immutable. Threads:
+/// any.
 class redaction {
  public:
   redaction() = default;  ///< hides nothing
 
-  /// Names are params, or user_id, request_id, engine_request_id, trace_id, client, context, param_overrides,
-  /// output_keys, explain, experiments, cursor, capture.
-  /// Errors: unknown_name, one for each other name; pointers lead into rankd.toml.
+  /// Makes a redaction. A name is a param, or one of user_id, request_id, engine_request_id, trace_id, client, context,
+  /// param_overrides, output_keys, explain, experiments, cursor, capture.
+  /// Errors: unknown_name for each other name; pointers lead into rankd.toml.
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
 
   [[nodiscard]] auto hides(std::string_view name) const -> bool;
@@ -41,7 +42,7 @@ class redaction {
   std::vector<std::string> names_;  // a few
 };
 
-/// A request that can be sent again, as far as nothing is redacted.
+/// A request that can be sent again, except for its redacted values.
 struct audited_request {
   std::string json;                   ///< the object to send; empty if the request could not be read
   std::vector<std::string> redacted;  ///< names whose values the request has and `json` does not
@@ -50,7 +51,7 @@ struct audited_request {
   bool has_candidates = false;
 };
 
-/// Returns the request as the client sent it, before budgets and default deadlines.
+/// Returns the request as the client sent it, before budgets and default deadlines were applied.
 [[nodiscard]] auto audited(const rank_request& request, const registries& declared, const redaction& hidden)
     -> audited_request;
 

@@ -1,4 +1,4 @@
-// rankd/server/sinks/capture_sink.cpp: the rows that nodes of plans capture, for the files of captures.
+// rankd/server/sinks/capture_sink.cpp: writes the rows that nodes of plans capture to files of captures.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/server/files/arrow_file.hpp>
@@ -14,7 +14,7 @@ class capture_sink final : public request_sink {
  public:
   explicit capture_sink(const serve_context& serving) noexcept : serving_(&serving) {}
 
-  /// Writes the rows of the plan, and those of its substitute if that ran.
+  /// Writes the captured rows of the plan, and those of its substitute if that ran.
   void receive(served_request& request) override {
     if (request.ranked == nullptr) return;
     const ranking& ranked = *request.ranked;
@@ -33,7 +33,7 @@ class capture_sink final : public request_sink {
     }
   }
 
-  /// Adds rows to a file, if there is one. If there is no memory, the rows are lost, but later rows may still be kept.
+  /// Adds rows to a file, if there is one. If memory runs out, these rows are lost; later rows may still be kept.
   template <typename File, typename Add>
   static void add(File* to, Add add_rows) {
     if (to == nullptr) return;

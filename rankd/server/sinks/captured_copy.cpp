@@ -1,4 +1,4 @@
-// rankd/server/sinks/captured_copy.cpp: copies the values of active rows one after the other.
+// rankd/server/sinks/captured_copy.cpp: copies the values of active rows into columns of bytes.
 #include <rankd/server/sinks/captured_copy.hpp>
 
 #include <rankd/registry/names.hpp>

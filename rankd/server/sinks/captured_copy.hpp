@@ -1,4 +1,4 @@
-// rankd/server/sinks/captured_copy.hpp: captured rows, copied out of the memory of their request as columns of bytes.
+// rankd/server/sinks/captured_copy.hpp: a copy of captured rows as columns of bytes, which outlives the request.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
@@ -25,7 +25,7 @@ struct captured_key {
   auto operator==(const captured_key&) const -> bool = default;
 };
 
-/// The values of one column, null or not.
+/// The values of one column. Some may be null.
 struct captured_column {
   captured_key key;
   std::string values;  ///< 8 bytes for a number, 1 for a bool, 4 for each number of a vector, or the text itself
@@ -33,7 +33,7 @@ struct captured_column {
   std::vector<bool> present;        ///< empty: all
 };
 
-/// The contents of a `capture_line`.
+/// The data of a `capture_line`, independent of the request.
 struct captured_copy {
   std::chrono::milliseconds time{0};  ///< since 1970
   std::optional<std::string> request_id;
@@ -51,11 +51,11 @@ struct captured_copy {
   std::uint64_t cut = 0;
   std::vector<captured_column> columns;  ///< ascending by key id; empty without rows
 
-  /// Returns its approximate size in a file.
+  /// Returns the approximate size of the rows in a file.
   [[nodiscard]] auto bytes() const -> std::size_t;
 };
 
-/// If a text is not UTF-8, its column has type bytes.
+/// Copies captured rows. A column with a text that is not UTF-8 gets the type bytes.
 [[nodiscard]] auto make_copy(const line_origin& origin, const captured_rows& rows) -> captured_copy;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/sinks/captured_lines.cpp: writes lines of captures and of exposures.
+// rankd/server/sinks/captured_lines.cpp: writes captures and exposures as lines of JSON.
 #include <rankd/server/sinks/captured_lines.hpp>
 
 #include <rankd/registry/json_members.hpp>

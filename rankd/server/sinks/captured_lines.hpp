@@ -1,4 +1,5 @@
-// rankd/server/sinks/captured_lines.hpp: rows of requests as lines of JSON: what stages saw, and what was shown.
+// rankd/server/sinks/captured_lines.hpp: lines of JSON with rows of requests: captured rows of plan stages, and
+// candidates that were shown.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
@@ -11,7 +12,7 @@
 
 namespace rankd {
 
-/// The request that lines are about.
+/// The request from which the rows of a line come.
 struct line_origin {
   const request_record& record;
   std::chrono::milliseconds time{0};  ///< since 1970: when it came
@@ -20,10 +21,11 @@ struct line_origin {
   const redaction& hidden;
 };
 
-/// Returns `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"node":…,"side":…,"state":…,"rows":{…},"cut":0}`.
+/// Returns the line of a capture:
+/// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"node":…,"side":…,"state":…,"rows":{…},"cut":0}`.
 [[nodiscard]] auto capture_line(const line_origin& origin, const captured_rows& rows) -> std::string;
 
-/// Returns the candidates of an answer, in order, with the values it shows:
+/// Returns a line with the candidates of an answer, in order, and their values:
 /// `{"time":…,"request_id":…,"plan":…,"plan_digest":…,"user_id":…,"experiments":{…},"rows":{…},"request":{…}}`.
 /// Requires an answer without an error.
 [[nodiscard]] auto exposure_line(const line_origin& origin, const ranking& shown) -> std::string;

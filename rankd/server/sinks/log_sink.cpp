@@ -1,4 +1,4 @@
-// rankd/server/sinks/log_sink.cpp: requests in the log, and a trace of what led to a slow one.
+// rankd/server/sinks/log_sink.cpp: logs requests, and requests a trace after a slow one.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <braid/trace/trace.hpp>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr auto time_between_summaries = std::chrono::seconds(1);
 
-/// Returns an id for a line of a terminal: a question mark replaces each character that is not printable, and a long id
-/// is cut.
+/// Returns a printable form of an id: a question mark replaces each character that is not printable, and a long id is
+/// truncated.
 auto printable_id(std::string_view id) -> std::string {
   constexpr std::size_t longest = 80;
   std::string out(id.substr(0, longest));
@@ -23,7 +23,7 @@ auto printable_id(std::string_view id) -> std::string {
   return out;
 }
 
-/// Requests a trace of the time before it.
+/// Requests a trace file of the seconds before a slow request ended.
 void save_trace(const request_record& record) {
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(record.took).count();
   braid::trace::save("request " + printable_id(record.request_id) + " of plan " + record.plan + " took " +
@@ -64,7 +64,8 @@ class log_sink final : public request_sink {
               {"code", record.code}});
   }
 
-  /// Refusals of a full server come by thousands: a line for each would cost as much as what they save.
+  /// Logs the number of refusals at most once in a while. A full server may refuse thousands of requests, and a line
+  /// for each would cost as much as the refusal saves.
   void report_refusals(braid::time_point now) noexcept {
     if (unreported_refusals_ == 0 || now < next_summary_) return;
     next_summary_ = now + time_between_summaries;

@@ -16,7 +16,7 @@ class metrics_sink final : public request_sink {
  public:
   explicit metrics_sink(endpoint_context& context) noexcept : context_(&context) {}
 
-  /// Counts the answer first, which needs no memory. The call counts for all requests of its batch.
+  /// Counts the answer first, because that needs no memory. A batch call is counted once for all of its requests.
   void receive(served_request& request) override {
     if (request.which)
       context_->metrics.count_end(*request.which, request.record.status, request.record.took, context_->gate.counts(),

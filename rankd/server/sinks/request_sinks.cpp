@@ -1,4 +1,4 @@
-// rankd/server/sinks/request_sinks.cpp: the list of the sinks of requests that have ended.
+// rankd/server/sinks/request_sinks.cpp: makes the list of sinks that receive ended requests.
 #include <rankd/server/detail/request_sink.hpp>
 
 namespace rankd::detail {

@@ -1,4 +1,5 @@
-// rankd/server/sinks/shadow_sink.cpp: runs candidates as shadows of the served plans, after their answers.
+// rankd/server/sinks/shadow_sink.cpp: runs candidate plans as shadows of the served plans, after requests were
+// answered.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/engine/explain/answer_comparison.hpp>
@@ -17,8 +18,8 @@ namespace {
 
 constexpr std::size_t overlap_depth = 10;
 
-/// Runs the request as a separate request to the candidate: with its budget and its deadline, on another thread, and
-/// with connections to stores that no served request waits for.
+/// Runs a request with the candidate plan, and compares the answers. The candidate has its own budget, deadline and
+/// thread. It may also have its own connections to stores, so that served requests do not wait for it.
 auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, const bound_plan& plan,
                             const ranking& served) -> braid::task<void> {
   shadow_board& board = *ask.board;
@@ -50,8 +51,8 @@ auto compare_with_candidate(const serve_shared& shared, const shadow_ask& ask, c
   board.add(std::move(run), plan.digest, candidate->bound->digest);
 }
 
-/// The served answer is freed on the thread that made it: freeing takes a lock that requests need, and this thread may
-/// be preempted while it holds it.
+/// Runs the candidate, and then frees the served answer on the loop that made it. Freeing takes a lock that requests
+/// need, and this low-priority thread might be preempted while it holds the lock.
 auto run_shadow(endpoint_context& context, std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served,
                 in_flight_shares::pass place) -> braid::task<void> {
   const in_flight_shares::pass held = std::move(place);
@@ -68,7 +69,8 @@ class shadow_sink final : public request_sink {
  public:
   explicit shadow_sink(endpoint_context& context) noexcept : context_(&context) {}
 
-  /// Later pages belong to the ranking of the first one, so no candidate runs for them.
+  /// Prepares a request for the candidate. A request with a cursor is skipped, because later pages belong to the
+  /// ranking of the first page.
   void prepare(served_request& request, rank_request& asked, std::string_view text, std::string_view head_id) override {
     auto board = context_->shared->shadows.find(request.record.plan);
     if (board == nullptr || asked.cursor || !board->wants(asked.request_id)) return;
@@ -77,11 +79,12 @@ class shadow_sink final : public request_sink {
     request.shadow->text = text;
     request.shadow->head_id = head_id;
     request.shadow->time = asked.time;
-    // The answer is compared, so no part of it may come from the cache.
+    // Passes the stores explicitly, because a request with its own stores bypasses the cache. The answer is compared,
+    // so no part of it may be cached.
     if (request.stores.list == nullptr) request.stores = context_->ranker->stores_of_request();
   }
 
-  /// Whatever the candidate does, the request has its answer.
+  /// Starts the candidate's run. The request has been answered already, so the candidate cannot affect it.
   void receive(served_request& request) override {
     if (request.shadow == nullptr || request.ranked == nullptr) return;
     const std::shared_ptr<shadow_board> board = request.shadow->board;  // a reload may have dropped it
@@ -104,8 +107,8 @@ class shadow_sink final : public request_sink {
 
 }  // namespace
 
-/// The system gives the thread only idle processors, and takes them back at once, so that served requests do not wait
-/// for candidates. The runtime is merged, so that there is one thread and no other has its class.
+/// Makes the engine for candidates. Its thread runs only on idle processors, so that served requests do not wait for
+/// candidates. The runtime is merged into one thread, so that no other thread gets this scheduling class.
 auto make_shadow_engine(const serve_shared& shared) -> braid::checked<std::unique_ptr<shadow_engine>> {
   auto out = std::make_unique<shadow_engine>();
   out->stores.all = shared.context.stores;

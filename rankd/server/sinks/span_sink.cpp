@@ -1,4 +1,4 @@
-// rankd/server/sinks/span_sink.cpp: the trace that a request belongs to, and its spans for a collector.
+// rankd/server/sinks/span_sink.cpp: adds requests to traces, and exports their spans to a collector.
 #include <rankd/server/detail/spans.hpp>
 
 #include <rankd/server/detail/served_request.hpp>
@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::size_t max_node_spans = 256;  // of one request
 
-/// Returns a moment of the loop's clock as one of the wall clock, which was read when the request began.
+/// Converts a time of the loop's clock to the wall clock, using the wall clock time at which the request began.
 auto to_system_time(braid::time_point then, const request_record& record) -> std::chrono::system_clock::time_point {
   return record.time + std::chrono::duration_cast<std::chrono::system_clock::duration>(then - record.begun);
 }
 
-/// Returns true for a request whose spans are sent to the collector. Strangers set flags as well, but must not fill the
-/// queue or the collector.
+/// Returns true for a request whose spans are exported. Requires a known client, because strangers may set the sampling
+/// flag as well, and must not fill the queue or the collector.
 auto is_exported(const request_record& record) noexcept -> bool {
   return record.is_known && record.trace && record.trace->is_sampled;
 }
@@ -48,8 +48,8 @@ void add_node_spans(const served_request& request, std::vector<otlp_span>& out) 
         .begin = base + std::chrono::duration_cast<std::chrono::system_clock::duration>(node.ready + *node.queue),
         .took = *node.run,
         .error = failed ? std::string(to_string(node.state)) : std::string()};
-    // Does not use an initializer list, which would copy the values: libstdc++ 12 does not destroy a variant properly
-    // if its copy throws.
+    // Adds the attributes one by one. An initializer list would copy them, and libstdc++ 12 does not destroy a variant
+    // properly if its copy throws.
     span.attributes.reserve(3);
     span.attributes.emplace_back("rankd.op", ran.nodes[at].op_name);
     span.attributes.emplace_back("rankd.rows", static_cast<std::int64_t>(node.rows_out));
@@ -59,8 +59,8 @@ void add_node_spans(const served_request& request, std::vector<otlp_span>& out) 
   }
 }
 
-/// Returns the span of the request itself. Values that the audit must not have are not in a span either. The span of a
-/// request of a batch has only its plan and its result: the span of the call has the rest.
+/// Returns the span of the request itself. Values that are hidden in the audit are not in the span either. A request of
+/// a batch has only its plan and its result in its span; everything else is in the span of the call.
 auto request_span(const served_request& request, const redaction& hidden) -> otlp_span {
   const request_record& record = request.record;
   const std::optional<endpoint> which = request.which;

@@ -1,4 +1,4 @@
-// rankd/server/sinks/traffic_sink.cpp: writes ranked requests to the file of recorded traffic.
+// rankd/server/sinks/traffic_sink.cpp: writes ranked requests to a file of recorded traffic.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <rankd/server/detail/traffic_ask.hpp>
@@ -19,14 +19,14 @@ constexpr std::array<std::string_view, 4> codes_of_time{"deadline_exceeded", "ti
 
 auto is_of_time(std::string_view code) -> bool { return std::ranges::find(codes_of_time, code) != codes_of_time.end(); }
 
-/// Returns true if the answer would differ if something had been faster.
+/// Returns true if the answer depends on time limits: without a timeout it would be different.
 auto is_timed(const ranking& result) -> bool {
   return (result.error && is_of_time(result.error->code)) ||
          (result.failed_after != nullptr && is_timed(*result.failed_after)) ||
          std::ranges::any_of(result.degraded, [](const degradation& each) { return is_of_time(each.code); });
 }
 
-/// Returns the text of an answer without its explanation, which contains times.
+/// Returns the text of an answer without its explanation, because that contains times.
 auto text_without_times(const ranking& result) -> std::string {
   ranking copy = result;
   copy.explained = nullptr;
@@ -89,11 +89,11 @@ class traffic_sink final : public request_sink {
   void lose(const served_request& /*request*/) noexcept override { traffic_->lose(traffic_loss::queue); }
 
  private:
-  /// Leaves out what must not be recorded. A request without such values is recorded as it came.
+  /// Removes redacted values from a recorded request. A request without such values is recorded unchanged.
   void redact(recorded_ask& out, const rank_request& asked, const bound_plan& plan) const {
     audited_request shown = audited(asked, *plan.declared, *hidden_);
     out.redacted = std::move(shown.redacted);
-    // Answers contain these, whatever the request says.
+    // These two are added even if the request does not contain them, because answers do.
     if (hidden_->hides("engine_request_id")) out.redacted.emplace_back("engine_request_id");
     const bool is_known = std::ranges::find(out.redacted, "experiments") != out.redacted.end();
     if (hidden_->hides("experiments") && plan.experiments != nullptr && !is_known)

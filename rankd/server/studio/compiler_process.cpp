@@ -1,4 +1,4 @@
-// rankd/server/studio/compiler_process.cpp: sends questions to a child process and reads its answers.
+// rankd/server/studio/compiler_process.cpp: sends questions to the compiler, a child process, and reads its answers.
 #include <rankd/server/studio/compiler_process.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -27,7 +27,7 @@ auto failed(const std::string& program, std::string_view why) -> std::unexpected
 
 }  // namespace
 
-/// The process, once it has begun.
+/// The running child process, and the reader of its answers.
 struct compiler_process::running {
   running(braid::child_process begun, std::size_t max_answer)
       : process(std::move(begun)), answers(process.out(), max_answer) {}
@@ -47,7 +47,8 @@ struct compiler_process::running {
   braid::buffered_reader answers;
 };
 
-/// Ends the process, unless it has answered: it may still be about to, also if there was no memory for the question.
+/// Ends the process, unless it has answered. Without an answer, the process may still send one later, which the next
+/// question would read.
 struct compiler_process::process_end {
   std::unique_ptr<running>& of;
   bool is_due = true;
@@ -82,7 +83,7 @@ auto compiler_process::is_closed() const -> bool {
 void compiler_process::close() {
   const std::scoped_lock lock(closing_);
   is_closed_ = true;
-  // This ends a question that waits for the process.
+  // Killing the process ends a question that waits for its answer.
   if (runtime_ != nullptr) static_cast<void>(runtime_->post(kill()));
 }
 
@@ -91,7 +92,7 @@ void compiler_process::begin_anew() {
   is_outdated_ = true;
 }
 
-/// Returns whether the process must end; true once after `begin_anew`.
+/// Returns whether the process must be replaced. Returns true once after each `begin_anew`.
 auto compiler_process::was_outdated() -> bool {
   const std::scoped_lock lock(closing_);
   return std::exchange(is_outdated_, false);
@@ -116,7 +117,8 @@ auto compiler_process::ask(std::string question, const std::function<bool(const 
   return runtime_->run(ask_here(question, fits));
 }
 
-/// A process that already existed may have been killed meanwhile: then a new one is asked.
+/// Asks the process, and starts it if necessary. If an existing process has ended since the last question, a new
+/// process is asked.
 auto compiler_process::ask_here(const std::string& question, const std::function<bool(const std::string&)>& fits)
     -> braid::task<braid::checked<std::string>> {
   for (;;) {

@@ -1,5 +1,5 @@
-// rankd/server/studio/compiler_process.hpp: the compiler of plans as a child process that answers questions, `dslc
-// serve`.
+// rankd/server/studio/compiler_process.hpp: runs the compiler of plans, `dslc serve`, as a child process that answers
+// questions.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -20,8 +20,9 @@ class runtime;
 
 namespace rankd {
 
-/// A process that reads a line for each question and writes one for its answer, both JSON. The first question starts
-/// it, and the next one starts it again if it has ended. Threads: any; questions wait for each other.
+/// A child process that reads one line for each question and writes one line for each answer, both JSON. The first
+/// question starts the process. If the process has ended, the next question starts it again. Threads: any; questions
+/// wait for each other.
 class compiler_process {
  public:
   struct settings {
@@ -38,13 +39,14 @@ class compiler_process {
   compiler_process(const compiler_process&) = delete;
   auto operator=(const compiler_process&) -> compiler_process& = delete;
 
-  /// Returns the line that answers a question without a line feed. A line that `fits` refuses answers another question:
-  /// then the process is killed. Blocks: until the answer is there. Errors: compiler_failed, no_runtime.
+  /// Sends a question, without a line feed, and returns the line that answers it. If `fits` refuses a line, the line
+  /// answers another question, and the process is killed. Blocks: until the answer arrives. Errors: compiler_failed,
+  /// no_runtime.
   auto ask(std::string question, const std::function<bool(const std::string&)>& fits = {})
       -> braid::checked<std::string>;
 
-  /// Sends the next question to a new process, because the current one may know what has changed meanwhile. The process
-  /// ends only then, so that this call waits for no running question.
+  /// Makes the next question use a new process, because the current process may have cached outdated files. Does not
+  /// wait for a running question: the current process ends when the next question is asked.
   void begin_anew();
 
   /// Kills the process. Refuses pending and future questions.

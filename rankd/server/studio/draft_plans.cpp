@@ -1,4 +1,5 @@
-// rankd/server/studio/draft_plans.cpp: asks the compiler about sources, and binds drafts like plans.
+// rankd/server/studio/draft_plans.cpp: sends sources of plans to the compiler, and binds the compiled drafts like
+// plans.
 #include <rankd/server/studio/draft_plans.hpp>
 
 #include <rankd/engine/plans/plan_graph.hpp>
@@ -17,7 +18,7 @@ using ordered = nlohmann::ordered_json;
 
 auto dumped(const ordered& what) -> std::string { return what.dump(-1, ' ', false, ordered::error_handler_t::replace); }
 
-/// Returns the object that answers a question.
+/// Sends a question to the compiler and returns the object that answers it.
 auto make_answer(compiler_process& compiler, std::uint64_t number, ordered question) -> braid::checked<ordered> {
   question["number"] = number;
   ordered answer;
@@ -26,7 +27,7 @@ auto make_answer(compiler_process& compiler, std::uint64_t number, ordered quest
     const auto repeated = answer.find("number");
     return answer.is_object() && repeated != answer.end() && *repeated == number;
   };
-  // Readers of lines may treat other characters than the line feed as the end of one, so the line is all ASCII.
+  // The line contains only ASCII, because readers of lines may treat other characters than the line feed as line ends.
   const auto line = compiler.ask(question.dump(-1, ' ', true, ordered::error_handler_t::replace), fits);
   if (!line) return std::unexpected(line.error());
   answer.erase("number");
@@ -36,7 +37,7 @@ auto make_answer(compiler_process& compiler, std::uint64_t number, ordered quest
   return refused(error->value("code", "compiler_failed"), error->value("message", "the compiler printed no reason"));
 }
 
-/// Returns the engine's diagnostics about an artifact of the compiler. They have no place in the source.
+/// Converts the engine's diagnostics about an artifact to JSON. They have no position in the source.
 auto make_json(const braid::diagnostics& problems) -> ordered {
   ordered out = ordered::array();
   for (const braid::diagnostic& each : problems)
@@ -48,7 +49,7 @@ auto make_json(const braid::diagnostics& problems) -> ordered {
   return out;
 }
 
-/// Binds an artifact as a plan; returns null, and replaces `problems` by the reasons, if the engine refuses it.
+/// Binds an artifact as a plan. If the engine refuses it, returns null and sets `problems` to the reasons.
 auto bound(const std::string& artifact, const std::string& name, const decltype(draft_plans::settings::bind)& bind,
            ordered& problems) -> plan_handle {
   auto made = bind(artifact, name);
@@ -57,7 +58,7 @@ auto bound(const std::string& artifact, const std::string& name, const decltype(
   return nullptr;
 }
 
-/// Returns the members of an answer about a draft.
+/// Returns the members of the JSON answer about a draft.
 auto draft_fields(const ordered& problems, const plan_handle& made) -> std::string {
   std::string graph = made == nullptr ? "null" : graph_json(make_graph(*made, *made->declared));
   graph.erase(graph.find_last_not_of('\n') + 1);
@@ -143,7 +144,7 @@ auto draft_plans::browser_compiler() const -> std::shared_ptr<const std::string>
   return script_;
 }
 
-/// A later question may have its answer already, and an outdated draft is dropped.
+/// Stores the draft of a question. Drops it if it is outdated, or if a later question has already been answered.
 void draft_plans::keep(const std::string& plan, std::uint64_t number, plan_handle made) {
   const std::scoped_lock lock(mutex_);
   if (number <= forgotten_) return;

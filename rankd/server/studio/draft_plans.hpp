@@ -1,4 +1,4 @@
-// rankd/server/studio/draft_plans.hpp: sources of plans that are compiled and tried before they are saved.
+// rankd/server/studio/draft_plans.hpp: compiles and runs edited sources of plans before they are saved.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -18,7 +18,7 @@
 
 namespace rankd {
 
-/// Another value for the option that `[from, to)` of a text sets, in UTF-16 units.
+/// A new value for an option in a text. `[from, to)` is the range of the text that sets the option, in UTF-16 units.
 struct option_change {
   std::string text;
   std::size_t from = 0;
@@ -27,8 +27,8 @@ struct option_change {
   std::string value;
 };
 
-/// The sources of a project's plans, accessed through its compiler, and the last compiled draft of each plan. A draft
-/// is bound as the plan with its name, with that plan's budget; it stays in memory, and no request can name it.
+/// The sources of a project's plans, and the last compiled draft of each plan. A draft is bound like the plan with the
+/// same name, and has its budget. Drafts stay in memory, and requests to rank cannot name them.
 /// Threads: any. Lifetime: what `bind` uses outlives it.
 class draft_plans {
  public:
@@ -36,43 +36,45 @@ class draft_plans {
 
   struct settings {
     compiler_process::settings compiler = {};
-    /// Binds an artifact that was compiled from the source of a plan, to the current registries; the second text is its
-    /// name.
+    /// Binds an artifact that was compiled from the source of a plan to the current registries. The second text is the
+    /// plan's name.
     std::function<braid::checked<bound_plan>(const std::string&, const std::string&)> bind;
   };
 
   explicit draft_plans(settings settings) : settings_(std::move(settings)), compiler_(settings_.compiler) {}
 
-  /// Returns `{file, text, digest}`. Blocks: as the next functions, until the compiler has answered. Errors: as the
-  /// next functions, those of `compiler_process::ask` and of the compiler, such as no_source.
+  /// Returns the source of a plan as `{file, text, digest}`. For this and the following functions: Blocks: until the
+  /// compiler has answered. Errors: those of `compiler_process::ask` and of the compiler, such as no_source.
   auto source(const std::string& plan) -> braid::checked<std::string>;
-  /// Compiles a text in place of the source: `{file, diagnostics, options, plan}`, where `plan` is the graph, or null.
-  /// Each diagnostic has a place in the text, or null; `options` lists the places at which the text sets options of
-  /// nodes.
+  /// Compiles a text instead of the saved source. Returns `{file, diagnostics, options, plan}`; `plan` is the graph, or
+  /// null if compiling failed. Each diagnostic has a position in the text, or null. `options` lists the positions at
+  /// which the text sets options of nodes.
   auto compile(const std::string& plan, const std::string& text) -> braid::checked<std::string>;
-  /// Does the same for an artifact that a compiler elsewhere has made from such a text: `{diagnostics, plan}`.
+  /// Does the same for an artifact that another compiler (`browser_compiler`) has made from such a text. Returns
+  /// `{diagnostics, plan}`.
   auto take(const std::string& plan, const std::string& artifact) -> braid::checked<std::string>;
-  /// Returns what a compiler elsewhere reads to compile the plan; that compiler is `browser_compiler` from then on.
+  /// Returns the files that a compiler in a browser needs to compile the plan, and loads the script of that compiler
+  /// (`browser_compiler`).
   auto project(const std::string& plan) -> braid::checked<std::string>;
-  /// Returns the compiler as a script for a worker of a browser; null until `project` was answered.
+  /// Returns the compiler as a script for a worker in a browser; null until `project` was called.
   [[nodiscard]] auto browser_compiler() const -> std::shared_ptr<const std::string>;
-  /// Writes the text as the source, and the artifact if it compiles: `{file, digest, diagnostics}`. Errors also:
-  /// source_changed if the source has another digest than `digest`.
+  /// Saves a text as the source, and the artifact if the text compiles. Returns `{file, digest, diagnostics}`.
+  /// Additional error: source_changed if the digest of the current source is not `digest`.
   auto save(const std::string& plan, const std::string& text, const std::string& digest) -> braid::checked<std::string>;
-  /// Returns the possible texts at an offset of the text, in UTF-16 units: `{start, entries}`.
+  /// Returns completions at an offset of the text, in UTF-16 units: `{start, entries}`.
   auto complete(const std::string& plan, const std::string& text, std::size_t offset) -> braid::checked<std::string>;
 
-  /// Returns the characters of a text that set an option to another value: `{from, to, insert}`. Errors also:
+  /// Returns the edit of a text that sets an option to another value: `{from, to, insert}`. Additional errors:
   /// not_an_option, bad_value.
   auto change_option(const std::string& plan, const option_change& how) -> braid::checked<std::string>;
 
   /// Refuses pending and future questions. Called at shutdown.
   void close() { compiler_.close(); }
 
-  /// Drops all drafts, and asks a new compiler from now on, because the current one and the drafts are outdated.
+  /// Drops all drafts and replaces the compiler process, because the project has changed.
   void forget();
 
-  /// Returns the draft that `compile` made last; null if there is no draft, or its text was wrong.
+  /// Returns the draft that `compile` made last; null if there is no draft, or if its text was invalid.
   [[nodiscard]] auto find(std::string_view plan) const -> plan_handle;
 
  private:

@@ -1,4 +1,4 @@
-// rankd/server/studio/page.hpp: the files of the page that shows plans, embedded in the program.
+// rankd/server/studio/page.hpp: the files of the web page that shows plans, embedded in the program.
 #pragma once
 
 #include <span>
@@ -6,13 +6,14 @@
 
 namespace rankd {
 
-/// The policy of the page (Content Security Policy): a browser may load its own files, including the scripts of workers
-/// that `layout` and `compiler` name, and send requests to its own server.
+/// The Content Security Policy of the page. A browser may load only files of this server, including the worker scripts
+/// `layout` and `compiler`, and send requests only to this server.
 inline constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types layout compiler";
 
-/// The policy of the worker that compiles plans: it may run WebAssembly, in which plans run, and reach nothing at all.
+/// The Content Security Policy of the worker that compiles plans. The worker may run WebAssembly, in which plans are
+/// executed, but cannot send any request.
 inline constexpr std::string_view compiler_policy =
     "default-src 'none'; script-src 'wasm-unsafe-eval'; require-trusted-types-for 'script'; trusted-types 'none'";
 
@@ -23,7 +24,7 @@ struct page_file {
   std::string_view text;
 };
 
-/// Returns all files of rankd/server/page at build time; the page itself, `/ui`, comes first.
+/// Returns the files that rankd/server/page contained at build time. The page itself, `/ui`, is the first.
 [[nodiscard]] auto page_files() noexcept -> std::span<const page_file>;
 
 }  // namespace rankd

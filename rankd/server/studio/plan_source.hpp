@@ -15,16 +15,17 @@
 
 namespace rankd {
 
-/// A plan with a known name, which may be unable to run.
+/// A plan of the server, which may be unable to run.
 struct known_plan {
   std::string name;
   std::shared_ptr<const bound_plan> bound;  ///< null if it cannot run
-  /// Why it cannot run; for a plan that can, why its newest artifact was left out, which only `list` reports.
+  /// Why the plan cannot run. If an older version of the plan runs, why its newest artifact was left out; only `list`
+  /// reports that.
   braid::diagnostics problems;
 };
 
-/// Plans by name. Threads: any, at any time. A returned plan lives for as long as it is held; a request ends with the
-/// plan with which it began.
+/// The plans of a server, by name. Threads: any, at any time. A returned plan exists as long as the caller keeps it, so
+/// that a request ends with the plan with which it began.
 class plan_source {
  public:
   plan_source() = default;
@@ -32,18 +33,19 @@ class plan_source {
   auto operator=(const plan_source&) -> plan_source& = delete;
   virtual ~plan_source() = default;
 
-  /// Returns the current plan with that name; nothing if there is no such plan. Cost: called for each request.
+  /// Returns the current version of a plan; nothing if there is no plan with this name. Cost: must be low, because it
+  /// is called for each request.
   [[nodiscard]] virtual auto find(std::string_view name) const -> std::optional<known_plan> = 0;
-  /// Returns a version of a plan that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
+  /// Returns a kept version of a plan, even if another version is served. Errors: unknown_plan, unknown_version.
   [[nodiscard]] virtual auto find(std::string_view name, std::uint64_t version) const
       -> braid::checked<plan_handle> = 0;
-  /// All plans, in the order of their names.
+  /// Returns all plans, sorted by name.
   [[nodiscard]] virtual auto list() const -> std::vector<known_plan> = 0;
-  /// Returns the registries used to parse requests that no plan serves; null: the server's registries.
+  /// Returns the registries used to parse requests that name no existing plan; null means the server's registries.
   [[nodiscard]] virtual auto declared() const -> std::shared_ptr<const registries> { return nullptr; }
 };
 
-/// Plans that never change: each has one version, whose number is 1.
+/// Plans that never change. Each has a single version with the number 1.
 class fixed_plans final : public plan_source {
  public:
   explicit fixed_plans(std::vector<known_plan> plans);
@@ -56,7 +58,7 @@ class fixed_plans final : public plan_source {
   std::vector<known_plan> plans_;  // by name
 };
 
-/// The plans that serve in a library. Lifetime: the library's.
+/// The plans that a library serves. Lifetime: the library's.
 class library_plans final : public plan_source {
  public:
   explicit library_plans(const plan_library& from) noexcept : library_(&from) {}

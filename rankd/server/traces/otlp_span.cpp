@@ -1,4 +1,4 @@
-// rankd/server/traces/otlp_span.cpp: writes spans as OTLP's JSON.
+// rankd/server/traces/otlp_span.cpp: writes spans as OTLP JSON.
 #include <rankd/server/traces/otlp_span.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -18,7 +18,7 @@ auto host_name() -> std::string {
   return ::gethostname(room.data(), room.size() - 1) == 0 ? room.data() : "";
 }
 
-/// 64 bits are strings in the JSON of protobuf.
+/// Appends a 64-bit integer as a string, as the JSON encoding of protobuf requires.
 void append_big(std::string& out, std::string_view name, std::int64_t number) {
   append_json_member(out, name, std::to_string(number));
 }
@@ -44,7 +44,7 @@ void append_attributes(std::string& out, std::span<const std::pair<std::string_v
   append_json_list(out, all, [](std::string& to, const auto& each) { append_attribute(to, each.first, each.second); });
 }
 
-/// Returns the digits of a span as in `traceparent`.
+/// Returns the id of a span as hexadecimal digits, as in `traceparent`.
 auto span_digits(braid::trace_context of, std::uint64_t span) -> std::string {
   of.span_id = span;
   return of.traceparent().substr(36, 16);

@@ -1,4 +1,4 @@
-// rankd/server/traces/otlp_span.hpp: the spans of a request, as in OpenTelemetry, and their OTLP JSON.
+// rankd/server/traces/otlp_span.hpp: the spans of a request, and their encoding as OTLP JSON for OpenTelemetry.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -29,8 +29,8 @@ struct otlp_span {
   std::string error = {};  ///< why it failed; empty: it did not, or not through a fault of the server
 };
 
-/// Returns an ExportTraceServiceRequest in the JSON of OTLP over HTTP: numbers of traces and spans in hexadecimal
-/// digits, times as strings of nanoseconds.
+/// Returns an ExportTraceServiceRequest in the JSON of OTLP over HTTP. Ids of traces and spans are hexadecimal digits;
+/// times are nanoseconds as strings.
 /// Source: OpenTelemetry Protocol 1.x, "JSON Protobuf Encoding"; opentelemetry/proto/trace/v1/trace.proto.
 [[nodiscard]] auto otlp_json(std::span<const otlp_span> spans) -> std::string;
 

@@ -36,12 +36,12 @@ auto is_taken(const braid::result<braid::http_client::answer>& answer) -> bool {
   return answer && static_cast<int>(answer->status) / 100 == 2;
 }
 
-/// The largest answer of a collector in bytes. Answers contain a number and a sentence.
+/// The maximum size in bytes of a collector's answer. A normal answer contains only a number and a sentence.
 constexpr std::uint64_t max_answer = std::uint64_t{64} << 10U;
 
-/// Returns `partialSuccess.rejectedSpans` of an answer, which is a string or a number; 0 if it is absent.
+/// Returns `partialSuccess.rejectedSpans` of an answer; 0 if it is absent. The value may be a string or a number.
 auto rejected_in(const std::string& body, std::size_t sent) -> std::size_t {
-  // Deeper values are never read here, and a collector may send anything.
+  // Deeper nesting is refused: nothing is read there, and a collector may send anything.
   constexpr int max_depth = 4;
   const auto is_kept = [](int depth, nlohmann::json::parse_event_t /*event*/, nlohmann::json& /*value*/) {
     return depth <= max_depth;
@@ -58,7 +58,7 @@ auto rejected_in(const std::string& body, std::size_t sent) -> std::size_t {
   return std::min(number, sent);
 }
 
-/// Returns the seconds that the collector asks to wait for; zero if it does not say.
+/// Returns the pause that the collector requests in its answer; zero if it requests none.
 auto asked_pause(const braid::result<braid::http_client::answer>& answer) -> braid::duration {
   if (!answer) return {};
   const auto field = answer->field("Retry-After");
@@ -68,13 +68,13 @@ auto asked_pause(const braid::result<braid::http_client::answer>& answer) -> bra
                                      max_retry_after);
 }
 
-/// Returns the URL for the log: the query often is a key.
+/// Returns the URL for the log without its query, which often contains a key.
 auto without_query(std::string_view url) -> std::string { return std::string(url.substr(0, url.find('?'))); }
 
 }  // namespace
 
-/// Lookups of names, each on its own thread, which owns all it uses. The system may take longer to answer than the
-/// exporter lives, and cannot be stopped: its caller can.
+/// Lookups of host names. Each runs on its own detached thread, because the system's lookup cannot be stopped and may
+/// outlast the exporter. The thread owns everything that it uses. A caller can stop waiting at any time.
 class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
  public:
   using answer = braid::result<braid::socket_address::list>;
@@ -82,8 +82,8 @@ class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
 
   explicit lookups(function ask) : ask_(std::move(ask)) {}
 
-  /// Blocks: until the system answers, or `give_up`. Errors: errc::closed after that; those of the function;
-  /// std::system_error if no thread can be created.
+  /// Looks up a host. Blocks: until the system answers, or until `give_up`. Errors: errc::closed after `give_up`; those
+  /// of the lookup function; std::system_error if no thread can be created.
   auto find(const std::string& host) -> answer {
     const auto found = std::make_shared<std::optional<answer>>();
     std::thread([self = shared_from_this(), found, host] { self->answer_to(host, *found); }).detach();
@@ -93,7 +93,7 @@ class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
     return **found;
   }
 
-  /// Waiting and later calls of `find` get no answer.
+  /// Makes waiting and later calls of `find` fail with errc::closed.
   void give_up() {
     const std::scoped_lock lock(mutex_);
     given_up_ = true;
@@ -184,7 +184,7 @@ auto span_exporter::is_ending() const -> bool {
   return ending_;
 }
 
-/// Returns the oldest spans, in whole requests.
+/// Removes the oldest spans from the queue and returns them. Never splits the spans of one request.
 auto span_exporter::take_batch() -> spans {
   const std::scoped_lock lock(mutex_);
   std::size_t size = 0;
@@ -204,7 +204,8 @@ void span_exporter::settle(std::size_t taken, std::size_t refused) {
   counts_.failed += refused;
 }
 
-/// Waits between batches that are not full, so that an idle server sends few of them.
+/// Sends batches until the exporter ends. Waits after a batch that is not full, so that an idle server sends few
+/// batches.
 auto span_exporter::work() -> braid::task<void> {
   braid::resolver names(runtime_->io(), runtime_->blocking(),
                         {.lookup = [of = lookups_](const std::string& host) { return of->find(host); }});
@@ -253,7 +254,7 @@ auto span_exporter::deliver(braid::http_client& client, const spans& batch) -> b
   }
 }
 
-/// Waits no longer than until the exporter ends.
+/// Waits for a time, but no longer than until the exporter ends.
 auto span_exporter::pause(braid::duration span) -> braid::task<void> {
   const braid::time_point end = runtime_->io().now() + span;
   while (runtime_->io().now() < end && !is_ending())

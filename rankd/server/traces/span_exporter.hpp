@@ -1,4 +1,4 @@
-// rankd/server/traces/span_exporter.hpp: sends spans to a collector, by OTLP over HTTP, on its own thread.
+// rankd/server/traces/span_exporter.hpp: sends spans to a collector by OTLP over HTTP, on a separate thread.
 #pragma once
 
 #include <rankd/server/traces/otlp_span.hpp>
@@ -32,14 +32,14 @@ struct span_export_options {
   braid::duration interval = std::chrono::milliseconds(200);  ///< between two checks of the queue
   braid::duration timeout = std::chrono::seconds(5);          ///< of a call
   unsigned attempts = 4;                                      ///< to deliver a batch
-  /// before the second attempt; doubled before each further one
+  /// The pause before the second attempt; doubled before each further attempt.
   braid::duration retry_after = std::chrono::seconds(1);
   braid::duration last_words = std::chrono::seconds(2);  ///< time for the waiting spans when the exporter ends
-  /// Returns the addresses of the collector's name, on its own thread, which may outlive the exporter.
+  /// Looks up the addresses of the collector's host. Runs on its own thread, which may outlive the exporter.
   std::function<braid::result<braid::socket_address::list>(const std::string&)> lookup = &braid::detail::lookup_host;
 };
 
-/// The fate of spans. Each span is in one of these numbers.
+/// Counts of spans by their outcome. Each span is counted in exactly one member.
 struct span_counts {
   std::uint64_t exported = 0;
   std::uint64_t dropped = 0;  ///< because the queue was full, or they got no memory
@@ -47,27 +47,27 @@ struct span_counts {
   std::uint64_t queued = 0;   ///< or being sent
 };
 
-/// Returns the URL to call for the URL in an option. Errors: errc::bad_url for an invalid URL.
+/// Returns the full URL of the collector for the URL in an option. Errors: errc::bad_url for an invalid URL.
 [[nodiscard]] auto collector_url(std::string_view text) -> braid::result<std::string>;
 
-/// A queue, and a thread that empties it into a collector. A collector that is slow, dead or refuses delays no request:
-/// the queue fills up, and spans that do not fit are dropped and counted. Failures are logged (`collector_failed`),
-/// once until a batch is accepted again. Threads: any. Lifetime: the log outlives it.
+/// A queue of spans, and a thread that sends them to a collector. A slow, dead or refusing collector delays no request:
+/// the queue fills up, and spans that do not fit are dropped and counted. A failure is logged (`collector_failed`), but
+/// only once until a batch is accepted again. Threads: any. Lifetime: the log outlives it.
 class span_exporter {
  public:
-  /// Errors: no_runtime; bad_url.
+  /// Starts the thread. Errors: no_runtime; bad_url.
   static auto start(span_export_options options, serve_log log) -> braid::checked<std::unique_ptr<span_exporter>>;
-  /// Sends the waiting spans, for `last_words` at most. A lookup that still runs then is abandoned.
+  /// Sends the queued spans, for `last_words` at most. Does not wait for a lookup that still runs after that.
   ~span_exporter();
   span_exporter(const span_exporter&) = delete;
   auto operator=(const span_exporter&) -> span_exporter& = delete;
 
-  /// Returns whether a trace that begins here is exported: decided by its number, so that all servers with the same
-  /// share decide alike. Cost: a comparison.
+  /// Returns whether a trace that begins in this server is exported. The trace id decides, so that all servers with the
+  /// same share decide alike. Cost: a comparison.
   [[nodiscard]] auto samples(const braid::trace_context& first) const noexcept -> bool;
   /// Queues the spans of one request, or drops all of them. Blocks: for an uncontended lock.
   void add(std::vector<otlp_span> of_request);
-  /// Counts a span as dropped that could not be made because memory ran out.
+  /// Counts a span as dropped that could not be built for lack of memory.
   void lose() noexcept;
 
   [[nodiscard]] auto counts() const -> span_counts;

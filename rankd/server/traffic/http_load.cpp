@@ -1,4 +1,4 @@
-// rankd/server/traffic/http_load.cpp: sends requests over HTTP with the library's own client.
+// rankd/server/traffic/http_load.cpp: sends load to a server with braid's own HTTP client.
 #include <rankd/server/traffic/http_load.hpp>
 
 #include <rankd/engine/engine.hpp>

@@ -1,4 +1,4 @@
-// rankd/server/traffic/open_http_load.cpp: sends requests over HTTP, each at its time, whether earlier ones were
+// rankd/server/traffic/open_http_load.cpp: sends each request over HTTP when it is due, whether earlier ones were
 // answered or not.
 #include <rankd/server/traffic/http_load.hpp>
 
@@ -30,7 +30,7 @@ using std::chrono::nanoseconds;
 constexpr std::uint64_t sent_in_succession = 64;
 constexpr std::size_t max_backlog = 1'000'000;
 
-/// A request whose time has come.
+/// A request that is due.
 struct arrival {
   braid::time_point due;
   std::uint64_t number = 0;
@@ -42,7 +42,7 @@ struct heard {
   bool stays = false;            // the connection stays open
 };
 
-/// A connection that is made when it is needed, and again after an error.
+/// A connection that is opened when it is first used, and opened again after an error.
 class line {
  public:
   line(braid::loop& loop, const braid::socket_address& address) : loop_(&loop), address_(address) {}
@@ -81,7 +81,8 @@ class line {
     }
   }
 
-  /// Sets `whole` to the size of the answer. Our servers send the length of their answers.
+  /// Returns the head of the answer, and sets `whole` to the size of the entire answer. Requires an answer with a
+  /// Content-Length, which rankd always sends.
   auto take_head(std::size_t& whole) const -> heard {
     const braid::http_response_head& head = parser_.head();
     whole = parser_.size() + head.body.length;
@@ -98,7 +99,7 @@ class line {
   std::array<std::byte, 8192> room_;
 };
 
-/// Runs everything on one loop.
+/// An open load that runs on one loop.
 class open_load {
  public:
   open_load(braid::loop& loop, const braid::socket_address& address, const std::vector<std::string>& texts,
@@ -119,7 +120,7 @@ class open_load {
       co_await std::move(all);
     };
     braid::task<void> whole = braid::with_scope(std::ref(start));
-    // The last request may be sent this late, and then has this long for its answer.
+    // The last request may be sent `patience` after the end, and then has `patience` for its answer.
     auto limited = braid::with_deadline(ends_at_ + 2 * options_->patience, std::move(whole));
     static_cast<void>(co_await std::move(limited));  // requests without an answer by then have failed
     while (const std::optional<arrival> left = due_.try_receive()) seen_->unsent += left->due >= counts_from_ ? 1 : 0;
@@ -186,7 +187,7 @@ class open_load {
   braid::channel<arrival> due_;
 };
 
-/// Returns the bytes of the requests on the wire.
+/// Returns the bytes of the HTTP requests.
 auto make_texts(const http_load_address& address, const braid::http_url& url, std::span<const std::string> requests)
     -> std::vector<std::string> {
   std::string head = "POST /v1/rank HTTP/1.1\r\nHost: " + url.host + "\r\nContent-Type: application/json\r\n";

@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_comparison.cpp: runs recorded requests with two plans.
+// rankd/server/traffic/traffic_comparison.cpp: runs recorded requests with two plans, and compares the answers.
 #include <rankd/server/traffic/traffic_comparison.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -23,7 +23,7 @@ constexpr std::size_t requests_of_runner = 128;                    // requests t
 constexpr std::size_t max_waiting_bytes = std::size_t{64} << 20U;  // in these requests
 constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);     // the record says which cursors were too old
 
-/// Returns the plan and its substitute without limits of time: a comparison may take any time.
+/// Returns the plan and its substitute without time limits, because a comparison may take any time.
 auto without_limits(const bound_plan& plan) -> std::shared_ptr<const bound_plan> {
   bound_plan copy = plan;
   copy.budget = {.rows = plan.budget.rows, .bytes = plan.budget.bytes};
@@ -42,7 +42,8 @@ auto make_summary(const ranking& answer) -> compared_answer {
   return {.code = answer_code(answer), .candidates = answer_size(answer)};
 }
 
-/// Returns whether reads of one project mean the same in the other, because endpoints are numbers in them.
+/// Returns whether reads recorded in one project are valid in the other. Recorded reads contain endpoints as indexes,
+/// so both must have the same endpoints.
 auto have_same_endpoints(const registries& recorded, const registries& ours) -> bool {
   return recorded.id_type() == ours.id_type() &&
          std::ranges::equal(recorded.endpoints(), ours.endpoints(), [](const auto& one, const auto& other) {
@@ -53,13 +54,13 @@ auto have_same_endpoints(const registries& recorded, const registries& ours) -> 
 
 }  // namespace
 
-/// A thread with what it needs to run plans. The last tasks of the runtime use the engine.
+/// A thread that runs plans, with its engine. The runtime is destroyed first, because its last tasks use the engine.
 struct traffic_comparison::runner {
   std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;
 };
 
-/// A recorded request.
+/// A recorded request that is to be run.
 struct traffic_comparison::question {
   std::uint64_t place = 0;
   std::uint64_t number = 0;
@@ -72,7 +73,7 @@ struct traffic_comparison::question {
   std::string reads;
 };
 
-/// The result of a question.
+/// The result of running a recorded request.
 struct traffic_comparison::outcome {
   std::string unusable;
   std::string missing;
@@ -189,7 +190,7 @@ auto traffic_comparison::take_request(std::string_view content) -> braid::checke
   return {};
 }
 
-/// Runs these requests while the next ones are read.
+/// Starts to run the waiting requests. The next requests are read in the meantime.
 void traffic_comparison::run_waiting() {
   collect();
   running_ = std::exchange(waiting_, {});
@@ -279,7 +280,8 @@ auto traffic_comparison::compare(runner& runner, const question& question, outco
   out.after = make_summary(after);
 }
 
-/// Each plan reads the record from its beginning: repeated reads in it had different answers.
+/// Runs a request with one plan. Each plan replays the recorded reads from the beginning, because a repeated read may
+/// have had different answers.
 auto traffic_comparison::answer(runner& runner, std::shared_ptr<const bound_plan> plan, rank_request request,
                                 const question& question, outcome& out) -> braid::task<ranking> {
   const auto reads = replayed_reads::parse(question.reads, *settings_.declared, settings_.live);
@@ -300,8 +302,8 @@ auto traffic_comparison::answer(runner& runner, std::shared_ptr<const bound_plan
   co_return result;
 }
 
-/// Computes both answers again, with what became of the ids that moved. The keys stay those that the request asks for:
-/// with others the plans would read values that are not in the record.
+/// Runs a request again with both plans, and explains the ids that moved. The output keys stay those of the request:
+/// with others, the plans would read values that are not in the record.
 auto traffic_comparison::explain(runner& runner, kept& of) -> braid::task<void> {
   auto request = parse_request(of.asked.text, *settings_.declared,
                                {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});

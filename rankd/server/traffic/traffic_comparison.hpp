@@ -46,7 +46,7 @@ struct changed_request {
   std::vector<moved_id> moves = {};  ///< the explained ones among these
 };
 
-/// The differences over all requests.
+/// The sum of the differences over all requests.
 struct traffic_differences {
   std::uint64_t requests = 0;                             ///< to the plan that is compared
   std::uint64_t others = 0;                               ///< to other plans
@@ -68,9 +68,9 @@ struct traffic_differences {
   [[nodiscard]] auto different() const noexcept -> std::uint64_t { return compared() - count(answer_change::equal); }
 };
 
-/// Reads the frames of recorded traffic in their order, and runs two plans for the requests to one plan, with the
-/// recorded reads. No deadline counts, and no time limit of a node: the answers depend only on the requests. Several
-/// threads run requests; the result does not depend on their number. Threads: one at a time.
+/// Reads frames of recorded traffic, and runs the requests to one plan with two plans, using the recorded reads.
+/// Deadlines and time limits of nodes are ignored, so that the answers depend only on the requests. Several threads run
+/// requests; the result does not depend on their number. Threads: one at a time.
 class traffic_comparison {
  public:
   struct settings {
@@ -90,21 +90,21 @@ class traffic_comparison {
   traffic_comparison(const traffic_comparison&) = delete;
   auto operator=(const traffic_comparison&) -> traffic_comparison& = delete;
 
-  /// Begins another record. Its project frame comes next.
+  /// Begins another record. Its next frame must be that of the project.
   void begin(std::string record);
 
-  /// Errors: not_traffic for a frame that cannot be read, or comes before that of the project; other_endpoints for a
-  /// record of a project with other endpoints than ours; those of `recorded_world::make`.
+  /// Processes the next frame. Errors: not_traffic for a frame that cannot be read, or that precedes the project frame;
+  /// other_endpoints if the recorded project has other endpoints than ours; those of `recorded_world::make`.
   auto take(const traffic_reader::frame& frame) -> braid::checked<void>;
 
-  /// Runs the remaining requests, and explains the most changed ones. Call it once, at the end.
+  /// Runs the remaining requests, and explains the most changed ones. Must be called once, at the end.
   auto finish() -> traffic_differences;
 
   /// Returns the plans of the records, with the number of requests of each.
   [[nodiscard]] auto plans() const noexcept -> const std::map<std::string, std::uint64_t, std::less<>>& {
     return plans_;
   }
-  /// Returns how many requests the records have lost, as far as their numbers show it.
+  /// Returns how many requests are missing in the records, according to the gaps in the request numbers.
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return lost_ + lost_here(); }
 
  private:

@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_file.cpp: writes and reads frames.
+// rankd/server/traffic/traffic_file.cpp: encodes, writes and reads frames of recorded traffic.
 #include <rankd/server/traffic/traffic_file.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -212,8 +212,8 @@ auto traffic_reader::read(source source) -> braid::checked<traffic_reader> {
   return made;
 }
 
-/// Reads this many bytes; returns false if there are fewer. Allocates no more memory than the file has bytes, whatever
-/// a frame says.
+/// Reads until the buffer has `bytes` bytes; returns false if the file ends before. Reads in pieces, so that a damaged
+/// length in a frame cannot make it allocate more memory than the file has bytes.
 auto traffic_reader::fill(std::size_t bytes) -> bool {
   while (bytes_.size() < bytes) {
     const std::size_t before = bytes_.size();

@@ -1,4 +1,5 @@
-// rankd/server/traffic/traffic_file.hpp: the format of recorded traffic: a head, and frames with a checksum each.
+// rankd/server/traffic/traffic_file.hpp: the format of recorded traffic: a file header, and frames with a checksum
+// each.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -17,24 +18,25 @@
 
 namespace rankd {
 
-// A file begins with `traffic_head`; its number is the version of all that follows. A frame is the length of its
-// content and the CRC-32C of its kind and content, 4 bytes each, the lowest first; its kind, one byte; its content, as
-// packed_writer writes it. A frame that a crash has cut off is the last one, and is ignored.
+// The format. A file begins with `traffic_head`, whose number is the version of the format. Then follow frames. A frame
+// begins with the length of its content and the CRC-32C of its kind and content, 4 bytes each, the lowest first. Then
+// follow its kind, one byte, and its content, written by packed_writer. If a crash has cut off the last frame, that
+// frame is ignored.
 
 inline constexpr std::string_view traffic_head = "rankd traffic 1\n";
 inline constexpr std::size_t frame_head = 9;
 inline constexpr std::size_t max_frame = std::size_t{64} << 20U;
 
-/// Numbers of a format: they keep their meaning. Readers skip unknown kinds.
+/// The kinds of frames. The numbers are part of the file format, so they must not change. Readers skip unknown kinds.
 enum class frame_kind : std::uint8_t { project = 1, plan = 2, request = 3 };
 
-/// A file of a project, or a model.
+/// A named text: a file of a project, or a model.
 struct recorded_text {
   std::string name;
   std::string text;
 };
 
-/// The project to which all plans were bound.
+/// The project to which all recorded plans were bound.
 struct recorded_project {
   std::string version;  ///< of the program that recorded
   std::string environment;
@@ -43,7 +45,7 @@ struct recorded_project {
   std::chrono::seconds cursor_age{0};   ///< of the pages of plans; 0: plans have no pages
 };
 
-/// One version of a plan, with everything that it was made from.
+/// One version of a plan, with all files from which it was made.
 struct recorded_plan {
   std::uint32_t number = 0;  ///< in the file, from 1 on
   std::string name;
@@ -57,7 +59,7 @@ struct recorded_plan {
   std::optional<std::uint32_t> substitute = {};  ///< its substitute
 };
 
-/// One request that was ranked. Lifetime: that of the bytes its texts point to.
+/// One request that was ranked. Lifetime: as long as the bytes to which its texts refer.
 struct recorded_request {
   std::uint64_t number = 0;  ///< from 0 on, including lost requests
   std::uint32_t plan = 0;    ///< a number of `recorded_plan`
@@ -72,22 +74,22 @@ struct recorded_request {
   std::string_view answer;                      ///< one line of JSON, without an explanation
 };
 
-/// Return frames without a checksum, which `seal_frame` adds. `number_request` sets the number and the plan of a
-/// request.
+/// These functions return a frame without its checksum, which `seal_frame` adds. `number_request` sets the numbers of a
+/// request and its plan.
 [[nodiscard]] auto encode_frame(const recorded_project& project) -> std::string;
 [[nodiscard]] auto encode_frame(const recorded_plan& plan) -> std::string;
 [[nodiscard]] auto encode_frame(const recorded_request& request) -> std::string;
-/// The same, replacing the contents of `out`.
+/// Does the same, and replaces the contents of `out`.
 void write_frame(std::string& out, const recorded_request& request);
 void number_request(std::span<char> frame, std::uint64_t number, std::uint32_t plan) noexcept;
 void seal_frame(std::span<char> frame) noexcept;
 
-/// Return the content of a frame; nothing for bytes of another kind.
+/// These functions parse the content of a frame; they return nothing if the bytes are not of the expected kind.
 [[nodiscard]] auto read_project(std::string_view content) -> std::optional<recorded_project>;
 [[nodiscard]] auto read_plan(std::string_view content) -> std::optional<recorded_plan>;
 [[nodiscard]] auto read_request(std::string_view content) -> std::optional<recorded_request>;
 
-/// Reads the frames of a file, one after the other, up to its end or to the first damaged or partial frame.
+/// Reads the frames of a file in order, up to its end or to the first damaged or partial frame.
 class traffic_reader {
  public:
   struct frame {
@@ -100,20 +102,20 @@ class traffic_reader {
     torn,     ///< within a frame: the program was killed, or still writes
     damaged,  ///< at a frame whose checksum is wrong
   };
-  /// Fills bytes, from the first on, and returns their number; 0 at the end.
+  /// A function that fills the beginning of a buffer and returns the number of bytes; 0 at the end.
   using source = std::function<std::size_t(std::span<char> buffer)>;
 
-  /// Errors: unreadable_file; not_traffic for a file of another kind or version.
+  /// Opens a file. Errors: unreadable_file; not_traffic for a file of another kind or version.
   static auto open(const std::filesystem::path& file) -> braid::checked<traffic_reader>;
-  /// The same for other bytes. Errors: not_traffic.
+  /// Reads recorded traffic from any source of bytes. Errors: not_traffic.
   static auto read(source source) -> braid::checked<traffic_reader>;
 
-  /// Returns nothing at the end. Blocks: on the disk.
+  /// Returns the next frame; nothing at the end. Blocks: on the disk.
   auto next() -> std::optional<frame>;
 
-  /// How the file ends. Requires that `next` has returned nothing.
+  /// Returns how the file ends. Requires that `next` has returned nothing.
   [[nodiscard]] auto how_it_ends() const noexcept -> end { return end_; }
-  /// Returns the bytes of the head and of the frames that were read.
+  /// Returns the number of bytes read: the file header and all frames so far.
   [[nodiscard]] auto position() const noexcept -> std::uint64_t { return position_; }
 
  private:
@@ -126,7 +128,7 @@ class traffic_reader {
   end end_ = end::whole;
 };
 
-/// Returns the error for a file that is not recorded traffic, or is broken.
+/// Returns the error for a file that is not recorded traffic, or is damaged.
 auto not_traffic(std::string message) -> std::unexpected<braid::diagnostics>;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_findings.cpp: reads records, runs two plans, and writes the differences as JSON.
+// rankd/server/traffic/traffic_findings.cpp: runs two plans on recorded traffic, and writes the differences as JSON.
 #include <rankd/server/traffic/traffic_findings.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -29,7 +29,8 @@ auto size_of(const fs::path& file) -> std::uint64_t {
   return error ? 0 : size;
 }
 
-/// Passes all frames of a file to the comparison. `go_on` is called with the position in the file.
+/// Passes all frames of a file to the comparison. Calls `go_on` with the position in the file, and stops if it returns
+/// false.
 auto take_all(const fs::path& file, traffic_comparison& into, const std::function<bool(std::uint64_t)>& go_on)
     -> braid::checked<read_record> {
   auto from = traffic_reader::open(file);

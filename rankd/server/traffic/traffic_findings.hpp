@@ -1,4 +1,5 @@
-// rankd/server/traffic/traffic_findings.hpp: compares two plans on files of recorded traffic, and reports what differs.
+// rankd/server/traffic/traffic_findings.hpp: compares two plans on files of recorded traffic, and reports the
+// differences.
 #pragma once
 
 #include <rankd/engine/explain/moved_ids.hpp>
@@ -16,7 +17,7 @@
 
 namespace rankd {
 
-/// A file of recorded traffic, once it is read.
+/// A file of recorded traffic that was read.
 struct read_record {
   std::string file;
   traffic_reader::end end{};
@@ -32,27 +33,29 @@ struct traffic_findings {
   traffic_differences found;
 };
 
-/// Returns the files among these places, and the NAME.rec of the folders among them, in the order of their names.
+/// Returns the record files at these places: the given files, and the NAME.rec files in the given folders, sorted by
+/// name.
 /// Errors: no_records for a folder without records.
 auto list_records(const std::vector<std::filesystem::path>& places)
     -> braid::checked<std::vector<std::filesystem::path>>;
 
-/// Called with the bytes that were read, and those of all files. If it returns false, the comparison stops.
+/// Receives the number of bytes read so far, and the size of all files. If it returns false, the comparison stops.
 using traffic_progress = std::function<bool(std::uint64_t done, std::uint64_t all)>;
 
-/// Runs both plans for the requests in these files. Blocks: as long as it runs. Errors: those of `traffic_reader::open`
-/// and `traffic_comparison`; unknown_plan if no recorded request is for the plan that is compared; comparison_stopped
-/// if `progress` returns false.
+/// Runs both plans for the requests in these files. Blocks: until all requests have run. Errors: those of
+/// `traffic_reader::open` and `traffic_comparison`; unknown_plan if no recorded request is for the compared plan;
+/// comparison_stopped if `progress` returns false.
 auto compare_on_records(const std::vector<std::filesystem::path>& files, traffic_comparison::settings settings,
                         const traffic_progress& progress) -> braid::checked<traffic_findings>;
 
-/// Returns a mean over the requests that both plans have answered, or 0 if there is none.
+/// Returns the mean over the requests that both plans have answered; 0 if there are no such requests.
 [[nodiscard]] auto compute_mean(double sum, const traffic_differences& of) -> double;
 
-/// Returns one object on one line, without a line feed: the member `traffic` of `rankd diff A B --traffic REC --json`.
+/// Returns the findings as one JSON object on one line, without a line feed. `rankd diff A B --traffic REC --json`
+/// prints it as the member `traffic`.
 [[nodiscard]] auto to_json(const traffic_findings& findings) -> std::string;
 
-/// Returns an array of `{id, was, is, node, why}`.
+/// Returns the moved ids as a JSON array of `{id, was, is, node, why}`.
 [[nodiscard]] auto to_json(const std::vector<moved_id>& moves) -> std::string;
 
 }  // namespace rankd

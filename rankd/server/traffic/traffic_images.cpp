@@ -1,5 +1,5 @@
-// rankd/server/traffic/traffic_images.cpp: reads what plans are made from in a project, and writes it into a folder
-// again.
+// rankd/server/traffic/traffic_images.cpp: collects the files of a project and its plans for a record, and restores
+// them into a folder.
 #include <rankd/server/traffic/traffic_images.hpp>
 
 #include <rankd/engine/plans/plan_experiments.hpp>
@@ -34,7 +34,8 @@ auto endpoints_file(std::string_view environment) -> std::string {
   return "endpoints." + std::string(environment) + ".toml";
 }
 
-/// Returns whether a file with this name may be written into our folder, whatever a record says.
+/// Returns whether a file with this name may be written into the folder. Refuses paths, because a record may come from
+/// anyone.
 auto is_file_name(std::string_view name) -> bool {
   constexpr std::size_t longest = 200;
   const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
@@ -61,7 +62,8 @@ auto plan_changed(std::string message, std::string hint, const fs::path& source 
 
 constexpr const char* load_again = "load the plans again, so that the server runs what its files say";
 
-/// Returns the text of experiments.toml, if it contains the experiments that the plan has at that time.
+/// Returns the text of experiments.toml; empty if the plan has no experiments. Fails if the experiments in the file are
+/// not those that the plan has at the given time.
 auto experiments_text(const bound_plan& plan, const fs::path& folder, const registries& declared,
                       std::chrono::sys_seconds now) -> braid::checked<std::string> {
   if (plan.experiments == nullptr) return std::string();
@@ -177,8 +179,8 @@ auto recorded_world::replace_by(const fs::path& file) -> braid::checked<void> {
   return {};
 }
 
-/// Neither budgets nor nodes have deadlines here: a replay may take any time. The contents of a model show its format,
-/// so all of them may be called .json.
+/// Binds a recorded plan without deadlines and time limits, because a replay may take any time. All model files are
+/// named .json: the format of a model is recognized by its contents.
 auto recorded_world::bind(const recorded_plan& image, const artifact_image& artifact) -> braid::checked<bound_plan> {
   const fs::path own = folder_ / ("plan_" + std::to_string(image.number));
   if (auto written = write_texts(own, image.models, ".json"); !written)

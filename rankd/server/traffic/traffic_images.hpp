@@ -1,4 +1,5 @@
-// rankd/server/traffic/traffic_images.hpp: writes a project and its plans into recorded traffic, and restores them.
+// rankd/server/traffic/traffic_images.hpp: images of a project and its plans for recorded traffic, and the project
+// restored from them.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -23,46 +24,50 @@
 
 namespace rankd {
 
-/// Returns what the plans of a project are bound to: the files of its registries for its environment. No keys of
-/// cursors, no tokens, no stores. Blocks: on the disk. Errors: those of `read_text_file`.
+/// Returns an image of a project: the files of its registries for its environment. Keys of cursors, tokens and stores
+/// are not included. Blocks: on the disk. Errors: those of `read_text_file`.
 auto make_image(const project& project, const registries& declared, std::string version)
     -> braid::checked<recorded_project>;
 
-/// Returns a plan that was loaded from a project, without the numbers. Reads its files again.
+/// Returns an image of a plan that was loaded from a project; its numbers are not set. Reads the files of the plan
+/// again.
 /// Blocks: on the disk.
-/// Errors: those of `read_text_file` and `model_folder::digest`; plan_changed if they are not what the plan was made
-/// from.
+/// Errors: those of `read_text_file` and `model_folder::digest`; plan_changed if the files have changed since the plan
+/// was made.
 auto make_image(const bound_plan& plan, const project& project, const registries& declared)
     -> braid::checked<recorded_plan>;
 
-/// The project and the plans of recorded traffic, ready to run. Their files are in their own folder, which is removed
-/// with the object.
+/// The project and the plans of recorded traffic, ready to run. Their files are in a temporary folder, which is removed
+/// together with the object.
 class recorded_world {
  public:
-  /// Blocks: on the disk.
-  /// Errors: no_folder; registry_changed if this rankd reads the registries differently; those of `registries::load`.
+  /// Restores the project. Blocks: on the disk.
+  /// Errors: no_folder; registry_changed if this version of rankd reads the registries differently; those of
+  /// `registries::load`.
   static auto make(const recorded_project& image) -> braid::checked<std::unique_ptr<recorded_world>>;
   ~recorded_world();
   recorded_world(const recorded_world&) = delete;
   auto operator=(const recorded_world&) -> recorded_world& = delete;
 
-  /// Restores a plan, without its limits of time; a plan with a substitute comes after that.
+  /// Restores a plan without its time limits. The substitute of a plan must be added before the plan.
   /// Blocks: on the disk.
-  /// Errors: plan_changed if this rankd binds the plan differently, or there is no such substitute; those of
-  /// `load_plan`, `bind_plan`, `add_substitute` and `add_experiments`.
+  /// Errors: plan_changed if this version of rankd binds the plan differently, or if the substitute is missing; those
+  /// of `load_plan`, `bind_plan`, `add_substitute` and `add_experiments`.
   auto add(const recorded_plan& image) -> braid::checked<void>;
 
-  /// Runs the plan of that file, whatever the file's name, for requests to recorded plans with the name inside it: with
-  /// the models, the budget, the experiments and the substitute of each. Call it before these are added.
-  /// Blocks: on the disk. Errors: those of `read_text_file`, and json_syntax, missing_field if it contains no name.
+  /// Replaces the recorded plans that have the same name as the plan in a file; the name of the file does not matter.
+  /// The replacement uses the recorded models, budget, experiments and substitute. Must be called before the recorded
+  /// plans are added.
+  /// Blocks: on the disk. Errors: those of `read_text_file`; json_syntax, missing_field if the file contains no plan
+  /// name.
   auto replace_by(const std::filesystem::path& file) -> braid::checked<void>;
 
   [[nodiscard]] auto declared() const noexcept -> const registries& { return *declared_; }
-  /// Returns the names of plans that replace no recorded plan.
+  /// Returns the names of replacement plans for which there is no recorded plan.
   [[nodiscard]] auto unused() const -> std::vector<std::string>;
-  /// Returns the plan with that number; null if there is no such plan.
+  /// Returns the plan with this number; null if there is no such plan.
   [[nodiscard]] auto find(std::uint32_t number) const -> std::shared_ptr<const bound_plan>;
-  /// Returns whether another plan than the recorded one runs requests to that plan.
+  /// Returns whether requests to this plan are run by a replacement.
   [[nodiscard]] auto is_replaced(std::string_view name) const -> bool { return replacements_.contains(name); }
 
  private:

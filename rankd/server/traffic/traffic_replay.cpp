@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_replay.cpp: runs requests again.
+// rankd/server/traffic/traffic_replay.cpp: runs recorded requests again, and compares the answers.
 #include <rankd/server/traffic/traffic_replay.hpp>
 
 #include <rankd/engine/plans/plan_experiments.hpp>
@@ -31,7 +31,8 @@ auto traffic_replay::unused_plans() const -> std::vector<std::string> {
   return world_ == nullptr ? std::vector<std::string>() : world_->unused();
 }
 
-/// The key is not a secret: what it signs is compared only with what it has signed.
+/// Restores the project and makes the engine. The key of its cursors need not be secret: signatures of this key are
+/// compared only with each other.
 auto traffic_replay::begin(const recorded_project& project) -> braid::checked<void> {
   if (world_ != nullptr) return not_traffic("has two projects");
   auto made = recorded_world::make(project);
@@ -50,7 +51,7 @@ auto traffic_replay::begin(const recorded_project& project) -> braid::checked<vo
   return {};
 }
 
-/// A plan that needs something no record contains is left out: the others do not need it.
+/// Adds a plan. If the plan needs files that are not in the record, only this plan is left out.
 auto traffic_replay::add(const recorded_plan& plan) -> braid::checked<void> {
   auto added = world_->add(plan);
   if (added) return added;
@@ -133,8 +134,9 @@ auto traffic_replay::run(const recorded_request& recorded) -> replayed_request {
   return out;
 }
 
-/// Sets in `out` which read was missing, and whether the reads cannot be used at all. Cursors of a replaced plan become
-/// those of the plan that runs; otherwise no answer with a cursor could be equal.
+/// Runs a request and returns the answer. Sets in `out` a read that is missing in the record, or that the reads cannot
+/// be used at all. Cursors of a replaced plan are signed for the replacement; otherwise no answer with a cursor could
+/// be equal.
 auto traffic_replay::answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan,
                             rank_request request, replayed_request& out) -> std::string {
   const auto reads = replayed_reads::parse(std::string(recorded.reads), world_->declared());
@@ -160,8 +162,8 @@ auto traffic_replay::answer(const recorded_request& recorded, const std::shared_
   return to_json(result);
 }
 
-/// Returns the answer with the signature that a replay writes for the cursor of its next page, for that ranking if one
-/// is named.
+/// Returns the answer with the cursor of its next page signed by the key of the replay. If `identity` is given, the
+/// cursor is signed for that ranking.
 auto traffic_replay::signed_again(std::string_view answer, std::optional<std::string_view> identity) const
     -> std::string {
   constexpr std::string_view before = R"(,"next_cursor":")";

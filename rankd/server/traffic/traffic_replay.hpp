@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_replay.hpp: runs recorded requests again, using only what was recorded.
+// rankd/server/traffic/traffic_replay.hpp: runs recorded requests again, using only recorded data.
 #pragma once
 
 #include <rankd/engine/engine.hpp>
@@ -41,8 +41,8 @@ struct replayed_request {
   std::string why;  ///< a sentence for `missing`, `timed`, `redacted` and `unusable`
 };
 
-/// Reads the frames of a file in their order, and runs its requests one by one. An answer is compared with the recorded
-/// one byte for byte, except for signatures of cursors: the key is not part of the record.
+/// Reads the frames of a file in order, and runs its requests one by one. An answer must equal the recorded one byte
+/// for byte, except for the signatures of cursors, because the key is not recorded.
 /// Threads: one at a time.
 class traffic_replay {
  public:
@@ -55,16 +55,16 @@ class traffic_replay {
   explicit traffic_replay(settings settings) : settings_(std::move(settings)) {}
   ~traffic_replay();
 
-  /// Returns the result for a request that should be run. A plan that searches a file of vectors, or whose substitute
-  /// does, cannot run: its requests are `missing`.
-  /// Errors: not_traffic for a frame that cannot be read, or comes before that of the project; the other ones of
+  /// Processes the next frame; returns the result if the frame is a request. If a plan or its substitute searches a
+  /// file of vectors, the plan cannot run, and its requests are `missing`.
+  /// Errors: not_traffic for a frame that cannot be read, or that precedes the project frame; those of
   /// `recorded_world`; no_runtime.
   auto take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>>;
 
-  /// Returns the names of the plans in the settings that no recorded request runs.
+  /// Returns the names of the plans in the settings to which no recorded plan corresponds.
   [[nodiscard]] auto unused_plans() const -> std::vector<std::string>;
 
-  /// Returns how many requests the record has lost, as far as the numbers of the others show it.
+  /// Returns how many requests are missing in the record, according to the gaps in the request numbers.
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return next_number_ - std::min(taken_, next_number_); }
 
  private:

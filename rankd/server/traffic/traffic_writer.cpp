@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_writer.cpp: writes frames to a file.
+// rankd/server/traffic/traffic_writer.cpp: queues frames of recorded traffic, and writes them to a file.
 #include <rankd/server/traffic/traffic_writer.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -70,7 +70,8 @@ auto traffic_writer::start(const recorded_project& project) -> braid::checked<vo
 
 traffic_writer::~traffic_writer() = default;
 
-/// Records every n-th request if the share is 1/n: not at random, so that the cost is even.
+/// Returns whether the next request is recorded. If the share is 1/n, records every n-th request instead of random
+/// ones, so that the cost is spread evenly.
 auto traffic_writer::wants_next() noexcept -> bool {
   if (is_full_.load(braid::relaxed)) return false;
   if (options_.share >= 1) return true;
@@ -78,7 +79,8 @@ auto traffic_writer::wants_next() noexcept -> bool {
   return std::floor((before + 1) * options_.share) > std::floor(before * options_.share);
 }
 
-/// Under the mutex. A plan at the address of a destroyed one is another plan.
+/// Returns the number of a plan. If a plan was destroyed and another plan has its address, the new plan gets a new
+/// number. Requires the mutex.
 auto traffic_writer::number_of(const plan_handle& plan) -> std::uint32_t {
   known_plan_number& known = numbers_[plan.get()];
   if (known.number != 0 && !known.plan.expired()) return known.number;
@@ -122,7 +124,7 @@ void traffic_writer::batch::clear() {
   if (bytes.capacity() > max_kept_memory) bytes = std::string();
 }
 
-/// Writes consecutive frames with one call, as long as their plans are written.
+/// Writes frames. Consecutive frames whose plans are in the file already are written by one call.
 void traffic_writer::write(batch& taken, append_then /*then*/) {
   std::size_t begin = 0;  // of the frames that are ready
   std::size_t end = 0;
@@ -160,10 +162,10 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
   flush();
 }
 
-/// Called if nothing was written: only the memory before the first frame may be short.
+/// Counts all frames of a batch as lost. `write` throws only before it writes its first frame, if memory runs out.
 void traffic_writer::lose(const batch& taken) noexcept { count(0, taken.items.size(), traffic_loss::write); }
 
-/// Returns what `has_plan` does, or that there is no memory for the plan now.
+/// Does the same as `has_plan`, and returns `traffic_loss::plan` if memory runs out.
 auto traffic_writer::plan_loss(const plan_handle& plan, std::uint32_t number) noexcept -> std::optional<traffic_loss> {
   try {
     return has_plan(plan, number);
@@ -172,7 +174,8 @@ auto traffic_writer::plan_loss(const plan_handle& plan, std::uint32_t number) no
   }
 }
 
-/// Writes a plan that the file does not have yet. Gives why it cannot, or could not a short time ago.
+/// Writes a plan, unless it is in the file. Returns the reason if the plan cannot be written now, or could not be
+/// written a short time ago.
 auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss> {
   const auto [at, is_new] = images_.try_emplace(number);
   image& state = at->second;
@@ -186,7 +189,7 @@ auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> 
   return why;
 }
 
-/// Writes the plan's substitute first.
+/// Writes a plan, and before it the plan's substitute.
 auto traffic_writer::write_plan(const plan_handle& plan, std::uint32_t number, image& state)
     -> std::optional<traffic_loss> {
   const auto report = [&](const braid::diagnostics& problems) {
@@ -222,7 +225,7 @@ auto traffic_writer::write_plan(const plan_handle& plan, std::uint32_t number, i
   return std::nullopt;
 }
 
-/// Writes after the last whole frame, and returns how many bytes the system has written.
+/// Writes bytes after the last whole frame, and returns how many bytes the system has written.
 auto traffic_writer::write_bytes(std::string_view bytes) -> std::size_t {
   std::size_t done = 0;
   while (done < bytes.size() && !is_broken_) {

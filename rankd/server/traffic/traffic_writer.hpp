@@ -1,4 +1,4 @@
-// rankd/server/traffic/traffic_writer.hpp: records the traffic of a server in a file, on its own thread.
+// rankd/server/traffic/traffic_writer.hpp: records the traffic of a server in a file, on a separate thread.
 #pragma once
 
 #include <rankd/engine/plans/plan_set.hpp>
@@ -25,7 +25,7 @@
 
 namespace rankd {
 
-/// Why a request that was to be recorded is not in the file.
+/// Why a request that should be recorded is not in the file.
 enum class traffic_loss : std::uint8_t {
   queue,  ///< too much waits for the disk
   write,  ///< the system refused to write, or the request is too large for a frame
@@ -46,24 +46,26 @@ struct traffic_options {
   double share = 1;                                   ///< of the requests, evenly spread
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  ///< of the file
   std::size_t max_waiting = std::size_t{64} << 20U;   ///< bytes that wait to be written
-  /// Returns a plan with everything that it was made from, without the numbers. Called by the writing thread.
+  /// Returns the image of a plan, with all files from which the plan was made; its numbers are not set. Called by the
+  /// writing thread.
   std::function<braid::checked<recorded_plan>(const bound_plan&)> make_image = {};
-  /// Called by the writing thread, once for each plan that `make_image` returns no image of, or too large a one.
+  /// Called by the writing thread, once for each plan for which `make_image` fails or returns too large an image.
   std::function<void(const bound_plan&, const braid::diagnostics&)> on_no_image = {};
   const braid::clock_source* clock = &braid::steady_time();  ///< read by the writing thread
 };
 
-/// Accepts frames from loops, which must not wait for a disk. Lost frames are counted, and the numbers of the requests
-/// in the file show them. A plan is written before its first request; if that fails, it is tried again a minute later,
-/// so that its files are not read for each request. Accepted frames are written before the object is destroyed; a
-/// program that is killed loses the frames of the last tenth of a second, and perhaps leaves part of a frame.
+/// Accepts frames from loops, which must not wait for a disk. Lost frames are counted, and leave gaps in the request
+/// numbers of the file. A plan is written before its first request. If that fails, the writer tries again a minute
+/// later, so that it does not read the plan's files for each request. Accepted frames are written before the object is
+/// destroyed. If the program is killed, the frames of the last tenth of a second are lost, and the last frame may be
+/// partial.
 /// Threads: any.
 class traffic_writer {
  public:
-  /// Makes the file, for its owner only. Errors: file_exists, unwritable_file, no_runtime.
+  /// Creates the file, accessible to its owner only. Errors: file_exists, unwritable_file, no_runtime.
   static auto open(const std::filesystem::path& file, const recorded_project& project, traffic_options options)
       -> braid::checked<std::unique_ptr<traffic_writer>>;
-  /// Writes to a file that is open and empty. Errors: unwritable_file, no_runtime.
+  /// Writes to an open, empty file. Errors: unwritable_file, no_runtime.
   static auto on(braid::descriptor file, const recorded_project& project, traffic_options options)
       -> braid::checked<std::unique_ptr<traffic_writer>>;
 
@@ -71,12 +73,13 @@ class traffic_writer {
   traffic_writer(const traffic_writer&) = delete;
   auto operator=(const traffic_writer&) -> traffic_writer& = delete;
 
-  /// Returns whether the next request is to be recorded: never after a request was too large for the size of the file.
+  /// Returns whether the next request should be recorded. Always false once a request did not fit into the maximum size
+  /// of the file.
   [[nodiscard]] auto wants_next() noexcept -> bool;
-  /// Takes the frame of a request of that plan, and sets its numbers. A frame that gets no memory is lost. Blocks:
-  /// never for long.
+  /// Queues the frame of a request to a plan, and sets its numbers. If there is no memory for the frame, it is lost.
+  /// Blocks: never for long.
   void add(const plan_handle& plan, std::string_view frame) noexcept;
-  /// A request that was to be recorded and that no frame holds.
+  /// Counts a request that should be recorded but has no frame.
   void lose(traffic_loss loss) noexcept;
 
   [[nodiscard]] auto counts() const -> traffic_counts { return log_.counts(); }
@@ -89,7 +92,7 @@ class traffic_writer {
     std::uint32_t number = 0;  // of the plan
     std::size_t size = 0;      // of the frame
   };
-  /// Frames one after the other, and their plans and sizes.
+  /// Frames one after the other, with their plans and sizes.
   struct batch {
     std::string bytes;
     std::vector<item> items;
@@ -102,7 +105,7 @@ class traffic_writer {
     std::weak_ptr<const bound_plan> plan;
     std::uint32_t number = 0;
   };
-  /// The state of writing a plan.
+  /// The state of writing the image of a plan.
   struct image {
     bool is_written = false;
     bool is_reported = false;   // a missing image was reported
