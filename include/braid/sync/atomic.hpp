@@ -9,19 +9,20 @@
 
 namespace braid {
 
-/// Orders nothing but the accesses of one atomic.
+/// Orders only the accesses to the same atomic.
 inline constexpr auto relaxed = std::memory_order_relaxed;
-/// For a load: everything that was written before the release that it reads from is visible after it.
+/// For a load: everything that was written before the release store whose value it reads is visible after the load.
 inline constexpr auto acquire = std::memory_order_acquire;
-/// For a store: everything that was written before it is visible after an acquire that reads it.
+/// For a store: everything that was written before the store is visible after an acquire load that reads the stored
+/// value.
 inline constexpr auto release = std::memory_order_release;
-/// Both, of an operation that reads and writes.
+/// Acquire and release, for an operation that reads and writes.
 inline constexpr auto acq_rel = std::memory_order_acq_rel;
-/// Both, and one total order of all such operations.
+/// Acquire and release, and additionally one total order of all such operations.
 inline constexpr auto seq_cst = std::memory_order_seq_cst;
 
-/// std::atomic, except in the model build, in which each access asks the explorer which thread continues. Every call
-/// names its order; every order above relaxed names its edge, and both ends of the edge can be found
+/// std::atomic, except in the model build, in which the explorer decides at each access which thread continues. Every
+/// call names its memory order. Every order above relaxed names its edge, so that both ends of the edge can be found
 /// (tools/check_edges).
 #if defined(BRAID_MODEL)
 template <typename T>

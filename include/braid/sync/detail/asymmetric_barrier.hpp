@@ -1,5 +1,5 @@
-// braid/sync/detail/asymmetric_barrier.hpp: StoreLoad fence for the Dekker pattern, paid for by the rare side
-// (membarrier).
+// braid/sync/detail/asymmetric_barrier.hpp: a StoreLoad fence for the Dekker pattern that is cheap for one side and
+// expensive for the other (membarrier).
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -18,32 +18,33 @@ enum class barrier_kind : std::uint8_t {
 
 /// An asymmetric StoreLoad fence for the Dekker pattern, by `membarrier(2)`; P1202, Folly's asymmetric fence. Each side
 /// stores something and then loads what the other side stores. If the frequent side calls `light()` between its store
-/// and its load, and the rare side calls `heavy()`, at least one of them sees the other's store. Two light sides
-/// guarantee each other nothing.
+/// and its load, and the rare side calls `heavy()`, at least one side reads the other's store. Two calls of `light()`
+/// give no such guarantee.
 ///
 ///   frequent: store a; light(); load b        rare: store b; heavy(); load a
 ///
-/// It orders loads and stores of atomics; plain data still needs the edge of an atomic.
-/// It has its own cache line, because the frequent side reads its kind, and neighbours could be written all the time.
-/// `where` is for the explorer of the model build, which leaves out one use at a time.
-/// Threads: any. Cost: light costs only a branch, heavy 0.1 to 20 µs, which `braid-doctor` measures; each costs a full
-/// fence if the kind is symmetric.
+/// The barrier orders loads and stores of atomics; plain data still needs an acquire and release edge.
+/// It has its own cache line, because the frequent side reads its kind, and neighbouring data could be written often.
+/// `where` is used by the explorer of the model build, which omits one use of a barrier at a time.
+/// Threads: any. Cost: `light` is only a branch; `heavy` takes 0.1 to 20 µs, which `braid-doctor` measures. If the kind
+/// is symmetric, each is a full fence.
 /// Source: membarrier(2); P1202R5, "Asymmetric fences".
 /// Protocol: docs/design/asymmetric_barrier.md
 class alignas(cache_line) asymmetric_barrier {
   using source = std::source_location;
 
  public:
-  /// Asymmetric if this process supports it.
+  /// Constructs an asymmetric barrier if this process supports it, otherwise a symmetric one.
   asymmetric_barrier() noexcept : kind_(best_kind()) {}
 
-  /// Requires, of the asymmetric kind, that `best_kind` is it.
+  /// Constructs a barrier of this kind. An asymmetric one requires that `best_kind` returns asymmetric.
   explicit asymmetric_barrier(barrier_kind kind) noexcept : kind_(kind) {}
 
   asymmetric_barrier(const asymmetric_barrier&) = delete;
   auto operator=(const asymmetric_barrier&) -> asymmetric_barrier& = delete;
 
-  /// Returns the kind that BRAID_BARRIER chooses, or the best one that this process supports; asks the system once.
+  /// Returns the kind that BRAID_BARRIER chooses, or else the best one that this process supports. The system is
+  /// queried only once.
   /// Cost: the first call may take milliseconds if the process has threads.
   [[nodiscard]] BRAID_API static auto best_kind() noexcept -> barrier_kind;
 
@@ -55,7 +56,8 @@ class alignas(cache_line) asymmetric_barrier {
     light_if_asymmetric(where);
   }
 
-  /// Does `light` for callers that know that the kind is asymmetric, or that have another order if it is not.
+  /// Calls `light` if the kind is asymmetric. Used if the kind is known, or if another ordering exists for the
+  /// symmetric kind.
   static void light_if_asymmetric([[maybe_unused]] source where = source::current()) noexcept {
 #if defined(BRAID_MODEL)
     if (detail::model_active()) return detail::model_light_barrier(where);
@@ -74,9 +76,9 @@ class alignas(cache_line) asymmetric_barrier {
 
  private:
   BRAID_API void fence() noexcept;
-  /// The fence of the explorer and the thread sanitizer: if two callers change one word, the second change happens
-  /// after the first.
-  // edge asymmetric_barrier.met: both, the second of two callers sees what the first wrote before
+  /// The fence for the explorer and the thread sanitizer. All callers change the same word, so the later caller's
+  /// change happens after the earlier one's.
+  /// edge asymmetric_barrier.met: both, the second of two callers sees what the first wrote before
   void meet() noexcept { met_.fetch_add(1, acq_rel); }
 
   BRAID_API static void interrupt_processors() noexcept;

@@ -1,4 +1,5 @@
-// braid/sync/detail/biased_section.hpp: a lock that costs its owner no locked operation, and every other thread a lot.
+// braid/sync/detail/biased_section.hpp: a critical section that is cheap for its owner and expensive for all other
+// threads.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -12,16 +13,17 @@
 namespace braid::detail {
 
 /// A section that one thread at a time may enter: the owner, or another thread that holds the lock. The owner announces
-/// itself and checks whether another thread wants to enter; the other announces itself, crosses the heavy side of the
-/// barrier, and waits for the owner to leave. An owner that finds another queues up for the lock like any other thread.
-/// Blocks: `revoke` while the owner is inside; `own` while another is. Source: Kawachiya, Koseki, Onodera, "Lock
-/// reservation", 2002; the proof for this form is in docs/design/inbox.md.
+/// itself and then checks whether another thread wants to enter. The other thread announces itself, crosses the heavy
+/// side of the barrier, and waits until the owner has left. An owner that finds another thread's announcement queues up
+/// for the lock like any other thread. Blocks: `revoke` while the owner is inside; `own` while another thread is
+/// inside. Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002; the proof for this form is in
+/// docs/design/inbox.md.
 template <typename Lock>
 class biased_section {
  public:
   explicit biased_section(asymmetric_barrier& barrier) noexcept : barrier_(barrier) {}
 
-  /// Calls `fn` inside. From the owner only.
+  /// Calls `fn` inside the section. Called by the owner only.
   template <typename Fn>
   auto own(Fn&& fn) {
     inside_.store(1, relaxed);
@@ -36,7 +38,7 @@ class biased_section {
     return std::forward<Fn>(fn)();
   }
 
-  /// Calls `fn` inside. From any thread but the owner.
+  /// Calls `fn` inside the section. Called by any thread except the owner.
   template <typename Fn>
   auto revoke(Fn&& fn) {
     lock_.lock();

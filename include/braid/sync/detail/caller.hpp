@@ -1,4 +1,4 @@
-// braid/sync/detail/caller.hpp: which thread calls, as a number that can be compared.
+// braid/sync/detail/caller.hpp: identifies the calling thread by a number that can be compared.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -9,7 +9,7 @@ namespace braid::detail {
 
 using thread_mark = ::pthread_t;
 
-/// Returns a number that differs between the threads that live; in the model build, between the threads of the run.
+/// Returns a number that no other existing thread has. In the model build, it is unique among the threads of the run.
 [[nodiscard]] inline auto calling_thread() noexcept -> thread_mark {
 #if defined(BRAID_MODEL)
   if (model_active()) return model_thread();

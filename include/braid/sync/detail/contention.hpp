@@ -1,4 +1,4 @@
-// braid/sync/detail/contention.hpp: counts what a thread pays if other threads access the same words.
+// braid/sync/detail/contention.hpp: counts the costs of accesses to words that other threads access, too.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -23,7 +23,8 @@ inline void count_contention(atomic<std::uint64_t> contention_counts::* what) no
     (counts->*what).store((counts->*what).load(relaxed) + 1, relaxed);
 }
 
-/// Out of line: a thread that was slower has lost a cache line already, and the other one is to pay nothing.
+/// Counts a failed compare-exchange. Not inlined: the thread that lost the exchange has already paid for a cache miss,
+/// and the other thread must not pay anything.
 [[gnu::noinline, gnu::cold]] inline void note_lost_exchange() noexcept {
   count_contention(&contention_counts::lost_exchanges);
 }

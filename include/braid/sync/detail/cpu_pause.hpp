@@ -1,9 +1,9 @@
-// braid/sync/detail/cpu_pause.hpp: the hint to the processor that a loop waits.
+// braid/sync/detail/cpu_pause.hpp: the processor hint for a loop that waits.
 #pragma once
 
 namespace braid::detail {
 
-/// Waits for some ten nanoseconds, and leaves the core's resources to others meanwhile.
+/// Pauses for some ten nanoseconds, during which other threads may use the core's resources.
 inline void cpu_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -1,5 +1,5 @@
-// braid/sync/detail/event_count.hpp: lets threads sleep until a condition that others make true, without a lock around
-// it.
+// braid/sync/detail/event_count.hpp: lets threads sleep until a condition holds that other threads change without a
+// lock.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -16,7 +16,8 @@ namespace braid::detail {
 ///   waiter: key = prepare(); if the condition holds: cancel(), else: wait(key); check again
 ///   other:  make the condition true; notify_one() or notify_all()
 ///
-/// A waiter that checked before the condition became true is woken; a waiter that checks afterwards sees it.
+/// If the condition becomes true after the waiter has checked it, the waiter is woken. If the waiter checks later, it
+/// finds the condition true.
 /// Threads: any. Cost: a notify without waiters is one locked add.
 /// Source: Vyukov, "Eventcount", 2008; the proof for this form is in docs/design/event_count.md.
 class event_count {
@@ -27,23 +28,23 @@ class event_count {
     std::uint32_t epoch_;
   };
 
-  /// Announces a waiter, which must then check the condition and call `cancel` or `wait`.
+  /// Announces a waiter. The caller must then check the condition and call `cancel` or `wait`.
   [[nodiscard]] auto prepare() noexcept -> key {
     waiters_.fetch_add(1, seq_cst);    // edge event_count.waiter: publish the waiter before its check of the condition
     return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe what earlier notifies stand for
   }
 
-  /// Withdraws the announcement, because the condition holds.
+  /// Withdraws the announcement. Called if the condition holds.
   void cancel() noexcept { waiters_.fetch_sub(1, relaxed); }
 
-  /// Blocks until a notify after `prepare`.
+  /// Blocks until a thread has called notify after `prepare`.
   void wait(key announced) noexcept {
     // edge event_count.epoch: observe the condition that the notify stands for
     while (epoch_.load(acquire) == announced.epoch_) futex_wait(epoch_, announced.epoch_);
     waiters_.fetch_sub(1, relaxed);
   }
 
-  /// Waits as `wait` does, but gives up at `deadline`. Returns true if it was notified.
+  /// Waits as `wait` does, but returns false at `deadline`. Returns true if it was notified.
   [[nodiscard]] auto wait_until(key announced, time_point deadline) noexcept -> bool {
     // edge event_count.epoch: observe the condition that the notify stands for
     while (epoch_.load(acquire) == announced.epoch_) {

@@ -1,4 +1,4 @@
-// braid/sync/detail/fork_safe_mutex.hpp: a lock that the child of a fork finds free.
+// braid/sync/detail/fork_safe_mutex.hpp: a mutex that is always free in the child of a fork.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// A mutex for state of the whole process. A fork waits until no thread holds it, so that in the child, which has none
-/// of the other threads, it is free and the state that it guards is consistent. Lock it with std::lock_guard. It may be
+/// A mutex for state of the whole process. A fork waits until no thread holds it. So in the child, in which the other
+/// threads do not exist, the mutex is free and the guarded state is consistent. Lock it with std::lock_guard. It may be
 /// used before the constructors of static objects have run. Requires that a holder locks no other fork_safe_mutex and
 /// does not fork.
 /// Threads: any. Blocks: while another thread holds it, and during a fork. Cost: a std::mutex and a load.

@@ -1,4 +1,4 @@
-// braid/sync/detail/futex.hpp: blocking a thread until a 32-bit word changes.
+// braid/sync/detail/futex.hpp: blocks a thread until a 32-bit word changes.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -10,11 +10,11 @@
 
 namespace braid::detail {
 
-/// Whether a wait ended by its deadline.
+/// How a wait ended.
 enum class futex_wait_status : std::uint8_t { woken, timed_out };
 
-/// Blocks while `word` holds `expected`, until it is woken or `deadline` passes; the last time point means no deadline.
-/// It may also return spuriously, so the caller must check its condition again.
+/// Blocks while `word` has the value `expected`, until the thread is woken or `deadline` passes. The largest time point
+/// means no deadline. It may also return spuriously, so the caller must check its condition again.
 /// Threads: any. Cost: 1.3 µs for the waker, 5 µs until the sleeper runs.
 BRAID_API auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
                           std::optional<time_point> deadline = std::nullopt) noexcept -> futex_wait_status;

@@ -1,4 +1,4 @@
-// braid/sync/detail/inbox.hpp: how other threads post work to one worker, without a lock.
+// braid/sync/detail/inbox.hpp: a lock-free queue through which other threads post work to one worker.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -28,22 +28,22 @@ enum class post_outcome : std::uint8_t {
   closed,  ///< refused; the callable was not touched
 };
 
-/// A callable that can be posted to an inbox: callable once without arguments, as an rvalue.
+/// A callable that can be posted to an inbox: it can be called once without arguments, as an rvalue.
 template <typename Fn>
 concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
 
 /// The remote (injection) queue of a worker: lock-free, many producers, one consumer, stealable. Any thread may post
 /// callables. They are run by the owner, or by a thief that moves half of them into its own inbox. Each posting thread
-/// has its own producer: a chain of segments in which callables are stored one after another, with up to 56 bytes of
-/// captures; larger ones are boxed. If there are more threads than producers, the rest share one producer under a lock.
-/// Callables of one thread are consumed in their order.
+/// has its own producer, which is a chain of segments. Callables with up to 56 bytes of captures are stored there one
+/// after another; larger ones are allocated separately. If there are more threads than producers, the remaining threads
+/// share one producer under a lock. Callables of one thread are consumed in their order.
 ///
 /// A posting thread checks for sleepers after it has posted. A worker that goes to sleep announces this, crosses the
-/// heavy side of the barrier, and then checks that the inbox is empty. One of the two sees the other, as in the Dekker
-/// pattern.
-/// Threads: any for posting, `close`, `empty` and `size`; the owner for the rest. Cost: memory comes in blocks of
-/// `SegmentSize` bytes, of which up to 64 are kept for each producer. Lifetime: when the inbox is destroyed, no thread
-/// may be inside a call or hold work; remaining callables are dropped.
+/// heavy side of the barrier, and then checks that the inbox is empty. At least one of the two threads notices the
+/// other, as in the Dekker pattern.
+/// Threads: any for posting, `close`, `empty` and `size`; the owner for the other functions. Cost: memory is allocated
+/// in blocks of `SegmentSize` bytes, of which up to 64 are kept for each producer. Lifetime: when the inbox is
+/// destroyed, no thread may be inside a call or hold work; remaining callables are dropped.
 /// Protocol: docs/design/inbox.md
 template <typename Lock = std::mutex, std::size_t Producers = 16, std::size_t SegmentSize = 4096>
 class inbox {
@@ -52,20 +52,21 @@ class inbox {
 
   static constexpr auto unbounded = static_cast<std::size_t>(-1);
 
-  /// `barrier` is what a worker crosses before it sleeps; the inboxes of a pool share one, which must outlive them.
-  /// `try_post` refuses a producer of whose callables `capacity` are waiting; nothing else has a bound.
+  /// Constructs an inbox. A worker crosses `barrier` before it sleeps. The inboxes of a pool share the barrier, which
+  /// must outlive them. `try_post` refuses a producer that has `capacity` waiting callables; other posts are not
+  /// limited.
   explicit inbox(asymmetric_barrier& barrier, std::size_t capacity = unbounded) noexcept
       : barrier_(barrier), capacity_(capacity), consumers_(barrier) {}
   inbox(const inbox&) = delete;
   auto operator=(const inbox&) -> inbox& = delete;
   ~inbox();
 
-  // --- producers ---
+  // --- Functions for producers. ---
 
-  /// When this returns `posted`, every consumer that polls sees the callable. Blocks: never; a thread without a
-  /// producer of its own while another such thread posts. Errors: std::bad_alloc, and what the copy or move of `fn`
-  /// throws; then nothing was posted. That copy or move must not post here, nor close. Cost: no locked operation, and
-  /// no allocation while consumers keep up.
+  /// Posts a callable. When this returns `posted`, the callable is visible to every consumer that polls. Blocks: never,
+  /// except that threads without their own producer wait for each other. Errors: std::bad_alloc, and exceptions of
+  /// copying or moving `fn`; then nothing was posted. The copy or move of `fn` must not post to this inbox or close it.
+  /// Cost: no locked operation, and no allocation while consumers keep up.
   template <inbox_callable Fn>
   auto post(Fn&& fn) -> post_outcome {
     return post_from(my_producer(), std::forward<Fn>(fn));
@@ -77,10 +78,11 @@ class inbox {
     return try_post_from(my_producer(), std::forward<Fn>(fn));
   }
 
-  /// Returns a producer for a thread that keeps its producers itself; null if all are in use. Its owner returns it.
+  /// Returns a producer for a thread that manages its producers itself, or null if all producers are in use. The thread
+  /// must return the producer.
   [[nodiscard]] auto open_producer() -> std::shared_ptr<producer>;
 
-  /// Posts as `post` does, for the thread that owns the producer; null means the shared producer.
+  /// Posts as `post` does, through the given producer, which the calling thread owns. Null means the shared producer.
   template <inbox_callable Fn>
   auto post_from(producer* mine, Fn&& fn) -> post_outcome {
     return post_by(mine, when_full::post, std::forward<Fn>(fn));
@@ -91,10 +93,10 @@ class inbox {
     return post_by(mine, when_full::refuse, std::forward<Fn>(fn));
   }
 
-  // --- the owner ---
+  // --- Functions for the owner. ---
 
-  /// A claimed callable. It is run once, or dropped when this object is destroyed, which ends the claim. If the
-  /// callable has a member `drop() noexcept`, that is called before the callable is destroyed without having run.
+  /// A callable that the owner has claimed. It is run once. If it has not run when this object is destroyed, it is
+  /// dropped: its member `drop() noexcept`, if it has one, is called before it is destroyed.
   /// Threads: the owner of the inbox.
   class work;
 
@@ -103,14 +105,14 @@ class inbox {
     return work(consumers_.own([this] { return next(); }));
   }
 
-  /// Returns the next of those that were here when the owner last looked. While there is one, producers keep their
-  /// cache lines.
+  /// Claims the next of the callables that were visible at the owner's last poll. It does not access the cache lines
+  /// that producers write.
   [[nodiscard]] auto claim_seen() noexcept -> work {
     return work(consumers_.own([this] { return next_seen(); }));
   }
 
   /// Runs the next callable. Returns false if the inbox is empty.
-  /// Errors: what the callable throws; its captures are destroyed.
+  /// Errors: exceptions of the callable; its captures are destroyed.
   auto run_one() -> bool {
     work next = claim();
     if (!next) return false;
@@ -124,30 +126,31 @@ class inbox {
     return static_cast<bool>(dropped);
   }
 
-  /// Moves half of what one producer has posted to `other` to this inbox, rounded up, but at most 128. Returns the
-  /// number. They are here before they are gone from there, although this inbox may be closed. Wakes no worker; a thief
-  /// that gets several, or leaves some, wakes another thief. Cost: a heavy barrier.
+  /// Moves half of the callables that one producer has posted to `other`, rounded up and at most 128, to this inbox.
+  /// Returns their number. They are visible here before they disappear there. Works even if this inbox is closed. Wakes
+  /// no worker; a thief that moves several callables, or leaves some, must wake another thief. Cost: a heavy barrier.
   auto steal_half_from(inbox& other) -> std::size_t {
     producer* const mine = my_producer();
     return mine == nullptr ? 0 : steal_half_from(other, *mine);
   }
 
-  /// Does the same for an owner that stores its own producer into this inbox.
+  /// Moves callables as the function above does, for an owner that stores its own producer of this inbox.
   auto steal_half_from(inbox& other, producer& mine) -> std::size_t;
 
-  // --- any thread ---
+  // --- Functions for any thread. ---
 
-  /// Destroys all callables that are here without running them, while the owner and thieves may take some.
+  /// Drops all callables in the inbox without running them. The owner and thieves may take some of them at the same
+  /// time.
   void drop_all() noexcept;
 
-  /// Refuses every later post. When this returns, all that was accepted can be taken.
+  /// Refuses every later post. When this returns, all accepted callables are visible to consumers.
   void close() noexcept;
 
-  /// Returns false if something is here whose post happens before this call. If it returns true because a callable has
-  /// been taken, everything that the taker did before is visible.
+  /// Returns false if the inbox contains a callable whose post happens before this call. If it returns true because a
+  /// callable was taken, everything that the taking thread did before is visible.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
-  /// Returns the approximate number of callables, while others post and take.
+  /// Returns the approximate number of callables, because other threads may post and take at the same time.
   [[nodiscard]] auto size() const noexcept -> std::size_t;
 
  private:
@@ -204,10 +207,10 @@ class inbox<Lock, Producers, SegmentSize>::work {
     producer::done(*claimed_.of);
   }
 
-  /// Returns whether it holds a callable that has not run.
+  /// Returns whether this object holds a callable that has not run.
   [[nodiscard]] explicit operator bool() const noexcept { return claimed_.record != nullptr; }
 
-  /// Requires that there is one. Errors: what it throws; its captures are destroyed.
+  /// Runs the callable. Requires that there is one. Errors: exceptions of the callable; its captures are destroyed.
   void run() {
     BRAID_ASSERT(claimed_.record != nullptr, "work is run once");
     std::exchange(claimed_.record, nullptr)->act(detail::inbox_action::run);
@@ -273,7 +276,8 @@ void inbox<Lock, Producers, SegmentSize>::close() noexcept {
     while (producers_[i]->is_posting()) detail::let_others_run();
 }
 
-/// Each is moved out first, because no thread should wait for what it does when it is dropped.
+/// Moves each callable out of the inbox before it is dropped, because its destructor may take long and other threads
+/// must not wait for it.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 void inbox<Lock, Producers, SegmentSize>::drop_all() noexcept {
   const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table
@@ -320,7 +324,7 @@ auto inbox<Lock, Producers, SegmentSize>::open_producer() -> std::shared_ptr<pro
   return count < Producers ? add_producer() : nullptr;  // the place after them is for the shared one
 }
 
-/// Under the lock of the registry. Requires that there is a place.
+/// Adds a producer to the table. Called under the lock of the registry. Requires a free entry.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::add_producer() -> std::shared_ptr<producer> {
   const std::size_t count = count_.load(relaxed);
@@ -329,7 +333,8 @@ auto inbox<Lock, Producers, SegmentSize>::add_producer() -> std::shared_ptr<prod
   return producers_[count];
 }
 
-/// Inside consumers_, as the next two.
+/// Claims the next callable that is known from an earlier poll. This function, `next` and `begin_slice` are called
+/// inside consumers_.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::next_seen() noexcept -> claimed {
   if (current_ == nullptr) return {};
@@ -345,7 +350,8 @@ auto inbox<Lock, Producers, SegmentSize>::next() noexcept -> claimed {
   return begin_slice();
 }
 
-/// A producer that has more than others does not keep them waiting.
+/// Begins a slice of the next producer's callables. Slices are short, so that a producer with many callables does not
+/// delay the others.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 [[gnu::noinline]] auto inbox<Lock, Producers, SegmentSize>::begin_slice() noexcept -> claimed {
   const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table

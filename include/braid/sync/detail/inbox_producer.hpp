@@ -1,4 +1,4 @@
-// braid/sync/detail/inbox_producer.hpp: the way of one producer into an inbox: a chain of segments that are used again.
+// braid/sync/detail/inbox_producer.hpp: the queue of one producer in an inbox: a chain of reusable segments.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -15,35 +15,37 @@
 
 namespace braid::detail {
 
-/// The part of a producer that a thread keeps, so that it can return the producer when the thread ends.
+/// The type-independent part of a producer. A thread stores it, so that it can return the producer when the thread
+/// ends.
 class inbox_producer_base {
  public:
-  /// Claims the producer. Returns false while another thread has it.
+  /// Claims the producer. Returns false while another thread uses it.
   [[nodiscard]] auto try_use() noexcept -> bool {
     std::uint32_t seen = 0;
     // edge inbox_producer.owner: observe the producer's fields as the last owner left them
     return used_.compare_exchange_strong(seen, 1, acquire, relaxed);
   }
 
-  /// Called when its thread posts no more.
-  // edge inbox_producer.owner: publish the producer's fields, for the next owner
+  /// Returns the producer. Called when its thread posts no more.
+  /// edge inbox_producer.owner: publish the producer's fields, for the next owner
   void give_back() noexcept { used_.store(0, release); }
 
  private:
   atomic<std::uint32_t> used_{1};  // whether a thread posts here
 };
 
-/// A part of a producer's chain: records, each used once while the segment is in the chain.
+/// A segment of a producer's chain. It stores records, and each part of its memory is used once while the segment is in
+/// the chain.
 template <std::size_t Size>
 struct inbox_segment {
-  /// Returns whether nothing in it is needed any more. Requires that it was passed.
+  /// Returns whether no callable of the segment is in use any more. Requires that consumers have passed the segment.
   [[nodiscard]] auto is_done() const noexcept -> bool {
     // edge inbox_producer.done: observe the end of each callable, before its memory is reused
     return done.load(acquire) + moved == records;
   }
 
-  /// The next segment of the chain: written by the producer, before it counts a callable in that segment. Later owned
-  /// by the consumers.
+  /// The next segment of the chain. The producer writes it before it counts a callable in that segment. Afterwards it
+  /// belongs to the consumers.
   inbox_segment* next = nullptr;
   std::uint32_t records = 0;      // how many callables were in it; written when it is passed
   std::uint32_t moved = 0;        // the number of them that thieves took; written inside the section
@@ -51,8 +53,8 @@ struct inbox_segment {
   alignas(64) std::array<std::byte, Size - 64> memory;  // not accessed before the producer reaches it
 };
 
-/// The number of callables that have passed one end of a producer, and the place of the next one, in one word that a
-/// single store changes.
+/// A position in a producer's queue: the number of callables before it, and the offset of the next one. Both are in one
+/// word, which a single store changes.
 class inbox_position {
  public:
   inbox_position() = default;
@@ -77,8 +79,8 @@ class inbox_position {
   std::uint64_t word_ = 0;  // the count, and below it the offset
 };
 
-/// The callables of one producer, in order, as many as memory holds.
-/// Threads: the producer; one consumer at a time, except for `done`, which only the owner calls.
+/// A queue of the callables of one producer, in order and without a limit except memory.
+/// Threads: the producer; one consumer at a time. `done` is called only by the owner of the inbox.
 template <std::size_t SegmentSize>
 class inbox_producer : public inbox_producer_base {
  public:
@@ -90,7 +92,7 @@ class inbox_producer : public inbox_producer_base {
   /// The number of empty segments that are kept for the producer.
   static constexpr std::size_t max_spares = 64;
 
-  /// A callable that only this consumer knows any more. It is in its segment until it is done with.
+  /// A callable that only the claiming consumer can access. It stays in its segment until `done` is called.
   struct claimed {
     inbox_record* record = nullptr;
     segment* of = nullptr;
@@ -101,14 +103,15 @@ class inbox_producer : public inbox_producer_base {
   auto operator=(const inbox_producer&) -> inbox_producer& = delete;
   ~inbox_producer() { free_memory(); }
 
-  // --- the producer ---
+  // --- Functions for the producer. ---
 
-  /// Marks the producer as busy while it lives. Consumers see the posted callables when it is destroyed.
+  /// A guard that marks the producer as busy. Its destructor makes the posted callables visible to consumers.
   class posting {
    public:
     explicit posting(inbox_producer& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
       BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox does not post there");
-      // Released again: a reader of this word must see what the word before it stands for.
+      // A release store is needed although nothing new is published: a thread that reads this value must observe the
+      // same records as with the previous value.
       // edge inbox_producer.posted: publish the records, as the word before did
       port_.posted_.store(end_.word() + 1, release);
     }
@@ -117,7 +120,7 @@ class inbox_producer : public inbox_producer_base {
     // edge inbox_producer.posted: publish the records and their links
     ~posting() { port_.posted_.store(end_.word(), release); }
 
-    /// Returns whether `capacity` callables of this producer are waiting.
+    /// Returns whether at least `capacity` callables of this producer are waiting.
     [[nodiscard]] auto is_full(std::size_t capacity) noexcept -> bool {
       if (end_.count() - port_.seen_taken_ < capacity) return false;
       port_.seen_taken_ = inbox_position(port_.taken_.load(relaxed)).count();
@@ -131,13 +134,13 @@ class inbox_producer : public inbox_producer_base {
         end_ = end_.in_next_segment();
       }
       std::byte* const here = port_.last_->memory.data() + end_.offset();
-      // A consumer was the last to have the line that is written soon; stores leave in order, and all would wait for
-      // it.
+      // Prefetches the cache line that will be written soon. A consumer used it last, and all later stores would wait
+      // for it.
       if (end_.offset() + fetched_ahead < room) __builtin_prefetch(here + fetched_ahead, 1);
       return here;
     }
 
-    /// Called when a record of `size` bytes was constructed there.
+    /// Counts a record of `size` bytes that was constructed at the address from `place`.
     void count(std::size_t size) noexcept { end_ = end_.after(size); }
 
     /// Makes the posted records visible.
@@ -155,14 +158,14 @@ class inbox_producer : public inbox_producer_base {
     return std::max(inbox_position(posted_.load(relaxed)).count(), taken) - taken;
   }
 
-  // --- a consumer ---
+  // --- Functions for a consumer. ---
 
-  /// Returns the oldest callable of this slice. Without a record when the slice is over.
+  /// Claims the oldest callable of the current slice. Returns no record if the slice has ended.
   [[nodiscard]] auto claim() noexcept -> claimed {
     inbox_position at(taken_.load(relaxed));
     if (at.count() == slice_end_) return {};
     inbox_record& oldest = next(at);
-    // The producer was the last to have the lines that follow. Not those that it may be writing.
+    // Prefetches the following cache lines, which the producer wrote last, but not those that it may be writing now.
     if (slice_end_ - at.count() > fetched_ahead / inbox_record::unit)
       __builtin_prefetch(reinterpret_cast<std::byte*>(&oldest) + fetched_ahead);
     // edge inbox_producer.taken: publish that this worker is not idle, before the count hides the callable
@@ -170,7 +173,7 @@ class inbox_producer : public inbox_producer_base {
     return {.record = &oldest, .of = oldest_};
   }
 
-  /// Reads how far the producer has advanced, which takes its cache line away.
+  /// Reads the producer's current position. This takes the cache line away from the producer.
   void look() noexcept {
     // edge inbox_producer.posted: observe the records and their links
     known_ = inbox_position(posted_.load(acquire)).count();
@@ -184,44 +187,43 @@ class inbox_producer : public inbox_producer_base {
     return slice_end_ != taken;
   }
 
-  /// Called when the owner is done with the segment: the callable is destroyed.
+  /// Counts a callable of the segment that was destroyed. Called by the owner of the inbox.
   static void done(segment& of) noexcept {
     // edge inbox_producer.done: publish the end of the callable, before its memory is reused
     of.done.store(of.done.load(relaxed) + 1, release);
   }
 
-  /// Moves half of the callables here, rounded up, and returns their number. They are there before they are gone from
-  /// here.
+  /// Moves half of the callables to `there`, rounded up, and returns their number. They are visible there before they
+  /// disappear here.
   auto move_half_to(posting& there) noexcept -> std::size_t;
 
   /// Moves the oldest callable to `place`. Returns false if there is no callable.
   auto move_one_to(std::byte* place) noexcept -> bool;
 
-  // --- any thread ---
+  // --- Functions for any thread. ---
 
-  /// Returns false if something is here whose post happens before this call.
+  /// Returns false if the queue contains a callable whose post happens before this call.
   [[nodiscard]] auto empty() const noexcept -> bool {
     // edge inbox_producer.taken: observe what the takers did: they are not idle, or hold the callables
     const inbox_position taken(taken_.load(acquire));
     return inbox_position(posted_.load(relaxed)).count() <= taken.count();
   }
 
-  /// A close waits until this is false.
+  /// Returns whether the producer is busy with a post. `close` waits until this is false.
   [[nodiscard]] auto is_posting() const noexcept -> bool { return posted_.load(relaxed) % 2 != 0; }
 
-  /// Frees the memory. Requires that no thread posts or claims here any more, and that everything that was claimed is
-  /// done.
+  /// Frees the memory. Requires that no thread posts or claims here any more, and that all claimed callables are done.
   void free_memory() noexcept;
 
  private:
-  /// The bytes of a segment for records; after them there is room for the mark of its end.
+  /// The bytes of a segment that are used for records. There is additional room for the end mark.
   static constexpr std::size_t room = sizeof(segment::memory) - inbox_record::unit;
   static_assert(room >= inbox_record::unit + inbox_record::inline_size && room < inbox_position::offset_limit);
 
   static constexpr std::size_t fetched_ahead = 256;
 
-  /// Returns the callable at this position, or, if the segment ends there, at the begin of the next one. Requires that
-  /// it is known that there is one.
+  /// Returns the callable at this position. If the segment ends there, returns the first callable of the next segment.
+  /// Requires that such a callable exists.
   auto next(inbox_position& at) noexcept -> inbox_record& {
     inbox_record& here = inbox_record::of(oldest_->memory.data() + at.offset());
     if (!here.is_end()) [[likely]]
@@ -235,13 +237,13 @@ class inbox_producer : public inbox_producer_base {
   void pass(std::uint64_t taken) noexcept;
   void recycle(segment* empty) noexcept;
 
-  // The producer's.
+  // The following members belong to the producer.
   atomic<std::uint64_t> posted_{0};  // an inbox_position: the next record's; one more while the producer is at it
   segment* last_;
   std::uint64_t seen_taken_ = 0;  // the count of taken_, from some time ago
   std::size_t reuse_at_ = 0;      // the spare that is used next
 
-  // The consumers', inside their section.
+  // The following members belong to the consumers and are used inside their section.
   alignas(cache_line) atomic<std::uint64_t> taken_{0};  // an inbox_position: of the next to claim
   std::uint64_t slice_end_ = 0;                         // how many will have been claimed at the end of the slice
   std::uint64_t known_ = 0;                             // the count of posted_, from some time ago
@@ -255,7 +257,7 @@ class inbox_producer : public inbox_producer_base {
   alignas(cache_line) std::array<atomic<segment*>, max_spares> spares_{};
 };
 
-/// The records of the last segment end there.
+/// Appends a segment. Writes the end mark at offset `end` of the last segment.
 template <std::size_t SegmentSize>
 auto inbox_producer<SegmentSize>::try_extend(std::size_t end) noexcept -> bool {
   atomic<segment*>& spare = spares_[reuse_at_ % max_spares];
@@ -273,8 +275,8 @@ auto inbox_producer<SegmentSize>::try_extend(std::size_t end) noexcept -> bool {
   return true;
 }
 
-/// Advances to the next segment. A claimed callable may still be running, and others may be claimed meanwhile, so the
-/// segment of a claimed callable is kept until the next one is passed.
+/// Advances to the next segment. Claimed callables of the old segment may still be running. So the old segment is kept
+/// until the next one is passed.
 template <std::size_t SegmentSize>
 void inbox_producer<SegmentSize>::pass(std::uint64_t taken) noexcept {
   segment* const before = std::exchange(oldest_, oldest_->next);
@@ -350,8 +352,8 @@ auto make_producer() -> std::shared_ptr<inbox_producer<SegmentSize>> {
   return std::make_shared<inbox_producer<SegmentSize>>();
 }
 
-/// Defined in the library: the thread that opens a producer keeps it, and may outlive the shared object whose code
-/// asked for it.
+/// Defined in the library. A thread keeps the producers that it opens, and may outlive the shared object whose code
+/// called this.
 template <>
 BRAID_API auto make_producer<4096>() -> std::shared_ptr<inbox_producer<4096>>;
 

@@ -1,4 +1,5 @@
-// braid/sync/detail/inbox_record.hpp: one posted callable: its function, followed by its captures.
+// braid/sync/detail/inbox_record.hpp: a posted callable in an inbox: a pointer to its function, followed by its
+// captures.
 #pragma once
 
 #include <array>
@@ -18,11 +19,11 @@ enum class inbox_action : std::uint8_t {
   move,  ///< into other memory, and end its life here
 };
 
-/// A callable that is notified when it is dropped instead of run.
+/// A callable with a member `drop`, which is called when it is dropped instead of run.
 template <typename Fn>
 concept wants_drop = requires(Fn& fn) { fn.drop(); };
 
-/// A callable that is too large for a record.
+/// A box for a callable that is too large for a record.
 template <typename Fn>
 struct inbox_box {
   void operator()() && { std::invoke(std::move(*fn)); }
@@ -47,15 +48,16 @@ class inbox_record {
   static constexpr bool fits =
       sizeof(Fn) <= inline_size && alignof(Fn) <= alignof(void*) && std::is_nothrow_move_constructible_v<Fn>;
 
-  /// How a callable is stored.
+  /// The type in which a callable is stored: the callable itself, or a box.
   template <typename Fn>
   using kept = std::conditional_t<fits<std::decay_t<Fn>>, std::decay_t<Fn>, inbox_box<std::decay_t<Fn>>>;
 
-  /// The number of bytes that it needs.
+  /// The number of bytes of a record for this callable.
   template <typename Fn>
   static constexpr std::size_t size_of = (sizeof(void*) + sizeof(kept<Fn>) + unit - 1) / unit * unit;
 
-  /// Requires that there are as many bytes as it takes. Errors: std::bad_alloc, and what copying or moving `fn` throws.
+  /// Constructs a record at `at`, which must have room for `size_of<Fn>` bytes. Errors: std::bad_alloc, and exceptions
+  /// of copying or moving `fn`.
   template <typename Fn>
   static void make(std::byte* at, Fn&& fn);
 
@@ -70,7 +72,7 @@ class inbox_record {
   [[nodiscard]] auto is_end() const noexcept -> bool { return word_ == 0; }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return (word_ & units_mask) * unit; }
 
-  /// Does that with the callable, whose life ends. Errors: what it throws when it is run.
+  /// Runs, drops or moves the callable, and ends its lifetime. Errors: exceptions of the callable when it is run.
   void act(inbox_action action, std::byte* to = nullptr) {
     reinterpret_cast<const kind*>(word_ & ~units_mask)->act(*this, action, to);
   }
@@ -105,7 +107,8 @@ class inbox_record {
     return reinterpret_cast<std::byte*>(&self) + sizeof(inbox_record);
   }
 
-  // The kind, and in its low bits how many units the record has: the step to the next record waits for no other load.
+  // A pointer to the kind. Its low bits hold the size of the record in units, so that the next record can be found
+  // without another load.
   std::uintptr_t word_ = 0;  // 0: the end
 };
 

@@ -1,4 +1,4 @@
-// braid/sync/detail/inplace_stop.hpp: a stop source without an allocation, as P2300 describes it.
+// braid/sync/detail/inplace_stop.hpp: a stop source without an allocation, as in P2300.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -35,9 +35,9 @@ class stop_node {
   bool is_listed_ = false;
 };
 
-/// The state of an `inplace_stop_source`: whether a stop was requested, and the callbacks. One thread calls them, one
-/// at a time and without the lock. A callback that another thread removes meanwhile is waited for; a callback that
-/// removes itself is forgotten.
+/// The state of an `inplace_stop_source`: whether a stop was requested, and the callbacks. One thread calls the
+/// callbacks, one at a time and without holding the lock. A thread that removes a running callback waits for its end. A
+/// callback may remove itself.
 class inplace_stop_list {
  public:
   constexpr inplace_stop_list() noexcept = default;
@@ -49,7 +49,7 @@ class inplace_stop_list {
     return requested_.load(acquire) != 0;  // edge inplace_stop.requested: observe what was done before the request
   }
 
-  /// Requests the stop and calls the callbacks. Returns false if it was requested before.
+  /// Requests the stop and calls the callbacks. Returns false if a stop was requested before.
   auto request() noexcept -> bool {
     std::unique_lock guard(lock_);
     if (requested_.load(relaxed) != 0) return false;
@@ -86,7 +86,7 @@ class inplace_stop_list {
     node.call_(node);
   }
 
-  /// Removes a callback, which is not called after this. Blocks: while another thread calls it.
+  /// Removes a callback, which is not called after this. Blocks: while another thread calls the callback.
   void remove(stop_node& node) noexcept {
     std::uint32_t seen = 0;
     {
@@ -125,7 +125,7 @@ namespace braid::execution {
 template <typename Fn>
 class inplace_stop_callback;
 
-/// A reference to a stop source, which outlives it; an empty token never stops.
+/// A reference to a stop source, which must outlive it. An empty token never stops.
 class inplace_stop_token {
  public:
   template <typename Fn>
@@ -150,7 +150,7 @@ class inplace_stop_token {
 /// Threads: any. Lifetime: outlives its tokens' callbacks, and the call of `request_stop`.
 class inplace_stop_source {
  public:
-  /// Calls the callbacks on this thread. Returns false if a stop was requested before.
+  /// Requests a stop, and calls the callbacks on this thread. Returns false if a stop was requested before.
   auto request_stop() noexcept -> bool { return list_.request(); }
   [[nodiscard]] auto stop_requested() const noexcept -> bool { return list_.is_requested(); }
   [[nodiscard]] static constexpr auto stop_possible() noexcept -> bool { return true; }

@@ -1,4 +1,4 @@
-// braid/sync/detail/let_others_run.hpp: what a loop calls that waits for a few steps of another thread.
+// braid/sync/detail/let_others_run.hpp: a yield for loops that wait for a few steps of another thread.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -7,7 +7,7 @@
 
 namespace braid::detail {
 
-/// Yields the processor for a moment; in the model build, the turn.
+/// Yields the processor. In the model build, lets another thread of the run continue.
 inline void let_others_run() noexcept {
 #if defined(BRAID_MODEL)
   if (model_active()) return model_yield();

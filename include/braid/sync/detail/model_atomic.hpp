@@ -1,4 +1,4 @@
-// braid/sync/detail/model_atomic.hpp: the atomic of the model build, which asks the explorer what every access does.
+// braid/sync/detail/model_atomic.hpp: the atomic of the model build; the explorer decides the result of each access.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -13,14 +13,14 @@
 
 namespace braid::detail {
 
-/// The location of the history of an atomic: number `index` in the run `run`. In any other run it has no history.
+/// Locates the history of an atomic: number `index` in the run `run`. In other runs the atomic has no history.
 struct model_location {
   std::uint64_t run = 0;  // runs count from one
   std::size_t index = 0;
 };
 
-/// The description of an access. If a run uses an atomic for the first time, the history of the atomic begins with
-/// `initial`.
+/// Describes an access. `initial` is the first value of the atomic's history, if the run has not used the atomic
+/// before.
 struct model_access {
   model_location& place;
   std::uint64_t initial;
@@ -28,7 +28,7 @@ struct model_access {
   std::source_location where;
 };
 
-/// Whether a compare-exchange may fail although the value is the expected one.
+/// Whether a compare-exchange may fail although the atomic has the expected value.
 enum class model_strength : std::uint8_t { weak, strong };
 
 struct model_compared {
@@ -36,20 +36,20 @@ struct model_compared {
   bool equal = false;
 };
 
-/// Returns whether the caller is a thread of a run. If it is not, atomics and futexes are the real ones; otherwise they
-/// call the functions below. At each of these except `model_replace` the explorer may switch to another thread.
+/// Returns whether the calling thread belongs to a run. If it does not, atomics and futexes work normally. If it does,
+/// they call the functions below. At each call, except of `model_replace`, the explorer may switch to another thread.
 [[nodiscard]] auto model_active() noexcept -> bool;
 
 [[nodiscard]] auto model_load(const model_access& access) noexcept -> std::uint64_t;
 void model_store(const model_access& access, std::uint64_t value) noexcept;
 
-/// The first half of a read-modify-write: the newest value. `model_replace` is the second half; no other thread comes
-/// between the two.
+/// Returns the newest value: the first half of a read-modify-write. `model_replace` is the second half. No other thread
+/// runs between the two.
 [[nodiscard]] auto model_fetch(const model_access& access) noexcept -> std::uint64_t;
 void model_replace(const model_access& access, std::uint64_t value) noexcept;
 
-/// Acts as `model_fetch` if the newest value is the expected one, and must then be followed by `model_replace`.
-/// Otherwise acts as a load with the order `failure`.
+/// Compares for a compare-exchange. If the newest value is the expected one, it acts as `model_fetch`, and the caller
+/// must then call `model_replace`. Otherwise acts as a load with the order `failure`.
 [[nodiscard]] auto model_compare(const model_access& access, std::memory_order failure, std::uint64_t expected,
                                  model_strength strength) noexcept -> model_compared;
 
@@ -59,12 +59,12 @@ void model_yield() noexcept;
 /// Returns the number of the calling thread in the run.
 [[nodiscard]] auto model_thread() noexcept -> std::size_t;
 
-/// The two sides of an asymmetric barrier, for the explorer's memory.
+/// Records the light or heavy side of an asymmetric barrier in the explorer's memory.
 void model_light_barrier(std::source_location location) noexcept;
 void model_heavy_barrier(std::source_location location) noexcept;
 
-/// std::atomic of up to eight bytes, whose accesses by a thread of a run the explorer decides. An atomic from before a
-/// run begins every run with the value that it had, and runs leave that value alone.
+/// A std::atomic of up to eight bytes. The explorer decides the results of accesses by threads of a run. An atomic that
+/// exists before a run begins every run with its value at that time, and runs do not change that value.
 template <typename T>
 class model_atomic {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
@@ -164,7 +164,7 @@ class model_atomic {
     return update(access(order, where), [count](T old) { return old - count; });
   }
 
-  /// Used by the explorer: gives the futex access to the history of this atomic.
+  /// Returns the description of an access. The explorer also uses it to find the history of this atomic for a futex.
   [[nodiscard]] auto access(memory_order order, source where) const noexcept -> model_access {
     return {place_, bits_of(value_.load(std::memory_order_relaxed)), order, where};
   }
@@ -184,7 +184,7 @@ class model_atomic {
     return value;
   }
 
-  /// Returns the load order of a failed compare-exchange for which only one order was given.
+  /// Returns the memory order of the load of a failed compare-exchange for which only one order was given.
   static constexpr auto loading_part(memory_order order) noexcept -> std::memory_order {
     if (order == std::memory_order_acq_rel) return std::memory_order_acquire;
     return order == std::memory_order_release ? std::memory_order_relaxed : order;
@@ -213,8 +213,8 @@ class model_atomic {
 
 static_assert(std::is_standard_layout_v<model_atomic<std::uint32_t>>);
 
-/// Waits on the futex of a run. Returns false if the deadline has passed, which may happen at any time. A wake has no
-/// other effect: what the waker wrote is visible only by what the waiter loads.
+/// Waits on the futex of a run. Returns false if the deadline has passed, which may happen at any time. A wake by
+/// itself orders nothing: the waiter observes the waker's writes only by its own loads.
 [[nodiscard]] auto model_wait(const model_atomic<std::uint32_t>& word, std::uint32_t expected,
                               const std::optional<time_point>& deadline) noexcept -> bool;
 void model_wake(const model_atomic<std::uint32_t>& word, int count) noexcept;

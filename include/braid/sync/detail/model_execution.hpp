@@ -1,4 +1,5 @@
-// braid/sync/detail/model_execution.hpp: one run of the explorer: its threads, which take turns, and their steps.
+// braid/sync/detail/model_execution.hpp: one run of the explorer: its threads, of which one runs at a time, and their
+// steps.
 #pragma once
 
 #include <braid/sync/detail/model_atomic.hpp>
@@ -29,7 +30,7 @@ struct model_site {
   auto operator<=>(const model_site&) const = default;
 };
 
-/// "parker.hpp:52:34"
+/// Returns a text such as "parker.hpp:52:34".
 [[nodiscard]] auto to_string(const model_site& site) -> std::string;
 
 /// The kinds of decisions. Decisions with a cost are offered only while their budget lasts.
@@ -40,7 +41,7 @@ enum class model_question : std::uint8_t {
   wake,      ///< which waiter a wake wakes
 };
 
-/// The source of a run's decisions.
+/// Makes the decisions of a run, such as which thread continues.
 class model_decider {
  public:
   model_decider() = default;
@@ -71,9 +72,10 @@ struct model_threads {
 struct model_fiber;
 enum class model_state : std::uint8_t;
 
-/// Threads that take turns on the calling thread, each on its own stack. Every access to an atomic is a step; before
-/// it, the decider may let another thread continue. A deadlock, too many steps, a race, a failed check, or an exception
-/// that leaves a thread ends the run: frames that have not returned by then are abandoned, with everything they own.
+/// A set of threads that take turns on the calling thread, each with its own stack. Every access to an atomic is a
+/// step, before which the decider may switch to another thread. The run ends early after a deadlock, too many steps, a
+/// race, a failed check, or an uncaught exception of a thread. Stack frames that have not returned by then are
+/// abandoned, with everything they own.
 class model_execution {
  public:
   model_execution(const model_bounds& bounds, model_decider& decider, std::vector<model_site>& ordered);
@@ -87,10 +89,10 @@ class model_execution {
   /// Returns the last steps of the threads, one line each.
   [[nodiscard]] auto trace() const -> std::string;
 
-  /// Returns the run that the calling thread is in, or null.
+  /// Returns the run to which the calling thread belongs, or null.
   static auto current() noexcept -> model_execution*;
 
-  // For the threads of the run.
+  // The following functions are called by the threads of the run.
   void start(std::function<void()> body);
   void join();
   void yield();
@@ -99,7 +101,7 @@ class model_execution {
   void on_read(model_plain& plain);
   void on_write(model_plain& plain);
 
-  // These functions are declared in model_atomic.hpp.
+  // The following functions implement those declared in model_atomic.hpp.
   auto on_load(const model_access& access) -> std::uint64_t;
   void on_store(const model_access& access, std::uint64_t value);
   auto on_fetch(const model_access& access) -> std::uint64_t;

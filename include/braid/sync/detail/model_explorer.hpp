@@ -1,4 +1,4 @@
-// braid/sync/detail/model_explorer.hpp: runs a body of threads under many schedules, until one of them fails.
+// braid/sync/detail/model_explorer.hpp: runs the threads of a test under many schedules, until one schedule fails.
 #pragma once
 
 #include <braid/sync/detail/model_execution.hpp>
@@ -29,21 +29,21 @@ struct model_report {
   std::vector<model_site> ordered;  ///< the places whose order is above relaxed, as far as they were reached
 };
 
-/// The interface for the body of a run. Threads are numbered in the order of their start; the body is thread 0.
+/// The interface for the body of a run. Threads are numbered in the order in which they start; the body is thread 0.
 class model_run {
  public:
-  /// Starts a thread; what it captures by reference must live until `join`.
+  /// Starts a thread. Objects that it captures by reference must exist until `join`.
   void thread(std::function<void()> body) { model_execution::current()->start(std::move(body)); }
 
-  /// Waits for all threads. Requires: called by the body, before it returns.
+  /// Waits for all threads. The body must call it before it returns.
   void join() { model_execution::current()->join(); }
 
-  /// The run fails with this sentence unless the condition holds. From any thread of the run.
+  /// Makes the run fail with this message if the condition does not hold. Any thread of the run may call it.
   void check(bool holds, std::string_view sentence) {
     if (!holds) model_execution::current()->fail("check failed: " + std::string(sentence));
   }
 
-  /// Lets others go first; for loops that spin, which otherwise never end under some schedules.
+  /// Lets other threads run. Needed in loops that spin, which otherwise never end under some schedules.
   void yield() { model_execution::current()->yield(); }
 };
 
@@ -59,8 +59,8 @@ using model_body = std::function<void(model_run&)>;
 [[nodiscard]] auto model_replay(std::string_view schedule, const model_options& options, const model_body& body)
     -> model_report;
 
-/// A plain object that threads of a run share: two accesses, one of them a write, that are not ordered by
-/// happens-before fail the run. Outside of a run it is just the object.
+/// A plain object that threads of a run share. The run fails if two accesses, at least one of them a write, are not
+/// ordered by happens-before. Outside of a run it is a normal object.
 template <typename T>
 class model_shared {
  public:

@@ -1,4 +1,4 @@
-// braid/sync/detail/model_memory.hpp: the memory of a run of the explorer: which values a load may return, and which
+// braid/sync/detail/model_memory.hpp: the memory model of a run: determines which values a load may return and which
 // plain accesses race.
 #pragma once
 
@@ -16,7 +16,8 @@ namespace braid::detail {
 /// The maximum number of threads of a run, including its body.
 inline constexpr std::size_t model_thread_limit = 8;
 
-/// A vector clock: for each thread, how many of its accesses happen before the holder of the clock.
+/// A vector clock. For each thread, it counts the accesses that happen before the current point of the thread or write
+/// that owns the clock.
 class model_clock {
  public:
   [[nodiscard]] auto operator[](std::size_t thread) const noexcept -> std::uint32_t { return ticks_[thread]; }
@@ -26,7 +27,7 @@ class model_clock {
 
   void set(std::size_t thread, std::uint32_t moment) noexcept { ticks_[thread] = moment; }
 
-  /// All that happens before the holder of `other` now happens before the holder of this one, too.
+  /// Adds everything that happens before the owner of `other`.
   void join(const model_clock& other) noexcept {
     for (std::size_t i = 0; i < ticks_.size(); ++i) ticks_[i] = std::max(ticks_[i], other.ticks_[i]);
   }
@@ -35,7 +36,7 @@ class model_clock {
   std::array<std::uint32_t, model_thread_limit> ticks_{};
 };
 
-/// The memory that a thread has seen.
+/// The writes that a thread has observed.
 struct model_view {
   std::size_t thread = 0;
   model_clock clock;
@@ -50,8 +51,8 @@ struct model_plain {
   model_clock reads;          // for each thread, the moment of its last read since then
 };
 
-/// Histories of atomics. Writes take effect in the order in which they are executed; a load returns any write of the
-/// history that neither coherence nor happens-before nor the total order of seq_cst forbids.
+/// The histories of all atomics of a run. Writes take effect in the order in which they are executed; a load returns
+/// any write of the history that neither coherence nor happens-before nor the total order of seq_cst forbids.
 /// Model: docs/design/explorer.md
 class model_memory {
  public:
@@ -63,21 +64,22 @@ class model_memory {
   /// Returns the number of writes that a load may return: the newest one and those directly before it.
   [[nodiscard]] auto visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t;
 
-  /// Returns the value that a load returns which reads the write `age` before the newest; `peek` has no effect.
+  /// Returns the value of the `age`-th write before the newest, without an effect. `load` does the same, and records
+  /// the load.
   [[nodiscard]] auto peek(std::size_t atomic, std::size_t age) const -> std::uint64_t;
   auto load(std::size_t atomic, std::size_t age, model_view& view, std::memory_order order) -> std::uint64_t;
 
   void store(std::size_t atomic, std::uint64_t value, model_view& view, std::memory_order order);
 
-  /// A write that follows the load of the newest write in one step, and so continues its release sequence.
+  /// Appends a write that belongs to a read-modify-write. It continues the release sequence of the write that was read.
   void replace(std::size_t atomic, std::uint64_t value, model_view& view, std::memory_order order);
 
-  /// The two sides of an asymmetric barrier. Everything before a light barrier is seen after a later heavy one, and
-  /// everything before a heavy one after a later light one or heavy one. Two light barriers order nothing.
+  /// Records one side of an asymmetric barrier. Everything before a light barrier is visible after a later heavy one.
+  /// Everything before a heavy barrier is visible after a later light or heavy one. Two light barriers order nothing.
   void light_barrier(model_view& view);
   void heavy_barrier(model_view& view);
 
-  /// Returns true if the access is ordered with every access before that it conflicts with.
+  /// Returns true if the access is ordered with all earlier accesses that conflict with it.
   [[nodiscard]] auto read_plain(model_plain& plain, model_view& view) const -> bool;
   [[nodiscard]] auto write_plain(model_plain& plain, model_view& view) const -> bool;
 
@@ -88,7 +90,7 @@ class model_memory {
     model_clock published_fenced = {};  // and what barriers put before it
   };
 
-  /// A thread knew this write, or an earlier one of its own, from this moment on.
+  /// The moment from which on a thread had observed a write.
   struct sighting {
     std::uint32_t moment = 0;
     std::size_t write = 0;

@@ -1,4 +1,4 @@
-// braid/sync/detail/parker.hpp: puts one thread to sleep and wakes it; a wake before the sleep is not lost.
+// braid/sync/detail/parker.hpp: puts one thread to sleep and wakes it. A wake before the sleep is not lost.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -9,22 +9,22 @@
 
 namespace braid::detail {
 
-/// A permit that one thread waits for and any thread can grant. Permits do not add up: two calls of `unpark` before a
-/// `park` let only one `park` return. Everything that was written before `unpark` is visible after the `park` that it
-/// ended.
+/// A permit that one thread waits for and any thread can grant. Several permits count as one: two calls of `unpark`
+/// before a `park` let only one `park` return. Everything that was written before `unpark` is visible after the `park`
+/// that it ended.
 /// Threads: `park` and `park_until` only from the owner, `unpark` from any. Lifetime: may be destroyed once `park` has
-/// consumed the permit: the rest of the `unpark` is at most a wake for its address, which the kernel ignores if no
-/// thread sleeps there.
+/// consumed the permit. The running `unpark` may then only wake its address, which the kernel ignores if no thread
+/// sleeps there.
 class parker {
  public:
-  /// Blocks until there is a permit, and consumes it.
+  /// Blocks until a permit is available, and consumes it.
   void park() noexcept {
     if (take_or_announce()) return;
     do futex_wait(state_, parked);
     while (!take());
   }
 
-  /// Waits as `park` does, but gives up at `deadline`. Returns true if it consumed a permit.
+  /// Waits as `park` does, but returns false at `deadline`. Returns true if it consumed a permit.
   [[nodiscard]] auto park_until(time_point deadline) noexcept -> bool {
     if (take_or_announce()) return true;
     while (!take()) {
@@ -35,7 +35,7 @@ class parker {
     return true;
   }
 
-  /// Hands out a permit; wakes the owner if it sleeps. Cost: one exchange, and 1.3 µs when there is a sleeper.
+  /// Grants a permit, and wakes the owner if it sleeps. Cost: one exchange, and 1.3 µs if the owner sleeps.
   void unpark() noexcept {
     // edge parker.permit: publish what the unparking thread wrote, for the owner
     const std::uint32_t before = state_.exchange(permit, release);
@@ -47,7 +47,8 @@ class parker {
   static constexpr std::uint32_t permit = 1;  // the next park returns at once
   static constexpr std::uint32_t parked = 2;  // the owner sleeps, or is about to
 
-  /// Returns true if a permit was there; otherwise the owner counts as asleep from here on.
+  /// Consumes the permit and returns true if a permit was available. Otherwise, marks the owner as asleep and returns
+  /// false.
   auto take_or_announce() noexcept -> bool {
     std::uint32_t seen = empty;
     if (state_.compare_exchange_strong(seen, parked, relaxed, relaxed)) return false;

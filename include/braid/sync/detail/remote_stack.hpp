@@ -1,4 +1,5 @@
-// braid/sync/detail/remote_stack.hpp: how other threads hand elements to one thread, which may sleep meanwhile.
+// braid/sync/detail/remote_stack.hpp: a lock-free stack by which other threads pass elements to one thread, which may
+// sleep.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -15,10 +16,11 @@ enum class push_result : std::uint8_t {
   closed,  ///< refused: the element still belongs to the caller
 };
 
-/// Elements with a member `T* next`, pushed by any thread and taken all at once by the owner. Before it sleeps the
-/// owner arms the stack; the push that finds it armed must wake it, so that a burst costs one wake.
-/// Threads: `try_push` from any; the rest from the owner only. Cost: one compare-exchange a push, one exchange a take.
-/// Protocol: docs/design/remote_stack.md
+/// A stack of elements with a member `T* next`. Any thread pushes, and the owner takes all elements at once. The owner
+/// arms the stack before it sleeps. The first push to an armed stack must wake the owner, so that a burst costs one
+/// wake.
+/// Threads: `try_push` from any; the other functions from the owner only. Cost: one compare-exchange for a push, one
+/// exchange for a take. Protocol: docs/design/remote_stack.md
 template <typename T>
 class remote_stack {
  public:
@@ -32,8 +34,8 @@ class remote_stack {
     return seen == armed() ? push_result::wake : push_result::queued;
   }
 
-  /// Takes everything that was pushed, oldest first, linked by `next`. Returns null if there is nothing. Also disarms;
-  /// a closed stack stays closed.
+  /// Takes all elements and returns them, oldest first, linked by `next`. Returns null if there are none. Also disarms
+  /// the stack; a closed stack stays closed.
   [[nodiscard]] auto take() noexcept -> T* {
     const T* seen = head_.load(relaxed);  // only the owner closes, so this cannot turn closed before the exchange
     if (seen == nullptr || seen == closed()) return nullptr;
@@ -41,38 +43,38 @@ class remote_stack {
     return in_order(counted(head_.exchange(nullptr, acquire)));
   }
 
-  /// Returns whether something was pushed and not taken. On threads other than the owner's the result is approximate.
+  /// Returns whether the stack contains elements. On threads other than the owner's the result is approximate.
   [[nodiscard]] auto has_any() const noexcept -> bool {
     const T* seen = head_.load(relaxed);
     return seen != nullptr && seen != armed() && seen != closed();
   }
 
-  /// Announces that the owner is about to sleep. Returns false if it must not: an element is there, the stack is
-  /// closed, or the owner has not taken since it armed it last.
+  /// Announces that the owner is about to sleep. Returns false if it must not sleep: the stack contains an element, is
+  /// closed, or was armed before and not emptied by `take` since then.
   [[nodiscard]] auto try_arm() noexcept -> bool {
     T* seen = nullptr;
     is_armed_ = head_.compare_exchange_strong(seen, armed(), relaxed, relaxed) || is_armed_;
     return seen == nullptr;
   }
 
-  /// Returns the number of taken pushes that had returned `wake`. An owner that is destroyed must wait for that many
-  /// wakes: each such caller wakes it, perhaps only now.
+  /// Returns the number of taken pushes that returned `wake`. Before the owner is destroyed, it must wait for that many
+  /// wakes, because each of those pushing threads will wake it, perhaps later.
   [[nodiscard]] auto wakes() const noexcept -> std::uint32_t { return wakes_; }
 
-  /// Refuses pushes from now on, and returns everything that was pushed before, as `take` does.
+  /// Refuses pushes from now on. Returns all elements that were pushed before, as `take` does.
   [[nodiscard]] auto close() noexcept -> T* {
     // edge remote_stack.element: observe the elements and their links
     return in_order(counted(head_.exchange(closed(), acquire)));
   }
 
-  /// Opens a closed stack. Requires that it is closed, or new.
+  /// Opens the stack. Requires that it is closed or new.
   void open() noexcept { head_.store(nullptr, relaxed); }
 
  private:
   static auto armed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{1}); }
   static auto closed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{2}); }
 
-  /// Only a push and the owner replace the mark.
+  /// Counts a wake if the armed mark was replaced. Only a push or the owner replaces the mark.
   auto counted(T* head) noexcept -> T* {
     if (std::exchange(is_armed_, false) && head != armed()) ++wakes_;
     return head;
@@ -90,8 +92,8 @@ class remote_stack {
     return oldest;
   }
 
-  // null: empty, owner awake · armed(): empty, owner about to sleep or asleep · closed(): refuses
-  // anything else: the newest element
+  // null: empty, owner awake · armed(): empty, owner about to sleep or asleep · closed(): refuses pushes
+  // any other value: the newest element
   atomic<T*> head_{nullptr};
   bool is_armed_ = false;    // for the owner: whether it has armed since its last take
   std::uint32_t wakes_ = 0;  // the owner's

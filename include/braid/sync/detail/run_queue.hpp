@@ -1,4 +1,5 @@
-// braid/sync/detail/run_queue.hpp: the work of one worker, in order, of which other workers may take half at any time.
+// braid/sync/detail/run_queue.hpp: the FIFO queue of a worker's own jobs, from which other workers may steal half at
+// any time.
 #pragma once
 
 #include <braid/base/detail/intrusive_queue.hpp>
@@ -15,65 +16,68 @@
 namespace braid::detail {
 
 /// A stealable run queue (Tokio's local queue, Go's runq) of elements with a member `T* next`: an unbounded FIFO that
-/// consists of a ring at either end and a list between them, and a run-next slot for one element that goes ahead of the
-/// queue. Thieves can steal every element: no element has to wait until the owner's current one ends.
+/// consists of a ring at either end and a list between them, and a run-next slot for one element that overtakes the
+/// queue. Thieves can steal every element, so that no element must wait for a long job of the owner.
 ///
-/// A thief wakes another thief if it leaves elements behind or has stolen more than one.
+/// A thief wakes another thief if it leaves elements behind or has stolen more than one element.
 ///
-/// Threads: the owner for the functions grouped under its name, any thread for the rest.
-/// Blocks: if the ring is full, or if it is empty and the list is not: then for a lock, which is held for at most half
-/// a ring.
+/// Threads: the owner for the functions grouped under its name, any thread for the others.
+/// Blocks: for a lock if the ring is full, or if the ring is empty and the list is not. The lock is held while at most
+/// half a ring is moved.
 /// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity = 256, typename Lock = std::mutex>
 class run_queue {
  public:
-  // --- the owner ---
+  // --- Functions for the owner. ---
 
-  /// Adds at the end. Cost: two stores; half a ring is moved under a lock every half ring while the ring is full.
+  /// Appends an element. Cost: two stores. If the ring is full, half a ring is moved under a lock, once every half
+  /// ring.
   void push(T& element) noexcept {
     seems_empty_ = false;
     while (!back_.try_push(element)) spill();
   }
 
-  /// Puts the element into the slot; the earlier one goes to the end of the queue.
+  /// Stores the element in the run-next slot. The previous element of the slot is appended to the queue.
   /// Cost: two stores if the slot is free, an exchange otherwise.
   void push_next(T& element) noexcept;
 
-  /// Returns the oldest element; if there is none, the element in the slot; otherwise null.
+  /// Removes the oldest element, or the element in the slot if the queue is empty. Returns null if there is no element.
   /// Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T*;
 
-  /// Returns whether there is nothing to pop, as far as the owner knows: thieves may have taken what it has seen.
+  /// Returns whether the queue is empty according to the owner's last information. Thieves may have taken elements
+  /// since then.
   /// Cost: a load.
   [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
 
-  /// Returns the element in the slot, or null. Callers must not prefer this to `pop` more than a few times in
-  /// succession, because the element that runs next may fill the slot again without end.
+  /// Removes the element in the slot, or returns null. Callers must not call this more than a few times in succession
+  /// without `pop`, because each element that runs may fill the slot again, and the queue would starve.
   [[nodiscard]] auto pop_next() noexcept -> T* {
     if (next_.load(relaxed) == nullptr) return nullptr;
     // edge run_queue.emptied: publish what the owner did before the slot looks empty
     return next_.exchange(nullptr, release);
   }
 
-  /// Steals the older half of one end of `other`, on behalf of the owner of this queue. Returns the oldest of these
-  /// elements and appends the others to this queue. Returns null if `other` was empty, except perhaps for its slot.
+  /// Steals the older half of one end of `other`, for the owner of this queue. Returns the oldest of these elements and
+  /// appends the others to this queue. Returns null if `other` was empty, except perhaps for its slot.
   [[nodiscard]] auto steal_half_from(run_queue& other) noexcept -> T*;
 
-  // --- any thread ---
+  // --- Functions for any thread. ---
 
-  /// Names the content of the slot: 0 for nothing, and another number each time that the owner fills it. A thief that
-  /// finds the same number after a while knows that the owner is busy with something else, and may `steal_next`.
+  /// Returns a number that identifies the content of the slot. It is 0 if the slot is empty, and changes each time that
+  /// the owner fills the slot. If a thief reads the same number after a while, the owner is busy, and the thief may
+  /// call `steal_next`.
   [[nodiscard]] auto next_mark() const noexcept -> std::uint64_t {
     return next_.load(relaxed) == nullptr ? 0 : filled_.load(relaxed);
   }
 
-  /// Takes this element if it is the oldest one in the ring. Threads: the owner.
+  /// Removes `wanted` if it is the oldest element in the ring. Threads: the owner.
   [[nodiscard]] auto try_pop(const T& wanted) noexcept -> bool {
     if (front_.size() != 0) return front_.try_pop(wanted);
     return listed_.load(relaxed) == 0 && back_.try_pop(wanted);
   }
 
-  /// Removes the element in the slot if `mark` names it; otherwise returns null.
+  /// Removes the element in the slot if the slot's number is still `mark`. Otherwise returns null.
   [[nodiscard]] auto steal_next(std::uint64_t mark) noexcept -> T* {
     T* seen = next_.load(relaxed);
     if (seen == nullptr || filled_.load(relaxed) != mark) return nullptr;
@@ -81,8 +85,8 @@ class run_queue {
     return next_.compare_exchange_strong(seen, nullptr, acq_rel, relaxed) ? seen : nullptr;
   }
 
-  /// Removes the oldest element; if there is none, the element in the slot; otherwise returns null. For threads that
-  /// have no queue of their own.
+  /// Removes the oldest element, or the element in the slot if the queue is empty. Returns null if there is no element.
+  /// For threads that have no queue of their own.
   [[nodiscard]] auto steal_one() noexcept -> T*;
 
   [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {
@@ -90,10 +94,10 @@ class run_queue {
     return front_.size() + listed_.load(relaxed) + back_.size() + (next_.load(acquire) == nullptr ? 0 : 1);
   }
 
-  /// The second check of a worker that is about to sleep: returns false if the queue holds an element whose push
-  /// happened before this call. It does not count an element that a `push_next` is moving out of the slot, or that a
-  /// thief is moving out of the queue. A caller that finds elements gone sees everything that their takers had done
-  /// before.
+  /// Returns whether the queue is empty. It is the last check of a worker before it sleeps. It returns false if the
+  /// queue contains an element whose push happened before this call. Elements that a `push_next` or a thief is
+  /// currently moving are not counted. If elements were taken, everything that the taking threads did before is visible
+  /// to the caller.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (approximate_size() != 0) return false;
     const std::lock_guard lock(lock_);  // without it, elements on their way from one end to the other would be missed
@@ -164,7 +168,7 @@ auto run_queue<T, Capacity, Lock>::steal_one() noexcept -> T* {
   return steal_next(next_mark());
 }
 
-/// Moves the older half of the back ring, which is full, to the list.
+/// Moves the older half of the back ring to the list. Called when the back ring is full.
 template <typename T, std::size_t Capacity, typename Lock>
 void run_queue<T, Capacity, Lock>::spill() noexcept {
   half_ring moved;
@@ -174,7 +178,7 @@ void run_queue<T, Capacity, Lock>::spill() noexcept {
   listed_.store(listed_.load(relaxed) + count, relaxed);
 }
 
-/// Returns the oldest element of the list. Moves as many of the next ones as there is room for to the front ring.
+/// Removes the oldest element of the list. Moves as many of the next elements to the front ring as it has room for.
 template <typename T, std::size_t Capacity, typename Lock>
 auto run_queue<T, Capacity, Lock>::refill() noexcept -> T* {
   half_ring moved;

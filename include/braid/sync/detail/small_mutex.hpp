@@ -1,4 +1,4 @@
-// braid/sync/detail/small_mutex.hpp: a lock of one byte, for sections of a few instructions.
+// braid/sync/detail/small_mutex.hpp: a mutex of one byte for critical sections of a few instructions.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -6,10 +6,10 @@
 
 namespace braid::detail {
 
-/// A mutex for sections that are much shorter than a sleep: std::mutex has forty bytes, its calls are not inlined, and
-/// its unlock is a second locked operation because a thread may sleep for it. Here a thread that waits polls, then
-/// lets other threads run, and then sleeps for a fixed time between two looks, so unlocking is a store. Lock it with a
-/// std::lock_guard.
+/// A mutex for critical sections that are much shorter than a sleep. A std::mutex has forty bytes, is not inlined, and
+/// needs a second locked operation to unlock, because a thread may sleep on it. A thread that waits for this mutex
+/// polls, then yields, and then sleeps for a fixed time between two polls. So unlocking is a plain store. Lock it with
+/// a std::lock_guard.
 /// Threads: any. Blocks: while another thread holds it. Cost: a locked operation.
 class small_mutex {
  public:

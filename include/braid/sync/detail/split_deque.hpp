@@ -1,5 +1,5 @@
-// braid/sync/detail/split_deque.hpp: a work-stealing deque whose owner pays for no atomic read-modify-write until a
-// thief asks for entries; if the owner does not answer, thieves take entries themselves.
+// braid/sync/detail/split_deque.hpp: a work-stealing deque without atomic read-modify-writes for its owner while no
+// thief requests entries.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -16,9 +16,9 @@
 
 namespace braid::detail {
 
-/// A deque of pointers. One thread, the owner, pushes and pops at the new end, while others steal at the old end. The
-/// older part is shared; the newer part is private to the owner. A thief that finds nothing shared asks, and the owner
-/// shares half of its entries at its next push. If the owner does not push, because it runs something long, a thief
+/// A deque of pointers. One thread, the owner, pushes and pops at the new end, while other threads steal at the old
+/// end. The older part is shared; the newer part is private to the owner. If nothing is shared, a thief sets a request,
+/// and the owner shares half of its entries at its next push. If the owner runs a long job and does not push, a thief
 /// moves the border itself. Everything that was written before `try_push` is visible to the thread that takes the
 /// entry.
 ///
@@ -32,14 +32,14 @@ class split_deque {
  public:
   static constexpr std::size_t capacity_limit = std::size_t{1} << 14U;
 
-  /// An empty deque with room for `capacity` entries, which grows by doubling up to `max_capacity`. Requires: powers of
-  /// two of at most `capacity_limit`; the barrier outlives it.
+  /// Constructs an empty deque with room for `capacity` entries, which grows by doubling up to `max_capacity`. Requires
+  /// powers of two of at most `capacity_limit`. The barrier must outlive the deque.
   split_deque(std::size_t capacity, asymmetric_barrier& barrier, std::size_t max_capacity);
   split_deque(std::size_t capacity, asymmetric_barrier& barrier) : split_deque(capacity, barrier, capacity) {}
 
-  /// Adds at the new end. Returns false if full, or out of memory: the caller then runs the entry itself. Threads: the
-  /// owner. Cost: two stores and three loads; a read-modify-write more when a thief has asked; a new ring when it
-  /// grows.
+  /// Adds an entry at the new end. Returns false if the deque is full or memory is exhausted; the caller then runs the
+  /// entry itself. Threads: the owner. Cost: two stores and three loads; one read-modify-write more if a thief has
+  /// requested entries; a new ring when the deque grows.
   [[nodiscard]] auto try_push(T& entry) noexcept -> bool {
     const bool pushed = try_push_privately(entry);
     if (pushed && wanted() && is_asked()) [[unlikely]]
@@ -47,7 +47,7 @@ class split_deque {
     return pushed;
   }
 
-  /// Pushes as `try_push` does, but leaves it to the caller to check whether a thief has asked, and to share.
+  /// Pushes as `try_push` does, but the caller must check whether a thief has requested entries, and share them.
   /// Threads: the owner.
   [[nodiscard]] auto try_push_privately(T& entry) noexcept -> bool {
     const index head = head_.load(relaxed);
@@ -59,10 +59,9 @@ class split_deque {
     return true;
   }
 
-  /// Removes the entry at the new end, which is the last one that was pushed and is still there. Returns null if the
-  /// deque is empty, which also means that each entry ever pushed was taken.
-  /// Threads: the owner. Cost: three loads and a store; one more compare-exchange if the private part is empty and the
-  /// shared part is not, or if a thief has asked.
+  /// Removes the newest entry. Returns null if the deque is empty; in that case all entries ever pushed were taken.
+  /// Threads: the owner. Cost: three loads and a store. One more compare-exchange if the private part is empty and the
+  /// shared part is not, or if a thief has requested entries.
   [[nodiscard]] auto pop() noexcept -> T* {
     const index head = head_.load(relaxed) - 1;
     head_.store(head, release);                 // edge split_deque.added: publish, for what lies below
@@ -72,33 +71,34 @@ class split_deque {
     return slots_[head & mask_].load(relaxed);
   }
 
-  /// Shares the older half of the private part, at least one entry, and clears the request; does nothing if the private
-  /// part is empty. Everything that was done before the `ask` that this answers is visible afterwards. Returns the
-  /// number of shared entries.
+  /// Shares the older half of the private part, at least one entry, and clears the request. Does nothing if the private
+  /// part is empty. Returns the number of shared entries. Everything that was done before the answered `ask` is visible
+  /// to the owner afterwards.
   /// Threads: the owner. Cost: two read-modify-writes.
   auto share() noexcept -> std::size_t;
 
-  /// Takes the oldest entry. Returns null if nothing is shared; the owner then learns that a thief asked. Threads: any,
-  /// the owner too. Cost: one compare-exchange, and the transfer of three cache lines.
+  /// Steals the oldest shared entry. If nothing is shared, returns null and sets a request for the owner. Threads: any,
+  /// including the owner. Cost: one compare-exchange, and the transfer of three cache lines.
   [[nodiscard]] auto steal() noexcept -> T*;
 
-  /// Takes at the old end although the owner has not answered a question, and shares half of the private part for
-  /// others. Returns null if no thief has asked, the private part is empty, or the owner or another thief was faster.
+  /// Steals an entry although the owner has not answered a request, and shares half of the private part for other
+  /// thieves. Returns null if there is no request, if the private part is empty, or if the owner or another thief was
+  /// faster.
   /// Threads: any but the owner. Cost: the heavy side of the barrier.
   [[nodiscard]] auto take() noexcept -> T*;
 
-  /// Asks the owner to share at its next push, whatever the deque holds now. For a thread that will not check again by
-  /// itself.
+  /// Requests that the owner shares entries at its next push, whatever the deque holds now. For a thread that will not
+  /// check again by itself.
   /// Threads: any. Cost: one read-modify-write.
-  // edge split_deque.question: both, the owner shares what it sees after this; the asker sees the last answer
+  /// edge split_deque.question: both, the owner shares what it sees after this; the asker sees the last answer
   void ask() noexcept { limit_.exchange(asked, acq_rel); }
 
-  /// Returns whether a thief has asked since the owner last shared. If barriers are symmetric: whether one may have
-  /// asked, and `is_asked` is exact.
+  /// Returns whether there is a request since the owner last shared. If barriers are symmetric, it returns true
+  /// whenever a request is possible; `is_asked` is exact.
   [[nodiscard]] auto wanted() const noexcept -> bool { return limit_.load(relaxed) >= guarded; }
 
-  /// Returns whether a thief has asked. If barriers are symmetric, this orders the owner's last push before the check:
-  /// a thief that asks later sees what was pushed.
+  /// Returns whether there is a request. If barriers are symmetric, this also orders the owner's last push before the
+  /// check, so that a thief with a later request observes the pushed entry.
   /// Threads: the owner. Cost: a read-modify-write in that case.
   [[nodiscard]] auto is_asked() noexcept -> bool {
     if (guard_ == 0) return limit_.load(relaxed) == asked;
@@ -106,17 +106,18 @@ class split_deque {
     return limit_.fetch_add(0, acq_rel) == asked;
   }
 
-  /// Returns the number of entries that may be stolen. On threads other than the owner's it was true a short time ago.
+  /// Returns the number of entries that may be stolen. On threads other than the owner's, it may be slightly out of
+  /// date.
   [[nodiscard]] auto shared_size() const noexcept -> std::size_t { return shared_in(word_.load(relaxed)); }
 
-  /// Returns whether a thief has asked and the owner has entries that it could share: `take` may find one.
+  /// Returns whether there is a request and the owner has private entries, so that `take` may succeed.
   /// Threads: any.
   [[nodiscard]] auto is_held_back() const noexcept -> bool {
     if (limit_.load(relaxed) != asked) return false;  // the owner is about, and its line is left to it
     return private_in(word_.load(relaxed), head_.load(relaxed)) > 0;
   }
 
-  /// Returns the number of entries that only the owner can take while no thief asks.
+  /// Returns the number of private entries, which only the owner can take while there is no request.
   /// Threads: the owner.
   [[nodiscard]] auto private_size() const noexcept -> std::size_t {
     const index head = head_.load(relaxed);
@@ -124,20 +125,20 @@ class split_deque {
     return count >= 0 ? static_cast<std::size_t>(count) : head - split_in(word_.load(relaxed), head);
   }
 
-  /// Returns the number for no entry that `has_private` counts from. It is not 0 if barriers are symmetric: a
-  /// subtraction in `has_private` would be in each fork.
+  /// Returns the value that represents zero entries in `has_private`. It is not 0 if barriers are symmetric, because
+  /// `has_private` would then need a subtraction in each fork.
   [[nodiscard]] static constexpr auto no_entries(barrier_kind kind) noexcept -> std::int64_t {
     return kind == barrier_kind::symmetric ? -static_cast<std::int64_t>(guarded) : 0;
   }
 
-  /// Returns whether at least `count - no_entries()` entries are private and no thief asks.
+  /// Returns whether at least `count - no_entries()` entries are private and there is no request.
   /// Threads: the owner.
   [[nodiscard]] auto has_private(std::int64_t count) const noexcept -> bool {
     return distance(limit_.load(relaxed), head_.load(relaxed)) >= count;
   }
 
-  /// Keeps thieves from moving the border until `unpin`, so that the owner can change what thieves change as well.
-  /// Returns false, and pins nothing, if a thief has asked. Threads: the owner. Cost: a store and a load.
+  /// Keeps thieves from moving the border until `unpin`, so that the owner can change data that thieves also change.
+  /// Returns false, and pins nothing, if there is a request. Threads: the owner. Cost: a store and a load.
   [[nodiscard]] auto try_pin() noexcept -> bool {
     pinned_.store(1, relaxed);
     asymmetric_barrier::light_if_asymmetric();  // a thief that does not see the pin has raised the limit
@@ -160,8 +161,8 @@ class split_deque {
   static constexpr index asked = ~index{0} >> 1U;
   static constexpr index guarded = index{1} << 62U;
 
-  // The word, from its low end: position of the oldest entry (16 bits), position of the border (16), tag (32).
-  // Positions are taken modulo 2^16; every move of the border adds to the tag, and so does a careful pop.
+  // The fields of the word, from its low end: position of the oldest entry (16 bits), position of the border (16), tag
+  // (32). Positions are modulo 2^16. Every move of the border increments the tag, and so does a careful pop.
   using word = std::uint64_t;
   static constexpr word one_split = word{1} << 16U;
   static constexpr word one_tag = word{1} << 32U;
@@ -180,7 +181,7 @@ class split_deque {
   static auto private_in(word value, index head) noexcept -> std::int16_t {
     return static_cast<std::int16_t>(static_cast<std::uint16_t>(head) - border_of(value));
   }
-  /// Returns the word with one more stolen entry. The tag belongs to the border, which has not moved.
+  /// Returns the word after one more stolen entry. The tag stays unchanged, because it counts moves of the border.
   static auto one_stolen(word value) noexcept -> word {
     return (value & ~word{0xffff}) | static_cast<std::uint16_t>(tail_of(value) + 1);
   }
@@ -188,11 +189,11 @@ class split_deque {
     return ((value & ~(word{0xffff} << 16U)) | word{border} << 16U) + one_tag;
   }
 
-  /// Returns the limit for this border if no thief asks.
+  /// Returns the limit for this border while there is no request.
   [[nodiscard]] auto limit_at(index split) const noexcept -> index { return split + guard_; }
 
-  /// The slot of a position is its remainder by the size. A ring that was outgrown is kept, because thieves may look at
-  /// it; it holds what they look for there as long as no thread has taken that.
+  /// A ring of slots. The slot of a position is the position modulo the size. A ring that was replaced by a larger one
+  /// is kept, because thieves may still read it. Entries that were not taken are also still valid there.
   struct ring {
     explicit ring(std::size_t size) : mask(size - 1), slots(std::make_unique<atomic<T*>[]>(size)) {}
 
@@ -203,7 +204,7 @@ class split_deque {
     std::unique_ptr<ring> outgrown;
   };
 
-  /// Returns the oldest entry, as far as a thief knows that has read this word.
+  /// Returns the oldest entry according to the word that a thief has read.
   [[nodiscard]] auto oldest_in(word seen) noexcept -> T* {
     ring& current = *ring_.load(acquire);  // edge split_deque.ring: observe the slots of a ring that has grown
     return current.at(tail_of(seen)).load(relaxed);
@@ -220,7 +221,7 @@ class split_deque {
   auto grow(index head, std::uint16_t used) noexcept -> bool;
   auto pop_carefully(index head) noexcept -> T*;
 
-  // The owner's line.
+  // The following members are on the cache line of the owner.
   alignas(cache_line) std::unique_ptr<ring> newest_;
   atomic<T*>* slots_;                // of that ring
   std::size_t mask_;                 // the same
@@ -229,12 +230,12 @@ class split_deque {
   index room_end_;     // the index at which the ring was full when the owner last checked; thieves may have moved it on
   const index guard_;  // 0, or `guarded` if barriers are symmetric, and then every pop takes the careful path
 
-  // At or above it, the owner pops without care. `asked`: written by thieves that find nothing shared or ask for later.
-  // `limit_at` the border: written by the owner when it shares or takes back.
+  // The owner pops without a check while its head is at or above this limit. Thieves set it to `asked` if nothing is
+  // shared, or by `ask`. The owner sets it to `limit_at(border)` when it shares or takes back entries.
   alignas(cache_line) atomic<index> limit_;
 
-  // The cache line of the thieves. Tail: +1 by the thread that takes the entry there; border and tag: written by the
-  // owner, and by thieves that take.
+  // The following members are on the cache line of the thieves. The tail is incremented by the thread that takes the
+  // oldest entry. Border and tag are written by the owner, and by thieves in `take`.
   alignas(cache_line) atomic<word> word_{0};
   atomic<ring*> ring_;  // the newest, on a cache line that thieves avoid, too; written by the owner
   asymmetric_barrier& barrier_;
@@ -264,9 +265,9 @@ auto split_deque<T>::share() noexcept -> std::size_t {
       if (lowered) limit_.exchange(asked, relaxed);  // the thief that was faster may not be the thief that asked
       return 0;
     }
-    // Before the border moves: a request after this is a new one; and a thief that sees the new border and a request
-    // knows that the request came after this. edge split_deque.question: observe what was done before the `ask` that
-    // this answers
+    // The limit is reset before the border moves, so that a later request is not lost. A thief that finds both the new
+    // border and a request knows that the request came later. edge split_deque.question: observe what was done before
+    // the `ask` that this answers
     limit_.exchange(limit_at(split + moved), acquire);
     const word next = with_border(seen, static_cast<std::uint16_t>(split + moved));
     // edge split_deque.entry: publish the slots that become stealable
@@ -279,14 +280,15 @@ template <typename T>
 auto split_deque<T>::steal() noexcept -> T* {
   word seen = word_.load(acquire);  // edge split_deque.entry: observe the slots below the border
   while (shared_in(seen) != 0) {
-    // Read before the exchange, which succeeds only if the owner has not taken the slot back meanwhile.
+    // The slot is read before the exchange. The exchange succeeds only if the owner has not taken the entry back in the
+    // meantime.
     T* const oldest = oldest_in(seen);
     // edge split_deque.taken: publish the read of the slot, which is filled again; edge split_deque.entry: observe the
     // slots, if the border has moved
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
     note_lost_exchange();
   }
-  // An exchange and not a store, because a store would hide what an earlier `ask` published.
+  // An exchange instead of a store, because a store would hide what an earlier `ask` published.
   if (limit_.load(relaxed) != asked) limit_.exchange(asked, relaxed);
   return nullptr;
 }
@@ -308,8 +310,8 @@ auto split_deque<T>::take() noexcept -> T* {
   return nullptr;
 }
 
-/// The head is lowered already, and a thief may have moved the border. If nothing is private, the owner takes back the
-/// newer half of the shared part.
+/// Pops an entry after `pop` has lowered the head, if a thief may have moved the border. If nothing is private, the
+/// owner takes back the newer half of the shared part.
 template <typename T>
 auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
   word seen = word_.load(relaxed);
@@ -330,14 +332,15 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
     note_lost_exchange();
   }
   if (split > head) {
-    // Does not overwrite a request that has come since: then the limit stays up.
+    // A request that was set in the meantime must not be overwritten. If there is one, the limit stays unchanged.
     index before = limit_at(split);
     limit_.compare_exchange_strong(before, limit_at(split_in(next, head)), relaxed, relaxed);
   }
   return slots_[head & mask_].load(relaxed);
 }
 
-/// Checks how far thieves have advanced, and grows if that makes no room. Returns false if the ring is full.
+/// Checks how many entries thieves have taken. If that makes no room, the ring grows. Returns false if the ring is
+/// full.
 template <typename T>
 auto split_deque<T>::find_room() noexcept -> bool {
   const index head = head_.load(relaxed);
@@ -349,7 +352,8 @@ auto split_deque<T>::find_room() noexcept -> bool {
   return true;
 }
 
-/// Entries that thieves take meanwhile are copied as well, and never read.
+/// Replaces the ring by one of twice the size. Entries that thieves take at the same time are copied as well, but never
+/// read.
 template <typename T>
 auto split_deque<T>::grow(index head, std::uint16_t used) noexcept -> bool {
   if (mask_ + 1 >= max_capacity_) return false;

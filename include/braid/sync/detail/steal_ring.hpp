@@ -1,4 +1,5 @@
-// braid/sync/detail/steal_ring.hpp: a bounded queue that its owner fills and empties, and that any thread may halve.
+// braid/sync/detail/steal_ring.hpp: a bounded queue that its owner fills and empties, and from which any thread may
+// steal half.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,9 +14,9 @@
 
 namespace braid::detail {
 
-/// A FIFO of pointers to elements. Elements are numbered from 0 in the order of their push; element n is in slot n
-/// modulo Capacity until `head_` has passed it.
-/// Threads: `take_half` and `size` from any, the rest from the owner only.
+/// A FIFO queue of pointers to elements. Elements are numbered from 0 in the order of their push. Element n stays in
+/// slot n modulo Capacity until `head_` has passed it.
+/// Threads: `take_half` and `size` from any, the other functions from the owner only.
 /// Source: the run queues of Go's scheduler (Vyukov, 2012) and of Tokio (Lerche, 2019): one counter that only the owner
 /// writes, and one that every thread moves by compare-exchange.
 /// Protocol: docs/design/run_queue.md
@@ -24,10 +25,10 @@ class steal_ring {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity is a power of two");
 
  public:
-  /// The maximum that one `take_half` returns.
+  /// The maximum number of elements that one `take_half` removes.
   static constexpr std::size_t half = Capacity / 2;
 
-  /// Returns false if full. Cost: two stores.
+  /// Appends an element. Returns false if the ring is full. Cost: two stores.
   [[nodiscard]] auto try_push(T& element) noexcept -> bool {
     const std::uint64_t tail = tail_.load(relaxed);  // only the owner writes it
     if (tail - taken_ == Capacity && room() == 0) return false;
@@ -36,21 +37,21 @@ class steal_ring {
     return true;
   }
 
-  /// Requires that there is room for all of them.
+  /// Appends all elements. Requires that there is room for them.
   void push_all(std::span<T* const> elements) noexcept {
     std::uint64_t tail = tail_.load(relaxed);
     for (T* element : elements) slot(tail++).store(element, relaxed);
     tail_.store(tail, release);  // edge steal_ring.element: publish the slots and the elements
   }
 
-  /// Returns how many more can be pushed. Other threads can only increase it.
+  /// Returns the number of elements for which there is room. Other threads can only increase it.
   [[nodiscard]] auto room() noexcept -> std::size_t {
     // edge steal_ring.taken: observe that takers have read the slots, which are filled again
     taken_ = head_.load(acquire);
     return Capacity - (tail_.load(relaxed) - taken_);
   }
 
-  /// Returns the oldest element, or null. Cost: a compare-exchange.
+  /// Removes and returns the oldest element, or returns null. Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T* {
     const std::uint64_t tail = tail_.load(relaxed);
     std::uint64_t head = head_.load(relaxed);
@@ -63,7 +64,7 @@ class steal_ring {
     return nullptr;
   }
 
-  /// Removes this element if it is the oldest one.
+  /// Removes `wanted` if it is the oldest element.
   [[nodiscard]] auto try_pop(const T& wanted) noexcept -> bool {
     std::uint64_t head = head_.load(relaxed);
     if (head == tail_.load(relaxed) || slot(head).load(relaxed) != &wanted) return false;
@@ -71,7 +72,8 @@ class steal_ring {
     return head_.compare_exchange_strong(head, head + 1, release, relaxed);
   }
 
-  /// Takes the older half, rounded up, oldest first, but not more than `out` can hold. Returns the number.
+  /// Removes the older half of the elements, rounded up, but not more than `out` can hold. Writes them to `out`, oldest
+  /// first, and returns their number.
   [[nodiscard]] auto take_half(std::span<T*> out) noexcept -> std::size_t {
     std::uint64_t head = head_.load(relaxed);
     for (;;) {
@@ -79,16 +81,17 @@ class steal_ring {
       if (tail <= head) return 0;                      // below it when the tail that was read is the older of the two
       const std::size_t count = std::min<std::size_t>((tail - head + 1) / 2, out.size());
       for (std::size_t i = 0; i < count; ++i) out[i] = slot(head + i).load(relaxed);
-      // The slots that were read count only if no other thread has moved the head: until then no slot behind it is
-      // filled again. edge steal_ring.taken: publish the reads of the slots, which are filled again, and what was done
-      // before
+      // The values that were read are valid only if no other thread has moved the head, because slots are filled again
+      // only after that. edge steal_ring.taken: publish the reads of the slots, which are filled again, and what was
+      // done before
       if (head_.compare_exchange_strong(head, head + count, release, relaxed)) return count;
       note_lost_exchange();
     }
   }
 
-  /// Exact while no thread pushes or takes; otherwise near it. At least 1 when an element whose push happens before
-  /// this call has not been taken. A caller that sees elements as taken sees what their takers had done before.
+  /// Returns the number of elements. It is exact while no thread pushes or takes, otherwise approximate. It is at least
+  /// 1 if an element whose push happens before this call was not taken. If elements were taken, everything that the
+  /// taking threads did before is visible to the caller.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);
     const std::uint64_t head = head_.load(acquire);  // edge steal_ring.taken: observe what the takers had done before

@@ -1,14 +1,14 @@
-// braid/sync/detail/thread_end.hpp: a function that is called at the end of each thread that has asked for it.
+// braid/sync/detail/thread_end.hpp: a function that is called at the end of each thread that has registered for it.
 #pragma once
 
 #include <pthread.h>
 
 namespace braid::detail {
 
-/// A function that is called when a thread ends, like the destructor of a thread_local object but without its
-/// registration: glibc ends the process if it finds no memory for that. A POSIX key needs no memory, or reports that
-/// there is none. The function runs after the destructors of thread_local objects. It does not run for the thread that
-/// ends the process by `exit` or by returning from `main`.
+/// A function that is called when a thread ends, like the destructor of a thread_local object. The registration of such
+/// a destructor would end the process if glibc finds no memory for it. Therefore, this uses a POSIX key, which needs no
+/// memory or reports an error. The function runs after the destructors of thread_local objects. It does not run for the
+/// thread that ends the process by `exit` or by returning from `main`.
 /// Lifetime: static; it is never destroyed, because threads may end after the static objects of the process.
 class thread_end {
  public:
@@ -17,11 +17,12 @@ class thread_end {
   auto operator=(const thread_end&) -> thread_end& = delete;
   ~thread_end() = default;
 
-  /// Returns false if the process has too many keys, or if this object was not constructed yet.
+  /// Returns whether threads can register. It is false if the process has too many keys, or if this object was not
+  /// constructed yet.
   [[nodiscard]] auto can_ask() const noexcept -> bool { return has_key_; }
 
-  /// Makes the end of the calling thread call the function with `context`, which must not be null. Returns false if
-  /// that is not possible; then nothing is called.
+  /// Registers the calling thread: when it ends, the function is called with `context`, which must not be null. Returns
+  /// false if that is not possible; the function is then not called.
   /// Threads: any.
   [[nodiscard]] auto ask(void* context) const noexcept -> bool {
     return has_key_ && ::pthread_setspecific(key_, context) == 0;
