@@ -1,4 +1,4 @@
-// braid/io/backend.hpp: descriptors, and how a loop asks the system about them.
+// braid/io/backend.hpp: descriptors, and the backends (epoll, io_uring) through which an event loop waits for them.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -16,7 +16,7 @@
 
 namespace braid {
 
-/// Closes its descriptor when it is destroyed. Threads: one at a time.
+/// An owned file descriptor, which the destructor closes. Threads: one at a time.
 class BRAID_API descriptor {
  public:
   descriptor() = default;
@@ -47,10 +47,10 @@ namespace detail {
 struct metrics_reader;
 }
 
-/// The event that a wait on a descriptor is for.
+/// Whether to wait until a descriptor can be read, or until it can be written.
 enum class io_interest : std::uint8_t { read, write };
 
-/// One wait for a descriptor to become ready. Lies inside of whatever waits.
+/// A wait for a descriptor to become ready. It is a member of the object that waits.
 struct io_watch {
   using ready_fn = void (*)(io_watch&) noexcept;
 
@@ -64,8 +64,8 @@ class io_registration;
 class io_transfer;
 }  // namespace detail
 
-/// The part of a loop that differs by kernel interface.
-/// Threads: the loop's own, which is the one of the first `wait`, except `wake`.
+/// The interface of a backend: the part of a loop that depends on the kernel interface.
+/// Threads: the loop's own (the thread of the first `wait`), except `wake`.
 class BRAID_API io_backend {
  public:
   /// The kernel interface through which a loop waits.
@@ -83,53 +83,55 @@ class BRAID_API io_backend {
   virtual ~io_backend();
 
   /// Opens a backend for the loop that the calling thread will run.
-  /// Threads: any. Errors: the system's, such as too many open files, or a refusal of the chosen interface;
+  /// Threads: any. Errors: system errors, such as too many open files, or that the kernel refuses the chosen interface;
   /// unknown_backend if BRAID_IO names no backend. With `automatic` and without BRAID_IO, a refusal is not an error:
   /// the next interface is tried.
   [[nodiscard]] static auto make(kind of = kind::automatic) -> result<std::unique_ptr<io_backend>>;
 
   [[nodiscard]] virtual auto name() const noexcept -> std::string_view = 0;
 
-  /// Blocks until something is ready, `wake` is called, or `timeout` has passed; without one, for ever. Calls `ready`
-  /// of every watch that is.
+  /// Blocks until a watch is ready, `wake` is called, or `timeout` has passed. Without a timeout it waits for ever.
+  /// Calls `ready` of every ready watch.
   virtual void wait(std::optional<duration> timeout) noexcept = 0;
 
-  /// Returns a descriptor that can be read when `wait` would not block, for an event loop that surrounds this one; -1
-  /// if the interface has none. Timeouts of `wait` are not part of it.
+  /// Returns a descriptor that is readable when `wait` would not block, so that another event loop can wait for this
+  /// one. Returns -1 if the backend has no such descriptor. Timeouts of `wait` do not make it readable.
   [[nodiscard]] virtual auto descriptor() const noexcept -> int { return -1; }
 
   /// Ends the current or the next `wait`. Threads: any. Cost: a write to an eventfd, 0.2 µs.
   virtual void wake() noexcept = 0;
 
-  /// Starts to wait for a descriptor; one watch for each interest at a time. A regular file is always ready.
-  /// Errors: file_exists for a second watch, bad_file_descriptor for a negative number, not_enough_memory, and the
-  /// system's. A descriptor that is not open is refused here or reported ready, as the backend learns of it.
+  /// Starts to watch a descriptor. Only one watch for each interest of a descriptor may exist at a time. A regular file
+  /// is always ready.
+  /// Errors: file_exists for a second watch, bad_file_descriptor for a negative number, not_enough_memory, and system
+  /// errors. For a descriptor that is not open, some backends return an error, and others report it as ready.
   [[nodiscard]] virtual auto watch(io_watch& item) noexcept -> result<void> = 0;
 
-  /// Gives a watch up: it is not called after this. Do so before the descriptor is closed.
+  /// Removes a watch; it is not called after this. Call this before the descriptor is closed.
   virtual void unwatch(io_watch& item) noexcept = 0;
 
   /// Starts a transfer (braid/io/detail/transfer.hpp), which `wait` reports when it is complete. Requires that no other
   /// transfer of the same side of its registration is pending.
-  /// Errors: as `watch`, if the descriptor is not registered yet; then nothing is reported later.
+  /// Errors: as `watch`, if the descriptor is not registered yet; then the transfer is not reported later.
   [[nodiscard]] virtual auto start(detail::io_transfer& item) noexcept -> result<void> = 0;
 
-  /// Ends a pending transfer early. Returns true if it is over and there will be no answer. Returns false if the kernel
-  /// has it: then the answer comes, with -ECANCELED or with what was moved before.
+  /// Cancels a pending transfer. Returns true if the transfer has ended and will not be reported. Returns false if the
+  /// kernel still processes it; then it is reported later, with -ECANCELED or the number of bytes that were already
+  /// moved.
   [[nodiscard]] virtual auto cancel(detail::io_transfer& item) noexcept -> bool = 0;
 
-  /// Forgets a registration, whose descriptor is about to be closed. Requires that nothing is pending on it.
+  /// Removes a registration whose descriptor is about to be closed. Requires that no transfer is pending on it.
   virtual void forget(detail::io_registration& registration) noexcept = 0;
 
-  /// Does the same for a descriptor that stays open and moves to another backend. The default implementation removes
-  /// it.
+  /// Removes a registration whose descriptor stays open and moves to another backend. The default implementation calls
+  /// `forget`.
   virtual void release(detail::io_registration& registration) noexcept;
 
   /// Returns whether any watch or transfer is waiting.
   [[nodiscard]] virtual auto has_watches() const noexcept -> bool = 0;
 
  protected:
-  /// A watch or a transfer is about to be answered.
+  /// Counts an answer. Called just before a watch or a transfer is answered.
   void count_answer() noexcept {
     detail::add_to_count(answers_);
     is_answering_.store(true, relaxed);
@@ -144,7 +146,7 @@ class BRAID_API io_backend {
   std::uint64_t answers_ = 0;              // by `read_count` for other threads
   atomic<bool> is_answering_{false};       // set in `wait`, cleared by the loop after it
   detail::code_marker* marker_ = nullptr;  // of the thread in `wait`, if it counts as waiting there
-  // not null if the loop wants to know the time of the next answer
+  // The clock with which to read the time of the next answer. Null if the loop does not need that time.
   const clock_source* clock_of_next_answer_ = nullptr;
   time_point answered_;  // what it then was
 };

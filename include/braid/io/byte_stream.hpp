@@ -1,4 +1,4 @@
-// braid/io/byte_stream.hpp: streams of bytes: reading, writing, pipes, buffers.
+// braid/io/byte_stream.hpp: byte streams: reading and writing, pipes, and a buffered reader.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -23,7 +23,8 @@ namespace braid {
 
 namespace detail {
 
-/// Reads once, or until the room is full. `Value` is std::size_t, the number of bytes, or void.
+/// A read operation. With `Value` = std::size_t it reads once and returns the number of bytes. With void it reads until
+/// the buffer is full.
 template <typename Value>
 class BRAID_API __attribute__((warn_unused)) read_operation final : public io_operation {
  public:
@@ -40,7 +41,7 @@ class BRAID_API __attribute__((warn_unused)) read_operation final : public io_op
   result<Value> result_;
 };
 
-/// Writes once, or until everything is written.
+/// A write operation. With `Value` = std::size_t it writes once. With void it writes until everything is written.
 template <typename Value>
 class BRAID_API __attribute__((warn_unused)) write_operation final : public io_operation {
  public:
@@ -71,37 +72,38 @@ extern template class BRAID_API write_operation<void>;
 
 }  // namespace detail
 
-/// Returns a view of a text as bytes. Lifetime: that of the text.
+/// Returns the bytes of a text as a view. Lifetime: that of the text.
 [[nodiscard]] inline auto bytes_of(std::string_view text) noexcept -> std::span<const std::byte> {
   return std::as_bytes(std::span(text));
 }
 
-/// Returns a view of bytes as text. Lifetime: that of the bytes.
+/// Returns bytes as a text view. Lifetime: that of the bytes.
 [[nodiscard]] inline auto text_of(std::span<const std::byte> bytes) noexcept -> std::string_view {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// One end of a stream of bytes. A task at home on the stream's loop awaits each call; one task reads at a time, and
-/// one writes. A stop or a deadline withdraws a wait; bytes that have arrived stay there for the next read.
-/// Threads: the loop's own. A stream that no task has waited on may be created and moved elsewhere. Lifetime: outlives
-/// its reads and writes; ends before its loop. Buffers live until the call has ended. Errors: the system's, such as
-/// connection_reset and broken_pipe; SIGPIPE is not raised. bad_file_descriptor on an end that only reads or only
-/// writes. Cost: a system call, and for the first wait one registration, which lasts for the life of the stream.
+/// One end of a byte stream. Tasks of the stream's loop await its calls; one task reads at a time, and one writes. A
+/// stop or a deadline ends a wait early; bytes that have arrived are kept for the next read.
+/// Threads: the loop's own. A stream that no task has waited on may be created and moved on other threads. Lifetime:
+/// outlives its reads and writes; is destroyed before its loop. Buffers must live until the call has ended. Errors:
+/// system errors, such as connection_reset and broken_pipe; SIGPIPE is not raised. bad_file_descriptor on an end that
+/// only reads or only writes. Cost: a system call. The first wait also makes one registration, which lasts until the
+/// stream is closed.
 class BRAID_API byte_stream {
  public:
   byte_stream() = default;
 
   [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
-  /// Returns -1 if it is not open.
+  /// Returns the number of the descriptor, or -1 if the stream is not open.
   [[nodiscard]] auto number() const noexcept -> int { return open_ != nullptr ? open_->number() : -1; }
-  /// Requires an open stream.
+  /// Returns the loop of the stream. Requires an open stream.
   [[nodiscard]] auto on() const noexcept -> loop& {
     BRAID_EXPECTS(open_ != nullptr, "this stream is not open");
     return open_->on();
   }
 
-  /// Waits until there are bytes, reads them into the front of `buffer`, which is not empty, and returns their number
-  /// as a result<std::size_t>. 0: the other side has ended the stream.
+  /// Waits for bytes, reads them to the front of `buffer`, which must not be empty, and returns their number as a
+  /// result<std::size_t>. 0 means that the peer has ended the stream.
   [[nodiscard]] auto read_some(std::span<std::byte> buffer) const noexcept {
     return detail::read_operation<std::size_t>(open_.get(), buffer);
   }
@@ -118,7 +120,7 @@ class BRAID_API byte_stream {
     return detail::write_operation<std::size_t>(open_.get(), bytes);
   }
 
-  /// Writes all of `bytes`, and returns a result<void>. A stop in between leaves a part written.
+  /// Writes all of `bytes`, and returns a result<void>. If a stop interrupts the call, a part may have been written.
   [[nodiscard]] auto write_all(std::span<const std::byte> bytes) const noexcept {
     return detail::write_operation<void>(open_.get(), bytes);
   }
@@ -130,19 +132,19 @@ class BRAID_API byte_stream {
     return detail::write_operation<void>(open_.get(), parts);
   }
 
-  /// Ends the wait of a read from another task: the read returns the bytes that have arrived, or operation_canceled if
-  /// there are none. Later reads do the same instead of waiting, until `allow_read_waits`. The peer and its data are
-  /// not affected. Requires an open stream; resumes no task at once.
+  /// Ends the wait of a read from another task. The read returns the bytes that have arrived, or operation_canceled if
+  /// there are none. Later reads also return at once instead of waiting, until `allow_read_waits`. The peer and its
+  /// data are not affected. The waiting task is queued, not resumed at once. Requires an open stream.
   void end_read_waits() const noexcept;
-  /// Requires that no task reads.
+  /// Lets reads wait again after `end_read_waits`. Requires that no task reads.
   void allow_read_waits() const noexcept { open_->registration().set_ends_read_waits(false); }
 
-  /// Moves the stream to another loop, on which its tasks must then be at home: for a server that accepts on one loop
-  /// and serves on several. Requires an open stream that no task reads or writes.
+  /// Moves the stream to another loop, whose tasks use it from then on. For a server that accepts on one loop and
+  /// serves on several. Requires an open stream that no task reads or writes.
   /// Threads: once a task has waited on it, its loop's own; before, any.
   void move_to(loop& other) noexcept;
 
-  /// Closes it; bytes that were written are still delivered. Requires that no task reads or writes.
+  /// Closes the stream. Bytes that were written are still delivered. Requires that no task reads or writes.
   void close() noexcept { open_.reset(); }
 
  protected:
@@ -155,28 +157,27 @@ class BRAID_API byte_stream {
   std::unique_ptr<detail::open_descriptor> open_;
 };
 
-/// Reads or writes, as its end does. Cost: a write to a pipe takes three system calls more than one to a socket, which
-/// keep SIGPIPE away.
+/// One end of a pipe, which either reads or writes. Cost: a write to a pipe takes three more system calls than one to a
+/// socket, which prevent SIGPIPE.
 class BRAID_API pipe_stream : public byte_stream {
  public:
   pipe_stream() = default;
 
   /// Takes ownership of a descriptor, and makes it non-blocking.
-  /// Errors: operation_not_permitted for a regular file, which has no readiness to wait for; the system's.
+  /// Errors: operation_not_permitted for a regular file, which cannot be waited for; system errors.
   [[nodiscard]] static auto adopt(loop& loop, descriptor end) -> result<pipe_stream>;
 
-  /// Returns the end that reads and the end that writes.
-  /// Errors: the system's.
+  /// Creates a pipe. Returns the end for reading and the end for writing.
+  /// Errors: system errors.
   [[nodiscard]] static auto pair(loop& loop) -> result<std::pair<pipe_stream, pipe_stream>>;
 
  private:
   pipe_stream(loop& loop, descriptor end) : byte_stream(loop, std::move(end), detail::io_registration::kind::other) {}
 };
 
-/// A reader with a buffer of its own, which grows up to a limit. Its calls return views into the buffer, which are
-/// valid until the next call. A stop in the middle of a call removes nothing from the buffer: the next call finds all
-/// of it.
-/// Threads: as the stream's. Lifetime: as the stream, which nothing else may read.
+/// A reader with its own buffer, which grows up to a limit. Its calls return views into the buffer, which are valid
+/// until the next call. If a stop interrupts a call, the buffer keeps all bytes for the next call.
+/// Threads: those of the stream. Lifetime: as the stream; no other code may read the stream.
 class BRAID_API buffered_reader {
  public:
   static constexpr std::size_t default_max_size = std::size_t{64} * 1024;
@@ -186,22 +187,23 @@ class BRAID_API buffered_reader {
 
   /// Returns the bytes up to and including the first `delimiter`, which must not be empty. Returns nothing if the
   /// stream has ended.
-  /// Errors: errc::ended if it ends without a delimiter; errc::too_long if there is none within the limit; the
-  /// stream's.
+  /// Errors: errc::ended if the stream ends without a delimiter; errc::too_long if there is no delimiter within the
+  /// limit; errors of the stream.
   [[nodiscard]] auto read_until(std::string_view delimiter) -> task<result<std::span<const std::byte>>>;
 
-  /// Errors: errc::ended if the stream ends first; errc::too_long if `size` is beyond the limit; the stream's.
+  /// Returns exactly `size` bytes. Errors: errc::ended if the stream ends first; errc::too_long if `size` exceeds the
+  /// limit; errors of the stream.
   [[nodiscard]] auto read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>>;
 
-  /// Reads once, after the buffered bytes, and returns the number of bytes. 0 means that the stream has ended.
-  /// Errors: errc::full if the buffer is full; the stream's.
+  /// Reads once, appends the bytes to the buffer, and returns their number. 0 means that the stream has ended.
+  /// Errors: errc::full if the buffer is full; errors of the stream.
   [[nodiscard]] auto fill() -> task<result<std::size_t>>;
 
   /// Returns the bytes that were read and not yet returned by a call.
   [[nodiscard]] auto buffered() const noexcept -> std::span<const std::byte> {
     return std::span(buffer_).subspan(begin_, end_ - begin_);
   }
-  /// Removes bytes from its front.
+  /// Removes `size` bytes from the front of the buffer.
   void consume(std::size_t size) noexcept;
 
  private:

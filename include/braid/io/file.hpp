@@ -1,4 +1,4 @@
-// braid/io/file.hpp: regular files and folders, by calls that block on threads that may.
+// braid/io/file.hpp: regular files and folders. Their calls block, and therefore run on an executor for blocking jobs.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -18,13 +18,13 @@
 
 namespace braid {
 
-/// An open file. Its calls run on the executor that it was opened with, whose jobs may block. Each call has a position,
-/// so several calls may run at once. A stop does not interrupt a call: the call ends before its task does.
+/// An open file. Its calls run on the executor with which it was opened, whose jobs may block. Each call has its own
+/// position, so several calls may run at once. A stop does not interrupt a call: the call ends before its task does.
 /// Threads: any; several calls may run at a time. Blocks: only threads of the executor. Lifetime: the object and the
-/// buffers outlive the calls; the executor outlives the object. Errors: the system's; invalid_argument for a path with
+/// buffers outlive the calls; the executor outlives the object. Errors: system errors; invalid_argument for a path with
 /// a zero byte; invalid_seek for a FIFO, which has no positions (use pipe_stream); not_enough_memory; errc::closed if
-/// the executor accepts no more work. Threads, blocks and errors are the same for the static functions, which run on
-/// the executor that is passed to them.
+/// the executor accepts no more work. The static functions run on the executor that is passed to them. The same
+/// threads, blocks and errors apply to them.
 class BRAID_API file {
  public:
   /// The mode in which a file is opened.
@@ -39,48 +39,50 @@ class BRAID_API file {
   /// The type of an entry of a folder.
   enum class kind : std::uint8_t { file, folder, link, other };
 
-  /// The result of `status_of`.
+  /// The status of a file or folder.
   struct status {
     file::kind kind = file::kind::other;
     std::uint64_t size = 0;  ///< of a folder, what the system says
     std::chrono::system_clock::time_point modified;
   };
 
-  /// One name in a folder.
+  /// An entry of a folder.
   struct entry {
     std::string name;
     file::kind kind = file::kind::other;
     friend auto operator==(const entry&, const entry&) -> bool = default;
   };
 
-  /// The behavior of a call if the path ends in a symbolic link.
+  /// What a call does if the path ends in a symbolic link.
   enum class links : std::uint8_t {
     follow,  ///< what the link leads to
     stay,    ///< the link itself
   };
 
-  /// New files can be read and written by all, except for the permissions that the umask removes.
+  /// Opens a file. New files are readable and writable by all users, except for permissions that the umask removes.
   [[nodiscard]] static auto open(executor& blocking, std::string path, mode how) -> task<result<file>>;
 
-  /// Reads up to the size of `buffer`. It reads less only at the end of the file, and returns 0 there.
+  /// Reads up to the size of `buffer`, and returns the number of bytes. It reads less only at the end of the file, and
+  /// returns 0 there.
   [[nodiscard]] auto read_at(std::uint64_t offset, std::span<std::byte> buffer) const -> task<result<std::size_t>>;
-  /// Writes all bytes.
+  /// Writes all bytes at `offset`.
   [[nodiscard]] auto write_at(std::uint64_t offset, std::span<const std::byte> bytes) const -> task<result<void>>;
   [[nodiscard]] auto size() const -> task<result<std::uint64_t>>;
   [[nodiscard]] auto resize(std::uint64_t size) const -> task<result<void>>;
-  /// Returns when the written bytes are on the disk.
+  /// Waits until the written bytes are on the disk.
   [[nodiscard]] auto sync() const -> task<result<void>>;
 
   /// The default limit of `read`.
   static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30U;
 
   /// Reads the whole file.
-  /// Errors: file_too_large if it has more than `limit` bytes, or does not end before that; not_enough_memory.
+  /// Errors: file_too_large if the file does not end within `limit` bytes; not_enough_memory.
   [[nodiscard]] static auto read(executor& blocking, std::string path, std::uint64_t limit = max_bytes)
       -> task<result<std::string>>;
 
-  /// Writes a whole file: creates it, or replaces what it holds. A reader may see a part of it, and an error may leave
-  /// one: to replace a file in one step, write another one and `rename` it.
+  /// Writes a whole file. It creates the file, or replaces its content. The replacement is not atomic: a reader may
+  /// find a part of the content, and an error may leave a part. To replace a file atomically, write another file and
+  /// `rename` it.
   [[nodiscard]] static auto write(executor& blocking, std::string path, std::span<const std::byte> bytes)
       -> task<result<void>>;
   BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto write(executor& blocking, std::string path, std::string_view text)
@@ -93,18 +95,19 @@ class BRAID_API file {
   [[nodiscard]] static auto status_of(executor& blocking, std::string path, links at_end = links::follow)
       -> task<result<status>>;
 
-  /// Removes the name of a file, or a link; processes that have it open keep it. Errors: is_a_directory.
+  /// Removes a file or a link. Processes that have the file open can still use it. Errors: is_a_directory.
   [[nodiscard]] static auto remove(executor& blocking, std::string path) -> task<result<void>>;
 
-  /// Gives a file or folder another name on the same file system. A file that has the name is replaced atomically: a
-  /// reader sees one or the other. Errors: cross_device_link; directory_not_empty for a folder that is in the way.
+  /// Renames a file or folder within the same file system. An existing file with the new name is replaced atomically: a
+  /// reader finds either the old or the new file. Errors: cross_device_link; directory_not_empty if a non-empty folder
+  /// has the new name.
   [[nodiscard]] static auto rename(executor& blocking, std::string from, std::string to) -> task<result<void>>;
 
-  /// Returns the entries of a folder by name, without `.` and `..`.
+  /// Returns the entries of a folder, sorted by name, without `.` and `..`.
   /// Errors: not_a_directory; no_such_file_or_directory.
   [[nodiscard]] static auto list_folder(executor& blocking, std::string path) -> task<result<std::vector<entry>>>;
 
-  /// Creates one folder with permissions for all, less the umask.
+  /// Creates one folder with permissions for all users, except for those that the umask removes.
   /// Errors: file_exists; no_such_file_or_directory if its parent does not exist.
   [[nodiscard]] static auto make_folder(executor& blocking, std::string path) -> task<result<void>>;
 

@@ -1,4 +1,4 @@
-// braid/io/loop.hpp: an event loop, and waiting for a descriptor on it.
+// braid/io/loop.hpp: the event loop, and awaitables that wait for a descriptor on it.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -38,53 +38,53 @@ class open_descriptor;
 struct metrics_reader;
 }  // namespace detail
 
-/// Runs on the thread that calls `run`, and lives through idle → starting → running → stopping → stopped.
-/// Work that is posted or spawned before the loop runs is queued until it does. `stop` stops the tasks, refuses new
-/// posts, lets everything that was accepted run, and ends `run`. A loop that is stopped or destroyed before it runs
-/// drops what was queued.
-/// Threads: `try_post`, `post_resumption`, `stop` and `status` from any; the rest on the loop's own thread.
+/// An event loop. It runs on the thread that calls `run`. Its states are idle → starting → running → stopping →
+/// stopped.
+/// Work that is posted or spawned before the loop runs is queued until then. `stop` stops the tasks, refuses new posts,
+/// runs all accepted work, and ends `run`. A loop that is stopped or destroyed before it runs drops the queued work.
+/// Threads: `try_post`, `post_resumption`, `stop` and `status` from any; the other functions on the loop's own thread.
 class BRAID_API loop final : public home {
  public:
   /// The options of a loop.
   struct options {
     const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
     io_backend::kind backend = io_backend::kind::automatic;
-    /// Receives what a posted job or a spawned task throws; without it the exception's message goes to stderr.
+    /// Receives exceptions of posted jobs and spawned tasks. Without it, the exception's message goes to stderr.
     error_callback on_error = {};
   };
 
   enum class state : std::uint8_t { idle, starting, running, stopping, stopped };
 
-  /// Errors: as `io_backend::make`.
+  /// Creates a loop. Errors: as `io_backend::make`.
   [[nodiscard]] static auto create(options options) -> result<std::unique_ptr<loop>>;
   [[nodiscard]] static auto create() -> result<std::unique_ptr<loop>> { return create(options()); }
-  /// Requires that it never ran, or that `run` has returned, and that nothing is open on it any more: streams,
-  /// listeners, datagram sockets, child processes. A post, a resumption or a stop that the loop has acted on
-  /// may still be on its way out on another thread. Blocks: until they have left.
+  /// Destroys the loop. Requires that it never ran, or that `run` has returned. Streams, listeners, datagram sockets
+  /// and child processes of the loop must have been closed. Blocks: until calls of other threads, such as a post, a
+  /// resumption or a stop, have returned, even if the loop has already processed them.
   ~loop() override;
 
-  /// Makes the calling thread the loop's own until the loop has stopped, and calls `running` once it is running.
-  /// Blocks: until then. Call it once.
+  /// Runs the loop on the calling thread until it has stopped. Calls `running` once the loop is running. Blocks: until
+  /// then. Call it once.
   void run(const std::function<void()>& running = {});
 
-  /// Runs one iteration without blocking. The thread of the first iteration becomes the loop's own. Tests that set the
-  /// clock themselves use it, and threads that run an event loop of another library. Returns false once the loop has
-  /// stopped.
+  /// Runs one iteration without blocking. The thread of the first iteration becomes the loop's own thread. It is for
+  /// tests that set the clock themselves, and for threads that run the event loop of another library. Returns false
+  /// once the loop has stopped.
   auto run_once() -> bool;
 
-  /// Prepares for a sleep of the thread in an event loop of another library, after `run_once`: that loop waits until
-  /// `backend().descriptor()` can be read, and at most for the returned time, and then calls `run_once` again. Returns
-  /// zero if there is something to do now, and nothing if no timer is armed. What the thread itself posts or arms until
-  /// then makes the descriptor readable as well. Requires the backend epoll.
+  /// Prepares the thread to sleep in the event loop of another library, after `run_once`. Returns how long to sleep:
+  /// zero if there is work now, nothing if no timer is armed. The other event loop must wait until
+  /// `backend().descriptor()` is readable or that time has passed, and then call `run_once` again. Posts and timers of
+  /// the thread itself also make the descriptor readable. Requires the backend epoll.
   [[nodiscard]] auto prepare_sleep() noexcept -> std::optional<duration>;
 
-  /// Asks the loop to stop; does not wait. Everything that was written before is visible to the work that the first
-  /// call stops. Repeated calls have no effect.
-  /// Threads: any, its own included.
+  /// Requests a stop of the loop, without waiting for it. Everything that the first caller wrote before is visible to
+  /// the work that is stopped. Repeated calls have no effect.
+  /// Threads: any, including its own.
   void stop() noexcept;
 
   [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
-  /// Returns the loop whose thread calls, or null.
+  /// Returns the loop of the calling thread, or null.
   [[nodiscard]] static auto current() noexcept -> loop*;
   /// Returns the number of tasks that were started by `spawn` and have not ended. On other threads the number is
   /// approximate.
@@ -170,7 +170,7 @@ class BRAID_API loop final : public home {
 
 namespace detail {
 
-/// Appends "read of fd 9, 10.0.0.7:6379" to a description. Errors: std::bad_alloc.
+/// Appends a description of a wait, such as "read of fd 9, 10.0.0.7:6379". Errors: std::bad_alloc.
 BRAID_API void describe_descriptor(std::string& text, io_interest side, int number);
 
 class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
@@ -180,7 +180,7 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
     watch_.descriptor = number;
     watch_.interest = interest;
   }
-  /// Requires that it is not awaited yet.
+  /// Requires that `other` has not been awaited.
   readiness_awaiter(readiness_awaiter&& other) noexcept : awaiter_base(how), loop_(other.loop_), watch_(*this) {
     watch_.descriptor = other.watch_.descriptor;
     watch_.interest = other.watch_.interest;
@@ -229,14 +229,15 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
 
 }  // namespace detail
 
-/// Waits until `descriptor` can be read without blocking, has ended, or is in error. One reader and one writer may wait
-/// for a descriptor at a time. A regular file is always ready. Requires that the task is at home on the loop.
+/// Waits until `descriptor` can be read without blocking, has reached its end, or has an error. One reader and one
+/// writer may wait for a descriptor at a time. A regular file is always ready. Requires that the task's home is the
+/// loop.
 /// Errors: as `io_backend::watch`.
 [[nodiscard]] inline auto readable(loop& loop, int descriptor) noexcept {
   return detail::readiness_awaiter(loop, descriptor, io_interest::read);
 }
 
-/// Waits until `descriptor` can be written without blocking. Otherwise like `readable`.
+/// Waits until `descriptor` can be written without blocking. Otherwise works as `readable`.
 [[nodiscard]] inline auto writable(loop& loop, int descriptor) noexcept {
   return detail::readiness_awaiter(loop, descriptor, io_interest::write);
 }

@@ -1,4 +1,4 @@
-// braid/io/process.hpp: child processes, and signals to this process.
+// braid/io/process.hpp: child processes, and handling of signals to this process.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -21,33 +21,33 @@
 
 namespace braid {
 
-/// A child process that ends with the object: if a scope is stopped, or the object is destroyed before `wait` has
-/// returned the status, the process is killed, and the loop awaits its end. It has our stdin, stdout and stderr as the
-/// options say, no other descriptor of braid's, no blocked signal, and the default action for SIGPIPE.
+/// A child process, which is killed if a scope is stopped, or if the object is destroyed before `wait` has returned the
+/// status. The loop then waits for its end. The child's stdin, stdout and stderr are set by the options. It inherits no
+/// other descriptor of braid and no blocked signals, and has the default action for SIGPIPE.
 /// Threads: the loop's own; before the loop runs, the thread that created it. Blocks: `start`, until the program has
 /// begun; the destructor, if the loop has been stopped, until the killed process has ended.
 class BRAID_API child_process {
  public:
-  /// The target of a standard stream of a child process.
+  /// What a standard stream of a child process is connected to.
   enum class stream : std::uint8_t {
     inherit,  ///< the same as ours
     null,     ///< to /dev/null
     pipe,     ///< to a stream of the child_process
   };
 
-  /// The program that a child process runs, with its arguments and surroundings.
+  /// The program that a child process runs, with its arguments and its environment.
   struct options {
     std::string program;                      ///< a path, or a name that is looked for in PATH
     std::vector<std::string> arguments = {};  ///< after the name of the program
     std::string folder = {};                  ///< in which it runs; empty: ours
-    /// `NAME=value`; without it, ours.
+    /// Variables as `NAME=value`. If absent, the child gets the environment of this process.
     std::optional<std::vector<std::string>> environment = {};
     child_process::stream in = child_process::stream::inherit;
     child_process::stream out = child_process::stream::inherit;
     child_process::stream err = child_process::stream::inherit;
   };
 
-  /// How a process ended: by itself, or by a signal.
+  /// How a process ended: with an exit code, or by a signal.
   struct exit_status {
     int code = 0;    ///< the exit code, if no signal ended it
     int signal = 0;  ///< 0 if no signal ended it
@@ -55,27 +55,28 @@ class BRAID_API child_process {
     friend auto operator==(const exit_status&, const child_process::exit_status&) -> bool = default;
   };
 
-  /// Errors: the system's, such as no_such_file_or_directory, permission_denied, too_many_files_open; invalid_argument
-  /// for a word with a zero byte; errc::status_lost if SIGCHLD is ignored, which a program may inherit, because the
-  /// system then discards the status of every child. If it fails, no program has begun. Needs Linux 5.4.
+  /// Starts the program. Errors: system errors, such as no_such_file_or_directory, permission_denied,
+  /// too_many_files_open; invalid_argument for a string with a zero byte. errc::status_lost if SIGCHLD is ignored (a
+  /// program may inherit that), because the system then discards the status of every child. After an error, no program
+  /// has begun. Needs Linux 5.4.
   [[nodiscard]] static auto start(loop& loop, const options& options) -> result<child_process>;
 
   child_process(child_process&& other) noexcept;
-  /// Ends the child process that this object has had as the destructor does.
+  /// Replaces the child process. The previous child process is killed as by the destructor.
   auto operator=(child_process&& other) noexcept -> child_process&;
   ~child_process();
 
-  /// Waits until it has ended. May be called again, one task at a time. A stop withdraws the wait.
+  /// Waits until the process has ended. May be called again, by one task at a time. A stop withdraws the wait.
   /// Errors: errc::status_lost if other code of this program has waited for any child, as `wait(nullptr)` does.
   [[nodiscard]] auto wait() -> task<result<exit_status>>;
 
-  /// Sends a signal.
+  /// Sends a signal to the process.
   /// Errors: no_such_process if it has ended.
   [[nodiscard]] auto kill(int signal = SIGTERM) const noexcept -> result<void>;
 
   [[nodiscard]] auto id() const noexcept -> pid_t { return id_; }
 
-  /// Returns our ends of its streams, if they are pipes. Closing `in` ends its input.
+  /// Returns this process's ends of the child's streams, if they are pipes. Closing `in` ends the child's input.
   [[nodiscard]] auto in() noexcept -> pipe_stream& { return input_; }
   [[nodiscard]] auto out() noexcept -> pipe_stream& { return out_; }
   [[nodiscard]] auto err() noexcept -> pipe_stream& { return err_; }
@@ -92,11 +93,11 @@ class BRAID_API child_process {
   pipe_stream err_;
 };
 
-/// A set of signals. While it lives, these signals do nothing except wake it; afterwards they do what they did before
-/// the first set that contained them. Several sets may contain the same signal: each sees it. As in the system, a
-/// signal is pending or not: a signal that is sent again before it was taken counts once, and no signal, however often
-/// it is sent, hides another. One thread that does not block the signal is enough. The child of a fork has no sets: its
-/// signals do what they did before the first set.
+/// A set of signals. While it exists, the only effect of these signals is to wake `next`. Afterwards they have the
+/// effect that they had before the first set that contained them. Several sets may contain the same signal; each set
+/// gets it. As in the system, a signal is either pending or not. If it is sent again before it was taken, it counts
+/// once, and frequent signals never hide other signals. At least one thread must not block the signals. The child of a
+/// fork has no sets: its signals have their earlier effect.
 /// Threads: the loop's own, for `next` and the destructor.
 /// Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
@@ -104,7 +105,8 @@ class BRAID_API signal_set {
   /// The maximum number of sets of a process at a time.
   static constexpr std::size_t max_sets = 16;
 
-  /// Errors: invalid_argument for a number that is not a signal or cannot be caught; errc::full; the system's.
+  /// Creates a set. Errors: invalid_argument for a number that is not a signal or cannot be caught; errc::full if there
+  /// are `max_sets` sets; system errors.
   [[nodiscard]] static auto create(loop& loop, std::initializer_list<int> signals) -> result<signal_set>;
 
   signal_set(signal_set&& other) noexcept;
@@ -112,8 +114,8 @@ class BRAID_API signal_set {
   auto operator=(signal_set&& other) noexcept -> signal_set&;
   ~signal_set();
 
-  /// Waits for a signal of the set and returns its number. If several are pending, they are returned round robin,
-  /// whichever came first. One task at a time.
+  /// Waits for a signal of the set and returns its number. If several are pending, they are returned in turn,
+  /// independently of their order of arrival. One task at a time may call it.
   [[nodiscard]] auto next() -> task<result<int>>;
 
  private:

@@ -1,4 +1,4 @@
-// braid/io/sockets.hpp: addresses, TCP and Unix streams and listeners, UDP, names of hosts.
+// braid/io/sockets.hpp: socket addresses, TCP and Unix streams and listeners, UDP sockets, and host name resolution.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -30,42 +30,47 @@
 
 namespace braid {
 
-/// A value; the default is no address. As text:
+/// A socket address. The default value is no address. As text:
 /// - IPv4: `127.0.0.1:80`
 /// - IPv6: `[::1]:80`, `[fe80::1%2]:80` with the number of an interface
-/// - Unix: `unix:/run/x`, a file; `unix:@x`, an abstract name, which needs none; bytes that do not print are `\xNN`
+/// - Unix: `unix:/run/x` for a file; `unix:@x` for an abstract name, which needs no file; unprintable bytes are written
+///   as `\xNN`
 /// Threads: as any value; no call blocks.
 class BRAID_API socket_address {
  public:
-  /// The addresses of a host, the best first.
+  /// The addresses of a host, best first.
   using list = std::vector<socket_address>;
 
   socket_address() = default;
 
-  /// Numbers only; names are for `resolve`. Errors: errc::bad_address for anything but the forms above.
+  /// Parses an address with a numeric host; for host names use `resolve`. Errors: errc::bad_address for any text that
+  /// does not have one of the forms above.
   [[nodiscard]] static auto parse(std::string_view text) -> result<socket_address>;
   /// Returns an IPv4 or IPv6 address without brackets. Errors: errc::bad_address.
   [[nodiscard]] static auto ip(std::string_view host, std::uint16_t port) -> result<socket_address>;
-  /// 127.0.0.1. A listener with port 0 gets a free one.
+  /// Returns 127.0.0.1 with this port. A listener with port 0 gets a free port.
   [[nodiscard]] static auto loopback(std::uint16_t port) noexcept -> socket_address;
-  /// Every IPv4 address of this machine.
+  /// Returns 0.0.0.0 with this port, which stands for every IPv4 address of this machine.
   [[nodiscard]] static auto any(std::uint16_t port) noexcept -> socket_address;
-  /// Errors: errc::bad_address for no name, one with NUL, or one of more than 107 bytes.
+  /// Returns the address of a Unix socket file. Errors: errc::bad_address if the path is empty, contains a NUL, or has
+  /// more than 107 bytes.
   [[nodiscard]] static auto unix_file(std::string_view path) -> result<socket_address>;
-  /// Any bytes. Errors: errc::bad_address for no name, or one of more than 107 bytes.
+  /// Returns the address of an abstract Unix socket. The name may contain any bytes. Errors: errc::bad_address if the
+  /// name is empty or has more than 107 bytes.
   [[nodiscard]] static auto unix_abstract(std::string_view name) -> result<socket_address>;
   /// Converts an address of the system.
-  /// Errors: errc::bad_address for another family, or a wrong size.
+  /// Errors: errc::bad_address for an unknown family or a wrong size.
   [[nodiscard]] static auto from_system(const sockaddr* address, socklen_t size) -> result<socket_address>;
 
-  /// Returns AF_INET, AF_INET6 or AF_UNIX, or AF_UNSPEC for no address.
+  /// Returns AF_INET, AF_INET6 or AF_UNIX, or AF_UNSPEC if this is no address.
   [[nodiscard]] auto family() const noexcept -> int { return storage_.ss_family; }
   [[nodiscard]] auto is_ip() const noexcept -> bool { return family() == AF_INET || family() == AF_INET6; }
-  /// 0 for a Unix socket.
+  /// Returns the port, or 0 for a Unix socket.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t;
-  /// Without the port or the prefix; for a Unix socket without a name, empty.
+  /// Returns the host without the port, or the path of a Unix socket without the prefix. It is empty for a Unix socket
+  /// without a name.
   [[nodiscard]] auto host() const -> std::string;
-  /// Returns the text that `parse` accepts; `unix:` alone for a Unix socket without a name, `none` for no address.
+  /// Returns the text that `parse` accepts; `unix:` for a Unix socket without a name, `none` for no address.
   [[nodiscard]] auto to_string() const -> std::string;
 
   [[nodiscard]] auto data() const noexcept -> const sockaddr*;
@@ -80,14 +85,14 @@ class BRAID_API socket_address {
   socklen_t size_ = 0;
 };
 
-/// A connection is closed when it is destroyed: written bytes are still delivered, unless bytes arrived that were not
-/// read, and then a TCP peer gets connection_reset.
+/// A connection, which is closed when the object is destroyed. Bytes that were written are still delivered. However, if
+/// received bytes were not read, a TCP peer gets connection_reset.
 class BRAID_API stream_socket : public byte_stream {
  public:
   /// The directions of a connection that `shutdown` ends.
   enum class side : std::uint8_t { read, write, both };
 
-  /// Options that do not apply to Unix sockets are ignored there.
+  /// The options of a connection. Options that do not apply to Unix sockets are ignored for them.
   struct options {
     bool no_delay = true;  ///< TCP sends small writes at once, instead of waiting for more
     std::optional<std::chrono::seconds> keep_alive = {};  ///< TCP probes the peer after a silence of this length
@@ -97,16 +102,16 @@ class BRAID_API stream_socket : public byte_stream {
 
   stream_socket() = default;
 
-  /// Connects to one address. Errors: the system's, such as connection_refused, timed_out, network_unreachable.
-  /// A Unix listener whose backlog is full is asked again until it has room. Use it with a deadline: TCP by itself
-  /// gives up after two minutes.
+  /// Connects to one address. Errors: system errors, such as connection_refused, timed_out, network_unreachable.
+  /// If the backlog of a Unix listener is full, it retries until there is room. Use it with a deadline, because TCP
+  /// itself gives up only after two minutes.
   [[nodiscard]] static auto connect(loop& loop, socket_address address, options options) -> task<result<stream_socket>>;
   BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect(loop& loop, socket_address address)
       -> task<result<stream_socket>> {
     return connect(loop, address, options());
   }
-  /// Tries one address after the other, each as soon as the previous one has failed or has not answered within
-  /// `head_start`, and returns the first connection; the other tries are stopped.
+  /// Connects to one of several addresses. It tries them in order. It starts the next attempt when the previous one has
+  /// failed, or has not succeeded within `head_start`. Returns the first connection, and stops the other attempts.
   /// Errors: the error of the first address that failed; invalid_argument if the list is empty. Use it with a deadline.
   [[nodiscard]] static auto connect_to_first(loop& loop, socket_address::list addresses, options options,
                                              duration head_start = 250ms) -> task<result<stream_socket>>;
@@ -115,16 +120,16 @@ class BRAID_API stream_socket : public byte_stream {
     return connect_to_first(loop, std::move(addresses), options());
   }
   /// Takes ownership of a connected socket, and makes it non-blocking.
-  /// Errors: not_a_socket, and the system's.
+  /// Errors: not_a_socket, and system errors.
   [[nodiscard]] static auto adopt(loop& loop, descriptor connected) -> result<stream_socket>;
-  /// Two Unix sockets that are connected to each other. Errors: the system's.
+  /// Returns two Unix sockets that are connected to each other. Errors: system errors.
   [[nodiscard]] static auto pair(loop& loop) -> result<std::pair<stream_socket, stream_socket>>;
 
-  /// Ends one direction: the peer reads to the end of the bytes that were written before. Errors: not_connected; the
-  /// system's.
+  /// Ends one or both directions. The peer can still read the bytes that were written before. Errors: not_connected;
+  /// system errors.
   [[nodiscard]] auto shutdown(side side) const noexcept -> result<void>;
 
-  /// Errors of all three: not_connected; the system's.
+  /// Errors of the following three functions: not_connected; system errors.
   [[nodiscard]] auto local_address() const -> result<socket_address>;
   [[nodiscard]] auto peer_address() const -> result<socket_address>;
   [[nodiscard]] auto set_options(const options& options) const noexcept -> result<void>;
@@ -141,9 +146,9 @@ class accept_operation;
 }
 
 /// A listener that accepts connections for tasks of one loop. A TCP address can be bound again as soon as its listener
-/// is destroyed; the file of a Unix address stays until a program removes it.
-/// Threads: the loop's own; a listener that no task has waited on may be created and moved elsewhere. Lifetime:
-/// outlives its accepts; ends before its loop.
+/// is destroyed. The file of a Unix address exists until a program removes it.
+/// Threads: the loop's own. A listener that no task has waited on may be created and moved on other threads. Lifetime:
+/// outlives its accepts; is destroyed before its loop.
 class BRAID_API stream_listener {
  public:
   /// The options of a listener and of its connections.
@@ -157,41 +162,41 @@ class BRAID_API stream_listener {
 
   stream_listener() = default;
 
-  /// Errors: the system's, such as address_in_use, address_not_available, permission_denied.
+  /// Creates a listener. Errors: system errors, such as address_in_use, address_not_available, permission_denied.
   [[nodiscard]] static auto listen(loop& loop, const socket_address& address, const options& options)
       -> result<stream_listener>;
   [[nodiscard]] static auto listen(loop& loop, const socket_address& address) -> result<stream_listener> {
     return listen(loop, address, options());
   }
-  /// Does the same with an address as text, as for `socket_address::parse`: `127.0.0.1:8080`.
-  /// Errors: as for that, too.
+  /// Creates a listener for an address as text, such as `127.0.0.1:8080`: see `socket_address::parse`.
+  /// Errors: also those of `socket_address::parse`.
   [[nodiscard]] static auto listen(loop& loop, std::string_view at, const options& options) -> result<stream_listener>;
   [[nodiscard]] static auto listen(loop& loop, std::string_view at) -> result<stream_listener> {
     return listen(loop, at, options());
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
-  /// Returns the address with the port that the system chose.
+  /// Returns the listener's address, with the port that the system chose if port 0 was requested.
   [[nodiscard]] auto local_address() const -> result<socket_address>;
 
-  /// Waits for the next connection; one task at a time. Connections that broke off before are skipped. If the process
-  /// has no descriptor left, waiting connections are accepted with a descriptor that was reserved for this, and closed
-  /// at once, so that their peers know. If even that is impossible, it tries again every 10 ms.
-  /// Errors: the system's, which are not expected.
+  /// Waits for the next connection. One task at a time may call it. Connections that were lost before are skipped. If
+  /// the process has no descriptors left, it accepts waiting connections with a reserved descriptor and closes them at
+  /// once, so that their peers are notified. If that is also impossible, it retries every 10 ms.
+  /// Errors: system errors, which are not expected.
   [[nodiscard]] auto accept() -> task<result<stream_socket>>;
 
   /// Returns the number of connections that wait to be accepted.
-  /// Errors: the system's; not_supported if it is not TCP.
+  /// Errors: system errors; not_supported if it is not TCP.
   [[nodiscard]] auto waiting() const noexcept -> result<std::size_t>;
 
   /// Returns the number of connections that were closed because no descriptor was left.
   [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }
 
-  /// The listener belongs to another loop from now on, and so do the connections that it accepts. Requires an open one,
+  /// Moves the listener to another loop, which also gets the connections that it accepts. Requires an open listener,
   /// and that no task accepts. Threads: once a task has waited on it, its loop's own; before, any.
   void move_to(loop& other) noexcept;
 
-  /// Connections that wait are reset. Requires that no task accepts.
+  /// Closes the listener. Connections that wait to be accepted are reset. Requires that no task accepts.
   void close() noexcept { open_.reset(); }
 
  private:
@@ -246,11 +251,12 @@ class BRAID_API __attribute__((warn_unused)) send_operation final : public io_op
 
 }  // namespace detail
 
-/// A UDP socket. A datagram is sent whole or not at all, may be lost or duplicated on its way, and is received whole.
-/// One task at a time receives, and one sends. A stop or a deadline withdraws a wait; datagrams that have arrived stay
-/// for the next call.
-/// Threads: the loop's own. Blocks: no thread. Lifetime: as a stream's. Buffers and addresses live until the call has
-/// ended. Errors: the system's, such as message_size; connection_refused on a connected socket whose peer is not there.
+/// A UDP socket. A datagram is sent and received as a whole, or not at all. It may be lost or duplicated on the way.
+/// One task at a time receives, and one sends. A stop or a deadline ends a wait early; datagrams that have arrived are
+/// kept for the next call.
+/// Threads: the loop's own. Blocks: no thread. Lifetime: as a stream's. Buffers and addresses must live until the call
+/// has ended. Errors: system errors, such as message_size; connection_refused if the peer of a connected socket does
+/// not exist.
 class BRAID_API udp_socket {
  public:
   /// The options of a datagram socket.
@@ -263,8 +269,8 @@ class BRAID_API udp_socket {
 
   udp_socket() = default;
 
-  /// Port 0 is a free one. Errors: invalid_argument if the address is not an IP address; the system's, such as
-  /// address_in_use.
+  /// Creates a socket. Port 0 means a free port. Errors: invalid_argument if the address is not an IP address; system
+  /// errors, such as address_in_use.
   [[nodiscard]] static auto bind(loop& loop, const socket_address& address, const options& options)
       -> result<udp_socket>;
   [[nodiscard]] static auto bind(loop& loop, const socket_address& address) -> result<udp_socket> {
@@ -279,11 +285,11 @@ class BRAID_API udp_socket {
     return detail::receive_operation(open_.get(), buffer);
   }
 
-  /// Waits until there is room, and returns a result<void>.
+  /// Waits until there is room, sends the datagram, and returns a result<void>.
   [[nodiscard]] auto send_to(std::span<const std::byte> bytes, const socket_address& address) const noexcept {
     return detail::send_operation(open_.get(), bytes, &address);
   }
-  /// Requires `connect`. Errors: destination_address_required without it.
+  /// Sends to the peer of `connect`. Errors: destination_address_required without `connect`.
   [[nodiscard]] auto send(std::span<const std::byte> bytes) const noexcept {
     return detail::send_operation(open_.get(), bytes, nullptr);
   }
@@ -298,17 +304,18 @@ class BRAID_API udp_socket {
 
 namespace detail {
 
-/// Asks the system (getaddrinfo) for the addresses of a host, in the order in which they are best tried; ports are 0.
-/// Blocks: for seconds at times. Errors: errc::unknown_host; resource_unavailable_try_again; the system's.
+/// Resolves a host name with the system's resolver (getaddrinfo). Returns the addresses in the recommended order, with
+/// port 0. Blocks: for seconds at times. Errors: errc::unknown_host; resource_unavailable_try_again; system errors.
 [[nodiscard]] BRAID_API auto lookup_host(const std::string& name) -> result<socket_address::list>;
 
 }  // namespace detail
 
-/// Asks for names on an executor whose jobs may block, one question at a time for each name, and remembers the answers.
-/// Threads: the loop's own; callers are at home on it. Lifetime: outlives its calls.
+/// Resolves host names on an executor whose jobs may block, and caches the answers. At any time there is at most one
+/// query for each name.
+/// Threads: the loop's own, from tasks of the loop. Lifetime: outlives its calls.
 class BRAID_API resolver {
  public:
-  /// The options of a resolver: what it asks, and how long it remembers the answers.
+  /// The options of a resolver: the lookup function, and how long answers are cached.
   struct options {
     duration lifetime = 30s;        ///< of an answer, from the moment it was asked for
     duration failed_lifetime = 1s;  ///< of an answer that is an error
@@ -319,13 +326,13 @@ class BRAID_API resolver {
   resolver(loop& loop, executor& blocking, options options);
   resolver(loop& loop, executor& blocking) : resolver(loop, blocking, options()) {}
 
-  /// Returns the addresses of a host; an IP address is returned without a query. A stop or a deadline ends the wait at
-  /// once; the query continues, and its answer is remembered.
-  /// Errors: errc::unknown_host; resource_unavailable_try_again; the system's; errc::closed if the executor accepts no
+  /// Returns the addresses of a host. An IP address is returned without a query. A stop or a deadline ends the wait at
+  /// once; the query continues, and its answer is cached.
+  /// Errors: errc::unknown_host; resource_unavailable_try_again; system errors; errc::closed if the executor accepts no
   /// more work.
   [[nodiscard]] auto resolve(std::string host, std::uint16_t port) -> task<result<socket_address::list>>;
 
-  /// Forgets all answers.
+  /// Empties the cache.
   void clear() noexcept { known_.clear(); }
 
  private:

@@ -1,4 +1,4 @@
-// braid/io/tls.hpp: TLS over a stream, and a stream that may use TLS or not.
+// braid/io/tls.hpp: TLS connections, and a connection type that works with or without TLS.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -23,9 +23,8 @@
 
 namespace braid {
 
-/// The errors that a program may want to distinguish. The category has many more values than these: 4096 and a number
-/// is what OpenSSL says of a certificate (X509_V_ERR_…), and a greater value is an error of OpenSSL as its error queue
-/// has it.
+/// TLS errors that a program may need to distinguish. The error category has many more values. A value of 4096 + n is
+/// the certificate error n of OpenSSL (X509_V_ERR_…). A greater value is an error of OpenSSL's error queue.
 enum class tls_errc {
   truncated = 1,            ///< the connection ended without the peer's close notice
   no_application_protocol,  ///< both sides name protocols (ALPN), but they have no protocol in common
@@ -46,7 +45,7 @@ enum class tls_errc {
 
 namespace detail {
 
-/// Returns the category of `tls_errc` and of all errors of OpenSSL; its messages are OpenSSL's if it has one.
+/// Returns the category of `tls_errc` and of all OpenSSL errors. It uses OpenSSL's messages if they exist.
 /// Threads: any.
 BRAID_API auto tls_category() noexcept -> const std::error_category&;
 
@@ -66,16 +65,16 @@ namespace detail {
 class tls_setup;
 }
 
-/// A handle of settings that are checked and loaded once, and shared by connections; copies name the same. A client's
-/// context keeps the last session of each host by itself. TLS 1.2 and 1.3; ciphers with forward secrecy only; keys of
-/// fewer than 112 bits of security and SHA-1 are refused; no compression, no renegotiation, no early data. Revocation
-/// of certificates is not looked up.
-/// Threads: any; connections of several loops share one.
-/// Lifetime: connections keep it; `handshakes` outlives them all, and has ended before their loops are destroyed.
+/// A handle of TLS settings. They are checked and loaded once, and shared by connections; copies of the handle share
+/// them, too. The context of a client keeps the last session of each host by itself. TLS 1.2 and 1.3; only ciphers with
+/// forward secrecy. Keys with less than 112 bits of security and SHA-1 are refused. There is no compression, no
+/// renegotiation, and no early data. Revocation of certificates is not checked.
+/// Threads: any; connections of several loops may share one context.
+/// Lifetime: connections keep the settings alive. The executor `handshakes` outlives them; its jobs must have ended
+/// before the loops are destroyed.
 class BRAID_API tls_context {
  public:
-  /// PEM text, or the file that has it; or nothing. Keys that are locked by a password are refused. Threads: as any
-  /// value.
+  /// PEM data: a text, the name of a file, or nothing. Password-protected keys are refused. Threads: as any value.
   class BRAID_API pem {
    public:
     pem() = default;
@@ -83,9 +82,9 @@ class BRAID_API tls_context {
     [[nodiscard]] static auto file(std::string path) -> pem { return {kind::file, std::move(path)}; }
 
     [[nodiscard]] explicit operator bool() const noexcept { return kind_ != kind::none; }
-    /// Returns the text.
-    /// Blocks: to read the file. Errors: the system's; errc::invalid_argument if there is neither text nor file;
-    /// file_too_large beyond 16 MiB.
+    /// Returns the PEM text.
+    /// Blocks: while it reads the file. Errors: system errors; errc::invalid_argument if there is neither a text nor a
+    /// file; file_too_large beyond 16 MiB.
     [[nodiscard]] auto load() const -> result<std::string>;
 
    private:
@@ -96,13 +95,13 @@ class BRAID_API tls_context {
     std::string value_;
   };
 
-  /// Certificate chain and private key, by which a side proves its identity.
+  /// A certificate chain and its private key, with which a side proves its identity.
   struct identity {
     tls_context::pem chain;  ///< its own certificate first, then the certificates of the intermediate authorities
     tls_context::pem key;    ///< the key of its own certificate
   };
 
-  /// The versions of TLS that are spoken.
+  /// The supported versions of TLS.
   enum class version : std::uint8_t { tls_1_2, tls_1_3 };
 
   /// How a client checks the certificate of a server.
@@ -111,7 +110,7 @@ class BRAID_API tls_context {
     peer,  ///< the chain must end at a trusted authority, and the certificate be for the host
   };
 
-  /// Whether a server asks its clients for certificates.
+  /// Whether a server requests certificates from its clients.
   enum class client_certificate : std::uint8_t {
     none,      ///< not asked for
     asked,     ///< a client may have one, which then must be good
@@ -120,16 +119,16 @@ class BRAID_API tls_context {
 
   /// The options of the context of a client.
   struct client_options {
-    /// the only trusted authorities; if empty, the system's authorities are trusted
+    /// The trusted authorities. If empty, the system's authorities are trusted.
     tls_context::pem authorities = {};
     tls_context::verification verification = tls_context::verification::peer;
     std::optional<tls_context::identity> identity = {};  ///< used if a server asks for a client's certificate
     std::vector<std::string> protocols = {};             ///< for ALPN, the best first
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;
-    /// runs the steps of handshakes; if null, they run on the loop, which waits for them
+    /// Runs the steps of handshakes. If null, they run on the loop and block it.
     executor* handshakes = nullptr;
-    /// the number of hosts whose last session is kept for resumption; 0: no session is kept
+    /// The number of hosts for which the last session is kept for resumption. 0 disables resumption.
     std::size_t max_sessions = 256;
   };
 
@@ -137,24 +136,24 @@ class BRAID_API tls_context {
   struct server_options {
     tls_context::identity identity = {};
     tls_context::client_certificate client_certificate = tls_context::client_certificate::none;
-    /// the authorities whose clients are trusted; required if clients are asked for certificates
+    /// The authorities whose client certificates are trusted. Required if client certificates are requested.
     tls_context::pem client_authorities = {};
     std::vector<std::string> protocols = {};  ///< for ALPN, the best first; a client that offers only others is refused
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;
-    /// runs the steps of handshakes; if null, they run on the loop, which waits for them
+    /// Runs the steps of handshakes. If null, they run on the loop and block it.
     executor* handshakes = nullptr;
     bool resumption = true;  ///< clients get tickets, which only this context can read
   };
 
-  /// Blocks: to read files, and the first time to load OpenSSL.
-  /// Errors: errc::invalid_argument for contradicting options, such as a protocol's name that is empty or longer than
-  /// 255 bytes; OpenSSL's error for a certificate or key, for instance if they do not belong together or are too weak;
-  /// the system's for files; ELIBACC if OpenSSL, or the part of the library that calls it, cannot be loaded.
+  /// Creates the context of a client. Blocks: while it reads files, and the first time while it loads OpenSSL.
+  /// Errors: errc::invalid_argument for invalid options, such as a protocol name that is empty or longer than 255
+  /// bytes. OpenSSL's error for a certificate or key, for instance if they do not match or are too weak. System errors
+  /// for files. ELIBACC if OpenSSL, or the part of the library that uses it, cannot be loaded.
   [[nodiscard]] static auto client(const client_options& how) -> result<tls_context>;
   [[nodiscard]] static auto client() -> result<tls_context> { return client(client_options()); }
-  /// Does the same for a server. Also returns errc::invalid_argument if clients are asked for certificates, and no
-  /// authority is trusted.
+  /// Creates the context of a server. Errors: as for a client; also errc::invalid_argument if client certificates are
+  /// requested but no authority is trusted.
   [[nodiscard]] static auto server(const server_options& how) -> result<tls_context>;
 
  private:
@@ -168,81 +167,86 @@ namespace detail {
 class tls_connection;
 }
 
-/// One end of a TLS connection whose handshake is complete. One task reads at a time, and one writes or shuts down;
-/// both may be active at once. A stop or a deadline withdraws a wait, and the stream can still be used.
-/// Threads: the loop's own. Lifetime: outlives its reads and writes; ends before its loop. Errors: tls_errc and all
-/// other errors of `tls_category`, after which neither direction can be used; the socket's. Cost: OpenSSL's state; 4
-/// KiB for received data, 32 KiB if much arrives at once. A write encrypts on the loop.
+/// One end of a TLS connection, after the handshake. One task reads at a time, and one writes or shuts down; both may
+/// be active at once. A stop or a deadline ends a wait early, and the stream can still be used.
+/// Threads: the loop's own. Lifetime: outlives its reads and writes; is destroyed before its loop. Errors: tls_errc and
+/// all other errors of `tls_category`, after which the stream can no longer be used; errors of the socket. Cost:
+/// OpenSSL's state; 4 KiB for received data, 32 KiB if much arrives at once. Writes encrypt on the loop's thread.
 /// Protocol: docs/design/tls.md
 class BRAID_API tls_stream {
  public:
   tls_stream();
   tls_stream(tls_stream&& other) noexcept;
   auto operator=(tls_stream&& other) noexcept -> tls_stream&;
-  /// Closes the socket. Without a `shutdown` before, the peer sees a connection that was cut.
+  /// Closes the socket. Without an earlier `shutdown`, the peer gets an error for a truncated connection.
   ~tls_stream();
 
-  /// Performs the handshake as the client of `host`, a name or an IP address, which the server's certificate must be
-  /// for. A name is sent to the server (SNI). Requires the context of a client. If the server refuses the client's
-  /// certificate, the first read reports it.
-  /// Errors: those of verification; errc::deadline_exceeded after the context's time; errc::invalid_argument if `host`
-  /// is not a valid host; errc::closed if the executor for handshakes accepts no more work. The socket is closed then.
+  /// Performs the handshake as the client of `host`, a name or an IP address. The server's certificate must be valid
+  /// for that host. A name is sent to the server (SNI). Requires the context of a client. If the server refuses the
+  /// client's certificate, the first read returns the error.
+  /// Errors: errors of verification; errc::deadline_exceeded after the context's time limit; errc::invalid_argument if
+  /// `host` is not a valid host; errc::closed if the executor for handshakes accepts no more work. The socket is closed
+  /// after an error.
   [[nodiscard]] static auto connect(tls_context as, stream_socket through, std::string host)
       -> task<result<tls_stream>>;
-  /// Shakes hands as the server. Requires the context of a server. Errors: as `connect`.
+  /// Performs the handshake as the server. Requires the context of a server. Errors: as `connect`.
   [[nodiscard]] static auto accept(tls_context as, stream_socket through) -> task<result<tls_stream>>;
 
   [[nodiscard]] explicit operator bool() const noexcept { return connection_ != nullptr; }
   [[nodiscard]] auto on() const noexcept -> loop& { return socket().on(); }
-  /// Returns the connection below: for its addresses and options, and to break it off by `shutdown`. Requires an open
-  /// stream.
+  /// Returns the underlying connection, for its addresses and options, and to cut it by its `shutdown`. Requires an
+  /// open stream.
   [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
 
-  /// Waits until bytes have arrived, and copies as many as possible to the front of `buffer`, which must not be empty.
+  /// Waits for bytes, and copies as many as possible to the front of `buffer`, which must not be empty. Returns their
+  /// number.
   /// Returns 0 if the peer has ended its side.
-  /// Errors: tls_errc::truncated if the connection ends without that.
+  /// Errors: tls_errc::truncated if the connection ends without such a notice of the peer.
   [[nodiscard]] auto read_some(std::span<std::byte> buffer) const -> task<result<std::size_t>>;
 
   /// Fills `buffer`.
   /// Errors: errc::ended if the peer ends first. If a stop interrupts the call, the bytes that it had read are lost.
   [[nodiscard]] auto read_exactly(std::span<std::byte> buffer) const -> task<result<void>>;
 
-  /// Writes all of `bytes`. A stop in between leaves a part written. Errors: broken_pipe after `shutdown`.
+  /// Writes all of `bytes`. If a stop interrupts the call, a part may have been written. Errors: broken_pipe after
+  /// `shutdown`.
   [[nodiscard]] auto write_all(std::span<const std::byte> bytes) const -> task<result<void>>;
 
   BRAID_COROUTINE_WRAPPER [[nodiscard]] auto write_all(std::string_view text) const -> task<result<void>> {
     return write_all(bytes_of(text));
   }
 
-  /// Writes all parts, one after the other, in records that are as full as can be.
+  /// Writes all parts, one after the other, in TLS records that are as full as possible.
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>>;
 
-  /// Notifies the peer that nothing more will be sent, and ends that direction of the socket. Reading still works.
+  /// Notifies the peer that no more data will be sent, and ends that direction of the socket. Reading is still
+  /// possible.
   [[nodiscard]] auto shutdown() const -> task<result<void>>;
 
-  /// Shuts down without waiting, before the stream is closed: it sends as much as the socket accepts at once. Returns
-  /// false if that is not everything, or if the stream has failed before: then the peer sees a truncated connection.
+  /// Shuts down without waiting, just before the stream is closed. It sends as much as the socket accepts at once.
+  /// Returns false if that is not everything, or if the stream has failed before. The peer then gets an error for a
+  /// truncated connection.
   auto try_shutdown() const noexcept -> bool;
 
-  /// Moves the stream to another loop, as `byte_stream::move_to`. The handshake has waited, so call it on the loop's
-  /// own thread.
+  /// Moves the stream to another loop, as `byte_stream::move_to` does. Because the handshake has waited on the current
+  /// loop, call it on that loop's thread.
   void move_to(loop& other) noexcept;
 
-  /// Closes it at once. Requires that no task reads or writes.
+  /// Closes the stream at once. Requires that no task reads or writes.
   void close() noexcept;
 
-  /// Returns whether everything that was received has been read, and the peer has not ended its side. It does not check
-  /// for bytes that are still in the socket.
+  /// Returns whether all received bytes have been read, and the peer has not ended its side. It does not check for
+  /// bytes that are still in the socket.
   [[nodiscard]] auto is_drained() const noexcept -> bool;
 
   /// Returns the protocol that ALPN selected, or an empty string.
-  /// Lifetime: of the stream.
+  /// Lifetime: that of the stream.
   [[nodiscard]] auto protocol() const noexcept -> std::string_view;
   [[nodiscard]] auto version() const noexcept -> tls_context::version;
   /// Returns whether the handshake was abbreviated, because it resumed an earlier session.
   [[nodiscard]] auto resumed() const noexcept -> bool;
-  /// Returns the name that the client asked for, or an empty string.
-  /// Lifetime: of the stream.
+  /// Returns the server name that the client requested, or an empty string.
+  /// Lifetime: that of the stream.
   [[nodiscard]] auto server_name() const noexcept -> std::string_view;
   /// Returns the peer's own certificate as DER, or nothing if it sent no certificate.
   [[nodiscard]] auto peer_certificate() const -> std::vector<std::byte>;
@@ -271,7 +275,7 @@ concept awaited_as = requires(Awaitable from) {
 
 }  // namespace detail
 
-/// Ends the side of writing: the peer reads to the end of the bytes that were written before. Threads: the loop's own.
+/// Ends the writing direction. The peer can still read the bytes that were written before. Threads: the loop's own.
 /// Errors: as `shutdown`.
 [[nodiscard]] inline auto end_writing(const stream_socket& of) -> task<result<void>> {
   co_return of.shutdown(stream_socket::side::write);
@@ -280,13 +284,13 @@ BRAID_COROUTINE_WRAPPER [[nodiscard]] inline auto end_writing(const tls_stream& 
   return of.shutdown();
 }
 
-/// Returns the connection that the bytes go through: for addresses and options, and to break it off by `shutdown`.
+/// Returns the underlying connection, for its addresses and options, and to cut it by its `shutdown`.
 [[nodiscard]] inline auto socket_of(const stream_socket& of) noexcept -> const stream_socket& {
   return of;  // NOLINT(bugprone-return-const-ref-from-parameter): callers keep the socket, as with a tls_stream
 }
 [[nodiscard]] inline auto socket_of(const tls_stream& of) noexcept -> const stream_socket& { return of.socket(); }
 
-/// A connection whose bytes are read, written and ended in one way, whatever they go through.
+/// A connection with the same functions for reading, writing and ending, with or without TLS.
 template <typename Stream>
 concept transport = std::movable<Stream> &&
                     requires(const Stream& stream, Stream& open, std::span<std::byte> buffer,

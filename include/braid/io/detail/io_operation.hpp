@@ -1,5 +1,5 @@
-// braid/io/detail/io_operation.hpp: one wait of a coroutine for a descriptor: tried first, and then left to the
-// backend.
+// braid/io/detail/io_operation.hpp: an I/O operation of a coroutine: tried at once, and left to the backend if it would
+// block.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -16,17 +16,17 @@
 
 namespace braid::detail {
 
-/// An open descriptor of a loop. Forgotten by the backend and then closed.
+/// An open descriptor of a loop. The destructor removes it from the backend and closes it.
 class BRAID_API open_descriptor {
  public:
   open_descriptor(loop& loop, descriptor owned, io_registration::kind kind) noexcept;
   open_descriptor(const open_descriptor&) = delete;
   auto operator=(const open_descriptor&) -> open_descriptor& = delete;
-  /// Requires that nothing is pending, and the loop.
+  /// Requires that no operation is pending, and that the loop still exists.
   ~open_descriptor();
 
-  /// Belongs to another loop from now on. Requires that nothing is pending; the thread of its loop, once something has
-  /// waited on it.
+  /// Moves the descriptor to another loop. Requires that no operation is pending. Once an operation has waited on it,
+  /// only the thread of its loop may call this.
   void move_to(loop& other) noexcept;
 
   [[nodiscard]] auto on() const noexcept -> loop& { return *loop_; }
@@ -39,8 +39,9 @@ class BRAID_API open_descriptor {
   io_registration registration_;
 };
 
-/// An operation that first tries at home, and waits if the try would block. A stop withdraws it. An attempt
-/// moves bytes and says how many, or moves none: the operation knows every byte that it has moved.
+/// An operation that is first tried on the loop's thread, and waits if it would block. A stop withdraws it. An attempt
+/// either moves bytes and returns their number, or moves no bytes. So the operation always has an exact count of the
+/// moved bytes.
 /// Protocol: docs/design/sockets.md
 class BRAID_API io_operation : public awaiter_base, protected io_transfer {
  public:
@@ -52,21 +53,22 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
     return transfer_to(suspend(self.promise(), self, place));
   }
 
-  /// Ends the waiting read of the registration, and later reads that would wait: with the bytes that have arrived, or
-  /// with -ECANCELED. Requires that only operations wait on it.
+  /// Ends the waiting read of the registration, and later reads that would wait. They return the bytes that have
+  /// arrived, or -ECANCELED. Requires that only objects of this class wait on the registration.
   static void end_read_waits(open_descriptor& of) noexcept;
 
  protected:
-  /// Requires an open registration, and that it has no operation of the same side when this one is awaited.
+  /// Constructs an operation. Requires an open registration without another pending operation of the same side when
+  /// this one is awaited.
   io_operation(open_descriptor* on, io_interest side, aim aim) noexcept;
-  /// Constructs the same operation again. Requires that the other one was not awaited.
+  /// Constructs the same operation again. Requires that `other` was not awaited.
   io_operation(io_operation&& other) noexcept;
   ~io_operation() = default;
 
-  /// Tries the operation. Returns false if it would block, which the registration then knows.
+  /// Tries the operation. Returns false if it would block; the registration has then recorded that.
   [[nodiscard]] virtual auto attempt() noexcept -> bool = 0;
-  /// Called when the backend has moved `outcome` bytes; a negative number is an error. Returns false if there is more
-  /// to do.
+  /// Processes the result of the backend: `outcome` is the number of moved bytes, or a negative error number. Returns
+  /// false if the operation must continue.
   [[nodiscard]] virtual auto absorb(int outcome) noexcept -> bool = 0;
 
   [[nodiscard]] auto on() const noexcept -> loop& { return *loop_; }

@@ -1,5 +1,5 @@
-// braid/io/detail/loop_driver.hpp: an event loop as what a worker sleeps in, so that it computes and waits on one
-// thread.
+// braid/io/detail/loop_driver.hpp: the driver of a worker with an event loop, so that one thread computes and waits for
+// I/O.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -13,10 +13,11 @@
 
 namespace braid::detail {
 
-/// Gives a worker a loop of its own. A worker without jobs sleeps in the loop. A worker with jobs runs the loop between
-/// them: after at most 256 jobs, or once 20 µs have passed after at most eight more jobs, but after each job if each
-/// takes that long. An iteration takes up to 100 µs, and longer only if one task does.
-/// Threads: `unpark` and `await_end` from any, the rest from the worker.
+/// A driver that gives a worker its own loop. A worker without jobs sleeps in the loop. A worker with jobs runs the
+/// loop between jobs: at least after every 256 jobs. If 20 µs have passed, it runs after at most eight more jobs, and
+/// after each job if each takes that long. An iteration of the loop takes up to 100 µs, and longer only if a single
+/// task does.
+/// Threads: `unpark` and `await_end` from any, the other functions from the worker.
 /// Protocol: docs/design/merged.md
 class BRAID_API loop_driver final : public driver {
  public:
@@ -24,17 +25,18 @@ class BRAID_API loop_driver final : public driver {
 
   [[nodiscard]] auto io() noexcept -> loop& { return *loop_; }
 
-  /// Makes the calling worker the loop's own thread; from now on the loop accepts posts. Called once, before the first
+  /// Makes the calling worker the thread of the loop. From now on the loop accepts posts. Called once, before the first
   /// job.
   void begin();
 
-  /// Stops the loop, and runs it until it has stopped. The last thing that the worker does.
+  /// Stops the loop, and runs it until it has stopped. It is the last action of the worker.
   void end() noexcept;
 
-  /// Blocks until the loop has stopped, and what its tasks held is gone. Requires that its stop was requested.
+  /// Blocks until the loop has stopped, and everything that its tasks held is destroyed. Requires that its stop was
+  /// requested.
   void await_end() noexcept;
 
-  /// Frees the loop and its descriptors. Requires that it has stopped, and that it is not called any more.
+  /// Frees the loop and its descriptors. Requires that the loop has stopped, and that no thread uses it any more.
   void free_loop() noexcept { loop_.reset(); }
 
   void park() noexcept override;
@@ -51,7 +53,7 @@ class BRAID_API loop_driver final : public driver {
   static constexpr std::uint32_t max_polls = 32;  // at eight jobs each; an iteration after 256 jobs
   static constexpr duration between_iterations = 20us;
 
-  // The states of the permit:
+  // The possible values of the permit.
   static constexpr std::uint32_t none = 0;
   static constexpr std::uint32_t given = 1;
   static constexpr std::uint32_t in_loop = 2;  // no permit, and the worker sleeps in the loop, or is about to

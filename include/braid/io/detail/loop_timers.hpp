@@ -1,4 +1,4 @@
-// braid/io/detail/loop_timers.hpp: timers for threads of any kind, served by an event loop.
+// braid/io/detail/loop_timers.hpp: timers that any thread can arm, served by an event loop.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -9,15 +9,16 @@
 
 namespace braid::detail {
 
-/// Timers that any thread can arm, like a `timer_thread` but without a thread: they fire on the thread of a loop,
-/// together with its own. For `post_at`, `post_after` and `post_every` on a pool: `post_after(workers, timers, 5ms,
-/// fn)`. After the loop has stopped, nothing fires; the destructor drops pending timers.
-/// Threads: created on the loop's own thread, while the loop runs; destroyed there, or after the loop has stopped. The
-/// rest as `shared_timers`. Lifetime: ends before its loop. Cost: as `shared_timers`; a post to the loop if a timer is
-/// due before all others.
+/// Timers that any thread can arm. They work like a `timer_thread` but without a thread of their own: they fire on the
+/// thread of a loop, together with the loop's timers. Use them for `post_at`, `post_after` and `post_every` on a pool:
+/// `post_after(workers, timers, 5ms, fn)`. After the loop has stopped, no timer fires; the destructor drops pending
+/// timers.
+/// Threads: created on the loop's own thread, while the loop runs; destroyed there, or after the loop has stopped.
+/// Otherwise as `shared_timers`. Lifetime: is destroyed before its loop. Cost: as `shared_timers`; a post to the loop
+/// if a timer is due before all others.
 class BRAID_API loop_timers final : public shared_timers {
  public:
-  /// Uses the clock of the loop.
+  /// Constructs timers that use the clock of the loop.
   /// Errors: std::bad_alloc.
   explicit loop_timers(loop& loop);
   ~loop_timers() override;

@@ -1,4 +1,5 @@
-// braid/io/detail/transfer.hpp: moving bytes through a descriptor that a backend knows for as long as it is open.
+// braid/io/detail/transfer.hpp: transfers of bytes through a descriptor that stays registered with a backend while it
+// is open.
 #pragma once
 
 #include <braid/base/intrusive_list.hpp>
@@ -36,21 +37,22 @@ class io_registration {
   [[nodiscard]] auto pending(io_interest side) const noexcept -> io_transfer* { return pending_[index(side)]; }
   [[nodiscard]] auto is_registered() const noexcept -> bool { return is_registered_; }
 
-  /// Returns whether a system call is worth trying: false after a call that would have blocked, or that left nothing
-  /// for the next one, until the kernel reports readiness.
+  /// Returns whether a system call is worth trying. It is false after a call that would have blocked, or that moved
+  /// everything, until the kernel reports readiness.
   [[nodiscard]] auto may_be_ready(io_interest side) const noexcept -> bool { return may_be_ready_[index(side)]; }
 
-  // For backends, and for code that tries a system call of its own.
+  // The following functions are for backends, and for code that makes its own system calls.
   void set_pending(io_interest side, io_transfer* item) noexcept { pending_[index(side)] = item; }
   void set_registered(bool registered) noexcept { is_registered_ = registered; }
   void set_ready(io_interest side, bool ready) noexcept { may_be_ready_[index(side)] = ready; }
-  /// Returns whether a read of less than was requested has emptied the descriptor. This holds for TCP until its end, an
-  /// error or urgent data has been reported, because these arrive with the data and are not reported again.
+  /// Returns whether a read that returned less than was requested has emptied the descriptor. For TCP this is true
+  /// until an end, an error or urgent data was reported, because the kernel reports these together with data and only
+  /// once.
   [[nodiscard]] auto short_reads_are_final() const noexcept -> bool { return short_reads_are_final_; }
   void distrust_short_reads() noexcept { short_reads_are_final_ = false; }
-  /// Returns whether a read that finds nothing ends instead of waiting. Then reads may always be ready.
+  /// Returns whether a read that finds no bytes ends instead of waiting. In that case a read is always worth trying.
   [[nodiscard]] auto ends_read_waits() const noexcept -> bool { return ends_read_waits_; }
-  /// Both directions are worth a try again, as for a descriptor that no backend knows yet.
+  /// Marks both directions as worth trying, as for a new descriptor.
   void begin_anew() noexcept {
     may_be_ready_ = {true, true};
     ends_read_waits_ = false;
@@ -73,13 +75,13 @@ class io_registration {
 /// The link of a transfer in a backend's own lists.
 struct io_transfer_hook : list_hook {};
 
-/// Bytes that must be read or written, or a wait for that to be possible. It is a part of the object that waits. One
-/// for each side of a registration at a time. A backend answers once, from `wait`, in one of two ways: it has moved
-/// bytes by itself, or it reports that a system call is worth a try.
+/// A read or write of bytes, or a wait until one is possible. It is a member of the object that waits. Each side of a
+/// registration has at most one at a time. A backend answers it once, from `wait`: either it has moved the bytes
+/// itself, or it reports that a system call is worth trying.
 class io_transfer : public io_transfer_hook {
  public:
   struct answers {
-    /// the number of bytes, or the negative number of an error
+    /// Called with the number of moved bytes, or a negative error number.
     void (*moved)(io_transfer& self, int outcome) noexcept;
     void (*ready)(io_transfer& self) noexcept;
   };
@@ -94,10 +96,10 @@ class io_transfer : public io_transfer_hook {
   [[nodiscard]] auto registration() const noexcept -> io_registration& { return *registration_; }
   [[nodiscard]] auto side() const noexcept -> io_interest { return side_; }
   [[nodiscard]] auto wants_bytes() const noexcept -> bool { return aim_ == aim::bytes; }
-  /// Returns the buffers: they belong to the kernel from `start` until the transfer is answered.
+  /// Returns the buffers. They belong to the kernel from `start` until the transfer is answered.
   [[nodiscard]] auto message() noexcept -> msghdr& { return message_; }
 
-  /// Sets how it is answered from now on.
+  /// Sets the functions that later answers call.
   void answer_by(const answers& how) noexcept { answers_ = &how; }
   void answer_moved(int outcome) noexcept { answers_->moved(*this, outcome); }
   void answer_ready() noexcept { answers_->ready(*this); }
@@ -111,8 +113,8 @@ class io_transfer : public io_transfer_hook {
   msghdr message_{};
 };
 
-/// Moves the bytes that can be moved at once, and notes in the registration what the next try will find. Returns the
-/// number of bytes, or the negative number of an error: -EAGAIN if it would block. Never raises SIGPIPE for a socket.
+/// Moves the bytes that can be moved at once, and records in the registration whether another try would block. Returns
+/// the number of bytes, or a negative error number: -EAGAIN if it would block. Never raises SIGPIPE for a socket.
 /// Retries after EINTR.
 [[nodiscard]] BRAID_API auto move_now(io_transfer& item) noexcept -> int;
 
