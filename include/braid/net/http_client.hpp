@@ -1,4 +1,4 @@
-// braid/net/http_client.hpp: a client of HTTP with connections that it keeps.
+// braid/net/http_client.hpp: an HTTP client that reuses its connections.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -27,7 +27,7 @@ enum class http_scheme : std::uint8_t {
   https,  ///< over TLS
 };
 
-/// `http://name:port/target`, or `https://`.
+/// A URL with the scheme `http` or `https`, such as `http://name:port/target`.
 struct http_url {
   http_scheme scheme = http_scheme::http;
   std::string host;          ///< name, and the port unless it is the scheme's: what the field Host says
@@ -35,18 +35,19 @@ struct http_url {
   std::uint16_t port = 80;   ///< without a word 80, or 443 for https
   std::string target = "/";  ///< path and query
 
-  /// Scheme and host, as in `https://name:port`: URLs with the same one may share connections and secrets.
+  /// Returns the scheme, host and port, such as `https://name:port`. URLs with the same origin may share connections
+  /// and secrets.
   [[nodiscard]] BRAID_API auto origin() const -> std::string;
 
   /// Errors: bad_url if the text is not a URL, has another scheme, or contains a user.
   [[nodiscard]] BRAID_API static auto parse(std::string_view text) -> result<http_url>;
 
-  /// Returns the URL that `reference` leads to when it is found at `base`: `next`, `../up`, `?q`, `//host/x`, or a
-  /// whole URL. Neither is checked; `parse` says whether the outcome can be asked for. Source: RFC 3986, 5.2.
+  /// Returns the URL to which `reference` leads if it is found at `base`: `next`, `../up`, `?q`, `//host/x`, or a whole
+  /// URL. The result is not checked; use `parse` to find out whether it can be called. Source: RFC 3986, 5.2.
   [[nodiscard]] BRAID_API static auto resolve(std::string_view base, std::string_view reference) -> std::string;
 
-  /// Returns `text` with each `%XX` replaced by its byte, NUL and slash included. Errors: bad_target for a percent sign
-  /// without two digits.
+  /// Returns `text` with each `%XX` replaced by its byte, including NUL and slash. Errors: bad_target for a percent
+  /// sign without two digits.
   [[nodiscard]] BRAID_API static auto percent_decoded(std::string_view text) -> result<std::string>;
 
   /// Returns the first value of `name` in `a=1&b=2`, decoded, with plus signs as spaces. Returns nothing if `name` is
@@ -62,65 +63,65 @@ class http_pool;
 class http_lease;
 }  // namespace detail
 
-/// A client that keeps connections by scheme, host and port. A call uses a free connection. If that connection has
-/// broken meanwhile and no byte was received, the call is sent over a new one, once, if its method may be repeated.
-/// Nothing else is ever sent twice. Set a deadline around a call: `with_timeout(1s, client.fetch(…))`; an abandoned
-/// call closes its connection.
+/// A client that keeps connections by scheme, host and port. A call uses a free connection. If that connection turns
+/// out to be broken before a byte was received, the call is sent once more over a new connection, provided that its
+/// method may be repeated. Nothing else is ever sent twice. Set a deadline around a call: `with_timeout(1s,
+/// client.fetch(…))`; an abandoned call closes its connection.
 /// Threads: the loop's own. Lifetime: outlives its calls.
 class BRAID_API http_client {
  public:
-  /// The limits of a client, and how it reaches hosts.
+  /// The limits of a client, its resolver and its TLS context.
   struct options {
     http_limits limits = {.body_bytes = 64 * 1024 * 1024};
     std::size_t connections_per_host = 16;  ///< further calls wait for one
     duration idle_timeout = 30s;            ///< an unused connection is closed after this time
     duration connect_timeout = 10s;         ///< for name, connection and handshake together
     unsigned redirects = 0;                 ///< the maximum number of redirects that `fetch` follows
-    /// Resolves names to addresses, and outlives the client. If it is null, only numbers and `localhost` work; others
-    /// fail with http_errc::no_resolver.
+    /// Resolves names to addresses, and must outlive the client. If it is null, only numeric addresses and `localhost`
+    /// work, and other names fail with http_errc::no_resolver.
     resolver* names = nullptr;
-    /// The context of a client, for `https://`. Without it, the first such call creates a context that trusts the
-    /// authorities of the system, and the client then has its own threads, which read them and perform handshakes. If
-    /// the context names protocols, `http/1.1` must be one of them.
+    /// The TLS context for `https://`. If it is absent, the first such call creates a context that trusts the
+    /// authorities of the system. The client then has its own threads, which read the authorities and perform
+    /// handshakes. If the context names protocols, `http/1.1` must be one of them.
     std::optional<tls_context> tls = {};
   };
 
-  /// A call to a server. Name the object before you await the call: g++ 12 destroys a temporary in the awaited
-  /// expression twice.
+  /// A call to a server. Store the object in a variable before you await the call, because g++ 12 destroys a temporary
+  /// in the awaited expression twice.
   struct call {
     http_method method = http_method::get;
     std::string url;
     std::vector<std::pair<std::string, std::string>> fields = {};
     std::string body = {};
-    /// Produces the body in pieces: returns the next one each time, and an empty one at the end. It is sent in chunks,
-    /// and such a call is never repeated.
+    /// Produces the body in pieces. Each call returns the next piece, and an empty one at the end. The body is sent in
+    /// chunks, and the call is never repeated.
     std::function<task<result<std::string>>()> pieces = {};
   };
 
-  /// A whole answer.
+  /// A complete answer.
   struct answer {
     http_status status = http_status::ok;
     std::vector<std::pair<std::string, std::string>> fields;
     std::string body;
     std::string url;  ///< the last one, after redirects
 
-    /// Returns the first field with that name. Upper and lower case are the same in names.
+    /// Returns the first field with that name, ignoring case.
     [[nodiscard]] BRAID_API auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
   };
 
-  /// An answer whose body arrives piece by piece. After its end the connection is free for other calls; if it is
-  /// abandoned earlier, the connection is closed.
-  /// Threads: the client's loop. Lifetime: ends before the client.
+  /// An answer whose body arrives piece by piece. After the end of the body, other calls can use the connection. If
+  /// this object is destroyed earlier, the connection is closed.
+  /// Threads: the client's loop. Lifetime: is destroyed before the client.
   class BRAID_API incoming {
    public:
     incoming(incoming&& other) noexcept;
     auto operator=(incoming&&) noexcept -> incoming&;
     ~incoming();
 
-    /// Lifetime of the views: as this object.
+    /// Returns the head of the answer. The views are valid as long as this object.
     [[nodiscard]] auto head() const noexcept -> const http_response_head&;
-    /// Returns the next piece of the body; empty at its end. Lifetime: until the next call. Errors: truncated,
-    /// bad_chunk, body_too_large; the system's.
+    /// Returns the next piece of the body, or an empty one at its end. Lifetime: until the next call. Errors:
+    /// truncated, bad_chunk, body_too_large; system errors.
     [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
 
    private:
@@ -136,23 +137,23 @@ class BRAID_API http_client {
   http_client(const http_client&) = delete;
   auto operator=(const http_client&) -> http_client& = delete;
 
-  /// Sends a call, and returns the answer once its head has arrived. An answer that refuses (status from 300) may
-  /// arrive before everything is sent: then the rest is not sent, and pieces are stopped. Otherwise everything is sent
-  /// first; what the server sends meanwhile is kept, up to `limits.body_bytes`. Informational answers are skipped,
-  /// redirects are not followed.
-  /// Errors: bad_target for the URL; bad_field and reserved_field; those of the response's head; truncated;
-  /// too_many_responses; the system's, such as connection_refused; the resolver's; those of a TLS handshake, such as
-  /// tls_errc::wrong_host; errc::deadline_exceeded for the connection.
+  /// Sends a call, and returns the answer once its head has arrived. An answer with an error or redirect (status from
+  /// 300) may arrive before everything is sent. The rest of the body is then not sent, and `pieces` is stopped.
+  /// Otherwise everything is sent first. Data that the server sends in the meantime is kept, up to `limits.body_bytes`.
+  /// Informational answers are skipped, redirects are not followed.
+  /// Errors: bad_target for the URL; bad_field and reserved_field; errors of the response's head; truncated;
+  /// too_many_responses; system errors, such as connection_refused; errors of the resolver; errors of a TLS handshake,
+  /// such as tls_errc::wrong_host; errc::deadline_exceeded if connecting takes too long.
   [[nodiscard]] auto open(call call) -> task<result<incoming>>;
 
-  /// Does the same, and returns the whole body. Follows redirects if the options say so, but not from https to http;
-  /// Authorization and Cookie are not sent to another host, port or scheme.
+  /// Sends a call as `open` does, and returns the answer with the whole body. Follows redirects if the options allow
+  /// it, but not from https to http. Authorization and Cookie are not sent to another host, port or scheme.
   [[nodiscard]] auto fetch(call call) -> task<result<answer>>;
 
-  /// Returns a GET. Errors: as `fetch`.
+  /// Sends a GET request. Errors: as `fetch`.
   [[nodiscard]] auto get(std::string url) -> task<result<answer>>;
 
-  /// Connections that wait for another call.
+  /// Returns the number of unused open connections.
   [[nodiscard]] auto idle_connections() const noexcept -> std::size_t;
 
  private:

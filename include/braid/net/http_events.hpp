@@ -1,4 +1,4 @@
-// braid/net/http_events.hpp: server-sent events: an answer that goes on for as long as there is something to tell.
+// braid/net/http_events.hpp: server-sent events: answers that stay open and send events as they occur.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -30,7 +30,7 @@ struct http_events_options {
   duration keep_alive = 15s;  ///< a comment is sent after this time without an event; zero: none
 };
 
-/// A stream of events, which `http_exchange::events` begins.
+/// A stream of events that `http_exchange::events` begins.
 /// Threads: the server's loop.
 class BRAID_API http_events {
  public:
@@ -38,11 +38,11 @@ class BRAID_API http_events {
   auto operator=(const http_events&) -> http_events& = delete;
 
   /// Sends an event, and waits until there is room for the next one. Several tasks may send; they take turns.
-  /// Errors: errc::invalid_argument if the type or the id contains a line end, or the id a NUL: nothing was sent. The
-  /// system's if the client has gone or is too slow; then the tasks of the stream are stopped as well.
+  /// Errors: errc::invalid_argument if the type or the id contains a line end, or the id a NUL; nothing was sent then.
+  /// System errors if the client is disconnected or too slow; the tasks of the stream are then stopped as well.
   [[nodiscard]] auto send(http_event event) -> task<result<void>>;
 
-  /// Returns the id of the last event that the client has received on an earlier connection, or an empty string.
+  /// Returns the id of the last event that the client received on an earlier connection, or an empty string.
   [[nodiscard]] auto last_id() const noexcept -> std::string_view;
 
  private:

@@ -1,4 +1,4 @@
-// braid/net/http_message.hpp: what HTTP messages are made of: method, status, fields, head, errors.
+// braid/net/http_message.hpp: the parts of HTTP messages: methods, statuses, fields, heads, errors.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,7 +14,7 @@
 
 namespace braid {
 
-/// The method of a request. CONNECT and TRACE are missing, because nothing here is a proxy.
+/// The method of a request. CONNECT and TRACE are not supported, because the library does not implement a proxy.
 enum class http_method : std::uint8_t { get, head, post, put, delete_, patch, options };
 
 namespace detail {
@@ -24,12 +24,12 @@ inline constexpr std::uint8_t http_methods = 7;
 
 }  // namespace detail
 
-/// `GET` for get. Threads: any.
+/// Returns the name of a method, such as `GET`. Threads: any.
 [[nodiscard]] BRAID_API auto name_of(http_method method) noexcept -> std::string_view;
 
 namespace detail {
 
-/// Returns the method of that name, which is case-sensitive. Threads: any. Errors: nothing for another name.
+/// Returns the method with that name, which is case-sensitive. Returns nothing for an unknown name. Threads: any.
 [[nodiscard]] BRAID_API auto method_named(std::string_view name) noexcept -> std::optional<http_method>;
 
 /// Returns whether repeating the request has no further effect.
@@ -40,7 +40,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Any number from 100 to 999 may be cast to it. Source: RFC 9110, section 15.
+/// The status of a response. Any number from 100 to 999 may be cast to this type. Source: RFC 9110, section 15.
 enum class http_status : std::uint16_t {
   continue_ = 100,
   switching_protocols = 101,
@@ -83,24 +83,24 @@ enum class http_status : std::uint16_t {
   version_not_supported = 505,
 };
 
-/// `Not Found` for 404; empty for a number without a phrase. Threads: any.
+/// Returns the phrase of a status, such as `Not Found` for 404, or an empty string if it has none. Threads: any.
 [[nodiscard]] BRAID_API auto reason_phrase(http_status status) noexcept -> std::string_view;
 
 namespace detail {
 
-/// Returns whether it is between 100 and 199; such a response does not end an answer.
+/// Returns whether the status is between 100 and 199. Such a response is followed by another one.
 [[nodiscard]] constexpr auto is_informational(http_status status) noexcept -> bool {
   return static_cast<int>(status) < 200;
 }
 
-/// Returns whether a response of this status never has a body, whatever its fields say.
+/// Returns whether a response with this status never has a body, regardless of its fields.
 [[nodiscard]] constexpr auto is_bodiless(http_status status) noexcept -> bool {
   return is_informational(status) || status == http_status::no_content || status == http_status::not_modified;
 }
 
 }  // namespace detail
 
-/// Why a message is refused. Each has one status that a server answers it with.
+/// The reasons why a message is refused. For each reason, a server answers with a fixed status.
 enum class http_errc {
   bad_start_line = 1,   ///< not `METHOD target HTTP/1.x`, or not `HTTP/1.x NNN reason`
   bad_version,          ///< of a version other than 1.x
@@ -157,7 +157,7 @@ namespace braid {
 
 namespace detail {
 
-/// The position of a field in a text that may still move.
+/// The position of a field in a text whose address may still change.
 struct http_field_span {
   std::uint32_t name_at = 0;
   std::uint32_t name_size = 0;
@@ -167,12 +167,12 @@ struct http_field_span {
 
 }  // namespace detail
 
-/// Fields in the order in which they arrived.
-/// Lifetime: a view; the function that returns it says how long the text lives. Threads: any, while it lives. Cost: no
-/// copy of the text.
+/// The fields of a message in the order in which they arrived.
+/// Lifetime: it is a view; the function that returns it documents how long the text is valid. Threads: any, while the
+/// text is valid. Cost: no copy of the text.
 class http_fields {
  public:
-  /// A line `name: value`. Names are the same whatever their case.
+  /// A field with the line `name: value`. Names are compared without regard to case.
   struct field {
     std::string_view name;
     std::string_view value;
@@ -189,7 +189,7 @@ class http_fields {
     return {{text_ + at.name_at, at.name_size}, {text_ + at.value_at, at.value_size}};
   }
 
-  /// Returns the value of the first field of that name. Cost: looks at each field.
+  /// Returns the value of the first field with that name. Cost: linear in the number of fields.
   [[nodiscard]] BRAID_API auto find(std::string_view name) const noexcept -> std::optional<std::string_view>;
   /// Returns the number of fields with that name.
   [[nodiscard]] BRAID_API auto count(std::string_view name) const noexcept -> std::size_t;
@@ -232,13 +232,13 @@ inline auto http_fields::end() const noexcept -> iterator { return {*this, size(
 
 namespace detail {
 
-/// Returns whether both are the same field name, in any case.
+/// Returns whether two field names are equal, ignoring case.
 /// Threads: any.
 [[nodiscard]] BRAID_API auto same_name(std::string_view a, std::string_view b) noexcept -> bool;
 
 }  // namespace detail
 
-/// The limits of a message. Anything that exceeds one is refused before it is stored.
+/// The limits of a message. If a message exceeds a limit, it is refused before the excess is stored.
 struct http_limits {
   std::size_t target_bytes = 8 * 1024;
   std::size_t head_bytes = 16 * 1024;  ///< from the first byte to the empty line; the same again for trailers
@@ -267,7 +267,8 @@ struct http_request_head {
   std::string_view target;  ///< as it was received
   std::string_view path;    ///< `/` at least, or `*`; percent signs and dots as they were received
   std::string_view query;   ///< after the first question mark
-  /// from an absolute target, otherwise from the field; empty if an HTTP/1.0 request names no host
+  /// The host: from an absolute target if there is one, otherwise from the Host field. Empty if an HTTP/1.0 request
+  /// names no host.
   std::string_view host;
   int minor_version = 1;  ///< 0 for HTTP/1.0, otherwise 1
   http_fields fields;

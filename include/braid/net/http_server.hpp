@@ -1,4 +1,4 @@
-// braid/net/http_server.hpp: a server of HTTP: router, exchange, server.
+// braid/net/http_server.hpp: an HTTP server: its router, its server, and the exchange of a request and an answer.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -38,9 +38,9 @@ namespace detail {
 class http_connection;
 }
 
-/// A request and its answer. It lives as long as the handler runs, and so does everything to which it returns a view.
-/// If a handler ends without an answer, or by an exception, the server answers 500; if the answer has begun, the server
-/// cuts the connection instead, so that the client does not mistake a part for the whole.
+/// A request and its answer. It exists while the handler runs, as do all texts to which it returns views. If a handler
+/// ends without an answer, or by an exception, the server answers 500. If the answer has already begun, the server cuts
+/// the connection instead, so that the client does not mistake a part for the whole.
 /// Threads: the server's loop.
 class BRAID_API http_exchange {
  public:
@@ -48,66 +48,68 @@ class BRAID_API http_exchange {
   auto operator=(const http_exchange&) -> http_exchange& = delete;
 
   [[nodiscard]] auto request() const noexcept -> const http_request_head&;
-  /// Returns the segment of the path that matches `{name}` in the pattern, or an empty string if the pattern has no
-  /// such name. The value is not decoded: see `http_url::percent_decoded`.
+  /// Returns the segment of the path that matches `{name}` in the pattern, or an empty string if the pattern does not
+  /// contain it. The value is not decoded: see `http_url::percent_decoded`.
   [[nodiscard]] auto value(std::string_view name) const noexcept -> std::string_view;
 
   /// Returns the name of the route, or its pattern if it has no name.
   [[nodiscard]] auto route() const noexcept -> std::string_view;
   /// Returns the address of the client, or of the proxy in front of this server.
   /// Cost: a system call. Errors: not_connected if the client has already closed the connection, so call it before the
-  /// handler waits.
+  /// handler waits for anything.
   [[nodiscard]] auto peer() const -> result<socket_address>;
 
-  /// Returns the next piece of the request's body as it arrives; empty at its end.
-  /// Lifetime: until the next call. Errors: body_too_large, bad_chunk, truncated, too_slow, which the server answers if
-  /// the handler does not; used_twice if another task of the handler is reading.
+  /// Returns the next piece of the request's body as it arrives, or an empty one at its end.
+  /// Lifetime: until the next call. Errors: body_too_large, bad_chunk, truncated, too_slow; if the handler does not
+  /// answer, the server answers with the status of the error. used_twice if another task of the handler is reading.
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
-  /// All of it, or all that is left. Errors: as `read_some`.
+  /// Returns the whole body, or the part that was not read yet. Errors: as `read_some`.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;
-  /// Returns whether the whole body has arrived, as far as that is known without reading it. If it has not, an answer
-  /// now ends the connection.
+  /// Returns whether the whole body is known to have arrived, without reading it. If it has not, an answer at this
+  /// point ends the connection.
   [[nodiscard]] auto has_whole_body() const noexcept -> bool;
-  /// Returns the rest of the body at once, without a task, if all of it has arrived and is contiguous. Otherwise
-  /// returns nothing; then use `read_some`.
+  /// Returns the remaining body at once, without a task, if all of it has arrived and is contiguous. Otherwise returns
+  /// nothing; use `read_some` in that case.
   /// Lifetime: until the next call.
   [[nodiscard]] auto read_now() -> std::optional<std::string_view>;
   /// Returns the fields after the body, once the body has ended.
   [[nodiscard]] auto trailers() const noexcept -> http_fields;
 
-  /// Returns true once the answer has begun, by `reply` or by `begin`: then neither may be called again.
+  /// Returns whether the answer has begun, by `reply` or by `begin`. In that case neither may be called again.
   [[nodiscard]] auto answered() const noexcept -> bool;
-  /// Returns the status of the answer; nothing before it has begun.
+  /// Returns the status of the answer, or nothing if the answer has not begun.
   [[nodiscard]] auto status() const noexcept -> std::optional<http_status>;
 
-  /// A field of the answer. Before it begins. Errors: as `check_field`; the answer has begun: errc::finished.
+  /// Sets a field of the answer. Call it before the answer begins. Errors: as `check_field`; errc::finished if the
+  /// answer has begun.
   [[nodiscard]] auto set_field(std::string_view name, std::string_view value) -> result<void>;
-  /// Sends the whole answer. A body without a type is text in UTF-8. A `type` that is not the value of a field makes it
-  /// a 500. Errors: throws std::system_error with http_errc::answered_twice if an answer has begun. That one stays as
-  /// it is, and the handler counts as failed unless it catches the exception.
+  /// Sends the whole answer. A body without a type is sent as UTF-8 text. If `type` is not a valid field value, the
+  /// answer is a 500. Errors: throws std::system_error with http_errc::answered_twice if an answer has begun. The first
+  /// answer is not changed, and the handler counts as failed unless it catches the exception.
   void reply(http_status status) { reply(status, {}, {}); }
   void reply(http_status status, std::string_view text) { reply(status, "text/plain; charset=utf-8", text); }
   void reply(http_status status, std::string_view type, std::string_view body);
-  /// Says that the answer refuses because the server is full, so that `http_server::options::pacing` holds for this
-  /// connection: once the answer is sent it may have to wait before its next request is read.
+  /// Marks the answer as a refusal by a full server, so that `http_server::options::pacing` applies to this connection.
+  /// After the answer, the connection may have to wait before its next request is read.
   void pace() noexcept;
 
-  /// Begins an answer of several pieces. Without a length it is sent in chunks, and to HTTP/1.0 up to the end of the
-  /// connection. Errors: as `reply`.
+  /// Begins an answer of several pieces. Without a length, the pieces are sent as chunks; an HTTP/1.0 client gets them
+  /// up to the end of the connection. Errors: as `reply`.
   void begin(http_status status, std::string_view type = {}, std::optional<std::uint64_t> length = std::nullopt);
   /// Sends a piece, and waits until there is room for the next.
-  /// Errors: the system's if the client has gone or is too slow; errc::full for more than the length; errc::finished
-  /// unless `begin` was called; used_twice if another task of the handler is writing.
+  /// Errors: system errors if the client is disconnected or too slow; errc::full if the pieces exceed the length;
+  /// errc::finished unless `begin` was called; used_twice if another task of the handler is writing.
   [[nodiscard]] auto write(std::string_view piece) -> task<result<void>>;
 
-  /// Answers with a stream of server-sent events (<braid/net/http_events.hpp>), which ends when `produce` has ended. It
-  /// is stopped if the client has gone, or if the server stops. Errors: the failure of a write; as `begin`.
+  /// Answers with a stream of server-sent events (<braid/net/http_events.hpp>), which ends when `produce` has ended.
+  /// The stream is stopped if the client disconnects, or if the server stops. Errors: the failure of a write; as
+  /// `begin`.
   [[nodiscard]] auto events(http_events_options options, std::function<task<void>(http_events&)> produce)
       -> task<result<void>>;
 
   /// Turns the connection into a WebSocket (<braid/net/websocket.hpp>), and closes it when `serve` has ended. A request
-  /// that does not ask for that is answered with 426 or 400. Errors: std::errc::protocol_error for such a request; the
-  /// system's if the answer could not be sent; what `serve` throws.
+  /// that is not a WebSocket request is answered with 426 or 400. Errors: std::errc::protocol_error for such a request;
+  /// system errors if the answer could not be sent; exceptions of `serve`.
   [[nodiscard]] auto websocket(websocket_options options, std::function<task<void>(braid::websocket&)> serve)
       -> task<result<void>>;
 
@@ -122,25 +124,26 @@ class BRAID_API http_exchange {
 
 class http_exchange;
 
-/// A table of routes. Patterns are paths in which `{name}` matches one segment that is not empty, and `{name...}` at
-/// the end matches the rest. A literal segment takes precedence over a name, and a name over a rest. Segments are
-/// compared without decoding: neither dots nor percent signs have a meaning.
+/// A table of routes. Patterns are paths. `{name}` matches one segment that is not empty, and `{name...}` at the end
+/// matches the rest of the path. A literal segment takes precedence over `{name}`, and `{name}` over `{name...}`.
+/// Segments are compared without decoding, so dots and percent signs have no special meaning.
 /// Threads: any, once all routes are added.
 class BRAID_API http_router {
   struct node;
   struct route;
 
  public:
-  /// Answers a request: a coroutine, or a plain function if it waits for nothing.
+  /// A function that answers a request: a coroutine, or a plain function if it never waits.
   using handler = std::variant<std::function<void(http_exchange&)>, std::function<task<void>(http_exchange&)>>;
 
   /// The options of one route.
   struct route_options {
     std::string name = {};  ///< for reports, traces and `http_exchange::route`; empty: the pattern
-    /// The time limit of a handler that is a task. When it is over, the handler is stopped and reported, and the client
-    /// gets 503 unless the answer has begun. It does not apply to plain functions, which cannot be interrupted.
+    /// The time limit of a handler that is a task. After that time, the handler is stopped and reported, and the client
+    /// gets 503 unless the answer has begun. The limit does not apply to plain functions, which cannot be interrupted.
     duration deadline = duration::max();
-    /// The largest body of a request in bytes, instead of `http_limits::body_bytes` of the server; it may be larger.
+    /// The maximum size of a request's body in bytes. It overrides `http_limits::body_bytes` of the server and may be
+    /// larger.
     std::optional<std::uint64_t> body_bytes = {};
   };
 
@@ -151,7 +154,7 @@ class BRAID_API http_router {
     void add(method_set other) noexcept { bits_ |= other.bits_; }
     [[nodiscard]] auto contains(http_method method) const noexcept -> bool { return (bits_ & bit(method)) != 0; }
     [[nodiscard]] auto empty() const noexcept -> bool { return bits_ == 0; }
-    /// `GET, HEAD`, as the field Allow wants it.
+    /// Returns a list for the field Allow, such as `GET, HEAD`.
     [[nodiscard]] BRAID_API auto to_string() const -> std::string;
 
    private:
@@ -166,10 +169,10 @@ class BRAID_API http_router {
   auto operator=(http_router&&) noexcept -> http_router&;
   ~http_router();
 
-  /// Adds a handler `fn(http_exchange&)` for requests of that method whose path matches the pattern. It returns a
-  /// task<void> or nothing; an empty task counts as ended. A handler of GET answers HEAD as well, if there is no
-  /// handler of HEAD. Requires a pattern as above that is new for the method and contains no name twice. Several
-  /// requests run at the same time.
+  /// Adds a handler `fn(http_exchange&)` for requests with that method whose path matches the pattern. It returns a
+  /// task<void> or nothing; an empty task counts as ended. A handler of GET also answers HEAD if there is no handler of
+  /// HEAD. Requires that the pattern is valid, new for the method, and contains no name twice. Several requests run at
+  /// the same time.
   template <std::invocable<http_exchange&> Fn>
   auto add(http_method method, std::string_view pattern, route_options options, Fn fn) -> http_router& {
     if constexpr (std::is_void_v<std::invoke_result_t<Fn&, http_exchange&>>)
@@ -223,20 +226,20 @@ class BRAID_API http_router {
     return add(http_method::delete_, pattern, std::move(options), std::move(fn));
   }
 
-  /// The match for a path.
-  /// Lifetime: of the router and of the path.
+  /// The route that matches a path.
+  /// Lifetime: that of the router and of the path.
   class match {
    public:
-    /// Returns null if no pattern matches.
+    /// Returns the handler, or null if no pattern matches.
     [[nodiscard]] auto handler() const noexcept -> const http_router::handler*;
     /// Returns the segment of the path that matches `{name}` in the pattern, not decoded.
     [[nodiscard]] auto value(std::string_view name) const noexcept -> std::optional<std::string_view>;
-    /// Returns the matching pattern as it was added; empty if no pattern matches, or if it has no handler for the
-    /// method.
+    /// Returns the matching pattern as it was added. It is empty if no pattern matches, or if the pattern has no
+    /// handler for the method.
     [[nodiscard]] auto pattern() const noexcept -> std::string_view;
-    /// Returns the options of the route; null if no route fits.
+    /// Returns the options of the route, or null if no route matches.
     [[nodiscard]] auto options() const noexcept -> const http_router::route_options*;
-    /// Returns the methods for which the path has handlers; empty if no pattern matches.
+    /// Returns the methods for which the path has handlers. The set is empty if no pattern matches.
     [[nodiscard]] auto allowed() const noexcept -> http_router::method_set { return allowed_; }
 
    private:
@@ -246,7 +249,7 @@ class BRAID_API http_router {
     std::array<std::string_view, max_names> values_;
   };
 
-  /// Cost: some ten nanoseconds for each segment.
+  /// Finds the route for a request. Cost: some ten nanoseconds for each segment.
   [[nodiscard]] auto find(http_method method, std::string_view path) const noexcept -> match;
 
  private:
@@ -259,38 +262,38 @@ class BRAID_API http_router {
   std::unique_ptr<node> root_;
 };
 
-/// A server for one loop. For several loops create several servers, each with a listener of its own that has
-/// `reuse_port`.
-/// Threads: the loop's own. Lifetime: outlives `serve`, which `stop` ends; otherwise the program ends with a sentence.
-/// The router outlives it.
+/// A server for one loop. For several loops create several servers, each with its own listener that has `reuse_port`.
+/// Threads: the loop's own. Lifetime: must not be destroyed before `serve` has ended (call `stop`); otherwise the
+/// program is terminated with a message. The router must outlive the server.
 /// Protocol: docs/design/http.md
 class BRAID_API http_server {
  public:
-  /// A request that no handler answers, as the server answers it by itself.
+  /// A request that no handler answers, and the answer that the server intends to send.
   struct refusal {
     http_status status = http_status::internal_server_error;
-    /// the fault of the request; empty for 404, 405, and for a handler that did not answer
+    /// The error of the request. Empty for 404, 405, and for a handler that did not answer.
     std::error_code why = {};
     const http_request_head* request = nullptr;  ///< null if its head could not be read
   };
 
-  /// The body of the answer to a refused request.
+  /// The body of the answer to a refused request, and its type.
   struct refusal_text {
     std::string type = "text/plain";
     std::string body = {};
   };
 
-  /// Back pressure: how much of the loop's time may go to answers that refuse (`http_exchange::pace`). A connection
-  /// that got one beyond that is not read from before its turn; what it sends waits in the kernel.
+  /// Back pressure: limits the share of the loop's time that is spent on refusals (`http_exchange::pace`). If refusals
+  /// exceed the share, their connections are read again only when it is their turn. Until then the data that they send
+  /// waits in the kernel.
   struct pacing {
     double share = 1;        ///< of the loop's time; 1: all of it, so that no request waits
     duration max_wait = 1s;  ///< no connection waits longer than that
-    /// Returns the number of requests that would not be refused now: that many connections have their turn, whatever
-    /// the share. Called each millisecond while any wait, on the loop. Must not throw.
+    /// Returns the number of requests that would not be refused now. So many waiting connections get their turn,
+    /// regardless of the share. Called on the loop each millisecond while connections wait. Must not throw.
     std::function<std::size_t()> room = {};
   };
 
-  /// The limits of a server, and what it calls.
+  /// The limits of a server, and its callbacks.
   struct options {
     http_limits limits = {};
     std::size_t connections = 10'000;  ///< further ones wait to be accepted; idle ones are closed for them
@@ -300,18 +303,21 @@ class BRAID_API http_server {
     duration write_timeout = 30s;  ///< for each piece of an answer
     duration linger_timeout = 2s;  ///< to let a client read the last answer
     error_callback on_error = {};  ///< receives exceptions of handlers; without it they are printed on stderr
-    /// Words the server's own answers, one call for each; without it they are the phrase of the status. On the loop.
+    /// Produces the text of the server's own answers; called once for each. Without it, the text is the phrase of the
+    /// status. Called on the loop.
     std::function<http_server::refusal_text(const http_server::refusal&)> format_refusal = {};
-    /// Connections go through TLS, as a server of this context; its protocols, if any, must have `http/1.1`.
-    /// A handshake has the context's time or `head_timeout`, whichever is less.
+    /// If set, connections use TLS with this server context. If the context names protocols, `http/1.1` must be one of
+    /// them.
+    /// A handshake may take the context's time limit or `head_timeout`, whichever is less.
     std::optional<tls_context> tls = {};
     http_server::pacing pacing = {};
     std::size_t handshakes = 1'000;  ///< the maximum number in progress; for one more the oldest is abandoned
-    /// Handlers that are tasks run with `trace_context::current` bound to a span of the trace that the request belongs
-    /// to, so that calls of an `http_client` in them carry it on (<braid/net/trace_context.hpp>).
+    /// If true, handlers that are tasks run with `trace_context::current` bound to a span of the request's trace. So
+    /// calls of an `http_client` in such handlers continue the trace (<braid/net/trace_context.hpp>).
     bool traces = false;
-    /// In a trace of the process each request is an activity, from its head to the end of its handler, whose name is
-    /// the method and the pattern: `GET /users/{id}`. Switch it off if the program has its own activities.
+    /// If true, each request is an activity in a trace of the process. The activity lasts from the request's head to
+    /// the end of its handler. Its name is the method and the pattern: `GET /users/{id}`. Switch it off if the program
+    /// has its own activities.
     bool activities = true;
   };
 
@@ -339,17 +345,17 @@ class BRAID_API http_server {
   http_server(const http_server&) = delete;
   auto operator=(const http_server&) -> http_server& = delete;
 
-  /// Accepts connections until `stop`, and ends when the last connection has ended. Call it once. Errors: those of
-  /// `accept`.
+  /// Accepts connections until `stop` is called, and ends when the last connection has ended. Call it once. Errors:
+  /// those of `accept`.
   [[nodiscard]] auto serve(stream_listener listener) -> task<result<void>>;
 
-  /// Accepts no more connections, closes idle ones, lets requests that have begun be answered, with `Connection:
-  /// close`, and waits until `serve` has ended. Connections that are left after `grace` are cut. From another thread,
-  /// call it by `sync_wait` on the loop.
+  /// Stops the server: accepts no more connections, closes idle ones, and waits until `serve` has ended. Requests that
+  /// have begun are still answered, with `Connection: close`. Connections that are left after `grace` are cut. From
+  /// another thread, call it by `sync_wait` on the loop.
   [[nodiscard]] auto stop(duration grace) -> task<void>;
 
-  /// Uses this context for handshakes that begin from now on; existing connections keep theirs. Requires a server that
-  /// has `http_server::options::tls`.
+  /// Uses this context for handshakes that begin from now on; existing connections keep the previous one. Requires a
+  /// server with `http_server::options::tls`.
   void replace_tls(tls_context by);
 
   [[nodiscard]] auto counts() const noexcept -> totals;

@@ -1,4 +1,4 @@
-// braid/net/redis_batch.hpp: many commands that are sent together and answered together.
+// braid/net/redis_batch.hpp: batches: many Redis commands that are sent and answered together.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -20,18 +20,19 @@
 
 namespace braid {
 
-/// The replies that a batch expects, besides errors. Another reply ends the connection, because later replies could no
-/// longer be matched with their commands; if any reply is expected, nothing is noticed. A batch that names its expected
-/// replies must consist of reads only.
+/// The type of replies that a batch expects, besides errors. A reply of another type ends the connection, because later
+/// replies could no longer be matched with their commands. With `any`, such a mismatch is not detected. A batch with
+/// another value than `any` must consist of reads only.
 enum class redis_replies : std::uint8_t {
   any,
   text,   ///< a text or null: GET, HGET
   texts,  ///< an array, a map or a set: LRANGE, HGETALL, SMEMBERS
 };
 
-/// The same command for many keys that differ by a number: for each id, the name, `prefix` + id, and the other words.
-/// It is encoded directly into the send buffer, so nothing is allocated or copied for it.
-/// Lifetime: what it points to must live until the replies have arrived.
+/// The same command for many keys that differ only by a number. The words of each command are the name, `prefix`
+/// followed by the id, and `rest`. The commands are encoded directly into the send buffer, so nothing is allocated or
+/// copied.
+/// Lifetime: the strings and ids must live until the replies have arrived.
 struct redis_id_batch {
   std::string_view name;
   std::string_view prefix;
@@ -47,8 +48,8 @@ BRAID_API void write_commands(byte_buffer& out, const redis_id_batch& batch, std
 
 }  // namespace detail
 
-/// Commands in the order of sending, encoded already. No command of others comes between them, so that a transaction
-/// may be part of a batch, from its MULTI to its EXEC or DISCARD.
+/// A sequence of encoded commands. Commands of other callers are never sent between them, so a batch may contain a
+/// transaction, from its MULTI to its EXEC or DISCARD.
 /// Threads: one at a time. Errors: std::bad_alloc, and then the command was not added. Cost: 10 ns for each command,
 /// and its bytes.
 class BRAID_API redis_batch {
@@ -64,13 +65,14 @@ class BRAID_API redis_batch {
     note(name, first_text(words...));
   }
 
-  /// Adds a command whose number of words is not known before.
+  /// Adds a command whose number of words is only known at run time.
   void add_words(std::span<const std::string_view> words);
 
   /// Adds all commands of a batch of ids.
   void add_each(const redis_id_batch& batch);
 
-  /// Adds a command as `write_command` has written it, of which it is known that a connection may be shared after it.
+  /// Adds a command that `write_command` has encoded. The caller must ensure that the command does not change a shared
+  /// connection.
   void add_encoded(std::string_view command) {
     bytes_.append(command);
     end_command();
@@ -80,10 +82,10 @@ class BRAID_API redis_batch {
   [[nodiscard]] auto empty() const noexcept -> bool { return ends_.empty(); }
   /// Returns the encoded commands.
   [[nodiscard]] auto bytes() const noexcept -> std::string_view { return bytes_.bytes(); }
-  /// Returns the bytes of `count` commands, beginning with number `first`.
+  /// Returns the bytes of `count` commands, from the command number `first` on.
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
-  /// Returns false if it would change the connection for others, by a command such as SELECT or by a transaction that
-  /// does not begin and end in the batch: then it is not sent.
+  /// Returns whether the batch may be sent over a shared connection. It may not if it changes the connection for other
+  /// callers, such as by SELECT, or by a transaction that does not begin and end in the batch.
   [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_ && !is_open_; }
   /// Returns whether the batch contains a MULTI.
   [[nodiscard]] auto has_transaction() const noexcept -> bool { return has_transaction_; }
@@ -98,7 +100,7 @@ class BRAID_API redis_batch {
     if constexpr (std::convertible_to<const First&, std::string_view>) return first;
     return {};
   }
-  /// A command is left out if there is no memory for it.
+  /// Ends a command. If there is no memory, the command is removed again.
   void end_command() {
     try {
       ends_.push_back(bytes_.size());
@@ -124,10 +126,10 @@ class BRAID_API redis_batch {
 
 namespace detail {
 
-/// The wait for all replies of a batch.
+/// The awaiter for all replies of a batch.
 class BRAID_API redis_replies_wait : public redis_wait {
  public:
-  /// All replies, in order; those that are errors too.
+  /// Returns all replies in order, including error replies.
   auto await_resume() -> result<std::span<const resp_value>> {
     if (error) return fail(error);
     return replies_;
@@ -141,7 +143,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
                      arena& memory, duration timeout);
   ~redis_replies_wait() = default;
 
-  /// Returns a batch that `Encode` writes.
+  /// Returns the kind of request for a batch that `Encode` encodes.
   template <auto Encode>
   static auto kind_for(redis_replies expected, extent much) noexcept -> const kind&;
 

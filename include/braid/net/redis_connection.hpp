@@ -1,4 +1,4 @@
-// braid/net/redis_connection.hpp: a connection to Redis that is shared, and a pool of them.
+// braid/net/redis_connection.hpp: a shared connection to Redis, and a pool of such connections.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -17,19 +17,19 @@
 
 namespace braid {
 
-/// A connection to a Redis server. It begins to connect when it is constructed. Commands are sent in the order of their
-/// calls, those of an iteration of the loop together, and answered in that order. While there is no connection, calls
-/// wait; if the attempt to connect fails, they fail with its reason. When a connection ends, commands that were sent
-/// fail with redis_errc::connection_lost, and the others wait for the next connection.
-/// Threads: those of one loop, the destructor too. Lifetime: ends before its loop.
+/// A connection to a Redis server, which many callers may share. It begins to connect when it is constructed. Commands
+/// are sent and answered in the order of their calls; those of one loop iteration are sent together. While there is no
+/// connection, calls wait; if the attempt to connect fails, they fail with its error. When a connection ends, commands
+/// that were sent fail with redis_errc::connection_lost. The other commands wait for the next connection.
+/// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop.
 class redis_connection : public detail::redis_calls<redis_connection> {
  public:
   enum class state : std::uint8_t { connecting, ready, backing_off, closed };
 
-  /// Errors: std::bad_alloc. An endpoint that is wrong is an error of the calls.
+  /// Begins to connect. Errors: std::bad_alloc. If the endpoint is invalid, the calls return an error.
   redis_connection(loop& loop, redis_options options) : connection_(loop, std::move(options)) {}
 
-  /// Ends all calls, also later ones, with errc::closed.
+  /// Closes the connection. All calls, including later ones, end with errc::closed.
   void close() noexcept { connection_.close(); }
 
   [[nodiscard]] auto status() const noexcept -> state {
@@ -41,15 +41,16 @@ class redis_connection : public detail::redis_calls<redis_connection> {
     }
   }
   [[nodiscard]] auto counts() const noexcept -> const detail::redis_counts& { return connection_.counts(); }
-  /// Returns the reason why the last connection, or the last attempt to connect, has ended; no error at first.
+  /// Returns the reason why the last connection, or the last attempt to connect, has ended. Returns no error before
+  /// that.
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return connection_.last_error(); }
-  /// Returns what the server said when it refused the connection, for a call that has failed with `error`: "WRONGPASS
-  /// …" or "ERR max number of clients reached", without the password that a server may repeat. Returns an empty string
-  /// for every other error. Lifetime: until the next attempt to connect has ended.
+  /// Returns the server's message if the server refused the connection and a call has therefore failed with `error`:
+  /// "WRONGPASS …" or "ERR max number of clients reached". The password, which a server may repeat, is removed. Returns
+  /// an empty string for every other error. Lifetime: until the next attempt to connect has ended.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     return connection_.refusal_of(error);
   }
-  /// If the last error is a `resp_errc`: what the server has sent.
+  /// Returns the invalid reply that the server has sent, if the last error is a `resp_errc`.
   [[nodiscard]] auto last_fault() const noexcept -> const detail::resp_fault& { return connection_.last_fault(); }
 
   /// Returns the connection that `redis_calls` uses.
@@ -59,13 +60,13 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   detail::redis_shared_connection connection_;
 };
 
-/// Several connections to one server. Each call uses the connected one on which the fewest commands wait, so calls keep
-/// no order among each other. A batch is sent by one connection. One connection is enough to use one server thread;
-/// more help with long replies and distant servers.
-/// Threads: those of one loop, the destructor too. Lifetime: ends before its loop.
+/// Several connections to one server. Each call uses the connected one with the fewest waiting commands, so calls are
+/// not ordered among each other. A batch is sent over one connection. One connection is enough for a server thread at
+/// full load. More connections help with long replies and distant servers.
+/// Threads: those of one loop, including the destructor. Lifetime: is destroyed before its loop.
 class redis_pool : public detail::redis_calls<redis_pool> {
  public:
-  /// Requires at least one connection. Errors: std::bad_alloc.
+  /// Creates the connections. Requires at least one. Errors: std::bad_alloc.
   redis_pool(loop& loop, const redis_options& options, std::size_t connections) {
     BRAID_EXPECTS(connections > 0, "a pool has a connection");
     redis_options each = options;
@@ -75,7 +76,7 @@ class redis_pool : public detail::redis_calls<redis_pool> {
     }
   }
 
-  /// Ends all calls, also later ones, with errc::closed.
+  /// Closes all connections. All calls, including later ones, end with errc::closed.
   void close() noexcept {
     for (const auto& each : connections_) each->close();
   }
@@ -85,7 +86,7 @@ class redis_pool : public detail::redis_calls<redis_pool> {
     return connections_[connection]->counts();
   }
 
-  /// Returns the refusal of any of the connections, as for a `redis_connection`.
+  /// Returns the message of any connection that was refused with this error: see `redis_connection::refusal_of`.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     for (const auto& each : connections_)
       if (const std::string_view text = each->refusal_of(error); !text.empty()) return text;

@@ -1,4 +1,4 @@
-// braid/net/redis_options.hpp: how a client of Redis connects, and what may go wrong.
+// braid/net/redis_options.hpp: the options of a Redis client, and its error codes.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -15,8 +15,9 @@
 
 namespace braid {
 
-/// Refusals of a server, by the first word of its error, and refusals of the client. A connection also reports the
-/// system's errors, `resp_errc` if the bytes are not valid RESP, errc::deadline_exceeded, errc::closed and errc::full.
+/// Errors of the server, determined by the first word of its error reply, and errors of the client. A connection also
+/// reports system errors, `resp_errc` if the bytes are not valid RESP, errc::deadline_exceeded, errc::closed and
+/// errc::full.
 enum class redis_errc : std::uint8_t {
   refused = 1,        ///< ERR and every word without a code of its own
   wrong_type,         ///< WRONGTYPE: the key holds another kind of value
@@ -60,19 +61,18 @@ BRAID_API auto make_error_code(redis_errc code) noexcept -> std::error_code;
 
 namespace detail {
 
-/// Returns the code of an error reply, from its text: "WRONGTYPE Operation against…" is wrong_type. Threads: any.
+/// Returns the error code for the text of an error reply: "WRONGTYPE Operation against…" is wrong_type. Threads: any.
 BRAID_API auto parse_redis_error(std::string_view text) noexcept -> redis_errc;
 
-/// The location of a slot according to the cluster.
+/// The location of a slot, as reported by a node.
 struct redis_redirection {
   std::uint16_t slot = 0;
   std::string_view host;  ///< empty: the node that said so
   std::uint16_t port = 0;
 };
 
-/// Parses an error of the kind `MOVED 3999 127.0.0.1:6381` or `ASK …`. Returns nothing if it is malformed or of another
-/// kind.
-/// Threads: any. Lifetime: of the text.
+/// Parses an error such as `MOVED 3999 127.0.0.1:6381` or `ASK …`. Returns nothing if it is malformed or another error.
+/// Threads: any. Lifetime: that of the text.
 BRAID_API auto parse_redis_redirection(std::string_view text) noexcept -> std::optional<redis_redirection>;
 
 }  // namespace detail
@@ -84,21 +84,21 @@ struct std::is_error_code_enum<braid::redis_errc> : std::true_type {};
 
 namespace braid {
 
-/// The version of Redis' protocol that a connection speaks.
+/// The version of the Redis protocol that a connection uses.
 enum class redis_protocol : std::uint8_t {
   resp2,  ///< what every server speaks
   resp3,  ///< by HELLO 3; a server before 6.0 refuses it
 };
 
-/// Whether a read that equals another read of the same iteration of the loop is sent a second time.
+/// What happens to a read that equals another read of the same loop iteration.
 enum class redis_repeats : std::uint8_t {
   sent,    ///< every command is sent
   shared,  ///< identical reads of an iteration are sent once, and each caller gets a copy; a write in between ends
            ///< that. Batches, and what a cluster is asked, are always sent.
 };
 
-/// The delays between attempts to connect: `first`, then twice as long each time, up to `max_delay`; the actual delay
-/// is half of that plus a random part of the other half.
+/// The delays between attempts to connect. The nominal delay is `first`, and doubles each time up to `max_delay`. The
+/// actual delay is half of that plus a random part of the other half.
 struct redis_backoff {
   duration first = std::chrono::milliseconds(10);
   duration max_delay = std::chrono::milliseconds(500);
@@ -109,23 +109,24 @@ namespace detail {
 class redis_shared_connection;
 }  // namespace detail
 
-/// A receiver of what servers report about keys that a client has read (CLIENT TRACKING), for a client that keeps what
-/// it reads. A report about a key arrives after the reply that it makes stale. Reports may be lost when a connection
-/// ends or a slot of a cluster moves; then all keys are reported.
-/// Threads: those of the loop of its connections. Lifetime: outlives its connections, which its functions must not use.
+/// An interface for clients that cache what they read. It receives the reports of servers about changes of keys that
+/// the client has read (CLIENT TRACKING). A report about a key arrives after the reply that it makes stale. Reports may
+/// be lost when a connection ends or a slot of a cluster moves; in these cases all keys are reported.
+/// Threads: those of the loop of its connections. Lifetime: outlives its connections. Its functions must not use the
+/// connections.
 class redis_tracker {
  public:
   redis_tracker() = default;
   redis_tracker(const redis_tracker&) = delete;
   auto operator=(const redis_tracker&) -> redis_tracker& = delete;
 
-  /// Reports that a key which was read may have changed.
+  /// Called when a key that was read may have changed.
   virtual void key_changed(std::string_view key) noexcept = 0;
-  /// Reports that any key may have changed.
+  /// Called when any key may have changed.
   virtual void all_changed() noexcept = 0;
 
-  /// Whether each established connection reports changes. If it is false, a server has refused tracking, and changes
-  /// of the keys that it serves are not reported.
+  /// Returns whether each established connection reports changes. If not, a server has refused tracking, and changes of
+  /// its keys are not reported.
   [[nodiscard]] auto is_complete() const noexcept -> bool { return untracked_ == 0; }
 
  protected:
@@ -137,16 +138,16 @@ class redis_tracker {
   std::uint32_t untracked_ = 0;  // established connections whose server has refused
 };
 
-/// The address of a server, the greeting of a connection, and its limits.
+/// The address of a server, and the greeting and limits of a connection.
 struct redis_options {
   std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address, or a name if there is a resolver
   std::uint16_t port = 6379;
   std::string socket_path = {};  ///< the path of a Unix socket, which is used in place of the host if it is not empty
-  /// Resolves names.
+  /// Resolves host names.
   /// Lifetime: that of the loop, or until each attempt to connect has ended.
   resolver* names = nullptr;
 
-  /// The context of a client, for a connection by TLS; nothing for a plain connection. Its rules of verification apply.
+  /// The client context for a TLS connection. Absent for a plain connection. Its rules of verification apply.
   std::optional<tls_context> tls = {};
   std::string server_name = {};  ///< the name in the server's certificate; empty: the host
 
@@ -155,23 +156,25 @@ struct redis_options {
   std::uint32_t database = 0;
   redis_protocol protocol = redis_protocol::resp2;
   bool reads_from_replica = false;  ///< greets with READONLY, so that a replica of a cluster answers reads
-  /// Asks the server to report changes of keys to it, by RESP3 and CLIENT TRACKING. A server that refuses either is
-  /// used without, by `protocol`.
+  /// If set, receives the server's reports of changed keys, by RESP3 and CLIENT TRACKING. If a server refuses one of
+  /// these, the connection works without reports and uses `protocol`.
   redis_tracker* tracker = nullptr;
 
   duration connect_timeout = std::chrono::seconds(1);  ///< for the connection and the greeting
   duration request_timeout = std::chrono::seconds(1);  ///< the timeout of a command without a timeout of its own
   duration silence =
       std::chrono::seconds(5);  ///< without a byte while replies are due, after which the connection is given up
-  /// The same if the call whose reply is next has ended without it; never more than `silence`.
+  /// The limit that replaces `silence` if the call that waits for the next reply has given up; it is never more than
+  /// `silence`.
   duration silence_when_left = std::chrono::milliseconds(750);
   redis_backoff backoff = {};
 
   static constexpr std::uint32_t max_in_flight = 65'536;
 
-  /// Commands that wait for their replies; further ones wait to be sent. More than `max_in_flight` counts as that.
+  /// The maximum number of commands that wait for their replies. Further commands wait to be sent. It is limited to
+  /// `max_in_flight`.
   std::uint32_t in_flight = 1024;
-  /// the maximum number of calls that wait to be sent; further ones are refused with errc::full
+  /// The maximum number of calls that wait to be sent. Further calls fail with errc::full.
   std::uint32_t queue = 65'536;
   redis_repeats repeats = redis_repeats::sent;
   detail::resp_limits limits = {};

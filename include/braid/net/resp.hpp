@@ -1,4 +1,4 @@
-// braid/net/resp.hpp: values, errors and commands of the protocol of Redis.
+// braid/net/resp.hpp: values, errors and commands of the Redis protocol (RESP).
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -21,7 +21,7 @@
 
 namespace braid {
 
-/// The type of a value, with its byte in the protocol.
+/// The type of a value. Each constant is the first byte of such a value in the protocol.
 enum class resp_type : std::uint8_t {
   null,           ///< `_`, and `$-1` and `*-1` of RESP2
   simple_string,  ///< `+`
@@ -38,19 +38,19 @@ enum class resp_type : std::uint8_t {
   map,            ///< `%`: keys and values, alternating
 };
 
-/// One reply, or one element of it. Copies are shallow: strings and elements stay in the arena.
-/// Lifetime: as long as the arena into which the reply was read.
+/// A reply, or an element of a reply. Copies are shallow: strings and elements stay in the arena.
+/// Lifetime: as long as the arena into which the reply was parsed.
 class resp_value {
  public:
   constexpr resp_value() noexcept : integer_(0) {}
 
-  /// Returns a text of one of the types that have one. Requires less than 4 GiB.
+  /// Creates a value of a type that has a text. Requires less than 4 GiB.
   static constexpr auto of_text(resp_type type, std::string_view text) noexcept -> resp_value {
     resp_value out(type, text.size());
     out.text_ = text.data();
     return out;
   }
-  /// Returns an aggregate; a map has its keys and values, alternating.
+  /// Creates an aggregate. The items of a map are its keys and values, alternating.
   static constexpr auto of_items(resp_type type, std::span<const resp_value> items) noexcept -> resp_value {
     resp_value out(type, items.size());
     out.items_ = items.data();
@@ -90,7 +90,7 @@ class resp_value {
     BRAID_EXPECTS(type_ == resp_type::verbatim, "only a verbatim text has a format");
     return {text_, 3};
   }
-  /// Requires `has_items`.
+  /// Returns the elements. Requires `has_items`.
   [[nodiscard]] auto items() const noexcept -> std::span<const resp_value> {
     BRAID_EXPECTS(has_items(), "only an aggregate has elements");
     return {items_, size_};
@@ -108,7 +108,7 @@ class resp_value {
     return integer_ != 0;
   }
 
-  /// Same type, same bytes, same elements in the same order; reals by their bits.
+  /// Compares types, bytes, and elements in order. Reals are compared by their bits.
   BRAID_API friend auto operator==(const resp_value& left, const resp_value& right) noexcept -> bool;
 
  private:
@@ -129,7 +129,7 @@ class resp_value {
 /// Errors: std::bad_alloc.
 BRAID_API auto copied(const resp_value& source, arena& memory) -> resp_value;
 
-/// Why a parser of RESP refuses its input.
+/// The reasons why a RESP parser refuses its input.
 enum class resp_errc : std::uint8_t {
   unknown_type = 1,  ///< a value begins with a byte that is not a type
   bad_number,        ///< an integer or a length is malformed or too large
@@ -157,13 +157,14 @@ BRAID_API auto make_error_code(resp_errc code) noexcept -> std::error_code;
 
 namespace detail {
 
-/// A refusal and its place.
+/// An error of a parser, and its position in the input.
 struct resp_fault {
   resp_errc code = resp_errc::unknown_type;
   std::uint64_t offset = 0;  ///< bytes of the reply before the place
   unsigned char byte = 0;    ///< the first byte of the current value
 
-  /// "byte 12 of the reply, in a value that begins with `:`: a number is malformed or too great".
+  /// Returns a text such as "byte 12 of the reply, in a value that begins with `:`: a number is malformed or too
+  /// great".
   [[nodiscard]] BRAID_API auto to_text() const -> std::string;
 };
 
@@ -176,7 +177,7 @@ struct std::is_error_code_enum<braid::resp_errc> : std::true_type {};
 
 namespace braid {
 
-/// A text followed by a number, such as the key `user:42`, without a string that holds both.
+/// A text followed by a number, such as the key `user:42`. It avoids a string for the combination.
 struct resp_joined {
   std::string_view text;
   std::int64_t number = 0;
@@ -184,7 +185,7 @@ struct resp_joined {
 
 namespace detail {
 
-/// A part of a command: a string of any bytes, an integer, a real number, or a joined part.
+/// A part of a command: a string of any bytes, an integer, a real number, or a `resp_joined`.
 template <typename T>
 concept resp_argument =
     std::convertible_to<const T&, std::string_view> || std::same_as<T, resp_joined> ||
@@ -224,7 +225,7 @@ inline auto write_text(char* to, std::string_view text) noexcept -> char* {
   return write_line_end(to + text.size());
 }
 
-/// Returns the maximum number of bytes that an argument needs.
+/// Returns the maximum number of bytes that an encoded argument needs.
 template <resp_argument T>
 auto max_bytes(const T& value) noexcept -> std::size_t {
   if constexpr (std::same_as<T, resp_joined>)
@@ -253,8 +254,7 @@ auto write_argument(char* to, const T& value) noexcept -> char* {
   }
 }
 
-/// Appends what all commands of a kind begin with, such as `*2` and `$3` `GET` with their line ends, and then the
-/// words.
+/// Appends the constant beginning of a command, such as `*2` and `$3` `GET` with their line ends, and then the words.
 template <resp_argument... Words>
 void write_behind(byte_buffer& out, std::string_view head, const Words&... words) {
   char* const begin = out.room((head.size() + ... + max_bytes(words)));
@@ -276,7 +276,7 @@ void write_command(byte_buffer& out, const Words&... words) {
   out.added(static_cast<std::size_t>(at - begin));
 }
 
-/// Does the same for words whose number is not known before.
+/// Appends one command, for words whose number is only known at run time.
 BRAID_API void write_command_words(byte_buffer& out, std::span<const std::string_view> words);
 
 }  // namespace detail

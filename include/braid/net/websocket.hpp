@@ -33,34 +33,36 @@ struct websocket_options {
   std::vector<std::string> protocols = {};  ///< subprotocols of the server; the first that the client offers is chosen
 };
 
-/// A WebSocket connection, which `http_exchange::websocket` opens. Without extensions: messages are not compressed.
+/// A WebSocket connection that `http_exchange::websocket` opens. It supports no extensions, so messages are not
+/// compressed.
 /// Threads: the server's loop.
 class BRAID_API websocket {
  public:
   websocket(const websocket&) = delete;
   auto operator=(const websocket&) -> websocket& = delete;
 
-  /// Returns the next message; nothing once the client has closed the connection. Answers pings meanwhile. One task at
-  /// a time. If nothing arrives for `http_server::options::body_timeout`, not even the answer to a ping, the connection
-  /// ends.
-  /// Errors: std::errc::protocol_error if the client violates the protocol or sends too much, which ends the
-  /// connection with a close code; http_errc::truncated if the connection was lost, http_errc::too_slow if nothing
-  /// arrived; used_twice.
+  /// Returns the next message, or nothing once the client has closed the connection. It also answers pings. One task at
+  /// a time may call it. If nothing arrives for `http_server::options::body_timeout`, not even the answer to a ping,
+  /// the connection ends.
+  /// Errors: std::errc::protocol_error if the client violates the protocol or sends too much; the connection then ends
+  /// with a close code. http_errc::truncated if the connection was lost, http_errc::too_slow if nothing arrived;
+  /// used_twice.
   [[nodiscard]] auto receive() -> task<result<std::optional<websocket_message>>>;
 
   /// Sends a message, and waits until there is room for the next one. Several tasks may send; they take turns.
-  /// Errors: errc::finished after a close; errc::invalid_argument for a text that is not UTF-8; the system's if the
-  /// client has gone or is too slow.
+  /// Errors: errc::finished after a close; errc::invalid_argument for a text that is not UTF-8; system errors if the
+  /// client is disconnected or too slow.
   [[nodiscard]] auto send_text(std::string_view text) -> task<result<void>>;
   [[nodiscard]] auto send_binary(std::string_view data) -> task<result<void>>;
 
   /// Begins the closing handshake; `receive` returns nothing once the client has answered. A second call does nothing.
-  /// Errors: errc::invalid_argument for a code that may not be sent, or a reason that is not UTF-8; the system's.
+  /// Errors: errc::invalid_argument for a code that may not be sent, or a reason that is not UTF-8; system errors.
   [[nodiscard]] auto close(std::uint16_t code = 1000, std::string_view reason = {}) -> task<result<void>>;
 
   /// Returns the chosen subprotocol, or an empty string.
   [[nodiscard]] auto protocol() const noexcept -> std::string_view { return protocol_; }
-  /// Returns the code with which the client has closed; 1005 if it gave none or has not closed.
+  /// Returns the code with which the client has closed the connection. Returns 1005 if the client sent no code or has
+  /// not closed.
   [[nodiscard]] auto close_code() const noexcept -> std::uint16_t { return close_code_; }
 
  private:

@@ -1,4 +1,5 @@
-// braid/net/detail/byte_buffer.hpp: bytes in a row that are added at the end and taken from the begin.
+// braid/net/detail/byte_buffer.hpp: a contiguous buffer to which bytes are appended and from whose front they are
+// removed.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -10,7 +11,7 @@
 
 namespace braid::detail {
 
-/// A buffer between a protocol and a descriptor. It grows, and never shrinks by itself.
+/// A buffer between a protocol and a descriptor. It grows, but never shrinks by itself.
 /// Threads: one at a time. Errors: std::bad_alloc, and then nothing has changed.
 class BRAID_API byte_buffer {
  public:
@@ -18,8 +19,7 @@ class BRAID_API byte_buffer {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return end_ - begin_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return end_ == begin_; }
 
-  /// Returns a place after the end for at least `size` bytes, which belong to the buffer once `added` is called for
-  /// them.
+  /// Returns memory after the end for at least `size` bytes. A call of `added` makes them part of the buffer.
   [[nodiscard]] auto room(std::size_t size) -> char* {
     if (size > capacity_ - end_) make_room(size);
     return data_.get() + end_;

@@ -14,13 +14,12 @@
 
 namespace braid::detail {
 
-/// Takes the framing off a body, piece by piece and without copying. Extensions of chunks are checked and dropped;
-/// trailers are kept.
+/// Decodes a body piece by piece and without copying. Chunk extensions are checked and dropped; trailers are kept.
 /// Threads: one at a time. Cost: some nanoseconds for each piece or chunk.
 class BRAID_API http_body_decoder {
  public:
-  /// The result of a step: `consumed` bytes of the input are done with, and `data`, a part of them, belongs to the
-  /// body.
+  /// The result of a step. The first `consumed` bytes of the input are no longer needed. `data`, a part of them,
+  /// belongs to the body.
   struct piece {
     std::size_t consumed = 0;
     std::string_view data;
@@ -30,7 +29,7 @@ class BRAID_API http_body_decoder {
   http_body_decoder(const http_body_decoder&) = delete;
   auto operator=(const http_body_decoder&) -> http_body_decoder& = delete;
 
-  /// Begins with the body that a head has announced.
+  /// Starts the body that a head has announced.
   void start(http_framing framing) noexcept;
   /// Starts a body with a limit that differs from the configured one.
   void start(http_framing framing, std::uint64_t max_bytes) noexcept {
@@ -38,12 +37,12 @@ class BRAID_API http_body_decoder {
     start(framing);
   }
 
-  /// Consumes input up to the end of the next data, or all of it, or up to the end of the body. Requires that there is
-  /// no error so far. Lifetime of the data: the input's.
-  /// Errors: body_too_large, bad_chunk; for trailers what is wrong with a field.
+  /// Consumes input up to the end of the next piece of data, or up to the end of the body, or all of it. Requires that
+  /// there was no error so far. Lifetime of the data: that of the input.
+  /// Errors: body_too_large, bad_chunk; for trailers, the error of the field.
   auto next(std::string_view input) -> std::expected<piece, http_errc>;
 
-  /// Called at the end of the input.
+  /// Called when the connection has no more input.
   /// Errors: truncated, unless the body has ended or extends to the end of the connection.
   auto end_of_input() noexcept -> std::expected<void, http_errc>;
 

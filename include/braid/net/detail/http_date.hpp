@@ -1,4 +1,4 @@
-// braid/net/detail/http_date.hpp: points in time as HTTP writes them.
+// braid/net/detail/http_date.hpp: formats times for HTTP fields.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -8,7 +8,8 @@
 
 namespace braid::detail {
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`. Source: RFC 9110, section 5.6.7. Threads: any. Errors: std::bad_alloc.
+/// Returns a text such as `Sun, 06 Nov 1994 08:49:37 GMT`. Source: RFC 9110, section 5.6.7. Threads: any. Errors:
+/// std::bad_alloc.
 [[nodiscard]] BRAID_API auto http_date(std::chrono::sys_seconds when) -> std::string;
 
 }  // namespace braid::detail

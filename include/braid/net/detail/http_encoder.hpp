@@ -1,4 +1,4 @@
-// braid/net/detail/http_encoder.hpp: writes heads and chunks, and refuses what would smuggle others into them.
+// braid/net/detail/http_encoder.hpp: writes heads and chunks, and refuses values that could inject other messages.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,7 +13,7 @@
 
 namespace braid::detail {
 
-/// The lifetime of the connection according to the head.
+/// Whether the connection stays open after a message, according to its head.
 enum class http_persistence : std::uint8_t {
   unsaid,      ///< not written, because persistence is the default of HTTP/1.1
   keep_alive,  ///< sent, for clients of HTTP/1.0
@@ -42,25 +42,26 @@ struct http_request_start {
 
 /// Appends the head of a response or a request to `out`.
 /// Errors: bad_field for an invalid name or value, such as a value with a line end; reserved_field for fields that are
-/// written from the other members (Content-Length, Transfer-Encoding, Connection, Date, Host); bad_target; bad_host. On
-/// error `out` is unchanged.
+/// written automatically (Content-Length, Transfer-Encoding, Connection, Date, Host); bad_target; bad_host. On error
+/// `out` is unchanged.
 [[nodiscard]] BRAID_API auto append_head(std::string& out, const http_response_start& start)
     -> std::expected<void, http_errc>;
 [[nodiscard]] BRAID_API auto append_head(std::string& out, const http_request_start& start)
     -> std::expected<void, http_errc>;
 
-/// Checks a field for `append_head`.
+/// Checks whether `append_head` would accept a field.
 /// Errors: bad_field, reserved_field.
 [[nodiscard]] BRAID_API auto check_field(http_fields::field field) noexcept -> std::expected<void, http_errc>;
 
-/// `data` as a chunk; nothing for no data, because an empty chunk is the last one. Errors: std::bad_alloc.
+/// Appends `data` as a chunk. Appends nothing if `data` is empty, because an empty chunk ends the body. Errors:
+/// std::bad_alloc.
 BRAID_API void append_chunk(std::string& out, std::string_view data);
 
 /// Appends the line before the data of a chunk; CR LF must follow the data.
 /// Errors: std::bad_alloc.
 BRAID_API void append_chunk_size(std::string& out, std::size_t size);
 
-/// The end of a chunked body. Errors: as `append_head`.
+/// Appends the end of a chunked body. Errors: as `append_head`.
 [[nodiscard]] BRAID_API auto append_last_chunk(std::string& out, std::span<const http_fields::field> trailers = {})
     -> std::expected<void, http_errc>;
 

@@ -1,4 +1,4 @@
-// braid/net/detail/http_head_reader.hpp: lines and fields out of a text that comes in pieces.
+// braid/net/detail/http_head_reader.hpp: reads lines and fields from a text that arrives in pieces.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,7 +13,7 @@
 
 namespace braid::detail {
 
-/// The fields that determine the end of a message and the persistence of its connection.
+/// The fields that determine where a message ends and whether its connection stays open.
 struct http_known_fields {
   enum class encoding : std::uint8_t { none, chunked };
 
@@ -25,9 +25,9 @@ struct http_known_fields {
   bool expects_continue = false;
 };
 
-/// Reads line by line from a text that grows and begins with the same bytes each time. Its results depend only on the
-/// bytes, and not on the pieces in which they arrived: characters are checked as they arrive, and a line is parsed once
-/// it is complete.
+/// Reads line by line from a text that grows: each call gets the same bytes again, and more. The results depend only on
+/// the bytes, and not on the pieces in which they arrived. Characters are checked as they arrive, and a line is parsed
+/// once it is complete.
 class BRAID_API http_head_reader {
  public:
   explicit http_head_reader(const http_limits& limits) : limits_(&limits) {}
@@ -38,8 +38,8 @@ class BRAID_API http_head_reader {
   auto next_line(std::string_view input, std::size_t max_count)
       -> std::expected<std::optional<std::string_view>, http_errc>;
 
-  /// Returns whether the empty line after the fields has arrived.
-  /// Errors: the fault of a field.
+  /// Reads fields. Returns whether the empty line after the fields has arrived.
+  /// Errors: the error of a field.
   auto read_fields(std::string_view input) -> std::expected<bool, http_errc>;
 
   /// Returns the number of bytes in the lines that were read.
@@ -68,7 +68,7 @@ class BRAID_API http_head_reader {
 /// Returns whether `text` is a host, with or without a port.
 [[nodiscard]] BRAID_API auto is_host(std::string_view text) noexcept -> bool;
 
-/// Returns the body that the fields announce. Errors: body_too_large.
+/// Returns how the fields announce the end of the body. Errors: body_too_large.
 [[nodiscard]] BRAID_API auto find_framing(const http_known_fields& known, const http_limits& limits)
     -> std::expected<http_framing, http_errc>;
 

@@ -1,4 +1,4 @@
-// braid/net/detail/http_parser.hpp: parsers of HTTP messages, for a program with connections of its own.
+// braid/net/detail/http_parser.hpp: parsers of HTTP messages, for programs that manage connections themselves.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,27 +13,27 @@ namespace braid {
 
 namespace detail {
 
-/// The progress of a parser with a head.
+/// How far a parser has come with a head.
 enum class http_progress : std::uint8_t {
   needs_more,  ///< nothing is wrong so far
   complete,
   refused,
 };
 
-/// Parses one head after the other. The result does not depend on the pieces in which the bytes arrived.
-/// Threads: one at a time. Cost: about 1 ns for each byte; no allocation once its list of fields has grown.
-/// Source: RFC 9112; if it permits lenient or strict parsing, strict.
+/// A parser of request heads, one after the other. The result does not depend on the pieces in which the bytes arrived.
+/// Threads: one at a time. Cost: about 1 ns for each byte; no allocation once its list of fields has grown. Source: RFC
+/// 9112. If the RFC permits lenient or strict parsing, the parser is strict.
 class BRAID_API http_request_parser {
  public:
   explicit http_request_parser(http_limits limits = {}) : limits_(limits) {}
   http_request_parser(const http_request_parser&) = delete;
   auto operator=(const http_request_parser&) -> http_request_parser& = delete;
 
-  /// Parses everything that has arrived so far: `input` begins with the first byte of the request, and may be at
-  /// another address each time.
+  /// Parses everything that has arrived so far. `input` must begin with the first byte of the request; its address may
+  /// change between calls.
   auto parse(std::string_view input) -> http_progress;
 
-  /// Returns why the message was refused.
+  /// Returns the reason why the message was refused.
   [[nodiscard]] auto error() const noexcept -> http_errc { return error_; }
   /// Returns whether any byte of a request has arrived.
   [[nodiscard]] auto started() const noexcept -> bool { return started_; }
@@ -43,7 +43,7 @@ class BRAID_API http_request_parser {
   /// Returns the size of the head in bytes.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return reader_.size(); }
 
-  /// Begins with the next request.
+  /// Prepares for the next request.
   void reset() noexcept;
 
  private:
@@ -72,23 +72,23 @@ class BRAID_API http_request_parser {
   http_request_head head_;
 };
 
-/// Incremental parser of HTTP responses; like `http_request_parser`. Informational responses are returned like others;
-/// a caller that ignores them resets the parser and continues.
-/// Threads: one at a time. Errors: `error` says why a response was refused.
+/// An incremental parser of HTTP responses, like `http_request_parser`. Informational responses are returned like other
+/// responses; a caller that ignores them resets the parser and continues.
+/// Threads: one at a time. Errors: `error` returns the reason why a response was refused.
 class BRAID_API http_response_parser {
  public:
   explicit http_response_parser(http_limits limits = {}) : limits_(limits) {}
   http_response_parser(const http_response_parser&) = delete;
   auto operator=(const http_response_parser&) -> http_response_parser& = delete;
 
-  /// Looks at all that has come so far of the response to a request of that method.
+  /// Parses everything that has arrived so far of the response to a request with the method `asked`.
   auto parse(std::string_view input, http_method asked) -> http_progress;
 
   [[nodiscard]] auto error() const noexcept -> http_errc { return error_; }
   [[nodiscard]] auto head() const noexcept -> const http_response_head& { return head_; }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return reader_.size(); }
 
-  /// Begins with the next response.
+  /// Prepares for the next response.
   void reset() noexcept;
 
  private:

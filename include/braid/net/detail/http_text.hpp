@@ -42,15 +42,15 @@ inline constexpr auto http_chars = make_http_chars();
   return (http_chars[static_cast<unsigned char>(c)] & place) != 0;
 }
 
-/// Returns whether `text` is not empty and each character is allowed in that part.
+/// Returns whether `text` is not empty and all of its characters are allowed in this part of a message.
 [[nodiscard]] constexpr auto all_http(std::string_view text, http_char place) noexcept -> bool {
   for (const char c : text)
     if (!is_http(c, place)) return false;
   return !text.empty();
 }
 
-/// Returns the first position from `at` on of a character that no value may contain, or `end`. Checks eight bytes at a
-/// time, because most received bytes pass through here.
+/// Returns the position of the first character from `at` on that no field value may contain, or `end`. Checks eight
+/// bytes at a time, because most received bytes pass through here.
 [[nodiscard]] inline auto find_control(const char* text, std::size_t at, std::size_t end) noexcept -> std::size_t {
   constexpr std::uint64_t ones = 0x0101010101010101U;
   constexpr std::uint64_t highs = ones * 0x80U;
@@ -59,8 +59,8 @@ inline constexpr auto http_chars = make_http_chars();
     std::memcpy(&word, text + at, sizeof word);
     if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
     const std::uint64_t del = word ^ (ones * 0x7fU);
-    // Finds a byte below 32, or one that became 0. A false alarm is possible only behind a true one, and the first is
-    // used.
+    // Finds bytes below 32, and bytes that became 0. A false match is possible only after a true match, and only the
+    // first match is used.
     const std::uint64_t found = (((word - ones * 0x20U) & ~word) | ((del - ones) & ~del)) & highs;
     at += found == 0 ? sizeof(std::uint64_t) : static_cast<std::size_t>(std::countr_zero(found)) / 8;
     if (found == 0) continue;
@@ -75,7 +75,7 @@ inline constexpr auto http_chars = make_http_chars();
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-/// Returns whether both are equal except for upper and lower case; `in_lower` must be in lower case.
+/// Returns whether both are equal except for upper and lower case. `in_lower` must be in lower case.
 [[nodiscard]] constexpr auto equals_lower(std::string_view text, std::string_view in_lower) noexcept -> bool {
   if (text.size() != in_lower.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -83,7 +83,7 @@ inline constexpr auto http_chars = make_http_chars();
   return true;
 }
 
-/// `text` without white space at its ends.
+/// Returns `text` without white space at both ends.
 [[nodiscard]] constexpr auto trimmed(std::string_view text) noexcept -> std::string_view {
   const auto blank = [](char c) { return c == ' ' || c == '\t'; };
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);

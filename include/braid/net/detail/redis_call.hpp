@@ -1,4 +1,4 @@
-// braid/net/detail/redis_call.hpp: the wait of a coroutine for the reply to a command.
+// braid/net/detail/redis_call.hpp: the awaiters that wait for the reply to a Redis command.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -17,7 +17,7 @@
 
 namespace braid::detail {
 
-/// The awaiter of a request of any kind.
+/// The awaiter of a Redis request of any kind.
 class redis_wait : public awaiter_base, protected redis_request {
  public:
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
@@ -59,7 +59,7 @@ class redis_wait : public awaiter_base, protected redis_request {
   redis_shared_connection* connection_;
 };
 
-/// A command that `Command` encodes and whose reply it reads.
+/// The awaiter of one command. `Command` encodes the command and reads its reply.
 template <typename Command>
 class [[nodiscard, gnu::warn_unused]] redis_call final : public redis_wait {
  public:

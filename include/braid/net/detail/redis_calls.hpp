@@ -1,4 +1,4 @@
-// braid/net/detail/redis_calls.hpp: the commands of Redis as awaitables, for everything that has connections.
+// braid/net/detail/redis_calls.hpp: the Redis commands as awaitables, for all classes that have connections.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -16,9 +16,9 @@ namespace braid::detail {
 /// The calls of a Redis connection. A derived class provides a `link()` for each call. Each call returns an awaitable
 /// with a `result`: a value, an error of the server (`redis_errc`), or the reason why there is no reply. Strings are
 /// stored in `memory`. A call must be awaited at once, by a task of the connection's loop, and its arguments must live
-/// until then; a stop or a deadline of its scope ends it, and the reply is dropped when it arrives. An error does not
-/// say whether a write was executed, unless it is a refusal. `timeout` counts from the beginning of the loop's
-/// iteration; zero uses the timeout of the options, duration::max() means no timeout.
+/// until then. A stop or a deadline of its scope ends the call, and the reply is dropped when it arrives. Unless the
+/// server has refused a write, an error does not tell whether the write was executed. `timeout` counts from the
+/// beginning of the loop's iteration. Zero uses the timeout of the options, and duration::max() means no timeout.
 /// Threads: those of the loop. Lifetime: connection and `memory` outlive the call. Cost: no allocation except in
 /// `memory`; the commands of an iteration are sent by one system call.
 template <typename Derived>
@@ -26,56 +26,57 @@ class redis_calls {
  public:
   static constexpr duration default_timeout = duration::zero();
 
-  /// The text of a key, or nothing: result<std::optional<std::string_view>>.
+  /// Returns the text of a key, or nothing, as result<std::optional<std::string_view>>.
   auto get(std::string_view key, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_get{{}, key}, &memory, timeout);
   }
-  /// Sets a text: result<void>.
+  /// Sets a text. Returns result<void>.
   auto set(std::string_view key, std::string_view value, duration timeout = default_timeout) {
     return call(detail::redis_set{{}, key, value}, nullptr, timeout);
   }
-  /// Removes a key: result<std::int64_t>, how many there were.
+  /// Removes a key. Returns the number of removed keys as result<std::int64_t>.
   auto del(std::string_view key, duration timeout = default_timeout) {
     return call(detail::redis_del{{}, key}, nullptr, timeout);
   }
-  /// A field of a hash, or nothing: result<std::optional<std::string_view>>.
+  /// Returns a field of a hash, or nothing, as result<std::optional<std::string_view>>.
   auto hget(std::string_view key, std::string_view field, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_hget{{}, key, field}, &memory, timeout);
   }
-  /// Returns names and values, alternating, all of them strings: result<std::span<const resp_value>>; empty if the hash
-  /// does not exist.
+  /// Returns the names and values of a hash, alternating, as result<std::span<const resp_value>>. All are strings. The
+  /// result is empty if the hash does not exist.
   auto hgetall(std::string_view key, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_hgetall{{}, key}, &memory, timeout);
   }
-  /// Sets a field of a hash: result<std::int64_t>, 1 if the field is new.
+  /// Sets a field of a hash. Returns 1 if the field is new, otherwise 0, as result<std::int64_t>.
   auto hset(std::string_view key, std::string_view field, std::string_view value, duration timeout = default_timeout) {
     return call(detail::redis_hset{{}, key, field, value}, nullptr, timeout);
   }
-  /// Returns elements of a list, all of them strings: result<std::span<const resp_value>>; empty if the list does not
-  /// exist.
+  /// Returns elements of a list as result<std::span<const resp_value>>. All are strings. The result is empty if the
+  /// list does not exist.
   auto lrange(std::string_view key, std::int64_t first, std::int64_t last, arena& memory,
               duration timeout = default_timeout) {
     return call(detail::redis_lrange{{}, key, first, last}, &memory, timeout);
   }
-  /// Adds to the end of a list: result<std::int64_t>, its length.
+  /// Appends to a list. Returns its new length as result<std::int64_t>.
   auto rpush(std::string_view key, std::string_view value, duration timeout = default_timeout) {
     return call(detail::redis_rpush{{}, key, value}, nullptr, timeout);
   }
 
-  /// Sends any command: result<resp_value>. An error of the server is a value here, because its text says more than a
-  /// code.
-  /// Errors: redis_errc::not_shared for a command that would change the connection for others.
+  /// Sends any command. Returns the reply as result<resp_value>. An error of the server is returned as a value, because
+  /// its text has more details than a code.
+  /// Errors: redis_errc::not_shared for a command that would change the connection for other callers.
   auto command(std::span<const std::string_view> words, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_words{words}, &memory, timeout);
   }
 
-  /// Sends all commands and waits for all replies: result<std::span<const resp_value>>, one for each, errors among
-  /// them. If the connection ends in between, all replies are lost. Lifetime: the batch stays as it is until then.
+  /// Sends all commands of a batch and waits for all replies. Returns one reply for each command, including error
+  /// replies, as result<std::span<const resp_value>>. If the connection ends in between, all replies are lost.
+  /// Lifetime: the batch must not change until then.
   /// Errors: redis_errc::not_shared; std::bad_alloc.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }
-  /// Does the same for a batch that consists of one command for many ids.
+  /// Works as the function above, for a batch that consists of one command for many ids.
   auto run(const redis_id_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_id_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }

@@ -1,5 +1,4 @@
-// braid/net/detail/redis_commands.hpp: how the commands that have a call of their own are written, and their replies
-// read.
+// braid/net/detail/redis_commands.hpp: encodes the commands that have their own calls, and reads their replies.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -17,7 +16,7 @@
 
 namespace braid::detail {
 
-/// Returns true if a word of a command is `capitals`, in any case. Threads: any.
+/// Returns whether `text` equals `capitals`, ignoring case. Threads: any.
 [[nodiscard]] BRAID_API auto is_redis_word(std::string_view text, std::string_view capitals) noexcept -> bool;
 
 /// The effect of a command on a connection that many callers share.
@@ -29,7 +28,7 @@ enum class redis_role : std::uint8_t {
 };
 [[nodiscard]] BRAID_API auto find_redis_role(std::span<const std::string_view> words) noexcept -> redis_role;
 
-/// Returns whether a command may be sent by itself over a connection that many callers share.
+/// Returns whether a single command may be sent over a connection that many callers share.
 [[nodiscard]] inline auto may_share_connection(std::span<const std::string_view> words) noexcept -> bool {
   return find_redis_role(words) == redis_role::common;
 }
@@ -47,7 +46,7 @@ struct redis_write_command : redis_read_command {
   static constexpr bool is_read = false;
 };
 
-/// A text or nothing.
+/// Reads a reply that is a text or null.
 struct redis_text_reply : redis_read_command {
   using value_type = std::optional<std::string_view>;
   static constexpr std::uint32_t types = error_bit | text_bits;
@@ -56,7 +55,7 @@ struct redis_text_reply : redis_read_command {
   }
 };
 
-/// A number.
+/// Reads a reply that is an integer.
 template <typename Kind>
 struct redis_integer_reply : Kind {
   using value_type = std::int64_t;
@@ -64,7 +63,7 @@ struct redis_integer_reply : Kind {
   static auto read(const resp_value& reply) noexcept -> result<value_type> { return reply.integer(); }
 };
 
-/// Elements that are all texts.
+/// Reads a reply whose elements are all texts.
 struct redis_texts_reply : redis_read_command {
   using value_type = std::span<const resp_value>;
   BRAID_API static auto read(const resp_value& reply) noexcept -> result<value_type>;
@@ -122,7 +121,7 @@ struct redis_rpush : redis_integer_reply<redis_write_command> {
   void encode(byte_buffer& out) const { write_command(out, "RPUSH", key, value); }
 };
 
-/// A command of any kind. Its reply is returned unchanged, even if it is an error.
+/// Any command. Its reply is returned unchanged, even if it is an error.
 struct redis_words {
   using value_type = resp_value;
   static constexpr std::uint32_t types = any_redis_type;

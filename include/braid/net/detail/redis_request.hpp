@@ -1,4 +1,5 @@
-// braid/net/detail/redis_request.hpp: a command, or a batch of them, from the call until its replies are there.
+// braid/net/detail/redis_request.hpp: a request of one or several commands, from the call until its replies have
+// arrived.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -19,20 +20,20 @@ class redis_shared_connection;
 
 /// The link of a request that waits to be sent.
 struct redis_queue_hook : list_hook {};
-/// The link of a request that waits to be sent in the order of its deadline.
+/// The link of a request in the list of requests ordered by deadline.
 struct redis_due_hook : list_hook {};
 
-/// How a request is notified of its end.
+/// How the end of a request is reported.
 enum class redis_end : std::uint8_t {
   now,    ///< its coroutine may continue at once
   later,  ///< its coroutine is queued, because the connection is in the middle of a step
 };
 
-/// Lies inside of whatever waits for the replies. All of it belongs to the link from `submit` until `over` is called or
-/// `withdraw` has returned.
+/// A request. It is a member of the object that waits for the replies. From `submit` until `over` is called or
+/// `withdraw` has returned, the connection owns all of it.
 struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   struct kind {
-    /// Appends at most `max_count` of the commands that are not sent yet; returns how many. Errors: std::bad_alloc.
+    /// Appends at most `max_count` commands that were not sent yet. Returns their number. Errors: std::bad_alloc.
     std::uint32_t (*encode)(redis_request& self, byte_buffer& out, std::uint32_t max_count);
     void (*over)(redis_request& self, redis_end end) noexcept;
     std::uint32_t types;  ///< a bit for each type that its replies may have

@@ -1,5 +1,5 @@
-// braid/net/detail/redis_same_reads.hpp: the reads of one iteration by their bytes, to find those that are asked for
-// again.
+// braid/net/detail/redis_same_reads.hpp: a table of the reads of one loop iteration by their bytes, to find identical
+// reads.
 #pragma once
 
 #include <braid/net/detail/redis_window.hpp>
@@ -13,20 +13,22 @@
 
 namespace braid::detail {
 
-/// A table from encoded commands to their places in the window; at most as many as the window has places.
-/// Threads: one. Lifetime: what it knows is forgotten (`clear`) before the encoded bytes move.
+/// A table from encoded commands to their entries in the window. It has at most as many commands as the window has
+/// entries.
+/// Threads: one. Lifetime: `clear` must be called before the encoded bytes move.
 class redis_same_reads {
  public:
-  /// Creates a table for `max_count` commands. If `max_count` is 0, nothing is ever found. Errors: std::bad_alloc.
+  /// Creates a table for `max_count` commands. If `max_count` is 0, `find` always returns null. Errors: std::bad_alloc.
   explicit redis_same_reads(std::uint32_t max_count)
       : places_(max_count == 0 ? 0 : std::bit_ceil(std::size_t{max_count} * 2)) {}
 
   [[nodiscard]] auto is_used() const noexcept -> bool { return !places_.empty(); }
 
-  /// Forgets everything.
+  /// Removes all commands.
   void clear() noexcept { ++iteration_; }
 
-  /// Returns the entry of the same command, or null; `command` is in `all`, after the bytes that were added.
+  /// Returns the entry of an identical command, or null. `command` is a part of `all`, after the bytes of the commands
+  /// that were added.
   [[nodiscard]] auto find(std::string_view all, std::string_view command) noexcept -> redis_window::entry* {
     std::size_t at = hash_(command) & (places_.size() - 1);
     for (; places_[at].iteration == iteration_; at = (at + 1) & (places_.size() - 1))
@@ -35,7 +37,7 @@ class redis_same_reads {
     return nullptr;
   }
 
-  /// Remembers the command that the last `find` did not find.
+  /// Adds the command that the last `find` did not find.
   void add(std::size_t offset, std::size_t size, redis_window::entry& entry) noexcept {
     places_[free_] = {.iteration = iteration_, .offset = offset, .size = size, .entry = &entry};
   }

@@ -1,5 +1,5 @@
-// braid/net/detail/redis_shared_connection.hpp: one connection to a Redis server: its states, its buffers, and whose
-// reply is next.
+// braid/net/detail/redis_shared_connection.hpp: one connection to a Redis server: its states, its buffers, and its
+// requests in flight.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -55,14 +55,14 @@ class BRAID_API redis_shared_connection {
   auto operator=(const redis_shared_connection&) -> redis_shared_connection& = delete;
   ~redis_shared_connection();
 
-  /// Accepts a request. The request is notified when it is over, but not during this call. If this returns an error,
-  /// the request was not accepted.
+  /// Accepts a request. The end of the request is reported later, never during this call. If this returns an error, the
+  /// request was not accepted.
   [[nodiscard]] auto submit(redis_request& request) noexcept -> std::error_code;
-  /// Called if the caller has left: the caller is not notified any more, and the replies are dropped.
+  /// Withdraws a request, because its caller no longer waits. Its end is not reported, and its replies are dropped.
   void withdraw(redis_request& request) noexcept;
-  /// Ends everything: requests with errc::closed. A second call does nothing.
+  /// Closes the connection. All requests end with errc::closed. A second call does nothing.
   void close() noexcept;
-  /// Makes no further attempt to connect. Closes at once if no replies are due, and otherwise when the connection
+  /// Stops connecting again. If no replies are due, closes the connection at once. Otherwise it is closed when it
   /// breaks or its owner destroys it. Requests that were not sent fail with errc::closed then.
   void retire() noexcept;
 
@@ -70,15 +70,16 @@ class BRAID_API redis_shared_connection {
   [[nodiscard]] auto status() const noexcept -> state { return state_; }
   [[nodiscard]] auto load() const noexcept -> std::size_t { return window_.due() + waiting_count_; }
   [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return counts_; }
-  /// Returns how long it has been waiting for due replies without receiving a byte; zero if no replies are due.
+  /// Returns how long the connection has been waiting for due replies without receiving a byte. Zero if no replies are
+  /// due.
   [[nodiscard]] auto silence() const noexcept -> duration {
     return window_.empty() ? duration::zero() : loop_->now() - last_heard_;
   }
   [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return parser_.fault(); }
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return last_error_; }
-  /// Returns what the server said when it refused the connection with that error, without the password that it may
-  /// repeat. Returns an empty string for every other error.
-  /// Lifetime: until the next attempt has ended.
+  /// Returns the server's message if the server refused the connection with this error. The password, which a server
+  /// may repeat, is removed. Returns an empty string for every other error.
+  /// Lifetime: until the next attempt to connect has ended.
   [[nodiscard]] auto refusal_of(std::error_code error) const noexcept -> std::string_view {
     return error == last_error_ ? std::string_view(refusal_) : std::string_view();
   }
@@ -93,7 +94,7 @@ class BRAID_API redis_shared_connection {
     static void fired(timer& self) noexcept { (static_cast<connection_timer&>(self).owner->*Fired)(); }
     redis_shared_connection* owner;
   };
-  /// A job in the queue of the loop, which may outlive the link.
+  /// A job in the queue of the loop, which may outlive the connection.
   struct flush_job : job {
     explicit flush_job(redis_shared_connection& of) noexcept : job(&act), owner(&of) {}
     static void act(job& self, action action);
@@ -104,7 +105,7 @@ class BRAID_API redis_shared_connection {
 
   static void add_metrics(const void* self, metric_list& metrics);
 
-  // Connecting: src/net/redis_shared_connection_state.cpp
+  // Functions that connect, defined in src/net/redis_shared_connection_state.cpp.
   void connect() noexcept;
   void connected() noexcept;
   void greet();
@@ -129,7 +130,7 @@ class BRAID_API redis_shared_connection {
   void fail_due(std::error_code first_why, std::error_code error) noexcept;
   void fail(redis_request& request, std::error_code error) noexcept;
 
-  // Bytes: src/net/redis_shared_connection.cpp
+  // Functions that read and write, defined in src/net/redis_shared_connection.cpp.
   void read_ready() noexcept;
   void read_replies(byte_buffer& buffer);
   void begin_reply(char sign) noexcept;
@@ -149,7 +150,7 @@ class BRAID_API redis_shared_connection {
   void flush_later() noexcept;
   [[nodiscard]] auto take_encoded(byte_buffer& into) noexcept -> bool;
 
-  // Time
+  // Functions for deadlines and timers.
   void set_deadline(redis_request& request) noexcept;
   void request_timed_out(redis_request& request) noexcept;
   void expire() noexcept;

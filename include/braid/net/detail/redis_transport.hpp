@@ -1,5 +1,5 @@
-// braid/net/detail/redis_transport.hpp: the bytes of one connection to a server: dialled, read and written by tasks of
-// the loop.
+// braid/net/detail/redis_transport.hpp: the socket of one connection to a server; tasks of the loop connect, read and
+// write it.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -18,8 +18,8 @@ namespace braid::detail {
 
 class redis_shared_connection;
 
-/// The transport of a link. It outlives the link for as long as the kernel uses its buffers: its tasks belong to the
-/// loop and hold it. The connection is notified of events until it abandons the transport.
+/// The transport of a connection. It may outlive the connection while the kernel uses its buffers, because tasks of the
+/// loop hold it. It reports events to the connection until the connection abandons it.
 /// Protocol: docs/design/redis.md Threads: those of the loop.
 class redis_transport {
  public:
@@ -28,15 +28,15 @@ class redis_transport {
   redis_transport(const redis_transport&) = delete;
   auto operator=(const redis_transport&) -> redis_transport& = delete;
 
-  /// Connects, notifies the connection, and reads and writes until the connection ends or is given up. To be spawned on
-  /// the loop.
+  /// Connects, reports the result to the connection, and reads and writes until the connection ends or abandons the
+  /// transport. Must be spawned on the loop.
   static auto run(std::shared_ptr<redis_transport> self) -> task<void>;
 
-  /// Sends the bytes that the link has encoded, at once if no write is in progress.
+  /// Sends the bytes that the connection has encoded, at once if no write is in progress.
   void send() noexcept;
   /// Returns the bytes that were received and not consumed.
   [[nodiscard]] auto received() noexcept -> byte_buffer& { return received_; }
-  /// The connection is not notified of anything any more, and the server learns of the end now.
+  /// Abandons the transport: events are no longer reported, and the connection to the server is closed now.
   void give_up() noexcept;
 
  private:

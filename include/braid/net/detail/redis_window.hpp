@@ -1,4 +1,4 @@
-// braid/net/detail/redis_window.hpp: the FIFO of requests in flight on a pipelined connection, in the order of sending.
+// braid/net/detail/redis_window.hpp: a FIFO of the requests in flight on a pipelined connection.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -11,8 +11,8 @@
 
 namespace braid::detail {
 
-/// A ring of entries, one for each run of commands that were encoded for one request. An entry stays when its request
-/// leaves, because the replies come nevertheless. Nothing is allocated after the start.
+/// A ring of entries. Each entry represents consecutive commands that were encoded for one request. An entry stays when
+/// its request is withdrawn, because the replies still arrive. Nothing is allocated after the construction.
 /// Threads: one.
 class redis_window {
  public:
@@ -21,7 +21,7 @@ class redis_window {
     std::uint32_t replies = 0;     // replies that have not arrived
   };
 
-  /// `max_count` replies may be due at a time.
+  /// Constructs a window in which at most `max_count` replies may be due at a time.
   explicit redis_window(std::uint32_t max_count)
       : max_due_(max_count),
         mask_(std::bit_ceil(std::size_t{max_count}) - 1),
@@ -31,7 +31,8 @@ class redis_window {
   [[nodiscard]] auto due() const noexcept -> std::uint32_t { return due_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return due_ == 0; }
 
-  /// Requires 0 < replies ≤ room(). Each entry owes a reply at least, so there are never more entries than places.
+  /// Adds an entry for a request. Requires 0 < replies ≤ room(). At least one reply is due for each entry, so the ring
+  /// never overflows.
   auto push(redis_request& request, std::uint32_t replies) noexcept -> entry& {
     BRAID_ASSERT(replies > 0 && replies <= room(), "the window must have room for the command");
     entry& added = entries_[end_++ & mask_];
@@ -40,16 +41,16 @@ class redis_window {
     return added;
   }
 
-  /// Adds an entry whose reply no task waits for. Requires room.
+  /// Adds an entry for which no request waits. Requires room.
   void push_unowned() noexcept {
     entries_[end_++ & mask_] = {nullptr, 1};
     ++due_;
   }
 
-  /// Returns the entry whose reply is next. Requires that a reply is due.
+  /// Returns the entry for the next reply. Requires that a reply is due.
   [[nodiscard]] auto front() noexcept -> entry& { return entries_[begin_ & mask_]; }
 
-  /// Called when one reply of the first entry has arrived. Returns the request that waited for it.
+  /// Records that one reply of the first entry has arrived. Returns the request that waits for it, or null.
   auto take() noexcept -> redis_request* {
     BRAID_ASSERT(!empty(), "a reply needs a request that waits for it");
     entry& first = front();
@@ -62,11 +63,11 @@ class redis_window {
     return who;
   }
 
-  /// Removes `request` as the waiting task of its entries; an entry that it shares passes to the next one.
+  /// Removes a withdrawn request from its entries. An entry that several requests share passes to the next of them.
   void leave(const redis_request& request) noexcept;
 
-  /// Calls `look(who)` for each entry that a task waits for, in the order of sending, until it returns false. `look`
-  /// may let requests leave.
+  /// Calls `look(request)` for each entry that has a request, in the order of sending, until it returns false. `look`
+  /// may withdraw requests.
   template <typename Look>
   void for_each(Look&& look) {
     for (std::size_t at = begin_; at != end_; ++at) {
@@ -75,7 +76,7 @@ class redis_window {
     }
   }
 
-  /// Removes the whole first entry.
+  /// Removes the first entry with all of its replies. Returns its request, or null.
   auto drop_front() noexcept -> redis_request* {
     entry& first = front();
     redis_request* const who = first.who;

@@ -21,11 +21,11 @@ struct resp_limits {
   std::uint32_t reply = 64U << 20U;  ///< bytes on the wire, and bytes in the arena
 };
 
-/// Reads one reply after the other from bytes that come in pieces of any size. Texts are copied into the arena of the
-/// reply, so that the bytes may go once `parse` has returned. Attributes are read and dropped.
-/// `begin` is called before each reply; `parse` until it says that the reply is complete or wrong. After a wrong one
-/// there is no way to find the next: the sender is not to be trusted any more.
-/// Threads: one at a time. Errors: std::bad_alloc from the arena; then as after a wrong reply.
+/// Parses replies, one after the other, from bytes that arrive in pieces of any size. Texts are copied into the arena
+/// of the reply, so that the input is no longer needed once `parse` has returned. Attributes are parsed and dropped.
+/// Call `begin` before each reply, then `parse` until it reports that the reply is complete or invalid. After an
+/// invalid reply, the start of the next one cannot be found, so the connection must be closed.
+/// Threads: one at a time. Errors: std::bad_alloc from the arena; the connection must then be closed as well.
 /// Cost: 15 ns for a short text, 10 ns for each short element of an array.
 class BRAID_API resp_parser {
  public:
@@ -42,16 +42,16 @@ class BRAID_API resp_parser {
   /// the right type and no content.
   void begin(arena* memory) noexcept;
 
-  /// Drops the rest of the current reply; its arena is not used any more.
+  /// Drops the current reply, including its remaining bytes. Its arena is not used any more.
   void discard() noexcept;
 
-  /// Reads on. Each call needs at least one byte that was not there before.
+  /// Continues with more input. Each call needs at least one byte more than the previous one.
   [[nodiscard]] auto parse(std::string_view input) -> progress;
 
-  /// Returns the reply that is complete.
+  /// Returns the complete reply.
   [[nodiscard]] auto value() const noexcept -> const resp_value& { return root_; }
 
-  /// Returns the fault of an invalid reply.
+  /// Returns the error of an invalid reply.
   [[nodiscard]] auto fault() const noexcept -> const resp_fault& { return fault_; }
 
  private:

@@ -1,4 +1,5 @@
-// braid/net/detail/short_text.hpp: the texts of Redis that are so short that calls would cost more than the work.
+// braid/net/detail/short_text.hpp: inlined functions for short Redis texts, for which a function call would cost too
+// much.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,8 @@
 
 namespace braid::detail {
 
-/// Most texts are short: a call of memcpy would take longer than the copy. The places do not overlap.
+/// Copies a text. It is inlined, because most texts are short, and a call of memcpy would take longer than the copy.
+/// The two ranges must not overlap.
 inline void copy_text(char* to, const char* from, std::size_t size) noexcept {
   if (size > 16) {
     std::memcpy(to, from, size);
@@ -33,14 +35,14 @@ inline void copy_text(char* to, const char* from, std::size_t size) noexcept {
   }
 }
 
-/// A counted text at the begin of some bytes.
+/// A length-prefixed text at the start of some bytes.
 struct short_text {
   std::string_view text;
   std::size_t consumed = 0;  ///< with everything around it; 0 if it is absent
 };
 
-/// Returns a counted text (`$`) of fewer than a hundred bytes, if that is there as a whole and there is nothing wrong
-/// with it.
+/// Returns the length-prefixed text (`$`) at `at` if it is complete, valid, and shorter than a hundred bytes. Otherwise
+/// returns an empty result.
 inline auto short_text_at(const char* at, const char* end) noexcept -> short_text {
   constexpr std::ptrdiff_t max_begin = 5;  // $NN CR LF
   if (end - at < max_begin || *at != '$') return {};

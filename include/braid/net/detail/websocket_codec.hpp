@@ -1,4 +1,4 @@
-// braid/net/detail/websocket_codec.hpp: frames of the WebSocket protocol (RFC 6455) without any I/O.
+// braid/net/detail/websocket_codec.hpp: parses and writes frames of the WebSocket protocol (RFC 6455), without any I/O.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,7 +13,7 @@ namespace braid::detail {
 
 enum class websocket_opcode : std::uint8_t { continuation = 0, text = 1, binary = 2, close = 8, ping = 9, pong = 10 };
 
-/// The close codes that this side sends by itself.
+/// The close codes that the server itself sends.
 enum class websocket_code : std::uint16_t {
   normal = 1000,
   going_away = 1001,
@@ -22,27 +22,27 @@ enum class websocket_code : std::uint16_t {
   too_large = 1009,
   internal_error = 1011,
 };
-/// The code that is reported if a close frame has no code, or if there was no close frame.
+/// The code that stands for a missing close frame, or for a close frame without a code.
 inline constexpr std::uint16_t no_close_code = 1005;
 
-/// Reads the frames of a client: unmasks them, joins the parts of messages, and finds what violates the protocol.
+/// Reads the frames of a client: unmasks them, joins the parts of messages, and detects violations of the protocol.
 class BRAID_API websocket_reader {
  public:
-  /// What the input contained.
+  /// The kind of item that `next` has found in the input.
   enum class found : std::uint8_t { nothing, message, ping, pong, close, failure };
 
   explicit websocket_reader(std::size_t max_message) noexcept : max_message_(max_message) {}
 
-  /// Consumes the input up to the end of the next message or control frame, or all of it. After a failure it must not
-  /// be called again. Errors: std::bad_alloc.
+  /// Consumes the input up to the end of the next message or control frame, or all of it. It must not be called again
+  /// after a failure. Errors: std::bad_alloc.
   auto next(std::string_view& input) -> found;
 
-  /// The data of the message, until the next call.
+  /// Returns the data of the message. Valid until the next call.
   [[nodiscard]] auto message() const noexcept -> std::string_view { return message_; }
   [[nodiscard]] auto is_text() const noexcept -> bool { return kind_ == websocket_opcode::text; }
-  /// The data of the ping or the pong, or the reason of the close.
+  /// Returns the data of the ping or pong, or the reason of the close.
   [[nodiscard]] auto control() const noexcept -> std::string_view;
-  /// The code of the close frame; the code to close with after a failure.
+  /// Returns the code of the close frame. After a failure, returns the code with which to close the connection.
   [[nodiscard]] auto code() const noexcept -> std::uint16_t { return code_; }
 
  private:
