@@ -1,4 +1,5 @@
-// sim/arena.cpp: blocks of powers of two, cut from larger blocks of the system. Blocks of a size are reused.
+// sim/arena.cpp: allocates blocks whose sizes are powers of two from large blocks of the system, and reuses freed
+// blocks.
 #include <sim/arena.hpp>
 #include <sim/real.hpp>
 

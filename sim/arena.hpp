@@ -1,4 +1,4 @@
-// sim/arena.hpp: memory of the simulator, apart from the program's allocator, which the program may replace.
+// sim/arena.hpp: the simulator's own memory, separate from the program's allocator, which the program may replace.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace sim {
 
-/// Allocates memory. The token protects the lists of free blocks.
+/// Allocates memory. Only the thread that holds the token may call it, because the lists of free blocks have no lock.
 auto take_memory(std::size_t size) -> void*;
 void give_memory(void* memory, std::size_t size);
 
-/// An allocator for containers of the simulator.
+/// A standard allocator for the simulator's containers.
 template <typename T>
 struct arena {
   using value_type = T;

@@ -1,4 +1,4 @@
-// sim/descriptors.cpp: which descriptors are simulated, and calls that copy, close or ask them.
+// sim/descriptors.cpp: the table of simulated descriptors, and the calls that copy, close or query descriptors.
 #include <sim/descriptors.hpp>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 
 constexpr int max_descriptors = 1 << 16;
 
-/// The objects by number. Never destroyed, because threads may run until the process ends.
+/// Returns the table of simulated objects by descriptor. It is never destroyed, because threads may run until the
+/// process exits.
 auto table() -> std::span<std::shared_ptr<object>> {
   static auto* first =
       static_cast<std::shared_ptr<object>*>(take_memory(max_descriptors * sizeof(std::shared_ptr<object>)));
@@ -65,7 +66,7 @@ auto wait_for(call kind, int descriptor, const object& waits_for, short events, 
   return find_object(descriptor).get() == &waits_for || fail(EBADF) == 0;
 }
 
-// --- messages ---
+// --- parts of a message ---
 
 auto message::size() const -> std::size_t {
   std::size_t sum = 0;
@@ -91,7 +92,7 @@ auto message::scatter(std::span<const char> from_bytes) const -> std::size_t {
   return copied_count;
 }
 
-// --- calls ---
+// --- calls that copy, close or query descriptors ---
 
 SIM_CALL(int, close, int descriptor) {
   if (!on()) return REAL(close)(descriptor);
@@ -161,7 +162,8 @@ auto descriptor_in(void* cookie) -> int { return static_cast<int>(reinterpret_ca
 
 }  // namespace
 
-// libc reads and writes its streams by calls that cannot be replaced.
+// Creates a stream with functions of its own for a simulated descriptor, because libc's streams read and write by
+// internal calls that cannot be replaced.
 SIM_CALL(FILE*, fdopen, int descriptor, const char* mode) {
   if (!on() || find_object(descriptor) == nullptr) return REAL(fdopen)(descriptor, mode);
   cookie_io_functions_t functions{};

@@ -1,4 +1,4 @@
-// sim/descriptors.hpp: descriptors, and what simulated ones refer to.
+// sim/descriptors.hpp: simulated descriptors and the objects that they refer to.
 #pragma once
 
 #include <sim/arena.hpp>
@@ -14,7 +14,7 @@ namespace sim {
 
 struct watch;
 
-/// The bytes of a call that reads or writes, with its address.
+/// The arguments of a call that reads or writes: its buffers, flags and addresses.
 struct message {
   std::span<const iovec> parts;
   int flags = 0;
@@ -26,12 +26,12 @@ struct message {
 
   [[nodiscard]] auto size() const -> std::size_t;
   void gather(bytes& to_end) const;
-  /// Copies bytes into the parts. Returns their number.
+  /// Copies bytes into the buffers of the message. Returns the number of copied bytes.
   auto scatter(std::span<const char> from_bytes) const -> std::size_t;
 };
 
-/// A simulated socket, timer or epoll instance. Its descriptors are real ones of the same kind, which have no
-/// connection and no registration: they keep numbers, limits, flags and options.
+/// A simulated socket, timer or epoll instance. Its descriptors are real descriptors of the same kind, without a
+/// connection or registration. The kernel thereby manages their numbers, limits, flags and options.
 class object : public std::enable_shared_from_this<object> {
  public:
   object() = default;
@@ -39,25 +39,25 @@ class object : public std::enable_shared_from_this<object> {
   auto operator=(const object&) -> object& = delete;
   virtual ~object() = default;
 
-  /// Returns the events of poll that are true now.
+  /// Returns the poll events that are currently true.
   [[nodiscard]] virtual auto ready() const -> std::uint32_t = 0;
   virtual auto receive(int descriptor, message& wanted) -> ssize_t = 0;
   virtual auto send(int descriptor, const message& given) -> ssize_t = 0;
-  /// Returns the result of FIONREAD.
+  /// Returns the number of unread bytes, as ioctl FIONREAD reports it.
   [[nodiscard]] virtual auto unread() const -> int { return 0; }
   /// Called when the last descriptor has been closed.
   virtual void close() = 0;
-  /// Called by an event of the network that is a point in time only.
+  /// Called by an event that marks only a point in time, such as the expiry of a timer.
   virtual void expire() {}
 
-  /// Tells those who wait that events may have become true.
+  /// Notifies the threads and epoll instances that wait for this object that some events may have become true.
   void changed(std::uint32_t events);
 
   int descriptors = 0;   ///< numbers that refer to it
   list<watch*> watches;  ///< registrations in epoll instances
 };
 
-/// Returns the object of a descriptor, or null if it is a real one.
+/// Returns the simulated object of a descriptor, or null if the descriptor is not simulated.
 auto find_object(int descriptor) -> const std::shared_ptr<object>&;
 void set_object(int descriptor, std::shared_ptr<object> made);
 template <typename T>
@@ -66,21 +66,21 @@ auto find_as(int descriptor) -> std::shared_ptr<T> {
 }
 
 auto is_nonblocking(int descriptor) -> bool;
-/// Fills in the events of descriptors, simulated and real. Returns the number of those that are ready.
+/// Sets the events of simulated and real descriptors. Returns the number of ready descriptors.
 auto poll_now(std::span<pollfd> descriptors) -> int;
 
-/// Returns true if the system can make a descriptor ready: it is a real one, or an epoll instance.
+/// Returns whether the kernel can make the descriptor ready, because it is not simulated or is an epoll instance.
 auto has_real_events(int descriptor) -> bool;
 
-/// Waits until a descriptor is ready. Returns false with errno EAGAIN if the call may not wait, or at the deadline, and
-/// with EINTR or EBADF.
+/// Waits until a descriptor is ready. Returns false with errno EAGAIN at the deadline or if the call must not wait,
+/// with EINTR after a signal, and with EBADF if the descriptor was closed.
 auto wait_for(call kind, int descriptor, const object& waits_for, short events, bool may_wait, nanoseconds deadline)
     -> bool;
 
-/// Removes the registrations of an object, or of one of its descriptors.
+/// Removes an object from all epoll instances.
 void forget_watches(object& gone);
 
-/// Waits until a call on a real descriptor does not block, and makes it.
+/// Waits until a call on a real descriptor would not block, and makes the call.
 template <typename Call>
 auto when_ready(call kind, int descriptor, short events, bool waits, Call real) {
   point(kind);
@@ -96,7 +96,7 @@ auto when_ready(call kind, int descriptor, short events, bool waits, Call real) 
   return made;
 }
 
-/// Repeats a call that does not wait, until it finds something or the time is over.
+/// Repeats the non-blocking call `find` until it finds something or the deadline is reached.
 template <typename Poll>
 auto poll_until(nanoseconds deadline, std::span<pollfd> descriptors, Poll find) -> int {
   point(call::poll);

@@ -1,5 +1,5 @@
-// sim/files.cpp: reading, writing and locking files. Descriptors of the kernel stay real; a thread that would wait for
-// one waits in the simulator, and the real call follows when the descriptor is ready.
+// sim/files.cpp: reads, writes and locks files. The kernel's descriptors stay real. A thread that would block waits in
+// the simulator, and makes the real call when the descriptor is ready.
 #include <sim/descriptors.hpp>
 
 #include <sys/eventfd.h>

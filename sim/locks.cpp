@@ -1,5 +1,5 @@
 // sim/locks.cpp: mutexes, condition variables and similar types. The state of a lock stays in libc's object, which is
-// asked by its `try` function: a thread that does not get the lock waits in the simulator.
+// tested by its `try` function. A thread that does not get the lock waits in the simulator.
 #include <sim/real.hpp>
 
 #include <climits>
@@ -21,7 +21,7 @@ auto repeat(call kind, const void* address, nanoseconds deadline, Attempt attemp
   }
 }
 
-/// A barrier, in the memory of libc's.
+/// The simulator's state of a barrier, stored in the memory of the `pthread_barrier_t`.
 struct barrier {
   std::uint32_t needed;
   std::uint32_t arrived;
@@ -32,7 +32,7 @@ static_assert(sizeof(barrier) <= sizeof(pthread_barrier_t));
 constexpr int once_done = 2;  // the value that libc uses
 constexpr int once_runs = 1;
 
-/// Ends the initialisation of a `pthread_once_t`, by an exception as well.
+/// A guard that ends the initialization of a `pthread_once_t`, even if the function throws.
 struct once_end {
   int* control;
   int result = PTHREAD_ONCE_INIT;
@@ -85,7 +85,7 @@ SIM_CALL(int, pthread_mutex_unlock, pthread_mutex_t* mutex) {
   return 0;
 }
 
-// --- condition variables: threads that wait are known to the simulator only ---
+// --- condition variables: only the simulator records the waiting threads ---
 
 namespace {
 
@@ -132,7 +132,7 @@ SIM_CALL(int, pthread_cond_broadcast, pthread_cond_t* condition) {
   return 0;
 }
 
-// --- locks of readers and writers ---
+// --- read-write locks ---
 
 SIM_CALL(int, pthread_rwlock_tryrdlock, pthread_rwlock_t* lock) {
   if (on()) point(call::rwlock_lock);
@@ -232,7 +232,7 @@ SIM_CALL(int, sem_post, sem_t* semaphore) {
   return 0;
 }
 
-// --- barriers, calls that happen once, spin locks ---
+// --- barriers, pthread_once and spin locks ---
 
 SIM_CALL(int, pthread_barrier_init, pthread_barrier_t* memory, const pthread_barrierattr_t* attributes,
          unsigned count) {
@@ -253,7 +253,7 @@ SIM_CALL(int, pthread_barrier_wait, pthread_barrier_t* memory) {
     wake(call::barrier_wait, memory, INT_MAX);
     return PTHREAD_BARRIER_SERIAL_THREAD;
   }
-  // A woken thread does not look at the barrier, which may be destroyed by then.
+  // A woken thread does not read the barrier, because another thread may have destroyed it.
   while (block({.kind = call::barrier_wait, .address = memory}) != woken::called)
     if (shared.generation != generation) break;
   return 0;
@@ -295,7 +295,7 @@ SIM_CALL(int, pthread_spin_unlock, pthread_spinlock_t* lock) {
   return 0;
 }
 
-// --- C11: libc's own do not call the functions of POSIX by their names ---
+// --- C11 locks: libc's own functions do not call the replaced POSIX functions ---
 
 namespace {
 

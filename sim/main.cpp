@@ -197,7 +197,7 @@ class reader {
     line_.options.wanted.kind = text == "pct" ? order::pct : order::uniform;
   }
 
-  /// Returns the number of the fault whose budget the option sets.
+  /// Returns the index of the fault whose budget the option sets, or nothing for another option.
   static auto fault_of(std::string_view option) -> std::optional<std::size_t> {
     for (std::size_t at = 0; at < sim::fault_count; ++at)
       if (option.starts_with("--") && option.substr(2) == sim::fault_names[at]) return at;

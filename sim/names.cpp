@@ -1,4 +1,4 @@
-// sim/names.cpp: host names, from the table of the command line. No server is asked.
+// sim/names.cpp: resolves host names from the names of the command line, without a DNS server.
 #include <sim/network.hpp>
 
 #include <algorithm>

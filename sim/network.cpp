@@ -1,4 +1,4 @@
-// sim/network.cpp: addresses, packets on their way, and the faults that the seed chooses.
+// sim/network.cpp: addresses, packets in transit, and the network faults that the seed chooses.
 #include <sim/network.hpp>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr std::array<std::uint8_t, 12> v4_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 constexpr std::uint16_t first_free_port = 40'000;
 constexpr std::uint16_t last_free_port = 60'999;
 
-/// A part of the network that carries nothing.
+/// A partition of the network: packets to or from this port are dropped for some time.
 struct cut {
   std::uint16_t port;
   bool stops_requests;
@@ -21,7 +21,7 @@ struct cut {
   nanoseconds until;
 };
 
-/// The state of the network. It is never destroyed, because threads may run until the process ends.
+/// The state of the network. It is never destroyed, because threads may run until the process exits.
 struct network {
   list<event> travelling;  // a heap
   list<cut> cuts;
@@ -63,7 +63,7 @@ void deliver(event& packet) {
   }
 }
 
-/// Returns true if the table of names has this address, so that it belongs to the machine.
+/// Returns whether the command line names this address, so that it belongs to the simulated machine.
 auto is_named(const address& asked) -> bool;
 
 }  // namespace
@@ -137,7 +137,7 @@ auto is_named(const address& asked) -> bool {
 
 }  // namespace
 
-// --- packets ---
+// --- packets in transit ---
 
 void add_event(event added) {
   added.number = net().next_number++;
@@ -200,7 +200,7 @@ auto cut_until(std::uint16_t port, bool to_server) -> nanoseconds {
   return until;
 }
 
-// --- sockets with an address ---
+// --- sockets that are bound to an address ---
 
 auto bound_sockets() -> list<internet_socket*>& { return net().bound; }
 
@@ -210,7 +210,7 @@ auto find_receiver(const address& to, const address& from, bool is_tcp) -> inter
     const bool is_open = is_tcp ? each->is_listening() : !each->has_peer() || each->remote() == from;
     if (each->is_tcp() == is_tcp && is_open && each->receives(to)) found.push_back(each);
   }
-  // A socket that is bound to the address itself, or connected, comes before one that is bound to all addresses.
+  // Sockets that are bound to exactly this address are preferred to sockets that are bound to all addresses.
   const auto exact = std::ranges::partition(found, [&](auto* each) { return each->local() == to; });
   const std::size_t exact_count = found.size() - exact.size();
   if (found.empty()) return nullptr;

@@ -1,4 +1,4 @@
-// sim/network.hpp: the simulated network: addresses, what travels, faults, TCP and UDP sockets.
+// sim/network.hpp: the simulated network: addresses, packets, faults, and TCP and UDP sockets.
 #pragma once
 
 #include <sim/descriptors.hpp>
@@ -11,32 +11,32 @@
 
 namespace sim {
 
-/// An address of the internet. One of version 4 is mapped into version 6.
+/// An IP address with a port. An IPv4 address is stored as an IPv4-mapped IPv6 address.
 struct address {
   std::array<std::uint8_t, 16> ip{};
   std::uint16_t port = 0;
 
   [[nodiscard]] auto is_v4() const -> bool;
   [[nodiscard]] auto is_any() const -> bool;
-  /// Returns true if the address belongs to the simulated machine.
+  /// Returns whether the address belongs to the simulated machine.
   [[nodiscard]] auto is_local() const -> bool;
   friend auto operator==(const address&, const address&) -> bool = default;
 };
 
-/// Reads an address for a socket of this family. Returns an error of errno, or 0.
+/// Parses an address for a socket of this family. Returns 0, or the number of an error.
 auto read_address(const sockaddr* from, socklen_t length, int family, address& read) -> int;
 void write_address(const address& from, int family, sockaddr* to, socklen_t* length);
 auto any_address(int family) -> address;
 auto loopback(bool is_v4) -> address;
 
-/// An option that the program has set, for sockets that a listener accepts.
+/// A socket option that the program has set. Sockets that a listener accepts inherit it.
 struct option {
   int level;
   int name;
   bytes value;
 };
 
-/// Parts that TCP and UDP sockets share.
+/// The common base of simulated TCP and UDP sockets.
 class internet_socket : public object {
  public:
   explicit internet_socket(int family) : family_(family), local_(any_address(family)) {}
@@ -87,20 +87,20 @@ class tcp_socket final : public internet_socket {
   [[nodiscard]] auto has_peer() const -> bool override { return state_ == state::connected; }
   [[nodiscard]] auto is_tcp() const -> bool override { return true; }
   [[nodiscard]] auto is_listening() const -> bool override { return state_ == state::listening; }
-  /// Returns the number of connections that wait for accept.
+  /// Returns the number of connections that the program has not accepted yet.
   [[nodiscard]] auto waiting() const -> std::size_t { return accepted_.size(); }
   [[nodiscard]] auto backlog() const -> std::size_t { return backlog_; }
-  /// Returns the state as TCP_INFO shows it.
+  /// Returns the state of the connection, as TCP_INFO reports it.
   [[nodiscard]] auto system_state() const -> int;
-  /// Bytes that the other side has not read.
+  /// Returns the number of sent bytes that the peer has not read.
   [[nodiscard]] auto unsent() const -> std::size_t { return peer_ == nullptr ? 0 : peer_->pending_; }
 
   auto listen(int backlog) -> int;
-  /// Waits until a connection waits for accept. Returns false with errno.
+  /// Waits until a connection can be accepted. Returns false and sets errno if the wait fails.
   auto wait_for_client(int descriptor) -> bool;
   auto accept() -> std::shared_ptr<tcp_socket>;
 
-  // What the network brings
+  // Handlers of packets that arrive at this socket.
   void knock();  ///< the first packet of this socket reaches the other side
   void give_up();
   void become_connected();
@@ -175,7 +175,7 @@ class udp_socket final : public internet_socket {
   bool is_read_shut_ = false;
 };
 
-// --- what travels ---
+// --- packets and other events ---
 
 enum class arrival : std::uint8_t {
   knock,
@@ -201,21 +201,22 @@ struct event {
 };
 
 void add_event(event added);
-/// Delivers what has arrived by now.
+/// Delivers all packets and events that are due.
 void run_events();
-/// The time of the next event, or never.
+/// Returns the time of the next event, or `never`.
 auto next_event() -> nanoseconds;
 
-/// Returns the time that a packet travels.
+/// Returns a random travel time for a packet.
 auto latency() -> nanoseconds;
-/// A number below a bound, for faults.
+/// Returns a random number below `bound`, for decisions about the network.
 auto network_chance(std::uint64_t bound) -> std::uint64_t;
-/// Returns true if a fault of this kind happens here. Counts it.
+/// Decides whether a fault of this kind happens now, and counts it if so.
 auto happens(fault kind) -> bool;
-/// Returns the time until which the network between a server's port and its clients is cut, or 0. A fault may cut it.
+/// Returns the time until which packets between a server's port and its clients are dropped, or 0. May start such a
+/// partition.
 auto cut_until(std::uint16_t port, bool to_server) -> nanoseconds;
 
-/// A line of the table of names.
+/// A host name of the command line, with its address.
 struct host_name {
   std::string_view name;
   std::string_view text;  ///< of the address
@@ -223,9 +224,9 @@ struct host_name {
 };
 auto host_names() -> const list<host_name>&;
 
-/// All sockets that have an address.
+/// Returns all sockets that are bound to an address.
 auto bound_sockets() -> list<internet_socket*>&;
-/// Finds the socket that receives what `from` sends to an address; the seed chooses among several.
+/// Returns the socket that receives a packet, or null. If several sockets match, the seed chooses one.
 auto find_receiver(const address& to, const address& from, bool is_tcp) -> internet_socket*;
 
 }  // namespace sim

@@ -1,5 +1,5 @@
-// sim/numbers.cpp: system calls about descriptors by number, for programs that make them so. Each has the function of
-// libc with the same arguments.
+// sim/numbers.cpp: maps system calls about descriptors, which a program makes by number, to libc's functions with the
+// same arguments.
 #include <sim/real.hpp>
 
 #include <type_traits>
@@ -11,7 +11,7 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 
-/// Declares a function that another file defines by SIM_CALL.
+/// Declares a replaced function that another file defines with SIM_CALL.
 #define SIM_KNOWN(result, name, ...) extern "C" auto sim_##name(__VA_ARGS__)->result asm(#name)
 
 namespace sim {

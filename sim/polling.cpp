@@ -1,5 +1,5 @@
-// sim/polling.cpp: poll, select and epoll. An epoll instance keeps the registrations of simulated descriptors here, and
-// those of real ones in the kernel.
+// sim/polling.cpp: poll, select and epoll. The simulator stores an epoll instance's registrations of simulated
+// descriptors; the kernel stores those of real descriptors.
 #include <sim/network.hpp>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint32_t always = POLLERR | POLLHUP;
 constexpr std::uint32_t kinds_of_wake = EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE | EPOLLWAKEUP;
 
-/// Adds the second names of events.
+/// Adds the synonyms of events: POLLRDNORM for POLLIN, and POLLWRNORM for POLLOUT.
 auto with_aliases(std::uint32_t events) -> std::uint32_t {
   if ((events & POLLIN) != 0) events |= POLLRDNORM;
   if ((events & POLLOUT) != 0) events |= POLLWRNORM;
@@ -95,7 +95,7 @@ class epoll final : public object {
     std::erase_if(watches_, [&](const auto& each) { return each.get() == &gone; });
   }
 
-  /// Returns the events that are true, without waiting.
+  /// Stores the events that are currently true, without waiting. Returns their number.
   auto find(epoll_event* events, int room) -> int {
     if (room <= 0 || events == nullptr) return fail(EINVAL);
     const bool is_real_first = network_chance(2) == 0;
@@ -147,7 +147,8 @@ class epoll final : public object {
     return count;
   }
 
-  /// A descriptor of the instance: the first one may have been closed.
+  /// Returns an open descriptor of the instance. The original descriptor may have been closed while a copy of it is
+  /// still open.
   [[nodiscard]] auto number() const -> int {
     while (find_object(number_).get() != this && descriptors > 0) number_ = number_ > 65'000 ? 0 : number_ + 1;
     return number_;
@@ -173,7 +174,7 @@ void object::changed(std::uint32_t events) {
       if (waits == is_any_waiting) exclusive.push_back(each);
     }
   }
-  // One instance that somebody waits for is told; if there is none, all are.
+  // For EPOLLEXCLUSIVE, only one instance with a waiting thread is notified. If no thread waits, all instances are.
   if (is_any_waiting) exclusive = {exclusive[network_chance(exclusive.size())]};
   for (watch* each : exclusive) each->owner->enqueue(*each);
 }

@@ -1,4 +1,4 @@
-// sim/process.cpp: starts a program with the library of the simulator, and watches it.
+// sim/process.cpp: starts a program with the simulator's library preloaded, and watches its progress.
 #include <sim/process.hpp>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ auto on_path(const std::string& name) -> std::string {
   return {};
 }
 
-/// Says why the loader could not load the library into a file.
+/// Returns why the dynamic loader could not load the simulator's library into the program, or an empty text.
 auto describe_problem(const std::string& file) -> std::string {
   std::ifstream in(file, std::ios::binary);
   Elf64_Ehdr header{};
@@ -73,7 +73,7 @@ auto describe_problem(const std::string& file) -> std::string {
   return "is linked statically, so that the library of the simulator cannot be loaded into it; link it dynamically";
 }
 
-/// Refuses io_uring: the kernel would read and write without the simulator.
+/// Disables io_uring for the program, because the kernel would read and write without the simulator's knowledge.
 void refuse_io_uring() {
   const std::array<sock_filter, 4> code = {{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -86,7 +86,7 @@ void refuse_io_uring() {
   ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
-/// Returns the seconds of processor time that a process has used.
+/// Returns the CPU time of a process in seconds.
 auto cpu_seconds(pid_t id) -> double {
   std::ifstream in("/proc/" + std::to_string(id) + "/stat");
   std::string text((std::istreambuf_iterator<char>(in)), {});
@@ -199,7 +199,7 @@ void process::start(const run_options& options, output where) {
   handle_ = static_cast<int>(::syscall(SYS_pidfd_open, id_, 0));
 }
 
-/// Becomes the program, in the child.
+/// Replaces the child process by the program, with the simulator's library preloaded.
 void process::become(const run_options& options) {
   if (output_ >= 0) {
     ::dup2(output_, STDOUT_FILENO);
@@ -210,7 +210,8 @@ void process::become(const run_options& options) {
         "braid-sim: the system does not allow addresses to be fixed; the order of pointers may differ between runs\n",
         stderr);
   refuse_io_uring();
-  // The text has the same length for all numbers: the environment is above the stack of the program.
+  // The text has the same length for all numbers. Otherwise the addresses of the program's stack, which is below the
+  // environment, would differ between runs.
   std::array<char, 64> file{};
   const std::string number = std::to_string(::getppid());
   std::snprintf(file.data(), file.size(), "/proc/%s%s%d", number.c_str(),
@@ -247,8 +248,8 @@ auto process::has_ended(int wait_ms) -> bool {
   return true;
 }
 
-/// Asks a process for its report if it makes no switch although it computes. A process that only gets no processor is
-/// not stuck.
+/// Asks the process for a report if it computes but makes no switch between threads for a while. A process that gets no
+/// CPU time is not considered stuck.
 void process::watch() {
   const auto now = std::chrono::steady_clock::now();
   const std::uint64_t switches = page_->switches.load();

@@ -1,4 +1,4 @@
-// sim/process.hpp: one run of a program under the simulator.
+// sim/process.hpp: one run of a program under the simulator, in a child process.
 #pragma once
 
 #include <sim/shared.hpp>
@@ -14,7 +14,7 @@
 
 namespace sim {
 
-/// The options of the command line for runs.
+/// The command-line options that apply to a run.
 struct run_options {
   settings wanted;
   std::chrono::seconds stuck_after{5};
@@ -22,13 +22,14 @@ struct run_options {
   std::string path;                ///< the file of the program
 };
 
-/// Checks that the program can be simulated, and finds its file. Returns a sentence, which is empty if it can be.
+/// Checks that the program can be simulated, and stores its path. Returns an error message, or an empty text.
 auto find_program(run_options& options) -> std::string;
 
-/// Whether the output of a run is printed or kept.
+/// Whether the output of a run is printed, or stored for later.
 enum class output { shown, kept };
 
-/// A process that runs under the simulator. Its memory that both share stays until the object ends.
+/// A process that runs under the simulator. The memory that it shares with the command stays mapped until this object
+/// is destroyed.
 class process {
  public:
   process(const run_options& options, std::uint64_t seed, output output);
@@ -36,17 +37,18 @@ class process {
   auto operator=(const process&) -> process& = delete;
   ~process();
 
-  /// Waits a moment for the end of the process, and ends it if it is stuck. Returns true at its end.
+  /// Waits for at most `wait_ms` for the end of the process, and ends a stuck process. Returns whether the process has
+  /// ended.
   auto has_ended(int wait_ms) -> bool;
 
   [[nodiscard]] auto seed() const -> std::uint64_t { return page_->wanted.seed; }
-  /// Returns the exit status, as a shell shows it.
+  /// Returns the exit status as a shell would report it.
   [[nodiscard]] auto status() const -> int { return status_; }
   [[nodiscard]] auto has_failed() const -> bool { return status_ != 0 || !was_simulated(); }
   [[nodiscard]] auto was_simulated() const -> bool { return page_->started.load() != 0; }
   [[nodiscard]] auto page() const -> const shared_page& { return *page_; }
   [[nodiscard]] auto records() const -> std::span<const record>;
-  /// Returns the output of the process, if it is kept.
+  /// Returns the output of the process if it was stored.
   [[nodiscard]] auto written() const -> std::string;
 
  private:
@@ -68,13 +70,13 @@ class process {
   bool was_asked_ = false;
 };
 
-/// Prints how a run ended: its report, and a line that counts its switches.
+/// Prints the result of a run: its report, and a line with its number of switches.
 void print_end(const process& ended);
 
-/// Returns the words as a shell reads them.
+/// Quotes words so that a shell would read them as they are.
 auto quoted(const std::vector<std::string>& words) -> std::string;
 
-/// Returns the function of a file at an offset, demangled, or nothing.
+/// Returns the demangled name of the function at an offset of a file, or an empty text.
 auto find_function(const std::string& file, std::uint64_t offset) -> std::string;
 
 }  // namespace sim

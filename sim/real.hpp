@@ -1,4 +1,4 @@
-// sim/real.hpp: how the library defines a function of libc, and calls libc's own.
+// sim/real.hpp: macros to replace a function of libc, and to call libc's original.
 #pragma once
 
 #include <sim/scheduler.hpp>
@@ -7,13 +7,14 @@
 
 #include <dlfcn.h>
 
-/// Begins the definition of a function that replaces libc's. The C++ name differs, so that the header's declaration,
-/// with its exception specification and attributes, is not affected.
+/// Begins the definition of a function that replaces libc's. The definition has a different C++ name, so that it need
+/// not match the exception specification and attributes of libc's declaration.
 #define SIM_CALL(result, name, ...)                                                                  \
   extern "C" __attribute__((visibility("default"))) auto sim_##name(__VA_ARGS__)->result asm(#name); \
   auto sim_##name(__VA_ARGS__)->result
 
-/// libc's function of that name. The token protects the pointer.
+/// Returns libc's original function of that name. Only the thread that holds the token may use it, because the cached
+/// pointer has no lock.
 #define REAL(name)                                                           \
   ([] {                                                                      \
     static void* real_function = nullptr;                                    \
@@ -23,7 +24,7 @@
 
 namespace sim {
 
-/// Returns -1 with errno.
+/// Sets errno and returns -1.
 inline auto fail(int error) -> int {
   errno = error;
   return -1;
@@ -39,23 +40,23 @@ constexpr auto to_timespec(nanoseconds time) -> timespec { return {time / second
 
 constexpr auto is_valid(const timespec& time) -> bool { return time.tv_nsec >= 0 && time.tv_nsec < second; }
 
-/// Returns the virtual time of a moment on a clock.
+/// Converts a point in time on a clock to virtual time.
 constexpr auto moment(clockid_t clock, const timespec& time) -> nanoseconds {
   const nanoseconds at = to_nanoseconds(time);
   if (at == never) return never;
   return clock == CLOCK_REALTIME ? at - epoch : at;
 }
 
-/// Returns the virtual time after a duration.
+/// Returns the virtual time at the end of a duration that begins now.
 inline auto after(const timespec& duration) -> nanoseconds {
   const nanoseconds length = to_nanoseconds(duration);
   return length > never - now() ? never : now() + length;
 }
 
-/// Calls the system directly.
+/// Makes a system call directly, without libc's functions.
 auto kernel(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) -> long;
 
-// Calls that several functions share.
+// Functions that several replaced calls use.
 auto lock_mutex(pthread_mutex_t* mutex, nanoseconds deadline) -> int;
 auto clock_time(clockid_t clock) -> nanoseconds;
 auto sleep_until(nanoseconds deadline) -> woken;
@@ -64,7 +65,8 @@ void fill_with_entropy(void* memory, std::size_t size);
 auto send_signal(thread& target, int signal) -> int;
 auto kill_process(int signal) -> int;
 auto futex(const long* words) -> long;
-/// Makes a system call about descriptors. Returns false if the number is another one.
+/// Makes a system call about descriptors through libc's function. Returns false if the number is that of another system
+/// call.
 auto call_on_descriptor(long number, const long* words, long& result) -> bool;
 
 }  // namespace sim

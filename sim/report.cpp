@@ -1,4 +1,4 @@
-// sim/report.cpp: reports why a run ended, what each thread waits for, and the last switches.
+// sim/report.cpp: reports why a run ended, what each thread waits for, and the last switches between threads.
 #include <sim/real.hpp>
 #include <sim/scheduler.hpp>
 
@@ -37,7 +37,7 @@ auto find_map(const void* address) -> const link_map* {
   return map;
 }
 
-/// Returns the frames above the simulator's own.
+/// Returns the frames of the program's own functions, without the simulator's frames above them.
 auto program_frames(std::span<void* const> frames) -> std::span<void* const> {
   std::size_t first = 0;
   for (std::size_t at = 0; at < std::min<std::size_t>(frames.size(), 12); ++at)
@@ -103,14 +103,15 @@ void keep_stack(thread& shown) {
   shown.frame_count.store(count, std::memory_order_release);
 }
 
-/// Threads that wait for the token answer this signal with their stacks.
+/// A signal handler of threads that wait for the token: stores the stack of the thread.
 void answer(int /*signal*/) {
   const int error = errno;
   if (self != nullptr) keep_stack(*self);
   errno = error;
 }
 
-/// The command asks the thread that holds the token for its report.
+/// A signal handler. If the signal comes from braid-sim, reports that the running thread is stuck, and ends the
+/// process. Otherwise stores the stack of the thread.
 void answer_or_report(int signal, siginfo_t* info, void* /*context*/) {
   const bool is_asked = info->si_pid != static_cast<pid_t>(kernel(SYS_getpid));
   if (self == nullptr || !is_asked) return answer(signal);

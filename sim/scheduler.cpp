@@ -1,4 +1,4 @@
-// sim/scheduler.cpp: passes the token, moves virtual time, and records every switch.
+// sim/scheduler.cpp: passes the token between threads, advances virtual time, and records every switch.
 #include <sim/scheduler.hpp>
 #include <sim/network.hpp>
 #include <sim/real.hpp>
@@ -34,7 +34,7 @@ constexpr nanoseconds outside_limit = 5 * second;  // of real time without any e
 constexpr std::uint64_t base_priority = 1'000'000;
 constexpr std::size_t max_changes = 64;
 
-/// The generator splitmix64.
+/// A splitmix64 random number generator.
 struct generator {
   std::uint64_t state;
   auto next() -> std::uint64_t {
@@ -63,7 +63,7 @@ struct run_state {
 run_state run;
 std::array<thread, max_threads> threads;
 
-/// Threads among which one is chosen. Too large for the stack of a thread.
+/// The threads from which one is chosen. The objects are global, because they are too large for the stack of a thread.
 struct choice {
   std::array<thread*, max_threads> all;
   std::size_t count;
@@ -135,7 +135,7 @@ void check_descriptors() {
   });
 }
 
-/// Finds the threads that can run now.
+/// Delivers all due events, and lists the threads that can run now.
 void collect() {
   expire_alarm();
   run_events();
@@ -149,7 +149,8 @@ void collect() {
   });
 }
 
-/// Waits until something outside of the process lets a thread continue. Not deterministic, but nothing else can happen.
+/// Waits until an event outside of the process lets a thread continue. That is not deterministic, but no thread can run
+/// otherwise.
 void wait_for_outside() {
   std::array<pollfd, 256> all{};
   std::size_t count = 0;
@@ -171,7 +172,7 @@ void wait_for_outside() {
   });
 }
 
-/// Lets time jump to the next deadline, because no thread can run.
+/// Advances virtual time to the next deadline, because no thread can run.
 void find_event() {
   static nanoseconds idle_since = 0;
   static std::uint64_t idle_at = 0;
@@ -215,7 +216,8 @@ void apply_changes() {
   if (std::ranges::find(changes, at) != changes.end() || ++self->hold_length > max_hold) lower(*self);
 }
 
-/// A thread that has passed the token at its end still frees its memory. That must not overlap with anything else.
+/// Waits until an ended thread no longer exists. After it has passed the token, it still frees memory, which must not
+/// overlap with the next thread.
 void wait_for_the_dying() {
   if (run.dying == 0) return;
   while (kernel(SYS_tgkill, kernel(SYS_getpid), run.dying, 0) == 0) {
@@ -238,7 +240,7 @@ void give_token(thread& next) {
   kernel(SYS_futex, reinterpret_cast<long>(&next.token), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
-/// Chooses the next thread, and passes the token to it if it is another one.
+/// Chooses the next thread, and passes the token to it if it is a different one.
 void go_on() {
   if (live.count == 1 && self->is == state::runnable && earliest_deadline() > run.time) return;
   collect();
@@ -250,19 +252,20 @@ void go_on() {
   if (self->is != state::finished) wait_for_token(*self);
 }
 
-/// Returns false if the thread keeps the token at this call because of --every.
+/// Decides whether another thread may run at this call. With --every, most calls do not switch.
 auto may_switch(call kind) -> bool {
   return page->wanted.every == 1 || kind == call::yield || run.orders.below(page->wanted.every) == 0;
 }
 
-// --- the start ---
+// --- the start of a simulation ---
 
 void choose_changes() {
   const std::uint64_t reach = std::max<std::uint64_t>(page->wanted.reach, 1);
   for (std::uint64_t& change : run.changes) change = 1 + run.orders.below(reach);
 }
 
-/// Maps the file of the command. A process without this file is not simulated.
+/// Maps the file that braid-sim shares with the process. Without this file the process is not simulated, and the
+/// function returns false.
 auto map_file() -> bool {
   const char* file = std::getenv(file_variable);  // NOLINT(concurrency-mt-unsafe): there is one thread
   if (file == nullptr) return false;

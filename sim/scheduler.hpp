@@ -1,4 +1,4 @@
-// sim/scheduler.hpp: the threads of the simulated process, the token that one of them holds, and virtual time.
+// sim/scheduler.hpp: the threads of the simulated process, the token (only its holder runs), and virtual time.
 #pragma once
 
 #include <sim/shared.hpp>
@@ -19,10 +19,10 @@ using nanoseconds = std::int64_t;
 inline constexpr nanoseconds never = std::numeric_limits<nanoseconds>::max();
 inline constexpr nanoseconds second = 1'000'000'000;
 
-/// How a wait ended. A caller that is interrupted checks its condition again.
+/// How a wait ended. A caller whose wait was interrupted checks its condition again.
 enum class woken { called, timed_out, interrupted };
 
-/// The reason why a thread waits. `address` identifies it among waits of the same kind.
+/// The reason why a thread waits. `address` identifies the lock, futex or other object that it waits for.
 struct wait {
   call kind = call::sleep;
   const void* address = nullptr;
@@ -38,7 +38,7 @@ enum class state : std::uint8_t { unused, runnable, blocked, finished };
 inline constexpr std::size_t max_frames = 24;
 inline constexpr std::uint32_t max_cpus = 1024;
 
-/// A thread of the program. Only the thread that holds the token reads and writes these fields, except for `token`.
+/// A thread of the program. Only the thread that holds the token accesses these fields, except for `token` itself.
 struct thread {
   std::atomic<std::uint32_t> token = 0;
   state is = state::unused;
@@ -65,14 +65,14 @@ struct thread {
 
 inline constexpr std::size_t max_threads = 2048;
 
-/// The calling thread, or null: the process is not simulated, or the thread is not one of the program.
+/// The calling thread. Null if the process is not simulated, or if the thread does not belong to the program.
 extern constinit thread_local thread* self __attribute__((tls_model("initial-exec")));
 extern shared_page* page;
 
-/// Returns true if calls of this thread are simulated. Starts the simulation at the first call.
+/// Returns whether calls of this thread are simulated. The first call starts the simulation.
 auto on() -> bool;
 
-/// Excludes calls that the simulator makes itself.
+/// A guard. While it exists, calls of this thread are not simulated, because the simulator itself makes them.
 class inside {
  public:
   inside() {
@@ -85,59 +85,61 @@ class inside {
   }
 };
 
-/// Records a switch and lets the seed choose the thread that runs next. Keeps errno.
+/// Records a possible switch, and lets the seed choose the thread that runs next. Preserves errno.
 void point(call kind);
-/// Like point(call::yield): under PCT, the thread falls behind all others.
+/// Does the same as point(call::yield). With --order pct, this thread also gets the lowest priority.
 void yield();
-/// Blocks the calling thread. Keeps errno.
+/// Blocks the calling thread until the wait ends. Preserves errno.
 auto block(const wait& what) -> woken;
-/// Makes up to `count` threads runnable that wait for this kind and address, chosen by the seed. Returns their number.
+/// Makes up to `count` threads runnable that wait for this kind and address. The seed chooses them. Returns their
+/// number.
 auto wake(call kind, const void* address, int count, std::uint32_t bits = ~0U) -> int;
 /// Records that a call may have made descriptors ready.
 void descriptors_changed();
 
 /// Returns the virtual time of the monotonic clock.
 auto now() -> nanoseconds;
-/// Virtual time at the start of the run: larger than the real time since the machine's start, which /proc shows.
+/// The virtual time at the start of the run. It exceeds any real time since the start of a machine, which /proc shows.
 inline constexpr nanoseconds start_time = 100'000'000 * second;
-/// The real-time clock minus the monotonic one. A run starts on 2026-01-01.
+/// The difference between the real-time clock and the monotonic clock. Every run starts on 2026-01-01.
 inline constexpr nanoseconds epoch = 1'767'225'600 * second - start_time;
 
-/// Sets or clears the timer that sends SIGALRM. Returns the time at which the previous one would have expired.
+/// Sets or clears the timer that sends SIGALRM. Returns the expiry time of the previous timer.
 auto set_alarm(nanoseconds at, nanoseconds interval) -> nanoseconds;
 auto alarm_interval() -> nanoseconds;
 
-/// Returns the next number of the program's entropy.
+/// Returns the next random number for the program, in place of the system's entropy.
 auto entropy() -> std::uint64_t;
 
-// Threads
+// The threads of the program.
 auto add_thread() -> thread*;                   // null if there are too many
 void remove_thread(thread& gone);               // that could not be started
 void begin_thread(thread& started);             // called by itself: waits for the token
 void end_thread();                              // called by itself, at the end of its last destructor
 auto find_thread(pthread_t handle) -> thread*;  // null if there is no such thread
-/// Finds the thread that has this number for the program, or for the kernel; 0 is the calling one.
+/// Finds a thread by the number that the program or the kernel uses for it; 0 is the calling thread.
 auto find_thread(std::int32_t id) -> thread*;
 template <typename Fn>
 void for_each_thread(Fn&& fn);
 
-/// The number that the program sees for a thread, and the kernel's number for it. Unknown numbers stay as they are.
+/// The number that the program sees for its first thread, in place of the kernel's number. Numbers that belong to no
+/// thread are not converted.
 inline constexpr std::int32_t first_id = 100;
-/// Returns the kernel's number of a thread. Waits until a new thread has stored it.
+/// Returns the kernel's number of a thread. Waits until a new thread has stored its number.
 auto kernel_id(const thread& thread) -> std::int32_t;
 constexpr auto program_id(const thread& shown) -> std::int32_t {
   return first_id + static_cast<std::int32_t>(shown.id) - 1;
 }
 auto to_kernel_id(std::int32_t id) -> std::int32_t;
 
-/// Runs the handlers of signals that the calling thread has received.
+/// Runs the handlers of the signals that are pending for the calling thread.
 void run_handlers();
-/// Sends a signal to the first thread that does not block it.
+/// Sends a signal to the first thread that does not block the signal.
 void send_to_process(int signal);
-/// Handles signals that would end the process, and the command's question for a report.
+/// Installs handlers for signals that would end the process, and for the signal with which braid-sim requests a report.
 void install_handlers(void (*report)(int, siginfo_t*, void*));
 
-// Reports
+// Reports about the simulated process.
 void report_and_exit(const char* sentence);
 void write_report(const char* sentence);
 void refuse(const char* call_name, const char* reason);
@@ -154,7 +156,7 @@ void for_each_thread(Fn&& fn) {
   for (std::size_t at = 0; at < live.count; ++at) fn(*live.all[at]);
 }
 
-/// One of the last switches, with its stack if stacks are kept.
+/// One of the last switches, with the stack of the thread if stacks are recorded.
 struct last_switch {
   record what;
   int frame_count;

@@ -1,4 +1,4 @@
-// sim/search.cpp: runs a program with one seed, twice with one seed, or with many seeds.
+// sim/search.cpp: runs a program once with a seed, twice with the same seed, or with many seeds.
 #include <sim/search.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void print_switch(const char* which, std::span<const record> records, std::size_
                shown.is_wait != 0 ? ", waits" : "", static_cast<double>(shown.time) / 1e9);
 }
 
-/// Describes how two runs of a seed differ. Returns an empty text if they do not.
+/// Describes how two runs with the same seed differ. Returns an empty text if they do not differ.
 auto difference(const process& first, const process& second) -> std::string {
   if (first.page().hash != second.page().hash || first.page().switches.load() != second.page().switches.load())
     return "the switches";
@@ -49,7 +49,7 @@ void wait_for(process& running) {
   while (!running.has_ended(100)) {}
 }
 
-/// Returns the command that repeats a failing seed.
+/// Returns the command line that repeats a failing seed.
 auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice) -> std::string {
   const settings defaults;
   std::string text = "braid-sim run --seed " + number(seed);
@@ -74,7 +74,7 @@ auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twic
   return text + " -- " + quoted(options.words);
 }
 
-/// A seed of a search: the run in progress, and the one before it if it runs twice.
+/// A seed of a search. `second` is the second run of the same seed, if each seed runs twice.
 struct attempt {
   std::unique_ptr<process> first;
   std::unique_ptr<process> second;
@@ -95,7 +95,7 @@ class searcher {
     return std::make_unique<process>(*options_, seed, output::kept);
   }
 
-  /// Returns false if nothing is left to do.
+  /// Starts runs until all jobs are busy. Returns false if no run is in progress and none is left to start.
   auto start_more() -> bool {
     while (running_.size() < wanted_->jobs && next_ <= wanted_->seeds.last && !failed_.first) {
       running_[next_].first = make(next_);
@@ -125,7 +125,8 @@ class searcher {
     const bool is_failed =
         tried.first->has_failed() || (tried.second && !difference(*tried.first, *tried.second).empty());
     switches_ += tried.first->page().switches.load();
-    // Seeds run side by side, and the lowest that fails is shown, so that the result does not depend on their speed.
+    // Several seeds run concurrently. The lowest failing seed is shown, so that the result does not depend on the speed
+    // of the runs.
     if (is_failed && (!failed_.first || tried.first->seed() < failed_.first->seed())) failed_ = std::move(tried);
   }
 

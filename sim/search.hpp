@@ -1,4 +1,4 @@
-// sim/search.hpp: the commands of braid-sim, after their options were read.
+// sim/search.hpp: the commands of braid-sim, called after the options were parsed.
 #pragma once
 
 #include <sim/process.hpp>
@@ -8,16 +8,17 @@ namespace sim {
 /// Runs one seed. Returns the exit status of the command.
 auto run_once(const run_options& options) -> int;
 
-/// Runs one seed twice and compares all switches.
+/// Runs one seed twice, and compares all switches of both runs. Returns the exit status of the command.
 auto run_twice(run_options options) -> int;
 
-/// The seeds of a search, both included.
+/// A range of seeds, which includes both ends.
 struct seed_range {
   std::uint64_t first = 1;
   std::uint64_t last = 1000;
 };
 
-/// Runs seeds until one fails. Each seed runs twice if `twice` is set, and fails as well if both runs differ.
+/// The options of a search, which runs seeds until one fails. If `is_twice` is set, each seed runs twice, and also
+/// fails if the two runs differ.
 struct search_options {
   seed_range seeds;
   unsigned jobs = 1;

@@ -1,4 +1,4 @@
-// sim/shared.hpp: the memory that the command braid-sim and the library inside of the simulated process share.
+// sim/shared.hpp: the memory that the command braid-sim shares with its library in the simulated process.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace sim {
 
-/// The kinds of calls at which a thread may lose the token. A record of a run names them by number, so that the order
-/// is part of the hash.
+/// The kinds of calls at which a thread may lose the token. The record of a run contains their numbers, so a change of
+/// their order changes the hash of a run.
 enum class call : std::uint16_t {
   thread_begin,
   thread_end,
@@ -49,7 +49,7 @@ enum class call : std::uint16_t {
   count
 };
 
-/// The names of `call`, as reports print them.
+/// The names of the kinds of calls, as reports print them.
 inline constexpr std::array call_names = {"begin of the thread",
                                           "end of the thread",
                                           "pthread_create",
@@ -90,19 +90,19 @@ static_assert(call_names.size() == static_cast<std::size_t>(call::count));
 
 constexpr auto name(call kind) -> const char* { return call_names[static_cast<std::size_t>(kind)]; }
 
-/// How the next thread is chosen: uniformly among those that can run, or by priorities that change at random points
+/// How the next thread is chosen: uniformly among the runnable threads, or by priorities that change at random points
 /// (probabilistic concurrency testing).
 enum class order : std::uint32_t { uniform, pct };
 
-/// The kinds of faults of the network that a seed may inject, each within its budget.
+/// The kinds of network faults that a seed may inject. Each kind has a budget.
 enum class fault : std::uint8_t { split, delay, reset, refusal, loss, partition, count };
 inline constexpr std::size_t fault_count = static_cast<std::size_t>(fault::count);
 
-/// The names of `fault`, as the command line and reports print them.
+/// The names of the faults, as the command line and reports use them.
 inline constexpr std::array fault_names = {"splits", "delays", "resets", "refusals", "losses", "partitions"};
 static_assert(fault_names.size() == fault_count);
 
-/// The settings that the command passes to the library.
+/// The settings of a run, which braid-sim passes to the library.
 struct settings {
   std::uint64_t seed = 1;
   order kind = order::uniform;
@@ -121,7 +121,7 @@ struct settings {
   std::uint64_t records = 0;                         ///< the number of records for which the file has memory
 };
 
-/// One switch: a call at which another thread may have been chosen.
+/// The record of one switch: a call at which another thread may have been chosen.
 struct record {
   std::int64_t time = 0;  ///< virtual nanoseconds since the start of the run
   std::uint32_t thread = 0;
@@ -131,7 +131,7 @@ struct record {
   friend auto operator==(const record&, const record&) -> bool = default;
 };
 
-/// The begin of the file. Records of all switches follow it if `settings.records` is not 0.
+/// The start of the shared file. The records of all switches follow if `settings.records` is not 0.
 struct shared_page {
   settings wanted;
   std::atomic<std::uint32_t> started = 0;
@@ -149,14 +149,14 @@ struct shared_page {
 /// The offset of the first record in the file.
 inline constexpr std::size_t records_offset = (sizeof(shared_page) + 4095) / 4096 * 4096;
 
-/// The exit status of a process that the simulator ended, and of braid-sim then.
+/// The exit status of a process that the simulator ended. braid-sim then exits with the same status.
 inline constexpr int ended_status = 70;
 
-/// The signal by which braid-sim asks the library for the stack of a thread.
+/// The signal with which braid-sim requests the stack of a thread.
 inline constexpr int stack_signal = 64;
 
-/// The variable that names the file, as `/proc/PID/fd/FD` with numbers of a fixed width: a longer environment would
-/// move the stack of the program.
+/// The environment variable with the path of the shared file, `/proc/PID/fd/FD`. The text always has the same length,
+/// because a longer environment would move the program's stack.
 inline constexpr const char* file_variable = "BRAID_SIM_FILE";
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// sim/signals.cpp: signals, whose handlers run when the thread that received them gets the token.
+// sim/signals.cpp: simulates signals. A handler runs when the thread that received the signal gets the token.
 #include <sim/real.hpp>
 
 #include <algorithm>
@@ -52,8 +52,8 @@ void crash(int signal) {
 
 #if defined(__x86_64__)
 
-/// Completes an instruction that reads the processor's counter of cycles, which the kernel reports as a fault. The
-/// counter shows virtual time.
+/// Emulates an instruction that reads the processor's cycle counter, and returns virtual time. The kernel reports the
+/// instruction as a fault.
 auto complete_counter(void* context) -> bool {
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto* code = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
@@ -69,7 +69,7 @@ auto complete_counter(void* context) -> bool {
   return true;
 }
 
-/// Asks the kernel to report such instructions. Later threads inherit this.
+/// Makes the kernel report a fault when an instruction reads the cycle counter. New threads inherit this setting.
 void trap_counter() { kernel(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV); }
 
 #else
@@ -79,7 +79,8 @@ void trap_counter() {}
 
 #endif
 
-/// The handler that the kernel calls. Faults are handled at once, other signals at the next switch.
+/// The signal handler that is registered in the kernel. It handles faults at once, and marks other signals for the
+/// thread's next switch.
 void handle(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   if (signal == SIGSEGV && info->si_code == SI_KERNEL && complete_counter(context)) return;
@@ -95,7 +96,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   errno = error;
 }
 
-/// Runs one handler with the mask that its action asks for.
+/// Runs the program's handler of a signal, with the signal mask of its action.
 void run_handler(int signal) {
   if (!has_handler(signal)) {
     if (actions[signal].sa_handler == SIG_DFL) to_kernel(kernel_id(*self), signal);
@@ -304,7 +305,7 @@ SIM_CALL(int, pause, void) {
   return fail(EINTR);
 }
 
-// --- the timer of the process ---
+// --- the process's interval timer ---
 
 SIM_CALL(int, setitimer, int which, const itimerval* wanted, itimerval* old) {
   if (!on() || which != ITIMER_REAL) return REAL(setitimer)(which, wanted, old);

@@ -1,5 +1,5 @@
-// sim/sockets.cpp: calls about sockets. Those of the internet are simulated; others are the kernel's, which delivers
-// between threads of one process at once.
+// sim/sockets.cpp: calls about sockets. Internet sockets are simulated. Other sockets belong to the kernel, which
+// delivers between threads of one process immediately.
 #include <sim/network.hpp>
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace {
 
 auto is_internet(int family) -> bool { return family == AF_INET || family == AF_INET6; }
 
-/// Returns 0, or -1 with errno.
+/// Returns 0 if there is no error. Otherwise sets errno and returns -1.
 auto status_of(int error) -> int { return error == 0 ? 0 : fail(error); }
 
 auto find_parts(const msghdr& whole) -> std::span<const iovec> { return {whole.msg_iov, whole.msg_iovlen}; }
 
-/// Refuses to pass a simulated descriptor through a real socket.
+/// Ends the program if it passes a simulated descriptor through a real socket, which is not supported.
 void check_passed_descriptors(const msghdr& whole) {
   for (cmsghdr* each = CMSG_FIRSTHDR(&whole); each != nullptr; each = CMSG_NXTHDR(const_cast<msghdr*>(&whole), each)) {
     if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
@@ -36,7 +36,7 @@ void check_passed_descriptors(const msghdr& whole) {
 
 }  // namespace
 
-// --- making and connecting ---
+// --- creating and connecting sockets ---
 
 SIM_CALL(int, socket, int family, int type, int protocol) {
   if (!on()) return REAL(socket)(family, type, protocol);
@@ -113,7 +113,7 @@ SIM_CALL(int, shutdown, int descriptor, int how) {
   return how < SHUT_RD || how > SHUT_RDWR ? fail(EINVAL) : status_of(found->shutdown(how));
 }
 
-// --- questions and options ---
+// --- addresses and options ---
 
 SIM_CALL(int, getsockname, int descriptor, sockaddr* shown, socklen_t* length) {
   const auto found = on() ? find_as<internet_socket>(descriptor) : nullptr;
@@ -147,7 +147,7 @@ auto write_option(int value, void* to, socklen_t* size) -> int {
   return 0;
 }
 
-/// Corrects what the kernel says about a connection that it does not have.
+/// Corrects TCP_INFO of a simulated connection, because the kernel's socket is not connected.
 void correct_info(const tcp_socket& shown, void* value, socklen_t size) {
   tcp_info info{};
   std::memcpy(&info, value, std::min<std::size_t>(size, sizeof(info)));

@@ -1,4 +1,4 @@
-// sim/symbols.cpp: the names of functions, from the symbol tables of ELF files.
+// sim/symbols.cpp: finds the names of functions in the symbol tables of ELF files.
 #include <sim/process.hpp>
 
 #include <cstdlib>
@@ -24,7 +24,6 @@ auto read_file(const std::string& file) -> const std::string& {
   static std::map<std::string, std::string> known;
   const auto [place, is_new] = known.try_emplace(file);
   if (is_new) {
-    // The loader gives the program itself no name.
     std::ifstream in(file, std::ios::binary);
     place->second.assign(std::istreambuf_iterator<char>(in), {});
   }
@@ -41,7 +40,7 @@ auto demangled(const char* name) -> std::string {
   return found;
 }
 
-/// Returns the function of a table that contains the offset.
+/// Returns the name of the function in a symbol table that contains the offset, or an empty text.
 auto find_in(const std::string& bytes, const Elf64_Shdr& table, const Elf64_Shdr& names, std::uint64_t offset)
     -> std::string {
   for (std::size_t index = 0; index * sizeof(Elf64_Sym) < table.sh_size; ++index) {

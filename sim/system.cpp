@@ -1,4 +1,4 @@
-// sim/system.cpp: system calls by number, entropy, CPUs, numbers of threads, and calls that a simulation refuses.
+// sim/system.cpp: system calls by number, entropy, CPUs, thread numbers, and calls that the simulator refuses.
 #include <sim/real.hpp>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ auto wait_on_futex(const std::uint32_t* word, std::uint32_t expected, nanosecond
   return 0;
 }
 
-/// Makes waiters of one futex wait for another one. Returns their number.
+/// Moves up to `count` threads that wait for one futex to another futex. Returns their number.
 auto requeue(const void* from, const void* to, int count) -> int {
   int moved = 0;
   for_each_thread([&](thread& each) {
@@ -62,7 +62,7 @@ auto wake_futex(const void* word, int count, std::uint32_t bits) -> long {
 
 }  // namespace
 
-/// `words` are the arguments of the system call.
+/// Simulates the futex system call. `words` are its arguments.
 auto futex(const long* words) -> long {
   const auto* word = reinterpret_cast<const std::uint32_t*>(words[0]);
   const int operation = static_cast<int>(words[1]);
@@ -102,7 +102,7 @@ void fill_with_entropy(void* memory, std::size_t size) {
   }
 }
 
-/// libstdc++ asks the processor for the values of std::random_device.
+/// Replaces the function of std::random_device that returns its values, because libstdc++ gets them from the processor.
 extern "C" __attribute__((visibility("default"))) auto sim_device_value(void* device)
     -> unsigned asm("_ZNSt13random_device9_M_getvalEv");
 extern "C" auto sim_device_value(void* device) -> unsigned {
@@ -138,7 +138,7 @@ SIM_CALL(std::uint32_t, arc4random_uniform, std::uint32_t bound) {
   return bound < 2 ? 0 : static_cast<std::uint32_t>(entropy() % bound);
 }
 
-// --- opening files: devices of entropy, and folders of threads ---
+// --- opening files: entropy devices, and folders of threads in /proc ---
 
 namespace {
 
@@ -147,7 +147,7 @@ struct leading_number {
   const char* rest;
 };
 
-/// Returns the number that follows `prefix` in a text, if the text begins with the prefix and a number.
+/// Returns the number after `prefix`, if the text begins with the prefix and a number.
 auto number_after(std::string_view prefix, const char* text) -> std::optional<leading_number> {
   if (!std::string_view(text).starts_with(prefix)) return std::nullopt;
   const char* const from = text + prefix.size();
@@ -157,7 +157,7 @@ auto number_after(std::string_view prefix, const char* text) -> std::optional<le
   return leading_number{.value = value, .rest = end};
 }
 
-/// The path that the system gets. The program's numbers of threads become the kernel's.
+/// A path in which the program's numbers of threads are replaced by the kernel's numbers.
 class system_path {
  public:
   explicit system_path(const char* asked) : path_(asked) {
@@ -171,7 +171,7 @@ class system_path {
     }
   }
   [[nodiscard]] auto get() const -> const char* { return path_; }
-  /// Returns the thread whose state the file shows, if it is one.
+  /// Returns the thread whose state the file contains, or null for any other file.
   [[nodiscard]] auto shown() const -> const thread* { return shown_; }
 
  private:
@@ -184,7 +184,7 @@ auto is_entropy(const char* path) -> bool {
   return std::strcmp(path, "/dev/urandom") == 0 || std::strcmp(path, "/dev/random") == 0;
 }
 
-/// Opens a file in memory in place of a device of entropy. It has a limited number of bytes.
+/// Opens a memory file with random bytes in place of an entropy device. The number of bytes is limited.
 auto open_entropy() -> int {
   constexpr long size = 65'536;
   std::array<char, 4096> bytes{};
@@ -196,8 +196,8 @@ auto open_entropy() -> int {
   return made;
 }
 
-/// Opens a file in memory with the system's description of a thread, and whether it sleeps in the simulation. All
-/// threads but one sleep outside of it.
+/// Opens a memory file with the kernel's description of a thread. The thread's state is replaced by its simulated
+/// state, because for the kernel all threads but one sleep.
 auto open_state(const char* path, const thread& shown) -> int {
   std::array<char, 4096> text{};
   const int real = static_cast<int>(kernel(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY));
@@ -304,7 +304,7 @@ SIM_CALL(int, closedir, DIR* folder) {
 
 namespace {
 
-/// Returns the bytes of a mask of all CPUs.
+/// Returns the size of a mask of all CPUs in bytes.
 auto mask_size() -> std::size_t { return std::size_t{8} * ((page->wanted.cpus + 63) / 64); }
 
 auto read_cpus(const thread* thread, std::size_t size, void* mask) -> long {
@@ -365,7 +365,7 @@ SIM_CALL(int, sched_getcpu, void) {
   return on() ? static_cast<int>((self->id - 1) % page->wanted.cpus) : REAL(sched_getcpu)();
 }
 
-// --- numbers of threads ---
+// --- thread numbers ---
 
 SIM_CALL(pid_t, getpid, void) { return on() ? first_id : REAL(getpid)(); }
 
@@ -438,7 +438,7 @@ SIM_CALL(FILE*, popen, const char* command, const char* mode) {
   return REAL(popen)(command, mode);
 }
 
-// liburing makes its system calls without libc.
+// liburing makes its system calls without libc, so io_uring must be refused here.
 SIM_CALL(int, io_uring_queue_init_params, unsigned entries, void* ring, void* parameters) {
   return on() ? -ENOSYS : REAL(io_uring_queue_init_params)(entries, ring, parameters);
 }
@@ -457,7 +457,7 @@ auto get_time(const long* words) -> long {
   return 0;
 }
 
-/// Makes a call whose first argument is the number of a thread.
+/// Makes a system call whose first argument is the number of a thread.
 auto call_with_thread(long number, const long* words) -> long {
   return kernel(number, to_kernel_id(static_cast<std::int32_t>(words[0])), words[1], words[2], words[3], words[4],
                 words[5]);

@@ -1,5 +1,4 @@
-// sim/tcp.cpp: TCP connections between sockets of the process. Bytes arrive in order, after a latency that the seed
-// chooses.
+// sim/tcp.cpp: TCP connections between sockets of the process. Bytes arrive in order, after a random latency.
 #include <sim/network.hpp>
 
 #include <algorithm>
@@ -63,7 +62,7 @@ auto tcp_socket::system_state() const -> int {
   }
 }
 
-// --- connecting ---
+// --- connecting sockets ---
 
 auto tcp_socket::listen(int backlog) -> int {
   if (state_ != state::fresh && state_ != state::listening) return EINVAL;
@@ -74,7 +73,7 @@ auto tcp_socket::listen(int backlog) -> int {
   return 0;
 }
 
-/// Returns what a further call of connect returns, once the attempt has ended.
+/// Returns the result of a repeated call of connect, after the attempt to connect has ended.
 auto tcp_socket::connect_outcome() -> int {
   if (std::exchange(is_outcome_known_, true)) return state_ == state::connected ? EISCONN : 0;
   if (state_ == state::connected) return 0;
@@ -167,9 +166,9 @@ auto tcp_socket::accept() -> std::shared_ptr<tcp_socket> {
   return found;
 }
 
-// --- sending ---
+// --- sending data ---
 
-/// Chooses when the next packet arrives. Packets of a connection do not overtake each other.
+/// Chooses the arrival time of the next packet. Packets of one connection arrive in order.
 auto tcp_socket::arrival_time() -> nanoseconds {
   nanoseconds at = std::max(now(), cut_until(server_port(), is_client_)) + latency();
   if (happens(fault::delay)) at += static_cast<nanoseconds>(network_chance(second));
@@ -244,7 +243,7 @@ auto tcp_socket::shutdown(int how) -> int {
   return 0;
 }
 
-/// Resets the connections that nobody has accepted.
+/// Resets the connections that the program has not accepted.
 void tcp_socket::refuse_waiting() {
   for (const auto& each : accepted_) {
     if (each->state_ == state::connected) each->send_reset();
@@ -279,7 +278,7 @@ void tcp_socket::close() {
   internet_socket::close();
 }
 
-// --- receiving ---
+// --- receiving data ---
 
 void tcp_socket::arrive(bytes data) {
   if (state_ != state::connected || is_read_shut_) {
@@ -346,7 +345,8 @@ auto tcp_socket::receive(int descriptor, message& wanted) -> ssize_t {
     if (error_ != 0) return fail(take_error());
     if (has_end) return 0;
     if (state_ == state::fresh || state_ == state::listening) return fail(ENOTCONN);
-    // With MSG_WAITALL, the events of poll do not tell when enough has arrived: time passes in small steps.
+    // With MSG_WAITALL, poll events do not show whether enough bytes have arrived, so the wait is repeated every
+    // millisecond.
     const bool is_partial = wants_all && available > 0;
     const nanoseconds until = is_partial ? std::min(deadline, now() + second / 1000) : deadline;
     const short events = is_partial ? POLLRDHUP : POLLIN;

@@ -1,4 +1,4 @@
-// sim/threads.cpp: begins and ends of threads, and functions about threads.
+// sim/threads.cpp: the start and end of threads, and functions about threads.
 #include <sim/real.hpp>
 
 #include <algorithm>
@@ -10,8 +10,9 @@ namespace {
 pthread_key_t end_key;
 constinit pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
 
-/// Runs among the destructors of thread-specific data, after the destructors of thread_local objects. It asks to be
-/// called again until the last round, because destructors of the program may use simulated calls.
+/// A destructor of thread-specific data that ends the simulated thread. It runs after the destructors of thread_local
+/// objects. It re-registers itself until the last round, because other destructors of the program may still make
+/// simulated calls.
 void end_round(void* value) {
   if (self == nullptr) return;
   if (++self->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
@@ -127,10 +128,10 @@ SIM_CALL(int, pthread_setname_np, pthread_t handle, const char* name) {
   return REAL(pthread_setname_np)(handle, name);
 }
 
-// C11 threads: libc's own do not call the functions of POSIX by their names.
+// C11 threads are replaced as well, because libc's own functions do not call the replaced POSIX functions.
 
 SIM_CALL(int, thrd_create, pthread_t* handle, int (*start)(void*), void* argument) {
-  // The value is read back as an int by thrd_join, as libc does.
+  // thrd_join converts the returned pointer back to an int, as libc does.
   using posix = void* (*)(void*);
   const int error =
       sim_pthread_create(handle, nullptr, reinterpret_cast<posix>(reinterpret_cast<void*>(start)), argument);

@@ -14,8 +14,8 @@ namespace {
 
 auto process_time() -> nanoseconds { return now() - start_time; }
 
-/// Returns the time that a thread has computed: the switches at which it had the token. libc encodes the kernel's
-/// number of a thread in a negative clock.
+/// Returns the virtual CPU time of a thread: the time of the switches at which it held the token. libc encodes the
+/// kernel's number of a thread in a negative clock id.
 auto thread_time(clockid_t clock) -> nanoseconds {
   if (clock == CLOCK_THREAD_CPUTIME_ID) return self->cpu_time;
   nanoseconds found = process_time();
@@ -141,7 +141,7 @@ SIM_CALL(int, sched_yield, void) {
 
 SIM_CALL(void, thrd_yield, void) { sim_sched_yield(); }
 
-// --- a timer that is not simulated ---
+// --- POSIX timers, which are not simulated ---
 
 SIM_CALL(int, timer_create, clockid_t clock, sigevent* event, timer_t* made) {
   if (on()) refuse("timer_create", "its signals would arrive in real time; use setitimer or a sleeping thread instead");

@@ -1,4 +1,4 @@
-// sim/timerfd.cpp: descriptors that become ready at a virtual time.
+// sim/timerfd.cpp: timer descriptors, which become readable at a virtual time.
 #include <sim/network.hpp>
 
 #include <cstring>
@@ -63,7 +63,7 @@ class timer final : public object {
     if (next_ > now()) return 0;
     return interval_ == 0 ? 1 : static_cast<std::uint64_t>(1 + (now() - next_) / interval_);
   }
-  /// Asks for an event at the next time at which the timer expires.
+  /// Schedules an event for the next expiry of the timer.
   void arm() {
     nanoseconds at = next_;
     if (at <= now()) at = interval_ == 0 ? never : now() + interval_ - (now() - next_) % interval_;

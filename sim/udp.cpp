@@ -1,4 +1,4 @@
-// sim/udp.cpp: datagrams between sockets of the process. One that is delayed is overtaken by others.
+// sim/udp.cpp: datagrams between sockets of the process. A delayed datagram may arrive after later ones.
 #include <sim/network.hpp>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ auto udp_socket::send(int /*descriptor*/, const message& given) -> ssize_t {
   bind_if_free();
   address source = local_;
   if (source.is_any()) source.ip = loopback(target.is_v4()).ip;
-  // The side with the lower port counts as the server, because the ports of clients are chosen from the upper ones.
+  // The side with the lower port counts as the server, because clients get ports from the upper range.
   const bool to_server = target.port < source.port;
   const bool is_cut = cut_until(to_server ? target.port : source.port, to_server) != 0;
   if (is_cut || !target.is_local() || happens(fault::loss)) return static_cast<ssize_t>(size);
