@@ -1,4 +1,4 @@
-// doctor/ask_process.cpp: asks the socket that BRAID_TOP=1 opens, and whether it is the process's own.
+// doctor/ask_process.cpp: sends a request to the socket that BRAID_TOP=1 opens, after checking which process owns it.
 #include <doctor/ask_process.hpp>
 
 #include <braid/runtime/detail/socket_deadline.hpp>
@@ -22,14 +22,15 @@ namespace {
 
 constexpr std::string_view last_line = "# EOF\n";
 
-/// A name in the abstract namespace belongs to the first process that takes it.
+/// Returns whether the socket's peer is this process. Any process may have taken the name in the abstract namespace
+/// first.
 auto belongs_to(int socket, int process) -> bool {
   ::ucred who{};
   ::socklen_t size = sizeof who;
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == process;
 }
 
-/// Reads until the process closes the connection.
+/// Reads the answer until the process closes the connection.
 auto read_answer(int socket, const detail::socket_deadline& deadline, std::size_t max_bytes) -> process_answer {
   process_answer given;
   std::array<char, 16'384> part;
@@ -46,7 +47,8 @@ auto read_answer(int socket, const detail::socket_deadline& deadline, std::size_
   return given;
 }
 
-/// A process that is stopped or hangs takes the connection all the same, and says nothing.
+/// Connects, sends the request and reads the answer. A stopped or hanging process accepts the connection but does not
+/// answer, so all steps have a deadline.
 auto exchange(int socket, int process, char question, const question_limits& limits) -> process_answer {
   ::sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -1,4 +1,4 @@
-// doctor/ask_process.hpp: questions to a program that runs with BRAID_TOP=1.
+// doctor/ask_process.hpp: sends requests to a program that runs with BRAID_TOP=1.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -13,7 +13,7 @@
 
 namespace braid::doctor {
 
-/// The limits of one exchange. They hold even if the other process is hostile.
+/// The limits of one request. They hold even if the other process is hostile.
 struct question_limits {
   duration time = std::chrono::seconds(5);            ///< from the connection to the end of the answer
   std::size_t bytes = std::size_t{64} * 1024 * 1024;  ///< of the answer
@@ -32,20 +32,22 @@ struct process_answer {
   std::string text = {};  ///< without its last line, by which it is whole; empty if there is no answer
 };
 
-/// Sends a question to the socket of the process, and returns the answer.
+/// Sends a request to the socket of the process, and returns the answer.
 /// Blocks: for `limits.time` at most. Errors: std::system_error if a socket cannot be created.
 auto ask_process(int process, char question, const question_limits& limits = {}) -> process_answer;
 
-/// Returns the sentence for a process whose answer was refused because it is too large.
+/// Returns the error message for a process whose answer is too large.
 auto too_large_problem(int process) -> std::string;
 
-/// Returns the sentence for a process that did not answer: what to do, unless it was started with BRAID_TOP=1 already.
+/// Returns the error message for a process that did not answer. It suggests BRAID_TOP=1, unless the process was started
+/// with that.
 auto silent_problem(int process) -> std::string;
 
-/// Returns true if the process was started with BRAID_TOP=1, as far as this user can see.
+/// Returns whether the process was started with BRAID_TOP=1. The result is false if this user may not read its
+/// environment.
 auto runs_with_top(int process) -> bool;
 
-/// Parses the number of a process; returns nothing if the word is not a number.
+/// Parses the number of a process. Returns nothing if the word is not a number.
 auto process_number(std::string_view word) -> std::optional<int>;
 
 /// Runs the command `braid-doctor tasks` with the arguments after its name. Returns the exit status.

@@ -1,4 +1,4 @@
-// doctor/critical_path.cpp: a walk back from the end of a request, from each slice to what woke it.
+// doctor/critical_path.cpp: walks back from the end of a request, from each slice to the event that woke it.
 #include <doctor/critical_path.hpp>
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace braid::doctor {
 namespace {
 
-/// A part of the time of a thread, with the innermost slice.
+/// A span of time on a thread during which its innermost slice did not change.
 struct piece {
   std::uint64_t begin;
   std::uint64_t end;
   std::size_t slice;
 };
 
-/// Returns what the thread did from `from` to `to`, without gaps.
+/// Returns the spans of a thread from `from` to `to`, without gaps.
 auto find_pieces(const recorded_thread& thread, std::uint64_t from, std::uint64_t to) -> std::vector<piece> {
   constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
   const auto& slices = thread.slices;
@@ -40,7 +40,8 @@ auto find_pieces(const recorded_thread& thread, std::uint64_t from, std::uint64_
   return found;
 }
 
-/// Returns the kind of a wait with this name. Other names are waits for other tasks or threads, which the walk follows.
+/// Returns the kind of a wait with this name. Returns nothing for waits for other tasks or threads, which the walk
+/// follows.
 auto kind_of_wait(std::string_view name) -> std::optional<path_kind> {
   if (name == "sleep") return path_kind::timer;
   if (name == "I/O" || name == "readiness" || name == "Redis reply") return path_kind::io;
@@ -53,7 +54,7 @@ class path_walk {
   path_walk(const trace_file& trace, const traced_request& request)
       : trace_(trace), bounds_{request.first}, place_(request.last) {}
 
-  /// Each step leads back in time, or to the surrounding slice.
+  /// Returns the steps of the critical path. Each step of the walk leads back in time, or to the surrounding slice.
   auto steps() -> std::vector<path_step> {
     constexpr unsigned max_steps_at_a_time = 1000;  // a trace that is damaged may lead round in a circle
     unsigned steps_here = 0;
@@ -82,7 +83,7 @@ class path_walk {
   }
   [[nodiscard]] auto name(std::uint32_t index) const -> const std::string& { return trace_.names[index]; }
 
-  /// Returns the job or coroutine that runs at a place, or `no_slice`.
+  /// Returns the innermost job or coroutine at a point in time, or `no_slice`.
   [[nodiscard]] auto unit_at(trace_place place) const -> std::size_t {
     while (place.slice != no_slice && slice_at(place).cause == 0) place.slice = slice_at(place).parent;
     return place.slice;
@@ -105,7 +106,8 @@ class path_walk {
     place_.when = bound();
   }
 
-  /// No job runs here: the thread's own code began it, or the kernel did by way of a loop.
+  /// Continues the walk at a point at which no job runs. Either the thread's own code began the work, or an event loop
+  /// received it from the kernel.
   void outside() {
     const std::uint64_t from = bound();
     const trace_place& begun = bounds_.back();
@@ -153,12 +155,13 @@ class path_walk {
     place_ = wait->at;
   }
 
-  /// Continues the walk in the work that made it ready, and then at the point at which the wait began.
+  /// Follows a wait: the walk continues in the work that ended the wait, and later at the point at which the wait
+  /// began.
   void follow(const recorded_wait& wait) {
     if (wait.at.when > bound()) bounds_.push_back(wait.at);
   }
 
-  /// Adds the cause of the stop: a timer of the loop, such as that of a deadline, or other code.
+  /// Adds the cause of a stop: a timer of the loop, such as that of a deadline, or other code, which the walk follows.
   void stopped(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
     const bool by_timer =
         unit_at(place_) == no_slice && is_called({place_.thread, place_.when, around(place_)}, "timers");
@@ -167,10 +170,10 @@ class path_walk {
     place_ = wait.at;
   }
 
-  /// Returns the slice around the innermost one of a place.
+  /// Returns the parent of the innermost slice at a point in time.
   [[nodiscard]] auto around(const trace_place& place) const -> std::size_t { return slice_at(place).parent; }
 
-  /// Returns whether the innermost slice of a place is a slice of the library with this name.
+  /// Returns whether the innermost slice at a point in time is a slice of the library with this name.
   [[nodiscard]] auto is_called(const trace_place& place, std::string_view text) const -> bool {
     return place.slice != no_slice && slice_at(place).cause == 0 && name(slice_at(place).name) == text;
   }
@@ -182,8 +185,8 @@ class path_walk {
     add(from, until, path_kind::timer, place_.thread, what);
   }
 
-  /// An event that a loop receives from the kernel may have been pending since the loop's last call. If the loop did
-  /// something else meanwhile, that work is named; if it called often, the whole time is the kernel's.
+  /// Adds the wait for an event from the kernel. The event may have been pending since the loop's previous call to the
+  /// kernel. If the loop was busy in between, the step names that work; otherwise the whole time counts as I/O.
   void polled(std::uint64_t from, std::uint64_t to, std::size_t on, const std::string& what) {
     const recorded_slice* const call = last_call(to, from);
     if (call == nullptr) return add(from, to, path_kind::io, on, what);
@@ -199,7 +202,7 @@ class path_walk {
     add(from, asked, path_kind::io, on, what);
   }
 
-  /// Returns the last call of this loop to the kernel that began before `to` and ended after `from`, or null.
+  /// Returns the loop's last call to the kernel that ended before `to` and after `from`, or null.
   [[nodiscard]] auto last_call(std::uint64_t to, std::uint64_t from) const -> const recorded_slice* {
     const auto& slices = thread(place_.thread).slices;
     auto at = std::ranges::lower_bound(slices, to, {}, &recorded_slice::begin);
@@ -213,8 +216,8 @@ class path_walk {
     return nullptr;
   }
 
-  /// Adds what the thread of `place_` did since `from`. Returns false if it slept until another thread woke it: then
-  /// the walk continues there.
+  /// Adds what the thread did since `from`. If the thread slept until another thread woke it, returns false, and the
+  /// walk continues in the waking thread.
   bool run(std::uint64_t from) {
     const recorded_thread& on = thread(place_.thread);
     auto all = find_pieces(on, from, place_.when);
@@ -251,7 +254,7 @@ class path_walk {
     add(from, to, path_kind::queued, on, is_busy ? "behind " + name : "until " + thread(on).name + " came to it");
   }
 
-  /// Returns what the thread ran longest in that time, and how long it ran anything.
+  /// Returns the total busy time of a thread in this span, and the name of the slice that ran longest.
   [[nodiscard]] auto busiest(std::size_t on, std::uint64_t from, std::uint64_t to) const
       -> std::pair<std::uint64_t, std::string> {
     std::unordered_map<std::uint32_t, std::uint64_t> times;
@@ -270,14 +273,14 @@ class path_walk {
     return {all, most.second};
   }
 
-  /// Returns what ran at a place: the innermost slice, and the thread.
+  /// Returns the name of the job at a point in time, and of its thread.
   [[nodiscard]] auto doer(const trace_place& place) const -> std::string {
     const std::size_t unit = unit_at(place);
     if (unit == no_slice) return "thread " + thread(place.thread).name;
     return name(thread(place.thread).slices[unit].name) + " on " + thread(place.thread).name;
   }
 
-  /// Returns the last place before `when`.
+  /// Returns the last of the points with this number that is not after `when`, or null.
   static auto last(const std::unordered_map<std::uint64_t, std::vector<trace_place>>& of, std::uint64_t number,
                    std::uint64_t when) -> const trace_place* {
     const auto found = of.find(number);
@@ -294,7 +297,7 @@ class path_walk {
     return after != found->second.begin() ? &*std::prev(after) : nullptr;
   }
 
-  /// Steps are added from the last to the first, and each ends at the time at which the one added before begins.
+  /// Adds a step before the steps added so far. It ends when the previously added step begins.
   void add(std::uint64_t from, std::uint64_t to, path_kind kind, std::size_t on, std::string what) {
     from = std::max(from, bound());
     if (from >= to) return;
@@ -312,7 +315,7 @@ class path_walk {
   std::vector<path_step> steps_;
 };
 
-/// Returns whether `id` is the text or one of its words.
+/// Returns whether the text is equal to `id` or contains it as a word.
 auto has_word(std::string_view text, std::string_view id) -> bool {
   for (std::size_t at = text.find(id); at != std::string_view::npos; at = text.find(id, at + 1)) {
     const bool begins = at == 0 || text[at - 1] == ' ';
@@ -343,7 +346,8 @@ auto spans_named(const trace_file& trace, std::string_view id) -> std::vector<tr
 
 auto is_request(const recorded_track& track) -> bool { return track.is_activity && track.name.starts_with("request "); }
 
-/// The nodes of a request have its id in their names as well.
+/// Returns the requests with this id. Other tracks and spans with the id are returned only if there is no such request,
+/// because a request's nodes contain its id as well.
 auto requests_called(const trace_file& trace, std::string_view id) -> std::vector<traced_request> {
   const auto has_id = [id](const recorded_track& track) { return has_word(track.name, id); };
   auto found = tracks_where(trace, [&](const recorded_track& track) { return is_request(track) && has_id(track); });

@@ -1,4 +1,4 @@
-// doctor/critical_path.hpp: what a request waited for, from the wakes that a trace has.
+// doctor/critical_path.hpp: finds what a request waited for, by following the wake-ups in a trace.
 #pragma once
 
 #include <doctor/trace_file.hpp>
@@ -11,7 +11,7 @@
 
 namespace braid::doctor {
 
-/// A part of a trace with a beginning and an end: a request of rankd, an activity, a task, or a span.
+/// A part of a trace with a beginning and an end: a request of rankd, an activity, a task or a span.
 struct traced_request {
   std::string name;
   trace_place first;
@@ -20,7 +20,7 @@ struct traced_request {
   [[nodiscard]] auto length() const noexcept -> std::uint64_t { return last.when - first.when; }
 };
 
-/// Why the request was not over yet.
+/// The reason why a request had not ended yet during a step of its critical path.
 enum class path_kind : std::uint8_t {
   cpu,      ///< a thread ran it, or what it waited for
   queued,   ///< it was ready, and no thread had started it
@@ -42,12 +42,12 @@ struct path_step {
   [[nodiscard]] auto length() const noexcept -> std::uint64_t { return end - begin; }
 };
 
-/// Returns the requests whose name is `id`, or contains it as a word; otherwise activities and tasks, otherwise spans
-/// of threads. Without an id, returns the requests of rankd, otherwise all activities, otherwise all tasks. The slowest
-/// come first.
+/// Returns the requests whose name is `id` or contains it as a word. If there are none, returns such activities and
+/// tasks, and then such spans of threads. Without an id, returns the requests of rankd, or else all activities, or else
+/// all tasks. The slowest come first.
 auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
 
-/// Returns the steps of the request in order, without gaps: they add up to its length, to the nanosecond.
+/// Returns the steps of the request in order, without gaps. Their lengths add up exactly to the length of the request.
 auto critical_path(const trace_file& trace, const traced_request& request) -> std::vector<path_step>;
 
 auto name_of(path_kind kind) -> const char*;

@@ -1,4 +1,4 @@
-// doctor/escape.cpp: which bytes are characters, and which of these may be shown.
+// doctor/escape.cpp: validates UTF-8, and decides which characters may be printed.
 #include <doctor/escape.hpp>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 auto byte_at(std::string_view text, std::size_t at) -> unsigned { return static_cast<unsigned char>(text[at]); }
 
-/// Returns whether `c` is a valid character and `length` its shortest encoding.
+/// Returns whether `c` is a valid character and its encoding has the minimum length.
 auto is_character(char32_t c, std::size_t length) -> bool {
   constexpr std::array<char32_t, 5> min_count{0, 0, 0x80, 0x800, 0x10000};
   return c >= min_count.at(length) && c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);

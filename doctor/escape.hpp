@@ -11,7 +11,7 @@ namespace braid::doctor {
 /// that `text` is not empty.
 auto utf8_length(std::string_view text) -> std::size_t;
 
-/// Returns the text with control characters and bytes that are not UTF-8 as `\x1b`, and all else as it is.
+/// Returns the text with control characters and invalid bytes as `\x1b`. Everything else stays unchanged.
 auto escaped(std::string_view text) -> std::string;
 
 }  // namespace braid::doctor

@@ -1,4 +1,4 @@
-// doctor/findings.cpp: collects the findings from the library.
+// doctor/findings.cpp: collects the findings of braid-doctor, with functions of the library.
 #include <doctor/findings.hpp>
 
 namespace braid::doctor {

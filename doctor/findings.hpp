@@ -1,4 +1,4 @@
-// doctor/findings.hpp: all that braid-doctor finds out, before it is printed.
+// doctor/findings.hpp: the findings of braid-doctor about a machine, before they are printed.
 #pragma once
 
 #include <braid/thread/cgroup.hpp>
@@ -12,7 +12,7 @@
 
 namespace braid::doctor {
 
-/// How the program was built, and with which options.
+/// The compiler and options with which the program was built.
 struct build_facts {
   std::string compiler;
   std::string library;    ///< shared or static
@@ -22,21 +22,21 @@ struct build_facts {
   std::string fibers;  ///< yes, or the reason why there are none
 };
 
-/// A variable whose name begins with BRAID_.
+/// An environment variable whose name begins with BRAID_, and whether its value is valid.
 struct variable {
   std::string name;
   std::string value;
   std::string verdict;  ///< valid, or what is wrong with it
 };
 
-/// Something that the system allows or refuses, as an attempt showed.
+/// A system call that braid-doctor has tried, and whether the system allows it.
 struct attempt {
   std::string what;        ///< for people
   std::string key;         ///< for programs
   std::error_code result;  ///< zero if it was allowed
 };
 
-/// The rights of this user.
+/// The rights of the user who runs braid-doctor.
 struct rights {
   std::vector<attempt> attempts;
   std::string loops;     ///< the backend of event loops, or the reason why there is none
@@ -56,10 +56,10 @@ struct findings {
   std::optional<rights> user;
 };
 
-/// Examines this machine, or another one whose files are below `root`.
+/// Examines this machine, or a copy of another machine's files below `root`.
 auto gather(const std::filesystem::path& root) -> findings;
 
-/// Returns the parts that the running process alone can tell.
+/// Findings about the running process, which the files of another machine cannot provide.
 auto build_of_this_program() -> build_facts;
 auto environment_of_this_process() -> std::vector<variable>;
 auto rights_of_this_user() -> rights;

@@ -1,4 +1,4 @@
-// doctor/json.cpp: findings for programs.
+// doctor/json.cpp: prints the findings as JSON, for programs.
 #include <doctor/json_writer.hpp>
 #include <doctor/print.hpp>
 

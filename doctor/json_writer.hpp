@@ -1,4 +1,4 @@
-// doctor/json_writer.hpp: writes JSON whose shape follows the calls.
+// doctor/json_writer.hpp: writes JSON text directly, without building a tree of values first.
 #pragma once
 
 #include <doctor/escape.hpp>
@@ -15,11 +15,10 @@
 
 namespace braid::doctor {
 
-/// Writes one value from left to right, in UTF-8. An invalid byte becomes U+FFFD, so that the text is always
-/// well-formed.
+/// A writer of one JSON value in UTF-8. An invalid byte becomes U+FFFD, so that the text is always well-formed.
 class json_writer {
  public:
-  /// Writes what `fn` writes, as the members of an object or the items of an array.
+  /// Writes an object or an array. `fn` writes its members or items.
   template <typename Fn>
   void object(Fn fn) {
     nested('{', '}', fn);
@@ -29,7 +28,7 @@ class json_writer {
     nested('[', ']', fn);
   }
 
-  /// The name of the member that is written next.
+  /// Writes the name of the next member of an object.
   void name(std::string_view text) {
     string(text);
     text_ += ':';
@@ -82,7 +81,7 @@ class json_writer {
     first_ = false;
   }
 
-  /// Appends a character. `each` is empty for a byte that is not a character.
+  /// Appends a character. An empty `each` stands for an invalid byte.
   void character(std::string_view each) {
     const unsigned char first = each.empty() ? 0 : static_cast<unsigned char>(each.front());
     if (each.empty()) {

@@ -1,4 +1,4 @@
-// doctor/path_text.cpp: steps of critical paths as lines, and as slices.
+// doctor/path_text.cpp: formats the steps of critical paths as lines of text, and as slices of a trace.
 #include <doctor/path_text.hpp>
 
 #include <doctor/escape.hpp>
@@ -22,7 +22,7 @@ auto microseconds(std::uint64_t ns) -> std::string {
 
 enum class side : std::uint8_t { left, right };
 
-/// Pads the text with spaces at one side, so that columns are aligned.
+/// Pads the text with spaces on one side, so that columns are aligned.
 auto in_column(std::string text, std::size_t width, side at) -> std::string {
   if (text.size() < width) text.insert(at == side::left ? 0 : text.size(), width - text.size(), ' ');
   return text;
@@ -33,7 +33,7 @@ auto format_line(std::uint64_t ns, const char* kind, const std::string& rest) ->
          '\n';
 }
 
-/// Consecutive steps that are shorter than a hundredth of the request, as one line.
+/// A run of consecutive steps that each take less than a hundredth of the request. They are printed as one line.
 struct short_steps {
   std::size_t count = 0;
   std::uint64_t ns = 0;
@@ -45,7 +45,7 @@ struct short_steps {
   }
 };
 
-/// Names of functions without the lists of their parameters.
+/// Returns the names of functions without their lists of parameters.
 auto without_parameters(std::string_view text) -> std::string {
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   std::string kept;

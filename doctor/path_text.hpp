@@ -1,4 +1,4 @@
-// doctor/path_text.hpp: critical paths for people: as text, and as tracks of the trace itself.
+// doctor/path_text.hpp: critical paths for people: as text, and as additional tracks of the trace.
 #pragma once
 
 #include <doctor/critical_path.hpp>
@@ -8,11 +8,11 @@
 
 namespace braid::doctor {
 
-/// Returns the output of `trace` for requests, slowest first: their steps with times in microseconds, and sums by kind.
-/// Steps that are short compared with the request are merged.
+/// Formats requests, slowest first: their steps with times in microseconds, and the sums by kind. Consecutive short
+/// steps are merged.
 auto to_text(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
 
-/// Packets for the end of the file: a track for each request, on which its steps are slices.
+/// Returns packets to append to the trace file. They contain a track for each request, with its steps as slices.
 auto format_tracks(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
 
 /// Runs the command `braid-doctor trace` with the arguments after its name. Returns the exit status.

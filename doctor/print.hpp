@@ -1,4 +1,4 @@
-// doctor/print.hpp: findings as text.
+// doctor/print.hpp: prints the findings as text or JSON.
 #pragma once
 
 #include <doctor/findings.hpp>
@@ -7,13 +7,13 @@
 
 namespace braid::doctor {
 
-/// Sections and tables for people.
+/// Formats the findings as sections and tables for people.
 auto to_text(const findings& found) -> std::string;
 
-/// Returns one JSON object on one line. Sets of CPUs are strings such as `0-3,8`; positions count from 0.
+/// Formats the findings as one JSON object on one line. Sets of CPUs are strings such as `0-3,8`; indexes count from 0.
 auto to_json(const findings& found) -> std::string;
 
-/// Returns the name of a kind of core, or of a source.
+/// Returns the name of a kind of core, or of a source of the topology.
 auto name_of(topology::core_kind kind) -> const char*;
 auto name_of(topology_source source) -> const char*;
 

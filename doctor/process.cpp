@@ -1,4 +1,5 @@
-// doctor/process.cpp: the build, the environment, and what the system lets this user do, by trying it.
+// doctor/process.cpp: finds the build options, the environment, and the system calls that this user may make, by trying
+// them.
 #include <doctor/findings.hpp>
 
 #include <braid/base/clock.hpp>
@@ -73,7 +74,8 @@ auto verdict_on(std::string_view name, std::string_view value) -> std::string {
   return "not a variable of the library";
 }
 
-/// Measures a barrier beside a thread that runs: without one, the kernel has no processor to interrupt.
+/// Measures the cost of a heavy barrier while another thread runs. Without such a thread the kernel would have no
+/// processor to interrupt.
 auto cost_of_barrier() -> std::string {
   constexpr int calls = 21;
   const std::jthread other([](const std::stop_token& stop) {
@@ -103,10 +105,11 @@ auto backend_of_loops() -> std::string {
   return made ? std::string((*made)->name()) : "none: " + made.error().message();
 }
 
-/// Returns zero if the call succeeded.
+/// Converts the status of a system call to an error code, which is zero if the call succeeded.
 auto code_of(long status) -> std::error_code { return status < 0 ? last_system_error() : std::error_code(); }
 
-/// Uses a thread that ends at once, so that nothing else runs with that priority.
+/// Tries to set a real-time priority. Uses a thread that ends immediately, so that nothing else runs with that
+/// priority.
 auto try_real_time() -> std::error_code {
   int status = 0;
   std::thread([&] {
@@ -143,7 +146,7 @@ auto real_time_limit() -> std::string {
   return limit->rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit->rlim_cur);
 }
 
-/// The limit is 20 minus the lowest nice value.
+/// Returns the lowest nice value that this user may set. RLIMIT_NICE stores 20 minus that value.
 auto nice_limit() -> std::string {
   const auto limit = read_limit(RLIMIT_NICE);
   if (!limit) return "unknown";

@@ -1,4 +1,5 @@
-// doctor/tasks_command.cpp: braid-doctor tasks PID, or --core FILE: a dump of tasks, by the program itself or by gdb.
+// doctor/tasks_command.cpp: braid-doctor tasks PID, or --core FILE: dumps the tasks of a program, with its help or with
+// gdb.
 #include <doctor/ask_process.hpp>
 
 #include <doctor/escape.hpp>
@@ -59,7 +60,7 @@ auto read(std::span<const std::string> words, tasks_options& options) -> std::op
   return std::nullopt;
 }
 
-/// A file without a name, which a child inherits.
+/// A memory file without a name. A child process inherits its descriptor.
 class inherited_file {
  public:
   inherited_file() : number_(::memfd_create("braid-doctor", 0)) {
@@ -86,7 +87,8 @@ auto script() -> std::string {
   return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share/braid/gdb/braid.py";
 }
 
-/// Nothing of the user's, of the folder or of the program is run by gdb, and nothing is fetched.
+/// Returns the command line of gdb. It makes gdb ignore init files and scripts of the user, the folder and the program,
+/// and download nothing.
 auto gdb_words(const tasks_options& options) -> std::vector<std::string> {
   std::vector<std::string> words{
       "gdb", "-nx", "-q", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off"};
@@ -95,7 +97,7 @@ auto gdb_words(const tasks_options& options) -> std::vector<std::string> {
   return words;
 }
 
-/// Returns its status in the format of `waitpid`.
+/// Runs gdb. Returns its status in the format of `waitpid`.
 auto run_gdb(const tasks_options& options, const inherited_file& tasks, const inherited_file& rest) -> int {
   constexpr unsigned limit_s = 300;
   std::vector<std::string> words = gdb_words(options);
@@ -126,7 +128,7 @@ auto find_last_line(std::string text) -> std::string {
   return text.substr(text.rfind('\n') + 1);
 }
 
-/// Returns why there is no dump, from what gdb wrote.
+/// Returns the reason why there is no dump, from the output of gdb.
 auto reason(const tasks_options& options, int status, const std::string& tasks, const std::string& rest)
     -> std::string {
   const auto has = [&rest](const char* part) { return rest.find(part) != std::string::npos; };
@@ -144,7 +146,7 @@ auto reason(const tasks_options& options, int status, const std::string& tasks, 
   return "gdb found no tasks: " + find_last_line(rest);
 }
 
-/// The output of another program is not trusted: its lines are shown without characters that a terminal would obey.
+/// Prints lines of another program's output. Control characters are escaped, because a terminal would execute them.
 auto write_lines(std::string_view lines) -> int {
   std::string text;
   while (!lines.empty()) {

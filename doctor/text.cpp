@@ -1,4 +1,4 @@
-// doctor/text.cpp: findings for people.
+// doctor/text.cpp: prints the findings as text for people.
 #include <doctor/print.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using row = std::vector<std::string>;
 
-/// Removes the characters that move a terminal's cursor.
+/// Replaces control characters, which could move a terminal's cursor, by `?`.
 auto plain(std::string text) -> std::string {
   std::ranges::replace_if(text, [](char each) { return (each >= 0 && each < ' ') || each == '\x7f'; }, '?');
   return text;
@@ -25,7 +25,7 @@ auto shortest(double number) -> std::string {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
-/// Rows below each other, indented, with columns as wide as their widest cell.
+/// Formats rows as indented lines. Each column is as wide as its widest cell.
 auto table(const std::vector<row>& rows) -> std::string {
   std::vector<std::size_t> widths;
   for (const row& cells : rows) {
@@ -44,7 +44,7 @@ auto table(const std::vector<row>& rows) -> std::string {
 
 auto or_dash(std::string text) -> std::string { return text.empty() ? "-" : std::move(text); }
 
-/// Cores of one kind that share package, node and cache are one line.
+/// Formats the cores of a machine. Cores of one kind with the same package, node and cache share a line.
 auto core_rows(const topology& machine) -> std::vector<row> {
   using where = std::tuple<unsigned, unsigned, std::optional<unsigned>, topology::core_kind>;
   std::map<where, std::pair<std::size_t, cpu_set>> groups;

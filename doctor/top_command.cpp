@@ -1,4 +1,5 @@
-// doctor/top_command.cpp: braid-doctor top PID [--interval TIME] [--once]: asks the socket that BRAID_TOP=1 opens.
+// doctor/top_command.cpp: braid-doctor top PID [--interval TIME] [--once]: shows metrics from the socket that
+// BRAID_TOP=1 opens.
 #include <doctor/ask_process.hpp>
 #include <doctor/escape.hpp>
 #include <doctor/top_table.hpp>
@@ -50,12 +51,13 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
   return std::nullopt;
 }
 
-/// The waits of tasks are requested once a second, because all homes have to answer.
+/// A sequence of samples of a process. The waits of tasks are requested only once a second, because every home executor
+/// must answer.
 class looks {
  public:
   explicit looks(int process) noexcept : process_(process) {}
 
-  /// Returns false if the process does not answer.
+  /// Requests the next sample. Returns false if the process does not answer.
   auto look() -> bool {
     const bool asks_tasks = clock::now() >= next_waits_;
     const process_answer given = ask_process(process_, asks_tasks ? 'w' : 'm');
@@ -89,14 +91,14 @@ class looks {
   std::vector<top_sample> waits_;
 };
 
-/// On a terminal, each table replaces the previous one.
+/// Prints a table. On a terminal it replaces the previous table.
 auto write(const std::string& table, bool is_first) -> bool {
   const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
   const char* const before = is_terminal ? "\x1b[H\x1b[2J" : is_first ? "" : "\n";
   return std::fputs(before, stdout) >= 0 && std::fputs(table.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
 }
 
-/// Returns the sentence for a look that brought no answer.
+/// Returns the error message for a request without an answer.
 auto describe_problem(process_answer::how became, int process) -> std::string {
   const std::string number = std::to_string(process);
   if (became == process_answer::how::too_large) return too_large_problem(process);

@@ -1,4 +1,4 @@
-// doctor/top_table.cpp: samples of metrics as tables: a row for each worker and loop, a column for each family.
+// doctor/top_table.cpp: formats metrics as tables, with a row for each worker or loop and a column for each metric.
 #include <doctor/top_table.hpp>
 
 #include <doctor/escape.hpp>
@@ -16,7 +16,7 @@
 namespace braid::doctor {
 namespace {
 
-/// Removes the text up to the separator from the front of `rest`, and returns it.
+/// Removes the text up to the separator from the front of `rest`, and returns that text.
 auto take(std::string_view& rest, char separator) -> std::string_view {
   const std::size_t end = rest.find(separator);
   const std::string_view first = rest.substr(0, end);
@@ -24,7 +24,8 @@ auto take(std::string_view& rest, char separator) -> std::string_view {
   return first;
 }
 
-/// name="value", with `\\`, `\"` and `\n`; up to the closing brace, which is taken off.
+/// Parses labels of the form name="value", with the escapes `\\`, `\"` and `\n`. Removes them and the closing brace
+/// from `rest`.
 auto take_labels(std::string_view& rest) -> std::optional<std::map<std::string, std::string>> {
   std::map<std::string, std::string> labels;
   while (!rest.starts_with('}')) {
@@ -78,7 +79,7 @@ auto short_number(double value) -> std::string {
   return text.data();
 }
 
-/// Samples of two looks, to be asked by family and labels.
+/// Two samples of the metrics, from which rates are computed.
 class two_looks {
  public:
   two_looks(std::span<const top_sample> before, std::span<const top_sample> now, double seconds)
@@ -86,8 +87,8 @@ class two_looks {
     for (const top_sample& each : before) before_[{each.family, each.labels}] = each.value;
   }
 
-  /// Returns the value of a gauge, or how fast a counter grows. One that is new, or has begun again, has grown from
-  /// zero.
+  /// Returns the value of a gauge, or the rate of a counter. A counter that is new or was reset is assumed to have
+  /// started at zero.
   [[nodiscard]] auto shown(const top_sample& of) const -> double {
     if (!of.is_counter) return of.value;
     const auto known = before_.find({of.family, of.labels});
@@ -104,7 +105,7 @@ class two_looks {
   std::map<key, double> before_;
 };
 
-/// A family as a column; rates have "/s" in their titles.
+/// A column of a table: its title and its metric. The titles of rates end with "/s".
 struct column {
   const char* title;
   const char* family;
@@ -130,7 +131,7 @@ void write_rows(std::string& text, const std::vector<row>& rows) {
   }
 }
 
-/// A row for each set of labels that a family of the columns has; how it is called is `name_of(labels)`.
+/// Writes a table with a row for each set of labels of the columns' metrics. `name_of(labels)` is the name of a row.
 void write_table(std::string& text, const two_looks& of, const char* title, std::span<const column> columns,
                  auto name_of) {
   std::vector<row> rows{{title}};
@@ -186,7 +187,7 @@ void write_waits(std::string& text, const two_looks& of) {
   write_rows(text, rows);
 }
 
-/// Writes the metrics that no other table shows, by family, if they grow or are gauges.
+/// Writes the rates of all other counters that grow, which no other table contains.
 void write_rest(std::string& text, const two_looks& of) {
   std::set<std::string_view> known{waiting};
   const auto note = [&known](std::span<const column> columns) {

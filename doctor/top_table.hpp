@@ -1,4 +1,4 @@
-// doctor/top_table.hpp: what a program that runs with BRAID_TOP=1 does, as a table.
+// doctor/top_table.hpp: parses the metrics of a program that runs with BRAID_TOP=1, and formats them as tables.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace braid::doctor {
 
-/// A value of a program at some time.
+/// The value of one metric of a program at some time.
 struct top_sample {
   std::string family;  ///< such as `braid_worker_jobs`, without `_total`
   bool is_counter = false;
@@ -20,8 +20,8 @@ struct top_sample {
 /// Parses metrics in the OpenMetrics text format. Other lines are ignored.
 auto parse_samples(std::string_view text) -> std::vector<top_sample>;
 
-/// Workers, loops, queues, what tasks wait for, and rates of the rest by the difference of two looks, which are
-/// `seconds` apart.
+/// Formats two samples that were taken `seconds` apart: workers, loops, queues, the waits of tasks, and the rates of
+/// other counters.
 auto to_table(std::span<const top_sample> before, std::span<const top_sample> now, double seconds) -> std::string;
 
 /// Runs the command `braid-doctor top` with the arguments after its name. Returns the exit status.

@@ -1,4 +1,5 @@
-// doctor/trace_command.cpp: braid-doctor trace FILE [--request ID] [--tracks] | --recover.
+// doctor/trace_command.cpp: braid-doctor trace FILE [--request ID] [--tracks] | --recover: shows critical paths or
+// completes a trace.
 #include <doctor/escape.hpp>
 #include <doctor/path_text.hpp>
 #include <doctor/trace_recovery.hpp>

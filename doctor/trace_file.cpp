@@ -1,4 +1,4 @@
-// doctor/trace_file.cpp: Perfetto's protobuf, as far as the writer of traces uses it.
+// doctor/trace_file.cpp: parses Perfetto's protobuf messages, as far as the writer of traces uses them.
 #include <doctor/trace_file.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr std::uint64_t first_counter_track = 0x3'0000'0000;
 constexpr std::uint64_t max_time = std::uint64_t{1} << 62U;  // sums of times do not wrap around
 constexpr std::uint64_t first_activity_track = first_task_track + (std::uint64_t{1} << 40U);
 
-/// A field of a message: a number, or bytes.
+/// A field of a protobuf message: a number, or bytes.
 struct field {
   std::uint32_t number = 0;
   std::uint64_t value = 0;
@@ -25,12 +25,12 @@ struct field {
 
 [[noreturn]] void refuse(const char* why) { throw std::runtime_error(why); }
 
-/// The fields of a message, one after the other.
+/// A reader of the fields of a protobuf message, in their order.
 class message_reader {
  public:
   explicit message_reader(std::string_view bytes) noexcept : rest_(bytes) {}
 
-  /// Returns nothing at the end.
+  /// Returns the next field, or nothing at the end.
   /// Errors: std::runtime_error if the bytes are not a valid message.
   auto next() -> std::optional<field> {
     if (rest_.empty()) return std::nullopt;
@@ -74,7 +74,7 @@ class message_reader {
   std::string_view rest_;
 };
 
-/// Returns the last field of that number.
+/// Returns the last field of a message with this number, or an empty field.
 auto find(std::string_view message, std::uint32_t number) -> field {
   field found;
   message_reader reader(message);

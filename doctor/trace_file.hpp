@@ -1,4 +1,5 @@
-// doctor/trace_file.hpp: a file that BRAID_TRACE has written, read back: slices of threads, and what led to them.
+// doctor/trace_file.hpp: parses a file that BRAID_TRACE has written: the slices of threads, and the arrows between
+// them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace braid::doctor {
 
-/// The position of no slice.
+/// An index that stands for no slice.
 inline constexpr std::size_t no_slice = ~std::size_t{0};
 
 /// A point in time on a thread.
@@ -21,7 +22,7 @@ struct trace_place {
   std::size_t slice = no_slice;  ///< the innermost slice that is open there: an index in `recorded_thread::slices`
 };
 
-/// A slice of a thread, with a beginning and an end. Slices of a thread nest.
+/// A slice of a thread, with a beginning and an end. Slices of one thread are nested.
 struct recorded_slice {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -42,14 +43,14 @@ struct recorded_thread {
   [[nodiscard]] auto innermost(std::uint64_t when) const noexcept -> std::size_t;
 };
 
-/// The begin of the wait of a coroutine.
+/// The point at which a coroutine began to wait.
 struct recorded_wait {
   trace_place at;
   std::uint32_t name = 0;
   std::uint64_t due = 0;  ///< nanoseconds until its timer; 0 if it has none
 };
 
-/// Something with a track of its own: an activity, as a request of rankd, or a spawned task.
+/// An activity, such as a request of rankd, or a spawned task. Each has a track of its own.
 struct recorded_track {
   std::string name;
   trace_place first;  ///< the place at which it began
@@ -62,7 +63,7 @@ struct trace_file {
   std::vector<std::string> names;
   std::vector<recorded_thread> threads;
   std::unordered_map<std::uint64_t, recorded_track> tracks;
-  // The starting points of arrows, by their numbers and by time:
+  // The starting points of arrows, by the number of the arrow and by time.
   std::unordered_map<std::uint64_t, std::vector<trace_place>> posts;
   std::unordered_map<std::uint64_t, std::vector<trace_place>> readies;
   std::unordered_map<std::uint64_t, std::vector<trace_place>> wakes;
@@ -72,12 +73,13 @@ struct trace_file {
   bool has_paths = false;  ///< the paths of requests were added to it
 };
 
-/// Numbers of the tracks that `braid-doctor trace --tracks` adds: above all that the writer gives.
+/// The number of the first track that `braid-doctor trace --tracks` adds. It is larger than all numbers that the writer
+/// of traces uses.
 inline constexpr std::uint64_t first_path_track = std::uint64_t{1} << 60U;
 inline constexpr std::uint32_t first_path_sequence = 0x7000'0000;
 
 /// Parses the bytes of a trace.
-/// Errors: std::runtime_error with a sentence if they are not a trace.
+/// Errors: std::runtime_error with a message if the bytes are not a trace.
 auto parse_trace(std::string_view bytes) -> trace_file;
 
 }  // namespace braid::doctor

@@ -1,4 +1,4 @@
-// doctor/trace_recovery.cpp: the part of a trace that was written, and what the rings of its threads have beyond it.
+// doctor/trace_recovery.cpp: appends the records of the ring file to the trace of a killed program.
 #include <doctor/escape.hpp>
 #include <doctor/trace_file.hpp>
 #include <doctor/trace_recovery.hpp>
@@ -24,7 +24,7 @@ namespace {
 
 [[noreturn]] void fail_at(const std::string& path) { throw std::system_error(errno, std::generic_category(), path); }
 
-/// A process that writes a trace has it locked.
+/// Opens and locks a trace. A process that is still writing the trace holds the lock, and then this throws.
 auto locked(const std::string& file) -> descriptor {
   descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!opened) fail_at(file);
@@ -40,7 +40,7 @@ auto bytes_of(const std::string& file) -> std::string {
   return bytes;
 }
 
-/// Complete under its name, or not there.
+/// Writes a file under a temporary name and renames it, so that the file is either complete or unchanged.
 void write_anew(const std::string& file, std::string_view first, std::string_view second) {
   const std::string unfinished = file + ".part";
   std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
