@@ -1,4 +1,4 @@
-// artifacts.ts: what was compiled, as files.
+// artifacts.ts: writes compiled plans as artifact files, and compares them with existing files.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,5 @@
-// bindings.ts: registries and operators as TypeScript: one token each, one method each.
+// bindings.ts: generates TypeScript from the registries and operators: a token for each entry, a method for each
+// operator.
 import type { Entry, Op, OpParam, Registries } from "./registries.js";
 
 const asksOtherThan = (op: Op, kind: string): boolean =>

@@ -1,11 +1,13 @@
-// browser.ts: the compiler in a browser's worker: a page sends it the files of a project, then one text after another.
+// browser.ts: the compiler in a web worker. A page sends it the files of a project, and then the text of one plan after
+// another.
 import ts from "typescript";
 
 import { fs, mount } from "./browser_host.js";
 import { Compiler } from "./compile.js";
 import { loadProject } from "./project.js";
 
-// Artifacts are checked by the server that served the page: it gets them from the page, which has their places.
+// The worker does not check artifacts. The page sends each artifact to the server that served the page, which checks
+// it, and the page maps the errors to places in the source.
 
 /** What the page sends: a project and its files by absolute path, or a text in place of a file. */
 type Message =
@@ -23,7 +25,8 @@ interface Scope {
 }
 declare const self: Scope & Record<string, unknown>;
 
-// The policy of the script keeps it from the network; nothing else that the pages of this server share is needed here.
+// The script's security policy forbids network access. The APIs below share data with other pages of the server or
+// start other scripts; the compiler does not need them, so they are removed.
 for (const name of ["indexedDB", "caches", "BroadcastChannel", "importScripts", "Worker", "SharedWorker", "fetch"])
   Object.defineProperty(self, name, { value: undefined, configurable: false });
 

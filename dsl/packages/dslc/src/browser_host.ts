@@ -1,4 +1,5 @@
-// browser_host.ts: the parts of Node that the compiler uses, for a browser's worker: files of a page, paths, digests.
+// browser_host.ts: replaces the parts of Node that the compiler uses in a web worker: files (sent by the page), paths,
+// hashes.
 
 const files = new Map<string, string>();
 
@@ -91,7 +92,7 @@ export const url = { fileURLToPath: (of: URL | string): string => decodeURICompo
 const roundConstants = new Uint32Array(64);
 const firstState = new Uint32Array(8);
 {
-  // The fractions of the roots of the first primes, as FIPS 180-4 says.
+  // Computes the constants of SHA-256: the fractional parts of roots of the first primes (FIPS 180-4).
   const fraction = (of: number): number => Math.floor((of - Math.floor(of)) * 2 ** 32);
   let found = 0;
   for (let prime = 2; found < 64; ++prime) {

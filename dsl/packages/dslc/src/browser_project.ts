@@ -1,4 +1,5 @@
-// browser_project.ts: all that a compiler in a browser reads of a project, of the authoring package and of TypeScript.
+// browser_project.ts: lists all files of the project, the authoring package and TypeScript that a compiler in a browser
+// reads.
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 

@@ -1,4 +1,4 @@
-// browser_runner.ts: runs plans in the thread of the compiler itself, which the page ends if it hangs.
+// browser_runner.ts: runs plans in the compiler's own thread. The page ends the worker if a plan hangs.
 import loader from "@jitl/quickjs-wasmfile-release-sync/emscripten-module";
 import { QuickJSFFI } from "@jitl/quickjs-wasmfile-release-sync/ffi";
 import type { QuickJSSyncVariant } from "quickjs-emscripten-core";
@@ -32,7 +32,7 @@ export class Runner {
     try {
       this.interpret ??= await newInterpreter(this.setup, variant, quickjsWasm);
       const result: Result = this.interpret({ ...task, number: 0 });
-      // A plan that was stopped in the middle may leave anything behind, so the next one gets a new interpreter.
+      // A plan that was stopped may have left the interpreter in any state, so the next plan gets a new interpreter.
       if (result.isSpoilt !== false) await this.close();
       return result;
     } catch (error) {

@@ -1,4 +1,4 @@
-// bundle.ts: the compiler with TypeScript and QuickJS as one script for a worker of a browser, made of what is installed.
+// bundle.ts: bundles the compiler, TypeScript and QuickJS from the installed packages into one script for a web worker.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
@@ -60,7 +60,8 @@ class Bundle {
     const text = readFileSync(file, "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
     const body = isOwn ? asCommonJs(file, text) : text;
     const imports: Record<string, string> = {};
-    // TypeScript asks for modules of Node only if it runs in Node, and for no others.
+    // TypeScript requires modules of Node only if it runs in Node, and requires no other modules. So its requires are
+    // ignored.
     const names = isTypeScript(file) ? [] : [...body.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name!);
     for (const name of names) imports[name] = this.targetOf(name, file);
     this.modules.set(

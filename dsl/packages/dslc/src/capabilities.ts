@@ -1,4 +1,4 @@
-// capabilities.ts: which capabilities a plan requires, by what it uses.
+// capabilities.ts: finds the capabilities that a plan requires, from the features that it uses.
 import type { OpParam, Registries } from "./registries.js";
 import { isObject, type JsonObject, pointerTo } from "./values.js";
 

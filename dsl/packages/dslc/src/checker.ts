@@ -1,4 +1,4 @@
-// checker.ts: what the compiler asks of the engine, which holds artifacts to its rules.
+// checker.ts: the interface to the engine's check of artifacts.
 
 /** A diagnostic of the engine. */
 export interface Problem {

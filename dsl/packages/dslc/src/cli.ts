@@ -209,7 +209,7 @@ async function run(options: Options, project: Project, rules: Rules, to: Output)
     if (engine === undefined) to.err(unchecked);
     if (options.command === "outdated") return await outdated(options, project, compiler, engine, to);
     const files = filesOf(options, project);
-    // Editors know what the compiler knows, once they have been told at all.
+    // If the project has declarations for editors, updates them, so that editors accept what the compiler accepts.
     if (options.command !== "check" && !options.isVerify && existsSync(typesFolder(project)))
       writeTypes(project, bindings(project.declared));
     let isStale = false;
@@ -281,7 +281,7 @@ async function checkArtifact(file: string, engine: Engine | undefined, stem: str
 }
 
 function report(compiled: readonly Compiled[], options: Options, to: Output, engine: Engine | undefined): void {
-  // Of tests that run, standard output has the outcome.
+  // `dslc test` prints the results of the tests on standard output, so this report is omitted if all plans compile.
   if (options.command === "test" && compiled.every((each) => each.diagnostics.length === 0)) return;
   if (options.isJson) {
     to.out(

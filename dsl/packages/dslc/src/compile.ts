@@ -1,4 +1,4 @@
-// compile.ts: from plans in TypeScript to artifacts, or to everything that is wrong with them.
+// compile.ts: compiles plans in TypeScript to artifacts, or to lists of all their errors.
 import { basename, relative, resolve, sep } from "node:path";
 
 import { bindings } from "./bindings.js";
@@ -151,10 +151,10 @@ export class Compiler {
       try {
         await this.compileInto(out, rest, texts);
       } catch (error) {
-        // TypeScript's cache may be half done, so that the plans after this one get a new program.
+        // The failure may have left TypeScript's cache inconsistent, so later plans get a new program.
         this.cache = new ProgramCache();
         const file = files[out.length]!;
-        // A program of many plans says nothing about which of them it failed on.
+        // If a program of several plans fails, the failing plan is unknown, so each plan is compiled alone.
         if (rest.length > 1 && error instanceof ProgramFailure)
           for (const each of rest) out.push(...(await this.compile([each], texts)).map((one) => Promise.resolve(one)));
         else out.push(Promise.resolve(this.failedPlan(file, error instanceof ProgramFailure ? error.cause : error)));
@@ -181,7 +181,8 @@ export class Compiler {
       library: program.library(),
     }));
     runner.begin();
-    // While one plan runs in the worker the next is compiled here, and the engine checks those before.
+    // A pipeline: while one plan runs in the worker, the next is compiled here, and the engine checks the previous
+    // ones.
     let running: Promise<unknown> = Promise.resolve();
     try {
       for (const file of files) {

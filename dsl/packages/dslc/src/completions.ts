@@ -1,4 +1,4 @@
-// completions.ts: completions at a place of a plan: names of the project's registries, operators and their options.
+// completions.ts: completions at a position in a plan: names of the project's registries, operators and their options.
 import { resolve } from "node:path";
 
 import ts from "typescript";
@@ -38,7 +38,7 @@ export class Completer {
     this.service = ts.createLanguageService({
       getCompilationSettings: () => compilerOptions,
       getScriptFileNames: () => [this.file, ...libraryRoots],
-      // The text that is asked about changes with each question, and others may write files meanwhile.
+      // The file of the request has a new text each time; other files may be changed on disk between requests.
       getScriptVersion: (file) => (resolve(file) === this.file ? String(this.version) : this.files.versionOf(file)),
       getScriptSnapshot: (file) => {
         const text = this.files.read(file);

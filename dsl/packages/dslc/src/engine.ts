@@ -1,4 +1,4 @@
-// engine.ts: the rules of the engine, asked from a child process `rankd check --stdin`.
+// engine.ts: checks artifacts with the engine, in a child process `rankd check --stdin`.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { createRequire } from "node:module";
@@ -44,7 +44,7 @@ function packagedProgram(root: string): string | undefined {
     try {
       return join(dirname(createRequire(from).resolve(`${enginePackage}/package.json`)), "bin", "rankd");
     } catch {
-      // It is not installed there.
+      // The package is not installed there; the next folder is tried.
     }
   return undefined;
 }

@@ -1,4 +1,4 @@
-// failure.ts: what becomes of a plan that fails, and how its processor time is measured.
+// failure.ts: why a plan could not be run, and how its CPU time is measured.
 
 /** Why a plan could not be run. */
 export interface Failure {

@@ -1,4 +1,4 @@
-// folder.ts: the plans of a project, and the index next to its artifacts.
+// folder.ts: finds the plans of a project, and writes the index of its artifacts.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 

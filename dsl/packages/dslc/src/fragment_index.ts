@@ -1,4 +1,5 @@
-// fragment_index.ts: the versions of fragments: what was published and must not change, and which plans use older ones.
+// fragment_index.ts: records published versions of fragments, which must not change, and finds plans that use older
+// versions.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 

@@ -1,4 +1,4 @@
-// index.ts: the compiler as a library.
+// index.ts: the public interface of the compiler as a library.
 export { bindings } from "./bindings.js";
 export { type Checker, type Problem, type Verdict } from "./checker.js";
 export { type Compiled, Compiler, type CompilerOptions, defaultLimits, planNameOf } from "./compile.js";

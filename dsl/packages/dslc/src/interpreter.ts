@@ -159,7 +159,7 @@ function interpret(limits: Limits, error: unknown): Failure {
   if (text.includes("interrupted")) return { ...timeLimit(limits.timeMs), ...place };
   if (text.includes("out of memory"))
     return { ...failure("memory_limit", `the plan needs more than ${limits.memoryMb} MB of memory`), ...place };
-  // The second is what V8 says when it runs out of its own stack beneath QuickJS.
+  // "Maximum call stack" is V8's message if V8's own stack overflows while it runs QuickJS.
   if (text.includes("stack overflow") || text.includes("Maximum call stack"))
     return { ...failure("stack_limit", "the plan's calls go too deep"), ...place };
   return readFailure({ code: "plan_threw", message: text, ...place });
@@ -234,7 +234,7 @@ export async function newInterpreter(
   variant: QuickJSSyncVariant,
   wasm?: ArrayBuffer,
 ): Promise<(task: Task) => Outcome> {
-  // QuickJS itself does not know the size of its allocations here, so the memory of the module is limited.
+  // QuickJS cannot measure its allocations in this build, so the memory of the WebAssembly module is limited instead.
   const wasmMemory = new WebAssembly.Memory({
     initial: pagesPerMb * baseMb,
     maximum: pagesPerMb * (baseMb + setup.limits.memoryMb),

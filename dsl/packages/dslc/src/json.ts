@@ -1,4 +1,5 @@
-// json.ts: JSON whose bytes depend only on the value: sorted fields, numbers that the engine reads as they are.
+// json.ts: writes JSON whose bytes depend only on the value: fields are sorted, and the engine reads numbers without
+// loss.
 import { createHash } from "node:crypto";
 
 /** A value as JSON has it; `exactInteger` is for integers that a number cannot hold. */
@@ -21,7 +22,8 @@ export function byBytes(a: string, b: string): number {
   for (let at = 0; at < length; ++at) {
     const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
     if (left === right) continue;
-    // Bytes are made only if they decide: names of fields and nodes differ in a character long before.
+    // Only characters from the surrogates on need a comparison by bytes. Names of fields and nodes almost always differ
+    // in an earlier character.
     return left < firstSurrogate && right < firstSurrogate
       ? left - right
       : Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -65,7 +67,7 @@ function pretty(value: Json, indent: string): string {
       ? fieldsOf(value).map(([name, field]) => [`${JSON.stringify(name)}: `, field] as const)
       : undefined;
   if (items === undefined) return scalarText(value);
-  // A short value is written on one line; its length is computed only if it can be short.
+  // A short value is written on one line. The check for its size avoids formatting large values twice.
   if (isSmall(value, 12)) {
     const line = inline(value);
     if (line.length <= inlineWidth) return line;

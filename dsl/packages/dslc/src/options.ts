@@ -1,4 +1,4 @@
-// options.ts: the options of a plan's nodes in the text that they were written in, and how one of them is changed there.
+// options.ts: finds the options of a plan's nodes in the source text, and changes one of them there.
 import ts from "typescript";
 
 import type { Place } from "./diagnostic.js";
@@ -288,7 +288,7 @@ function expressionOf(text: string): ts.Expression | undefined {
   if (!ts.isExpressionStatement(statement) || !ts.isParenthesizedExpression(statement.expression)) return undefined;
   const { expression } = statement.expression;
   const isList = ts.isBinaryExpression(expression) && expression.operatorToken.kind === ts.SyntaxKind.CommaToken;
-  // Comments around it would be taken for a part of the value from then on.
+  // Comments around the expression are refused, because they would become a part of the option's value.
   return isList || expression.getText(source) !== text ? undefined : expression;
 }
 

@@ -1,4 +1,4 @@
-// plan_files.ts: what a plan may read: files of its project, the authoring package, and texts in place of files.
+// plan_files.ts: the files that a plan may import: those of its project, the authoring package, and unsaved texts.
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -16,7 +16,7 @@ export const compilerOptions: ts.CompilerOptions = {
   lib: ["lib.es2022.d.ts"],
   module: ts.ModuleKind.CommonJS,
   moduleResolution: ts.ModuleResolutionKind.Node10,
-  // A file without imports and exports would otherwise declare its names for all files.
+  // Without this setting, a file without imports and exports would declare its names in the global scope of all files.
   moduleDetection: ts.ModuleDetectionKind.Force,
   ignoreDeprecations: "5.0",
   strict: true,
@@ -81,7 +81,7 @@ export class PlanFiles {
     if (!/^\.\.?\//.test(name)) return undefined;
     const base = resolve(dirname(importer), name.replace(/\.js$/, ""));
     const file = base.endsWith(".ts") ? base : `${base}.ts`;
-    // Declarations without a text that runs say what other files do not keep.
+    // A declaration file is refused, because no code would guarantee that its declarations are true.
     if (file.endsWith(".d.ts") || isLibrary(file) !== isLibrary(importer)) return undefined;
     return this.exists(file) && (isLibrary(file) || isInProject(file, this.root)) ? file : undefined;
   }
@@ -110,7 +110,7 @@ export function isLibrary(file: string): boolean {
 
 /** Whether a file is one of TypeScript's declarations of the language. */
 export function isStandard(file: string): boolean {
-  // Computed late, because in a browser TypeScript does not know the folder of its files at first.
+  // Computed at the first use, because in a browser TypeScript learns the folder of its files later.
   standardFolder ??= dirname(resolve(ts.getDefaultLibFilePath(compilerOptions)));
   return dirname(resolve(file)) === standardFolder && /[/\\]lib\.[^/\\]*\.ts$/.test(file);
 }

@@ -1,4 +1,4 @@
-// plan_tests.ts: the artifact of a plan's tests: the output of the sandbox, with places in the author's files.
+// plan_tests.ts: builds the artifact of a plan's tests from the sandbox's output, with places in the author's files.
 import type { Place } from "./diagnostic.js";
 import { type Json } from "./json.js";
 

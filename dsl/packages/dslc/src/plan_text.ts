@@ -1,4 +1,4 @@
-// plan_text.ts: parses one file of a plan, and keeps texts out of the program that would change other files of it.
+// plan_text.ts: parses a file of a plan, and refuses texts that would affect the program's other files.
 import ts from "typescript";
 
 import { type Diagnostic, diagnostic, startOf } from "./diagnostic.js";

@@ -1,4 +1,4 @@
-// program.ts: type-checks plans and emits them as modules for the sandbox.
+// program.ts: type-checks plans, and emits them as JavaScript modules for the sandbox.
 import { relative, resolve, sep } from "node:path";
 
 import ts from "typescript";
@@ -71,7 +71,8 @@ export class PlanProgram {
     host.readFile = (file) => this.files.read(file);
     host.fileExists = (file) => this.files.exists(file);
     host.getSourceFile = (file, language) => {
-      // Only the target: a package.json above, such as that of an installed package, would change the kind of module.
+      // Only the language version is passed on. The module kind would depend on a package.json in a parent folder, such
+      // as that of an installed package.
       const options: ts.CreateSourceFileOptions =
         typeof language !== "object"
           ? { languageVersion: language }
@@ -159,7 +160,7 @@ export class PlanProgram {
       ...this.program.getSyntacticDiagnostics(source),
       ...(types === "with types" ? this.program.getSemanticDiagnostics(source) : []),
     ];
-    // Where a refusal says why, a type error inside says nothing more.
+    // A type error inside a refused piece of text is omitted, because the refusal already states the cause.
     const typed = said
       .map((each) => this.diagnosticOf(each, shown))
       .filter((each) => !refused.some((outer) => isWithin(each.place, outer.place)));

@@ -1,4 +1,4 @@
-// project.ts: the project that plans belong to: its folders, and the declarations of its registries.
+// project.ts: the project of a plan: its folders, and the declarations of its registries.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// project_error.ts: what ends a command before any plan is looked at.
+// project_error.ts: an error that ends a command before any plan is compiled.
 
 /** What is wrong with the project itself; there is no plan to point into. */
 export class ProjectError extends Error {}

@@ -1,4 +1,4 @@
-// registries.ts: what the registries of a project declare, as the compiler knows it.
+// registries.ts: the declarations of a project's registries, as the compiler uses them.
 
 /** Registry → id of an entry → digest of what the entry means to the plans that refer to it. */
 export type EntryDigests = ReadonlyMap<string, ReadonlyMap<string, string>>;

@@ -1,4 +1,4 @@
-// registry_digests.ts: digests of what an artifact refers to, so that other changes of the registries leave it valid.
+// registry_digests.ts: hashes of the declarations that an artifact uses, so that it stays valid if others change.
 import { isBound } from "./capabilities.js";
 import { canonicalJson, type Json, sha256 } from "./json.js";
 import type { EntryDigests, Registries } from "./registries.js";

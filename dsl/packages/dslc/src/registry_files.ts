@@ -1,4 +1,4 @@
-// registry_files.ts: finds the place in a project's files for the engine's diagnostics about them.
+// registry_files.ts: maps the engine's diagnostics about registries to places in the project's files.
 import { readFileSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 
@@ -52,7 +52,7 @@ function textOf(file: string): string {
 function placed({ code, message, hint, pointer, source }: Problem, root: string): Diagnostic {
   const file = resolve(source);
   const shown = relative(root, file).split(sep).join("/");
-  // A syntax error of TOML has no pointer: its message begins with the place.
+  // A diagnostic about a TOML syntax error has no JSON pointer. Its message begins with the line and column.
   const syntax = /^line (\d+), column (\d+): (.*)$/s.exec(message);
   if (code !== "toml_syntax" || syntax === null)
     return diagnostic(code, message, placeIn(shown, textOf(file), pointer), { hint, pointer });

@@ -1,4 +1,5 @@
-// runner.ts: the worker in which plans run: started when first needed, ended when it hangs, replaced when it fails.
+// runner.ts: manages the worker thread that runs plans: starts it on demand, ends it if it hangs, and replaces it if it
+// fails.
 import { Worker } from "node:worker_threads";
 
 import { failure, now, processorMsSince, timeLimit, type Failure } from "./failure.js";
@@ -38,7 +39,7 @@ export class Runner {
       this.worker!.postMessage({ ...task, number });
     });
     const result: Result = typeof said === "object" && "number" in said ? said : { error: said as Failure };
-    // A plan that was stopped in the middle may leave anything behind, so the next one gets a new worker.
+    // A plan that was stopped may have left the worker in any state, so the next plan gets a new worker.
     if (result.isSpoilt !== false) await this.close();
     return result;
   }
@@ -77,7 +78,8 @@ export class Runner {
       const look = (): void => {
         const leftMs = withinMs - processorMsSince(begin);
         if (leftMs > 0 && Date.now() < giveUpAt) timer = setTimeout(look, leftMs);
-        // While this thread was busy the answer may have come: it gets a turn to be heard.
+        // The answer may have arrived while this thread was busy. The short timer lets its event run before the plan is
+        // given up.
         else
           timer = setTimeout(() => {
             resolve(otherwise);

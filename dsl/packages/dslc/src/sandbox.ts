@@ -1,4 +1,4 @@
-// sandbox.ts: the worker in which plans run, which can be ended from outside.
+// sandbox.ts: the worker thread that runs plans; the main thread can end it.
 import { parentPort, workerData } from "node:worker_threads";
 
 import variant from "@jitl/quickjs-wasmfile-release-sync";

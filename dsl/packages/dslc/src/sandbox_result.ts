@@ -1,4 +1,5 @@
-// sandbox_result.ts: checks the sandbox's output. A plan can change everything in the sandbox, so nothing is trusted.
+// sandbox_result.ts: validates the sandbox's output, which is not trusted, because a plan can change everything in the
+// sandbox.
 import type { Failure } from "./failure.js";
 
 /** The deepest nesting of arrays and objects that an artifact may have; the engine has the same limit. */

@@ -1,5 +1,4 @@
-// serve.ts: answers the questions of `rankd studio` about the sources of a project: a line of JSON each, until the input
-// ends.
+// serve.ts: answers requests of `rankd studio` about the sources of a project. Each request is a line of JSON.
 import { existsSync, readFileSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { createInterface } from "node:readline";

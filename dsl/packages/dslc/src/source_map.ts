@@ -1,4 +1,4 @@
-// source_map.ts: from a line and column of emitted JavaScript back to the TypeScript that it was made of.
+// source_map.ts: maps a line and column of emitted JavaScript to its place in the TypeScript source.
 
 const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

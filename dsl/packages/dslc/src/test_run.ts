@@ -1,4 +1,4 @@
-// test_run.ts: hands compiled tests to `rankd test`, the engine that serves the plans.
+// test_run.ts: runs compiled tests with `rankd test`, the same engine that serves the plans.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 

@@ -1,7 +1,7 @@
-// transform.ts: makes a plan's operators, conditions and calls pass through the hooks of the authoring package.
+// transform.ts: replaces a plan's operators, conditions and calls by calls of the authoring package's hooks.
 //
-// Which operands are known while the plan is built and which only while a request runs shows when the text is executed,
-// so constants from anywhere, helpers and loops work as written. Every hook gets the place of its text.
+// The hooks decide at run time which operands are known while the plan is built, and which only while a request runs.
+// So constants from anywhere, helper functions and loops work as written. Every hook gets the place of its text.
 import ts from "typescript";
 
 import { type Diagnostic, diagnostic, type Place } from "./diagnostic.js";
@@ -189,7 +189,7 @@ class Rewriter {
       const value = this.hook("op", [this.make.createStringLiteral(step), left, this.expr(right), ...spans]);
       return this.make.createAssignment(left, value);
     }
-    // A pattern that is assigned to is no literal.
+    // On the left side of an assignment, such a literal is a destructuring pattern, so its fields are not expressions.
     if (
       operatorToken.kind === ts.SyntaxKind.EqualsToken &&
       (ts.isObjectLiteralExpression(left) || ts.isArrayLiteralExpression(left))

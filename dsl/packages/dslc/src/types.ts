@@ -1,7 +1,9 @@
-// types.ts: what editors and tsc read in place of the authoring package: its declarations with the project's tokens.
+// types.ts: writes the declarations that editors and tsc read in place of the authoring package, with the project's
+// tokens.
 //
-// They are in the project, in .rankd/, so that projects share nothing: .rankd/plan/ has the declarations, and
-// .rankd/tsconfig.json, which the project's tsconfig.json extends, leads the import of @rankd/plan there.
+// They are stored in the project's own folder .rankd/, so that projects share nothing. .rankd/plan/ contains the
+// declarations. The project's tsconfig.json extends .rankd/tsconfig.json, which resolves imports of @rankd/plan to that
+// folder.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 
@@ -79,7 +81,8 @@ function declarationsOf(generated: string): Map<string, string> {
   host.getSourceFile = (file, language, ...more) =>
     join(file) === own ? ts.createSourceFile(file, generated, language, true) : getSourceFile(file, language, ...more);
   host.fileExists = (file) => join(file) === own || ts.sys.fileExists(file);
-  // A module below node_modules would count as a foreign package, which emits no declarations.
+  // Without this function, a module below node_modules would count as a foreign package, and TypeScript would emit no
+  // declarations for it.
   host.resolveModuleNameLiterals = (literals) =>
     literals.map(({ text }) => ({
       resolvedModule: {

@@ -1,4 +1,4 @@
-// values.ts: values of JSON, and pointers into them.
+// values.ts: helpers for JSON values, and for JSON pointers into them.
 import { ExactInteger } from "./json.js";
 
 /** An object of JSON. */

@@ -1,4 +1,4 @@
-// watch.ts: compiles plans again when they or what they import change.
+// watch.ts: compiles plans again when they or the files that they import change.
 import { type FSWatcher, readFileSync, watch as watchFile } from "node:fs";
 import { dirname, resolve } from "node:path";
 
@@ -39,7 +39,7 @@ class Watched {
         watcher.on("error", () => void this.watchers.delete(folder));
         this.watchers.set(folder, watcher);
       } catch {
-        // The folder is gone; the plan's own diagnostics say so.
+        // The folder does not exist. The diagnostics of the plan report that.
       }
     }
   }
@@ -82,13 +82,13 @@ class Watched {
     if (diagnostics.length > 0) this.broken.add(file);
     else this.broken.delete(file);
     this.watchFolders(sources);
-    // A file may have been edited after it was read and before its folder was watched.
+    // A file may have been edited after it was read but before its folder was watched.
     for (const [path, text] of texts) if (textOf(path) !== text) this.note(path);
   }
 
   /** The plans that changes concern, once there are any. */
   async affected(): Promise<readonly string[]> {
-    // A change while plans are compiled wakes no watcher: it is seen here.
+    // `isDue` may be set already, because files may have changed while plans were being compiled.
     if (!this.isDue && !this.isOver) await new Promise<void>((resolve) => (this.wake = resolve));
     this.isDue = false;
     const paths = [...this.changed].filter((path) => path.endsWith(".ts"));

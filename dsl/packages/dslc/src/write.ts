@@ -1,4 +1,4 @@
-// write.ts: files that are replaced whole, or not at all.
+// write.ts: replaces files atomically.
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
@@ -40,7 +40,7 @@ export function replaceFile(file: string, text: string): void {
     try {
       rmSync(aside);
     } catch {
-      // It was not even begun.
+      // The temporary file was not created.
     }
     throw new ProjectError(`${file} cannot be written: ${reasonOf(error)}`);
   }

@@ -1,4 +1,4 @@
-// buckets.ts: the buckets of `E.bucket`, for values that are known: in tests of plans and in programs that prepare data.
+// buckets.ts: computes the buckets of `E.bucket` for known values, for tests of plans and programs that prepare data.
 const word = 2n ** 64n - 1n;
 
 /** The bytes of UTF-8. An invalid code point counts as U+FFFD. */

@@ -1,4 +1,4 @@
-// builder.ts: the graph of a plan while it is built: contexts, sets of candidates, nodes.
+// builder.ts: builds the graph of a plan: contexts, sets of candidates and nodes.
 import { stringParamIs } from "./expr.js";
 import { failureCodes, fieldsOf } from "./failures.js";
 import { type FragmentJson, type GivenUse, inUse, refuseSeparator, separator } from "./fragments.js";
@@ -318,7 +318,7 @@ export class Graph {
         throw new PlanError("wrong_result", "the result of a fragment is a set that it makes itself", {
           span: fragment.$span,
         });
-      // Before the uses inside of it.
+      // Inserted before the fragments that this fragment uses.
       this.uses.splice(place, 0, { ...use, id, fragment, nodes, result: draft });
       return result;
     } finally {
@@ -381,7 +381,8 @@ export class Graph {
   /** Nodes without a name are called after their method, with a number from the second on. */
   private nameNodes(): void {
     const taken = new Set(this.drafts.map((draft) => draft.id));
-    // The count of each method is kept: many nodes of one method do not look through each other's names.
+    // The count for each method is kept, so that many nodes of one method need not search through the names of the
+    // others.
     const counts = new Map<string, number>();
     for (const draft of this.drafts) {
       if (draft.id !== "" || draft.options[nodeOption] !== undefined) continue;

@@ -1,4 +1,5 @@
-// expr.ts: expressions and predicates by builders. The natural operators end here as well.
+// expr.ts: functions that build expressions and predicates. The compiler also turns JavaScript operators into calls of
+// them.
 import { argumentSpan, currentSpan, PlanError, type SpanId } from "./places.js";
 import {
   type Expr,

@@ -1,4 +1,4 @@
-// failures.ts: how a plan names the failures that a fallback handles.
+// failures.ts: the failures of a node that a fallback can handle, as a plan names them.
 import type { SpanId } from "./places.js";
 import { fieldSpans, PlanError } from "./places.js";
 import { wrongType } from "./tokens.js";

@@ -1,4 +1,5 @@
-// fragments.ts: parts of plans that have a version and arguments; their nodes become nodes of the plan that uses them.
+// fragments.ts: fragments: parts of plans with a version and arguments. Their nodes become nodes of the plan that uses
+// them.
 import { fieldsOf } from "./failures.js";
 import type { CandidateSet, PlanContext } from "./generated.js";
 import { argumentSpan, currentSpan, inFrame, PlanError, type SpanId } from "./places.js";

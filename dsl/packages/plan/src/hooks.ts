@@ -1,4 +1,4 @@
-// hooks.ts: what the compiler puts in place of operators, conditions and calls of a plan's text.
+// hooks.ts: the functions that compiled plans call in place of operators, conditions and calls.
 import { binary, coalesced, compared, joined, listed } from "./expr.js";
 import { fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
 import { mayBeText, runTimeValue, toNumber, toTruth, TreeNode, TruthNode, ValueNode } from "./tokens.js";
@@ -48,7 +48,7 @@ export const hooks = {
   op(sign: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): unknown {
     if (!(a instanceof TreeNode) && !(b instanceof TreeNode)) return native[sign]!(a as never, b as never);
     if (sign === "+" && mayBeText(a) && mayBeText(b)) return joined(a, b, span, spanA, spanB);
-    // Text around a run-time value is no arithmetic.
+    // A text cannot be added to a value that is known only at run time.
     if (sign === "+" && (typeof a === "string" || typeof b === "string"))
       throw runTimeValue((a instanceof TreeNode ? a : b) as TreeNode, a instanceof TreeNode ? spanA : spanB);
     const op = arithmetic[sign];

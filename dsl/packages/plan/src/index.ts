@@ -1,4 +1,4 @@
-// index.ts: what plans import.
+// index.ts: the names that plans import.
 import type { FallbackPlan } from "./failures.js";
 import { type Arguments, defineFragmentNode, type Fragment, type FragmentDefinition } from "./fragments.js";
 import type { CandidateSet, PlanContext } from "./generated.js";

@@ -1,4 +1,4 @@
-// node_options.ts: the options of the methods of all operators.
+// node_options.ts: the types of the options that the operators' methods accept.
 import type { KeyToken, ParamToken, Payload, ValueType } from "./tokens.js";
 
 /** The options of every operator. */

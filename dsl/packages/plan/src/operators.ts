@@ -1,4 +1,4 @@
-// operators.ts: operators as data, from which the methods of sets are made.
+// operators.ts: descriptions of operators as data, from which the methods of sets are created.
 
 /** How a param of an operator is written in a plan. */
 export interface ParamInfo {

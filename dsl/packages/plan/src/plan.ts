@@ -1,4 +1,4 @@
-// plan.ts: definePlan, and what the compiler runs to get the plan out of it.
+// plan.ts: definePlan, and the function by which the compiler builds the plan of a file.
 import { type BuiltJson, Graph } from "./builder.js";
 import { failureCodes, fieldsOf } from "./failures.js";
 import { whileBuilding } from "./fragments.js";

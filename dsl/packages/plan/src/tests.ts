@@ -1,4 +1,4 @@
-// tests.ts: defineTests: tests of a plan as data, and what the compiler runs to get them out of a file.
+// tests.ts: defineTests, which describes tests of a plan as data, and the function by which the compiler reads them.
 import { type EP, Key, type P } from "./generated.js";
 import { argumentSpan, currentSpan, fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
 import {

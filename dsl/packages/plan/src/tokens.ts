@@ -1,4 +1,4 @@
-// tokens.ts: the objects for keys, params, endpoints, expressions and predicates while a plan is built.
+// tokens.ts: the objects that represent keys, params, endpoints, expressions and predicates while a plan is built.
 import { argumentSpan, currentSpan, PlanError, type SpanId } from "./places.js";
 
 declare const info: unique symbol;
