@@ -332,7 +332,7 @@ export function bindings(declared: Registries): string {
     .filter(([name]) => new RegExp(`\\b${name}\\b`).test(body))
     .map(([name, kind]) => `  ${kind}${name},\n`);
   return [
-    "// generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.\n",
+    "// generated.ts: the tokens of the registries and the methods of the operators. Written by `dslc bindings` from registry/*.toml.\n",
     ...lines,
     'import type { NodeFailure } from "./failures.js";\n',
     'import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";\n',

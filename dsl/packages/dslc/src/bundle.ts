@@ -40,7 +40,7 @@ const load = (id) => {
     if (target === undefined) throw new Error(id + " has no module " + name);
     if (target.startsWith("host:")) return host[target.slice(5)] ?? { createRequire: () => ({ resolve: () => library }) };
     const found = load(target);
-    // What a module of another kind exports is its default, too, as Node has it.
+    // As in Node, the exports of a CommonJS module are also the default export that an ES module imports.
     return isOwn && !modules.get(target)[2] ? Object.create(found, { default: { value: found } }) : found;
   };
   body(require, module, module.exports, host.process, host.Buffer);

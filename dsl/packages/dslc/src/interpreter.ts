@@ -100,7 +100,7 @@ const prelude = `(function (modules, entry) {
   const same = "the same plan gives the same bytes every time";
   for (const name of ["Date", "performance", "crypto", "WeakRef", "FinalizationRegistry", "SharedArrayBuffer", "Atomics"]) trap(globalThis, name, name, same);
   trap(Math, "random", "Math.random", same);
-  // What a callback says decides while the plan is built.
+  // These methods decide while the plan is built, so their callbacks must not return a value of the request.
   for (const name of ["filter", "some", "every", "find", "findIndex", "findLast", "findLastIndex"]) {
     const method = Array.prototype[name];
     if (method === undefined) continue;
@@ -116,11 +116,11 @@ const prelude = `(function (modules, entry) {
     Object.defineProperty(Array.prototype, name, { value, writable: true, configurable: true });
   }
 
-  // JSON.stringify asks each value for toJSON; an inherited one would replace the plan.
+  // JSON.stringify calls toJSON of each value; an inherited toJSON could replace the plan.
   for (const { prototype } of [Object, Array, BigInt])
     Object.defineProperty(prototype, "toJSON", { value: undefined, writable: false, configurable: false });
 
-  // What is thrown may be an object of the plan, whose fields are getters. Its parts are checked outside of the sandbox.
+  // A thrown object may have getters, which run code of the plan. Its fields are checked outside of the sandbox.
   const describe = (thrown) => {
     if (typeof thrown !== "object" || thrown === null)
       return { code: "plan_threw", message: typeof thrown === "symbol" ? "Symbol" : "" + thrown };

@@ -20,7 +20,7 @@ export const typesFolder = (project: Project): string => join(project.root, ".ra
 const stampName = "stamp";
 
 const tsconfig = `{
-  // Written by dslc: what it compiles plans with. A tsconfig.json that extends this one may add to it.
+  // Written by dslc: the options with which it compiles plans. A tsconfig.json that extends this file may add others.
   "compilerOptions": {
     "target": "es2022",
     "lib": ["es2022"],

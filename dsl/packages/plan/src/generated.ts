@@ -1,4 +1,4 @@
-// generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
+// generated.ts: the tokens of the registries and the methods of the operators. Written by `dslc bindings` from registry/*.toml.
 // digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
