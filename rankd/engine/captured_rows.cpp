@@ -1,4 +1,4 @@
-// rankd/engine/captured_rows.cpp: captures rows of a run as data, and writes them as JSON.
+// rankd/engine/captured_rows.cpp: captures the rows of nodes in a run, and writes them as JSON.
 #include <rankd/engine/captured_rows.hpp>
 
 #include <rankd/engine/detail/capture_rows.hpp>
@@ -16,7 +16,7 @@ namespace {
 using detail::append_count;
 using detail::append_field;
 
-/// Adds the rows that are captured at nodes of one run.
+/// Collects the rows that are captured at the nodes of one run.
 class capturer {
  public:
   capturer(const run_picture& run, const registries& declared, std::size_t max_rows)

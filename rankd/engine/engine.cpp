@@ -24,7 +24,8 @@
 
 namespace rankd {
 
-/// A run of a plan. Its scope is a child of the home's root scope, not of the caller's: it may end after the answer.
+/// A run of a plan. Its scope is a child of the loop's root scope and not of the caller's scope, because the run may
+/// end after the answer.
 struct engine::execution {
   execution(const engine& owner, braid::scope& root, braid::time_point deadline, std::shared_ptr<request_state> s)
       : state(std::move(s)),
@@ -41,7 +42,7 @@ struct engine::execution {
 
 namespace {
 
-/// A run whose result is known.
+/// The result of a run, for writing its answer.
 struct run_end {
   const braid::graph_run<plan_nodes>& graph;
   const braid::graph_shape& shape;
@@ -54,8 +55,8 @@ auto name_of(const bound_node& node) -> std::string {
   return "node `" + node.node_id + (node.place.empty() ? "`" : "` (" + node.place + ")");
 }
 
-/// Returns the error if time ran out. Names the first node, in the order of the plan, that was not done; which node
-/// that is depends on timing.
+/// Returns the error for a run that exceeded its time. It contains the first unfinished node in the order of the plan.
+/// Which node is unfinished depends on timing.
 auto error_of_time(std::string code, std::string message, const run_end& run, const request_state& state)
     -> rank_error {
   for (const node_index node : run.shape.order()) {
@@ -87,7 +88,8 @@ auto error_of(const usage::breach& breach, const bound_node& node) -> rank_error
           {}};
 }
 
-/// The limit may be the engine's limit for all nodes.
+/// Returns the error for a node that exceeded its time limit, which is its own limit or the engine's limit for all
+/// nodes.
 auto error_of_node_time(const bound_node& node) -> rank_error {
   const auto own = std::chrono::floor<std::chrono::milliseconds>(node.timeout).count();
   const bool has_own = node.timeout != braid::duration::max();
@@ -142,8 +144,8 @@ auto failed_node(const std::optional<braid::graph_failure>& failure) -> std::opt
   return failure->node;
 }
 
-/// Returns the first node that broke the budget, among a failed node and the nodes before it in the order, which have
-/// all ended.
+/// Returns the first node that exceeded the budget. After a failure, only the failed node and the nodes before it
+/// count, because all of them have ended.
 auto find_breach(const request_state& state, const braid::graph_shape& shape,
                  const std::optional<braid::graph_failure>& failure) -> std::optional<usage::breach> {
   using cause = braid::graph_failure::cause;
@@ -154,7 +156,7 @@ auto find_breach(const request_state& state, const braid::graph_shape& shape,
   return state.used.first_breach(position + (failure->why == cause::node_failed ? 1 : 0));
 }
 
-/// Returns the nodes whose fallback is used, in the order of the plan.
+/// Returns the nodes whose fallback was used, in the order of the plan.
 auto list_degraded(const request_state& state) -> std::vector<degradation> {
   std::vector<degradation> out;
   if (state.fallen.empty()) return out;
@@ -167,15 +169,15 @@ auto list_degraded(const request_state& state) -> std::vector<degradation> {
   return out;
 }
 
-/// Returns the nodes whose rows had been there before the request.
+/// Returns the number of nodes whose rows were already in the cache.
 auto count_cached(const request_state& state) -> std::size_t {
   return static_cast<std::size_t>(std::ranges::count_if(state.cached, [](const cached_node& each) {
     return each.rows != nullptr && (each.use == cache_use::hit || each.use == cache_use::stale);
   }));
 }
 
-/// Reports what nodes of parts have found as theirs, unless they run for this request as well. Requires that all nodes
-/// have ended: until then it is open which nodes are needed only as fallbacks.
+/// Adds the malformed values that the nodes of cached parts have found, unless the nodes also ran for this request.
+/// Requires that all nodes have ended, because only then it is known which fallback nodes have run.
 void count_malformed_of_parts(request_state& state) {
   for (node_index node = 0; node < state.nodes.size(); ++node) {
     const cached_node* const taken = state.find_cached(node);
@@ -188,12 +190,12 @@ void count_malformed_of_parts(request_state& state) {
   }
 }
 
-/// Returns whether a part did not run for this request only, so that its time says little about the plan.
+/// Returns whether a cached part also served other requests. The time of this request then says little about the plan.
 auto shares_work(const request_state& state) -> bool {
   return std::ranges::any_of(state.cached, [](const cached_node& each) { return each.use != cache_use::miss; });
 }
 
-/// Whether a node of the plan names the endpoint.
+/// Returns whether an option of a node is this endpoint.
 auto names_endpoint(const plan& stated, std::string_view endpoint_id) -> bool {
   return std::ranges::any_of(stated.nodes, [endpoint_id](const plan_node& node) {
     return std::ranges::any_of(node.params, [endpoint_id](const plan_param& param) {
@@ -215,7 +217,8 @@ auto generations_of(const request_state& state, const registries& declared) -> s
   return out;
 }
 
-/// The times of the path and the rest add up to the total, because the rest is the difference.
+/// Completes the explanation of a run. The time after the critical path is computed as the difference, so all times add
+/// up to the total.
 auto make_explanation(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
   explanation all = explain(run, declared);
   all.total = answer.total;
@@ -226,7 +229,7 @@ auto make_explanation(const run_picture& run, const ranking& answer, const regis
   return all;
 }
 
-/// Adds the captures that the request asks for, and those of the plan if they are wanted.
+/// Adds the rows that the request captures, and those that the plan captures if the options enable this.
 void add_captures(const run_picture& run, const engine_options& options, const registries& declared, ranking& answer) {
   if (!run.state.request.captures.empty()) answer.captured = captured_for_request(run, declared);
   if (options.captures == plan_captures::taken) answer.captured_by_plan = captured_by_plan(run, declared);
@@ -276,7 +279,7 @@ auto make_answer(const std::shared_ptr<request_state>& state, const run_end& run
   return answer;
 }
 
-/// Returns the answer to a request that runs no node.
+/// Returns the answer to a request that is refused before any node runs.
 auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error why) -> ranking {
   ranking answer;
   answer.request_id = request.request_id;
@@ -286,7 +289,7 @@ auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error 
   return answer;
 }
 
-/// Returns the cursor of the page after this one; empty if there is no such page.
+/// Returns the cursor of the next page. Returns an empty text if there is no next page.
 auto make_next_cursor(const request_state& state, const ranking& answer, const engine_options& options) -> std::string {
   const std::optional<node_index> node = state.plan->page_node;
   if (answer.error || !node || !state.failure_of(*node).empty() || !state.nodes[*node].next_page) return {};
@@ -295,14 +298,14 @@ auto make_next_cursor(const request_state& state, const ranking& answer, const e
                                state.request.time);
 }
 
-/// Returns whether nodes of the plan may read rows from the cache for a request. If the request wants to see what nodes
-/// do, they run.
+/// Returns whether a request may read rows from the cache. A request that captures rows or explains ids runs all nodes
+/// instead.
 auto takes_cached(const bound_plan& plan, const rank_request& request, const engine_options& options) -> bool {
   if (plan.caches == nullptr || !request.captures.empty() || !request.explain_ids.empty()) return false;
   return options.captures != plan_captures::taken || !captures_request(plan, request.request_id);
 }
 
-/// Returns the name of a request in a trace of the process.
+/// Returns the name of a request in traces of the process.
 auto activity_name(const request_state& state) -> std::string {
   std::string out = "request " + state.request.engine_request_id + " of plan " + state.plan->name;
   if (!state.request.trace_id.empty()) out += " in trace " + state.request.trace_id;
@@ -319,7 +322,8 @@ engine::engine(braid::runtime& runtime, const registries& declared, std::vector<
                                           : nullptr),
       options_(std::move(options)) {
   if (options_.cache.bytes == 0) return;
-  // With the budget of the plan, except its time: that is a matter of the requests that wait.
+  // The part has the rows and bytes of the plan's budget but not its time limit, because each waiting request has its
+  // own deadline.
   caches_ = std::make_unique<cached_parts>(
       options_.cache, [this](std::shared_ptr<const bound_plan> plan, const bound_cache& part, rank_request request,
                              const pinned_stores& pinned) {
@@ -352,7 +356,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request, 
   return begin(std::move(plan), std::move(request), std::move(stores));
 }
 
-/// A request is large: it is moved only once, into its task.
+/// Starts the task for a request. A request is large, so it is moved only once, into its task.
 auto engine::begin(std::shared_ptr<const bound_plan> plan, rank_request&& request, request_stores stores)
     -> braid::task<ranking> {
   cached_parts* const caches = stores.list == nullptr ? caches_.get() : nullptr;
@@ -362,7 +366,8 @@ auto engine::begin(std::shared_ptr<const bound_plan> plan, rank_request&& reques
   return rank_or_substitute(std::move(plan), std::move(request), std::move(stores), caches);
 }
 
-/// The plan itself has the time that it does not have to leave to the substitute.
+/// Runs a plan, and if it fails, its fallback plan. The plan's deadline is shortened by the time that is reserved for
+/// the fallback plan.
 auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores,
                                 cached_parts* caches) -> braid::task<ranking> {
   using std::chrono::milliseconds;
@@ -416,7 +421,7 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
   }
   if (!takes_cached(*target.plan, request, options_)) target.caches = nullptr;
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
-  // the deadline is not the request's own
+  // The caller's scope ends earlier than the deadline of the request.
   if (around.deadline() < own) request.deadline_from = deadline_source::request;
   const node_timing timing =
       target.part == nullptr ? choose_timing(request) : node_timing::off;  // a part is not a request
@@ -430,7 +435,7 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
 
   around.where().root().spawn(run_to_the_end(run, *this));
 
-  // If a waiting caller is stopped, the rest of the work is stopped, too.
+  // If the waiting caller is stopped, the run is stopped as well.
   struct stop_guard {
     execution& target;
     ~stop_guard() { target.inside.request_stop(); }
@@ -443,7 +448,7 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
   const braid::graph_shape& shape = options_.order == run_order::one_by_one ? state->route->line : state->route->shape;
   const std::optional<usage::breach> breach = find_breach(*state, shape, failure);
   if (breach) failure = {braid::graph_failure::cause::node_failed, shape.order()[breach->position], nullptr};
-  // Nodes that ran on the loop may have kept its timers from firing.
+  // Nodes that run on the loop delay its timers, so the deadline is checked again.
   if (!failure && around.where().now() >= run->inside.deadline())
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
   const run_end end{.graph = run->graph, .shape = shape, .failure = failure, .breach = breach};
@@ -453,15 +458,16 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
   co_return answer;
 }
 
-/// A request that asks for times or for an explanation is always timed.
+/// Returns whether the nodes of a request are timed. A request with `explain`, or with a request for times, is always
+/// timed.
 auto engine::choose_timing(const rank_request& request) noexcept -> node_timing {
   const bool explained = request.explain == explain_mode::on;
   const bool counted = options_.metrics == node_metrics::collected && asked_++ % std::max(options_.timed_of, 1U) == 0;
   return explained || counted || request.is_timed ? node_timing::on : node_timing::off;
 }
 
-/// The next request begins with as much memory as the last ones used, so that its memory is one piece, and its size
-/// stays the same while requests do. The size of a single large request is soon forgotten.
+/// Adapts the initial memory of later requests to the memory that recent requests used, so that one chunk is usually
+/// enough. After a single large request, the size decreases again quickly.
 void engine::note_memory(std::size_t used) noexcept {
   constexpr std::size_t min_count = 4096;
   constexpr std::size_t max_count = std::size_t{1} << 20U;
@@ -470,13 +476,13 @@ void engine::note_memory(std::size_t used) noexcept {
   first_chunk_.store(std::clamp(wanted, min_count, max_count), braid::relaxed);
 }
 
-/// Owns a run until the last of its nodes has ended. If the home is stopping already, nothing is started.
+/// Runs a plan, and owns its state until the last node has ended. If the loop is stopping, nothing is started.
 auto engine::run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void> {
   try {
     run->graph.start();
     co_await run->graph.join();
   } catch (...) {
-    // The answer already contains what a node threw.
+    // The exception of a node is already reported in the answer.
   }
   owner.late_.fetch_add(run->graph.late(), braid::relaxed);
 }

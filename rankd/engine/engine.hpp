@@ -29,51 +29,54 @@ enum class node_timing : std::uint8_t;
 class cached_parts;
 struct run_target;
 
-/// One engine for each set of stores: plans may be bound to other registries with the same endpoints.
+/// Runs plans with one set of stores. Plans may be bound to different registries if these have the same endpoints.
 /// Threads: `late_nodes` from any; tasks run on the runtime's loop.
-/// Lifetime: the engine, the registries, the stores and the plans given to `rank` by reference outlive the runtime's
-/// tasks, of which some end after the answer: so destroy the runtime first.
+/// Lifetime: the engine, the registries, the stores and the plans passed to `rank` by reference outlive the tasks of
+/// the runtime. Some tasks end after the answer, so destroy the runtime first.
 class engine {
  public:
-  /// `stores` has one entry for each of registries::endpoints, null if no store is open.
+  /// Creates an engine. `stores` has one entry for each of registries::endpoints, or null for a store that is not open.
   engine(braid::runtime& runtime, const registries& declared, std::vector<store*> stores, engine_options options = {});
   ~engine();
   engine(const engine&) = delete;
   auto operator=(const engine&) -> engine& = delete;
 
-  /// Runs the plan. Ends as soon as the answer is known: when a deadline passes, nodes that cannot be interrupted end
-  /// later, on their own. The first failed node in the plan's order decides the error, whatever the timing. If the plan
-  /// fails with a code that its substitute answers, the substitute gets the request, with the rest of the deadline. If
-  /// that fails as well, or the request does not suit it, the first error is the answer.
-  /// Requires a request that `check_needs` reports nothing about.
+  /// Runs the plan. The task ends as soon as the answer is known. When a deadline passes, nodes that cannot be
+  /// interrupted continue in the background. The error is that of the first failed node in the plan's order, so it does
+  /// not depend on timing. If the plan fails with a code that its fallback plan handles, the fallback plan runs with
+  /// the remaining time. If the fallback plan also fails, or the request does not fit it, the first error is the
+  /// answer.
+  /// Requires a request without errors in `check_needs`.
   /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, and the errors of operators and of
   /// programs.
   auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
 
-  /// The same with a plan that lives until the last of its nodes has ended and the answer is gone, whatever other
-  /// owners release it. So do `stores`, which this request uses in place of the engine's stores. Requires a plan. A
-  /// request with its own stores takes no rows from the cache, nor does a request that captures rows or follows ids.
+  /// Runs a plan that the request owns: the plan lives until its last node has ended and the answer is destroyed. The
+  /// same applies to `stores`, which the request uses instead of the engine's stores. Requires a plan that is not null.
+  /// The row cache is not used by requests with their own stores, by requests that capture rows, or by requests that
+  /// explain ids.
   auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores = {})
       -> braid::task<ranking>;
 
-  /// Returns the stores of the engine for one request, which reads one generation of each. Stores for which it is
-  /// worthwhile share equal reads (`shared_reads`). `rank` uses them if it is given no stores. Threads: the loop's.
+  /// Returns the stores of the engine for one request, which reads a single generation of each store. Stores for which
+  /// it is worthwhile combine equal reads (`shared_reads`). `rank` calls this function if it gets no stores. Threads:
+  /// the loop's.
   [[nodiscard]] auto stores_of_request() -> request_stores;
 
-  /// How often requests read the endpoint at a position, and how often no read was needed for it.
+  /// Returns how many reads of an endpoint requests have made, and how many of them needed no access to the store.
   [[nodiscard]] auto count_reads(std::size_t endpoint) const noexcept -> read_counts {
     return shared_ == nullptr ? read_counts{} : shared_->counts(endpoint);
   }
 
-  /// Returns the counts of the values that are kept of the endpoint at a position.
+  /// Returns the counts of the cached values of an endpoint.
   [[nodiscard]] auto find_records(std::size_t endpoint) const noexcept -> record_cache_counts {
     return shared_ == nullptr ? record_cache_counts{} : shared_->records(endpoint);
   }
 
-  /// The state and the counts of the row cache; nothing if there is no cache.
+  /// Returns the state and the counts of the row cache, or nothing if there is no cache.
   [[nodiscard]] auto cached() const noexcept -> std::optional<cache_counts>;
 
-  /// Returns how many nodes ended after their request had been answered.
+  /// Returns the number of nodes that ended after the answer of their request.
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return late_.load(braid::relaxed); }
 
  private:
@@ -101,7 +104,7 @@ class engine {
   std::shared_ptr<chunk_cache> chunks_ = std::make_shared<chunk_cache>();  // memory that requests have released
 };
 
-/// Returns the diagnostic if no runtime can be created.
+/// Returns the diagnostic for a runtime that could not be created.
 auto no_runtime(std::error_code error) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/engine/options.hpp: how an engine runs its plans.
+// rankd/engine/options.hpp: the options that determine how an engine runs plans.
 #pragma once
 
 #include <rankd/engine/caching/row_cache.hpp>
@@ -19,20 +19,20 @@ enum class run_order : std::uint8_t {
   one_by_one,    ///< one, on the loop, in the order of the plan: to measure the gain of the other order
 };
 
-/// Whether rankings report about all nodes of their plan, in addition to what a request wants explained.
+/// Whether rankings contain measurements of all nodes of their plan, even if the request does not ask for an
+/// explanation.
 enum class node_metrics : std::uint8_t { none, collected };
 
 /// Whether rankings contain the rows that nodes of their plans capture.
 enum class plan_captures : std::uint8_t { ignored, taken };
 
-/// Options never change the bytes of answers, as long as no time runs out and, if there are caches, the stores do not
-/// change.
+/// The options of an engine. They never change the bytes of answers, unless time runs out or a cached store changes.
 struct engine_options {
   braid::duration node_timeout = braid::duration::max();  ///< for each node; max: no limit
-  /// A node that is expected to compute for longer than this runs on the workers; for a shorter one the handover costs
-  /// too much.
+  /// The maximum computing time of a node that runs on the loop. A node that is expected to need more time runs on the
+  /// workers. For a shorter node, moving it to a worker would cost too much.
   double max_inline_ns = 20'000;
-  /// The approximate time of one part; idle workers share a node that has several.
+  /// The approximate computing time of one parallel part. Idle workers process the parts of a node that has several.
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
   node_metrics metrics = node_metrics::none;

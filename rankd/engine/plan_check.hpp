@@ -1,4 +1,4 @@
-// rankd/engine/plan_check.hpp: checks a plan by its artifact and its registries only.
+// rankd/engine/plan_check.hpp: checks a plan with only its artifact and its registries.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -11,26 +11,26 @@
 
 namespace rankd {
 
-/// The inputs on which the rows in the cache of a node depend.
+/// The inputs that the cached rows of a node depend on.
 struct cache_inputs {
   std::string node_id;
   bool reads_user = false;                 ///< the user of the request
   std::vector<const param_entry*> params;  ///< ascending by id
 };
 
-/// Returns everything that the rows of a node depend on. Requires a plan whose nodes were bound without diagnostic.
+/// Returns all inputs that the rows of a node depend on. Requires a plan whose nodes were bound without diagnostics.
 /// Lifetime: the registries outlive the result.
 [[nodiscard]] auto inputs_of_cache(const plan& loaded, node_index node, const registries& declared) -> cache_inputs;
 
-/// The errors in a plan, or else its likely mistakes.
+/// The errors in a plan, or, if there are none, its warnings.
 struct plan_findings {
   braid::diagnostics problems;
   braid::diagnostics warnings;       ///< empty if there are problems
   std::vector<cache_inputs> caches;  ///< one for each node that has a cache; empty if there are problems
 };
 
-/// Returns the diagnostics of `bind_plan`, without reading the files of models and of vectors that the plan names.
-/// Messages do not end with places in source files. Lifetime: the registries outlive the result.
+/// Returns the diagnostics of `bind_plan` without reading the files of models and vectors. Messages do not contain
+/// positions in source files. Lifetime: the registries outlive the result.
 [[nodiscard]] auto check_plan(const plan& loaded, const registries& declared) -> plan_findings;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/engine/ranking.cpp: writes responses as JSON.
+// rankd/engine/ranking.cpp: writes answers as JSON.
 #include <rankd/engine/ranking.hpp>
 
 #include <rankd/engine/detail/json_parts.hpp>
@@ -19,7 +19,7 @@ struct shown_column {
   column values;
 };
 
-/// The bytes of each candidate in addition to values and names, and the usual length of a number.
+/// The typical sizes in bytes of a candidate without its values, of a value, and of the rest of an answer.
 constexpr std::size_t usual_candidate = 32;
 constexpr std::size_t usual_value = 12;
 constexpr std::size_t usual_rest = 192;
@@ -54,7 +54,7 @@ void append_candidate(std::string& out, const std::vector<shown_column>& shown, 
   out += "}}";
 }
 
-/// Reserves room for a usual answer.
+/// Reserves memory for an answer of typical size.
 void reserve_for(std::string& out, const ranking& answer, const std::vector<shown_column>& shown) {
   std::size_t usual = usual_candidate;
   for (const shown_column& field : shown) usual += field.lead.size() + usual_value;
@@ -187,7 +187,7 @@ auto to_json(const ranking& answer) -> std::string {
 
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string {
   const braid::diagnostic& first = problems.front();
-  // A request is what the caller sent; any other source is worth naming.
+  // The source of most diagnostics is the request itself. Only another source is added to the message.
   std::string message = first.source.empty() || first.source == "request" ? "" : first.source + ": ";
   message += first.message;
   if (!first.hint.empty()) message += "; " + first.hint;

@@ -1,4 +1,4 @@
-// rankd/engine/ranking.hpp: the answer to a request: candidates or an error, and how the time was spent.
+// rankd/engine/ranking.hpp: the answer to a request: candidates or an error, and the time that was spent.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
@@ -23,7 +23,7 @@ namespace rankd {
 struct request_state;
 struct plan_experiments;
 
-/// Why a request has no candidates.
+/// The reason why a request has no candidates.
 struct rank_error {
   std::string code;
   std::string message;
@@ -31,7 +31,7 @@ struct rank_error {
   std::string pointer;  ///< into the request, or empty
 };
 
-/// A fallback that was used after a failure, so that there are candidates nevertheless.
+/// A fallback that was used after a failure, so that the request still has candidates.
 struct degradation {
   std::string plan;  ///< the plan that failed, or empty
   std::string node;  ///< the node that failed, or empty
@@ -41,7 +41,7 @@ struct degradation {
   [[nodiscard]] auto operator==(const degradation&) const -> bool = default;
 };
 
-/// A server's measurements of one node in one request.
+/// Measurements of one node in one request, for the metrics of a server.
 struct node_sample {
   node_state state = node_state::skipped;
   std::uint64_t rows_out = 0;
@@ -51,7 +51,7 @@ struct node_sample {
   std::int64_t retries = 0;              ///< how often it was run again
 };
 
-/// The answer to a request. Copying it shares the rows. Threads: one at a time.
+/// The answer to a request. Copies share the rows. Threads: one at a time.
 struct ranking {
   std::string request_id;
   std::string engine_request_id;
@@ -73,7 +73,7 @@ struct ranking {
   std::size_t cached_nodes = 0;                              ///< nodes whose rows the cache already had
   bool shares_work = false;                                  ///< a node left its part to a run for other requests
   std::vector<degradation> degraded = {};                    ///< in the order of the plan; empty without failures
-  /// the failed answer of the plan itself, if its substitute was used
+  /// The failed answer of the plan itself, if its fallback plan answered.
   std::shared_ptr<const ranking> failed_before = {};
   std::shared_ptr<const ranking> failed_after = {};  ///< the failed answer of the substitute, if it failed, too
 };
@@ -87,17 +87,17 @@ inline auto answer_size(const ranking& answer) -> std::size_t { return answer.er
 /// Returns the response of the HTTP interface and the command line, as one line of JSON without a line feed.
 auto to_json(const ranking& answer) -> std::string;
 
-/// Appends the same to `out`.
+/// Appends the JSON of `to_json` to `out`.
 void append_json(std::string& out, const ranking& answer);
 
-/// Appends `"degraded":[…]`, as in answers and audits.
+/// Appends `"degraded":[…]`, as in answers and audit logs.
 void append_degraded(std::string& out, const std::vector<degradation>& all);
 
-/// Returns the error response for something that could not be parsed or bound; if there are several diagnostics, all
-/// are listed. An empty id is left out. Requires at least one diagnostic.
+/// Returns the error response for a request that could not be parsed or bound. If there are several diagnostics, all
+/// are listed. An empty id is omitted. Requires at least one diagnostic.
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string;
 
-/// Returns the diagnostics as a JSON array of {code, pointer, node, message, hint, source}; empty members are left out,
+/// Returns the diagnostics as a JSON array of {code, pointer, node, message, hint, source}. Empty members are omitted,
 /// except the pointer.
 auto diagnostics_json(const braid::diagnostics& problems) -> std::string;
 

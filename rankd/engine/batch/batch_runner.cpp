@@ -1,4 +1,5 @@
-// rankd/engine/batch/batch_runner.cpp: hands pieces of a batch to threads in order and returns the answers in order.
+// rankd/engine/batch/batch_runner.cpp: distributes the lines of a batch to threads, and returns the answers in the
+// order of the lines.
 #include <rankd/engine/batch/batch_runner.hpp>
 
 #include <rankd/engine/requests/request.hpp>
@@ -93,7 +94,7 @@ auto batch_runner::next() -> std::optional<batch_answers> {
   return answers;
 }
 
-/// Returns the first piece that no thread has begun; null at the end.
+/// Returns the oldest piece of the batch that no thread has started. Returns null if there is none.
 auto batch_runner::take() -> piece* {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return ending_ || begun_ < pieces_.size(); });

@@ -1,4 +1,5 @@
-// rankd/engine/batch/batch_runner.hpp: answers many requests on several threads, in the order in which they came.
+// rankd/engine/batch/batch_runner.hpp: answers many requests on several threads, and returns the answers in the order
+// of the requests.
 #pragma once
 
 #include <rankd/engine/engine.hpp>
@@ -38,38 +39,40 @@ struct batch_answers {
 struct batch_options {
   unsigned workers = 0;    ///< threads that answer; 0: braid::default_worker_count()
   std::string given_plan;  ///< for requests that do not name a plan
-  /// Returns the plan with this name; it lives as long as the runner. Threads: any.
+  /// Returns the plan with this name. The plan must live as long as the runner. Threads: any.
   std::function<braid::checked<const bound_plan*>(std::string_view name)> find_plan;
   engine_options engine = {};
 };
 
-/// Each thread has its own loop, worker and engine, so that requests share only stores and plans: an answer depends
-/// only on its line, and more threads answer more lines.
+/// Answers the lines of a batch on several threads. Each thread has its own loop, worker and engine, and shares only
+/// stores and plans with the others. So an answer depends only on its line, and more threads answer more lines per
+/// second.
 /// Threads: one thread calls it. Lifetime: registries and stores outlive it.
 class batch_runner {
  public:
-  /// The number of lines that one thread answers at the same time; lines that are submitted together wait together.
+  /// The maximum number of lines that one thread answers at the same time. Lines that are submitted together are
+  /// answered by one thread.
   static constexpr std::size_t max_lines = 32;
 
   /// Starts the threads. Errors: no_runtime.
   static auto create(const registries& declared, const std::vector<store*>& stores, batch_options options)
       -> braid::checked<std::unique_ptr<batch_runner>>;
 
-  /// Drops lines that no thread has begun, and stops the others at their next wait.
+  /// Drops the lines that no thread has started, and stops the other lines at their next wait.
   ~batch_runner();
 
-  /// Returns whether the threads have less queued work than they should.
+  /// Returns whether the threads can use more queued lines.
   [[nodiscard]] auto wants_more() const noexcept -> bool;
 
-  /// Requires at most `max_lines`.
+  /// Queues lines for one thread. Requires at most `max_lines` lines.
   void submit(std::vector<batch_line> lines);
 
-  /// Waits until `next` returns without blocking, but at most for `limit`. Returns whether it does.
+  /// Waits at most `limit` until `next` can return without blocking. Returns whether it can.
   /// Blocks: for `limit`.
   auto wait_for(braid::duration limit) -> bool;
 
-  /// Returns the answers to the oldest submitted lines that were not returned yet; nothing if there are no such lines.
-  /// Blocks: until the answers are ready.
+  /// Returns the answers to the oldest submitted lines that have not been returned yet. Returns nothing if there are no
+  /// such lines. Blocks: until the answers are ready.
   auto next() -> std::optional<batch_answers>;
 
  private:

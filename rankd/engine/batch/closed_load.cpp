@@ -1,4 +1,5 @@
-// rankd/engine/batch/closed_load.cpp: a runtime and an engine for each loop, and a task for each client.
+// rankd/engine/batch/closed_load.cpp: measures a load with a runtime and an engine for each loop, and a task for each
+// client.
 #include <rankd/engine/batch/closed_load.hpp>
 
 #include <rankd/engine/engine.hpp>
@@ -34,15 +35,15 @@ struct shared_load {
   braid::atomic<std::uint64_t> counted{0};  // answers after the warm-up; written by clients
 };
 
-/// One loop with its clients.
+/// One loop, with the clients that run on it.
 struct client_loop {
   std::unique_ptr<braid::runtime> on;
   unsigned clients = 0;
   closed_load_result seen;
 };
 
-/// Asks until the time is over. If there is time that counts, it asks until at least one answer has counted, so that
-/// there is always something to report. Other clients run between two requests.
+/// Sends requests until the time is over. If there is time after the warm-up, it continues until at least one answer
+/// was counted, so that there is a result. Other clients run between two requests.
 auto ask(shared_load& load, client_loop& on, load_target& target) -> braid::task<void> {
   bool has_counted = load.ends_at == load.counts_from;
   braid::time_point begin = braid::steady_time().now();
@@ -90,7 +91,7 @@ auto failed_with(std::string answer) -> load_answer {
   return {.bytes = bytes, .failure = std::move(answer)};
 }
 
-/// A plan in this process.
+/// A target that runs a plan in this process.
 class plan_target final : public load_target {
  public:
   plan_target(engine& ranker, const bound_plan& plan, const registries& declared) noexcept

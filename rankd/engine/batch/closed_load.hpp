@@ -1,4 +1,5 @@
-// rankd/engine/batch/closed_load.hpp: clients that ask again as soon as they are answered.
+// rankd/engine/batch/closed_load.hpp: a closed-loop load test, in which each client sends its next request when it has
+// received an answer.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -39,7 +40,7 @@ struct load_answer {
   std::optional<std::string> failure = {};  ///< the error in the answer, or why there is no answer
 };
 
-/// Answers the clients of one loop. Threads: the loop's own, which also creates and destroys it.
+/// Answers the clients of one loop. Threads: only the loop's thread, which also creates and destroys the object.
 class load_target {
  public:
   load_target() = default;
@@ -47,17 +48,17 @@ class load_target {
   auto operator=(const load_target&) -> load_target& = delete;
   virtual ~load_target() = default;
 
-  /// Lifetime: `request` outlives the task.
+  /// Answers one request. Lifetime: `request` outlives the task.
   virtual auto answer(const std::string& request) -> braid::task<load_answer> = 0;
 };
 using make_load_target = std::function<std::unique_ptr<load_target>(braid::runtime& runtime)>;
 
-/// Returns the smallest of these ascending latencies that at least this share of them does not exceed: 0.5 for the
-/// median, 1 for the largest; zero if there are no latencies.
+/// Returns a percentile of ascending latencies, for example 0.5 for the median and 1 for the maximum. Returns zero if
+/// there are no latencies.
 [[nodiscard]] auto find_latency(std::span<const std::chrono::nanoseconds> ascending, double part)
     -> std::chrono::nanoseconds;
 
-/// The result of a load.
+/// The result of a load test.
 struct closed_load_result {
   std::uint64_t failed = 0;
   std::string first_failure;  ///< of one of the clients
@@ -69,13 +70,13 @@ struct closed_load_result {
   [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds { return find_latency(latencies, part); }
 };
 
-/// Sends the requests one after the other, then again from the first. A latency counts from the moment when a client
-/// could have asked, so that it includes the wait for the client.
-/// Requires requests, and clients. Blocks: until the load is over. Errors: no_runtime.
+/// Sends the requests one after another, and starts again after the last one. A latency begins when the client could
+/// send the request, so it includes the time until the client runs.
+/// Requires at least one request and one client. Blocks: until the test is over. Errors: no_runtime.
 auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
                      const closed_load_options& options) -> braid::checked<closed_load_result>;
 
-/// The same with a plan in this process: a latency includes parsing the request from JSON, the run, and writing the
+/// Tests a plan in this process. A latency includes parsing the request from JSON, running the plan, and writing the
 /// answer as JSON.
 auto run_closed_load(const bound_plan& plan, const registries& declared, const std::vector<store*>& stores,
                      std::span<const std::string> requests, const closed_load_options& options)

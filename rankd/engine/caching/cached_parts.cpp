@@ -1,5 +1,5 @@
-// rankd/engine/caching/cached_parts.cpp: keys of rows, one task for each part that runs, and the tasks that wait for
-// it.
+// rankd/engine/caching/cached_parts.cpp: computes cache keys, runs each missing part once, and wakes the tasks that
+// wait for it.
 #include <rankd/engine/detail/cached_parts.hpp>
 
 #include <rankd/engine/detail/request_state.hpp>
@@ -36,7 +36,8 @@ void put(packed_writer& out, const scalar& value) {
       value);
 }
 
-/// A request without a user has rows of its own: if nodes choose, the part may read no rows for it.
+/// Adds the user to a cache key. A request without a user has its own rows, because the part may skip nodes that read
+/// the user.
 void put(packed_writer& out, const std::optional<row_id>& user) {
   if (!user) return out.number(std::variant_size_v<row_id>);
   out.number(user->index());
@@ -46,7 +47,8 @@ void put(packed_writer& out, const std::optional<row_id>& user) {
     out.integer(std::get<std::int64_t>(*user));
 }
 
-/// Everything that the rows depend on, except what stores without generations hold.
+/// Returns the cache key: everything that the rows depend on. The contents of stores without generations cannot be
+/// included.
 auto key_of(const bound_cache& cache, const rank_request& request, const pinned_stores& stores) -> std::string {
   std::string key = cache.digest;
   packed_writer out(key);
@@ -56,7 +58,7 @@ auto key_of(const bound_cache& cache, const rank_request& request, const pinned_
   return key;
 }
 
-/// Returns the parts of a request that a part of a plan reads, with the names that identify it in traces.
+/// Returns the fields of a request that a part of a plan reads, and the ids that identify the request in traces.
 auto request_of_part(const rank_request& request) -> rank_request {
   rank_request out;
   out.request_id = request.request_id;
@@ -71,7 +73,7 @@ auto request_of_part(const rank_request& request) -> rank_request {
 
 }  // namespace
 
-/// A part that has begun, or has ended.
+/// A run of a part, in progress or finished.
 struct cached_parts::flight {
   flight(std::string_view of, std::shared_ptr<const bound_plan> p, const bound_cache& c, const rank_request& request,
          pinned_stores pinned, braid::time_point now)
@@ -97,7 +99,8 @@ struct cached_parts::flight {
   braid::scope* inside = nullptr;  // the scope of its task, while it runs
 };
 
-/// A task that waits for a part. If all of them leave before the rows are there, the last one stops the part.
+/// Counts a task that waits for a part. If all tasks stop waiting before the rows are ready, the last one stops the
+/// part.
 struct cached_parts::waiting {
   waiting(cached_parts& owner, flight& one) noexcept : owner_(&owner), one_(&one) { ++one.waiting; }
   waiting(const waiting&) = delete;
@@ -158,7 +161,7 @@ auto cached_parts::may_renew(std::string_view key) const -> bool {
   return renewals_ < max_renewals && find(key) == nullptr && !table_.has_failed_lately(key);
 }
 
-/// If a part cannot be begun, others do not wait for it.
+/// Starts a run of a part. If it cannot be started, it is removed, so that no other task waits for it.
 auto cached_parts::begin(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache,
                          const rank_request& request, const pinned_stores& stores, std::string_view key,
                          braid::scope& root, bool renews) -> std::shared_ptr<flight> {
@@ -176,7 +179,7 @@ auto cached_parts::begin(const std::shared_ptr<const bound_plan>& plan, const bo
   return one;
 }
 
-/// The next request that looks for these rows finds them in the table, or makes them again.
+/// Finishes a run of a part. Later requests find the rows in the table, or run the part again.
 void cached_parts::land(flight& one) {
   const auto found = under_way_.find(one.key);
   if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
@@ -194,8 +197,8 @@ void cached_parts::give_up(flight& one) {
   if (one.inside != nullptr) one.inside->request_stop();
 }
 
-/// Copies the rows out of the memory of the run, which is much larger. If there are too many to keep, the tasks that
-/// wait share that memory.
+/// Copies the rows out of the memory of the run, which is much larger, and stores them in the cache. If there are too
+/// many rows to store, the waiting tasks share the memory of the run.
 void cached_parts::keep(const flight& one, const ranking& answer, part_result& into) {
   auto made = std::make_shared<kept_rows>(one.begun);
   const bool fits = answer.rows.size() <= one.cache->how.max_rows;
@@ -225,8 +228,8 @@ auto cached_parts::run(cached_parts& owner, std::shared_ptr<flight> one) -> brai
   owner.land(*one);
 }
 
-/// Runs in the root scope of the loop, because the task that asked first may end before the others. The part has its
-/// own scope, so that it can be stopped without the others.
+/// Runs a part. It runs in the root scope of the loop, because the task that started it may end before the other
+/// waiting tasks. A scope of its own allows stopping only this part.
 auto cached_parts::fly(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void> {
   if (one->is_given_up) co_return;
   braid::scope& around = co_await braid::this_scope();

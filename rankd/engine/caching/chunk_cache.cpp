@@ -1,4 +1,4 @@
-// rankd/engine/caching/chunk_cache.cpp: a list of free chunks for each size.
+// rankd/engine/caching/chunk_cache.cpp: keeps a free list of chunks for each size class.
 #include <rankd/engine/caching/chunk_cache.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct size_class {
   std::size_t bytes;
 };
 
-/// Returns the class of chunks of at least `size` bytes: all sizes of a class have the same three highest bits.
+/// Returns the size class for a chunk of at least `size` bytes. All sizes of a class have the same three highest bits.
 constexpr auto class_of(std::size_t size) noexcept -> size_class {
   if (size <= smallest_chunk) return {0, smallest_chunk};
   const std::size_t last = size - 1;
@@ -29,7 +29,7 @@ static_assert(class_of(1024).number == 0 && class_of(1025).number == 1 && class_
 static_assert(class_of(2048).number == 4 && class_of(2048).bytes == 2048 && class_of(2049).bytes == 2560);
 static_assert(class_of(chunk_cache::largest_chunk).number == 64);
 
-/// Returns the bytes in each chunk of a class.
+/// Returns the size of the chunks of a class in bytes.
 constexpr auto bytes_of(std::size_t number) noexcept -> std::size_t {
   if (number == 0) return smallest_chunk;
   return ((5 + (number - 1) % 4) * (smallest_chunk / 4)) << ((number - 1) / 4);
@@ -93,7 +93,8 @@ void chunk_cache::do_deallocate(void* place, std::size_t size, std::size_t align
   while (dead != nullptr) ::operator delete(std::exchange(dead, dead->next));
 }
 
-/// Removes chunks, the largest first, until the rest is within the bounds.
+/// Removes free chunks, the largest first, until the remaining chunks are within the limits. Returns the removed
+/// chunks.
 auto chunk_cache::trimmed() noexcept -> free_chunk* {
   const std::size_t max_count = std::min(max_bytes_, 2 * std::max(peak_, last_peak_));
   free_chunk* dead = nullptr;

@@ -1,4 +1,4 @@
-// rankd/engine/caching/chunk_cache.hpp: memory that later requests reuse.
+// rankd/engine/caching/chunk_cache.hpp: caches the memory of finished requests for later requests.
 #pragma once
 
 #include <array>
@@ -9,17 +9,17 @@
 
 namespace rankd {
 
-/// Keeps the chunks that arenas return, so that a request like the last ones does not allocate from the heap. Sizes are
-/// rounded up, by a quarter at most, so that chunks of nearly the same size can be reused. Chunks are kept only while
-/// they and the chunks in use are together at most twice the recent peak in use, and at most `max_bytes`: the memory of
-/// a burst is freed once the burst is over.
+/// Caches the chunks that arenas release, so that a typical request needs no allocation from the heap. Sizes are
+/// rounded up by at most a quarter, so that chunks of similar size can be reused. Free chunks and chunks in use
+/// together are limited to twice the recent peak in use and to `max_bytes`. So the memory of a burst is freed after the
+/// burst.
 /// Threads: any. Cost: a lock, for a short time. Lifetime: outlives the chunks that it has returned.
 class chunk_cache final : public std::pmr::memory_resource {
  public:
   static constexpr std::size_t usual_max_bytes = std::size_t{64} << 20U;
-  /// The peak in use is remembered for this many returned chunks, and for as many again.
+  /// The length of a period, as a number of released chunks. The peak of the current and of the previous period counts.
   static constexpr std::uint32_t period = 1024;
-  /// Larger chunks come from the heap and return to it.
+  /// Chunks larger than this are allocated from the heap and freed at once.
   static constexpr std::size_t largest_chunk = std::size_t{64} << 20U;
 
   explicit chunk_cache(std::size_t max_bytes = usual_max_bytes) noexcept : max_bytes_(max_bytes) {}

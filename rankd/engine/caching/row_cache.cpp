@@ -1,4 +1,4 @@
-// rankd/engine/caching/row_cache.cpp: a list in the order of use, and a table from keys to its items.
+// rankd/engine/caching/row_cache.cpp: a cache as a list in the order of use, and a hash table from keys to list items.
 #include <rankd/engine/caching/row_cache.hpp>
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace rankd {
 namespace {
 
-/// The approximate size of a list node, a slot of the table and the rows' own object.
+/// The approximate size in bytes of a list node, a hash table slot and the `kept_rows` object.
 constexpr std::size_t fixed_bytes = 256;
 
 constexpr auto time_between_attempts = std::chrono::seconds(1);

@@ -1,4 +1,4 @@
-// rankd/engine/caching/row_cache.hpp: rows of nodes by key; the least recently used rows are dropped first (LRU).
+// rankd/engine/caching/row_cache.hpp: an LRU cache for the rows of nodes.
 #pragma once
 
 #include <rankd/rows/row_set.hpp>
@@ -19,7 +19,7 @@
 
 namespace rankd {
 
-/// The bounds of a cache, and the clock that tells the age of its rows.
+/// The limits of a cache, and the clock that determines the age of its rows.
 struct cache_options {
   std::size_t bytes = 0;  ///< for rows and keys; 0: the cache is off, and requests do not look into it
   std::size_t entries = 65'536;
@@ -33,7 +33,7 @@ struct malformed_counts {
   std::uint64_t values = 0;
 };
 
-/// Rows that a node produced, in their own memory. Immutable once kept. Threads: any.
+/// Rows that a node produced, in memory of their own. Immutable after they were stored. Threads: any.
 struct kept_rows {
   explicit kept_rows(braid::time_point begun) noexcept : made(begun) {}
 
@@ -58,21 +58,24 @@ struct cache_counts {
   void add(const cache_counts& other) noexcept;
 };
 
-/// The rows of one loop. Rows that requests still use stay alive when the cache drops them, but are no longer counted.
-/// Threads: the loop's; `counts` from any. Cost: a hash of the key and no lock.
+/// The cached rows of one loop. If the cache drops rows that requests still use, the rows stay alive but are no longer
+/// counted.
+/// Threads: the loop's; `counts` from any. Cost: a hash of the key, and no lock.
 class row_cache {
  public:
   explicit row_cache(cache_options options) noexcept : options_(options) {}
 
-  /// Returns null if there are no rows, or if they are as old as `max_age`; old rows are dropped.
+  /// Returns the rows with this key. Returns null if there are no such rows, or if they are as old as `max_age`. Old
+  /// rows are dropped.
   auto find(std::string_view key, braid::duration max_age) -> std::shared_ptr<const kept_rows>;
 
-  /// Keeps rows in place of rows with the same key, and drops others until all fit. Returns false if they cannot fit.
+  /// Stores rows, and replaces rows with the same key. Drops the least recently used rows until all others fit. Returns
+  /// false if the rows are too large for the cache.
   auto keep(std::string_view key, std::shared_ptr<const kept_rows> rows) -> bool;
 
-  /// Notes that the rows with this key could not be renewed; does nothing if there are no such rows.
+  /// Records that refreshing the rows with this key has failed. Does nothing if there are no such rows.
   void note_failure(std::string_view key);
-  /// Returns whether a failure was noted within the last second.
+  /// Returns whether a failure was recorded within the last second.
   [[nodiscard]] auto has_failed_lately(std::string_view key) const -> bool;
 
   [[nodiscard]] auto now() const noexcept -> braid::time_point { return options_.clock->now(); }
@@ -98,7 +101,7 @@ class row_cache {
   cache_options options_;
   entry_list entries_;                                                 // the most recently used one first
   std::unordered_map<std::string_view, entry_list::iterator> by_key_;  // views of the keys in `entries_`
-  // Written by the loop.
+  // The counters below are written only by the loop.
   braid::atomic<std::uint64_t> hits_{0};
   braid::atomic<std::uint64_t> stale_{0};
   braid::atomic<std::uint64_t> misses_{0};

@@ -1,5 +1,5 @@
-// rankd/engine/detail/cached_parts.hpp: single flight: the part of a plan that a cache keeps runs once for all
-// requests.
+// rankd/engine/detail/cached_parts.hpp: runs the part of a plan before a cached node once for all requests that need
+// the same rows.
 #pragma once
 
 #include <rankd/engine/plans/plan_caches.hpp>
@@ -22,13 +22,13 @@ namespace rankd {
 
 struct bound_plan;
 
-/// The result of a part of a plan: rows, or an error, or neither if it was stopped.
+/// The result of a part of a plan: rows or an error. Both are empty if the part was stopped.
 struct part_result {
   std::shared_ptr<const kept_rows> rows = {};
   std::optional<rank_error> error = {};
 };
 
-/// Rows that a request reads from a cache, or that are made for it.
+/// The rows that a request reads from a cache, or that a part computes for it.
 struct cached_node {
   cache_use use = cache_use::miss;
   braid::duration age{};  ///< of rows that were there
@@ -37,25 +37,25 @@ struct cached_node {
   std::string key = {};
 };
 
-/// The rows of one engine, and the parts that run to make them. A part belongs to no request: it runs in the root scope
-/// of the loop, with its own memory and stores and no deadline. It ends when no task waits for it any more, unless it
-/// renews stale rows. If it fails, all tasks that wait for it fail, and the failure is not kept.
+/// The row cache of one engine, and the parts that are running to fill it. A part does not belong to a request. It runs
+/// in the root scope of the loop, with its own memory and stores and without a deadline. It is stopped when no task
+/// waits for it, unless it refreshes stale rows. If it fails, all waiting tasks fail, and the failure is not cached.
 /// Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop.
 class cached_parts {
  public:
   using run_fn = std::function<braid::task<ranking>(std::shared_ptr<const bound_plan>, const bound_cache&, rank_request,
                                                     const pinned_stores&)>;
 
-  /// `run` returns the rows of a part as an answer.
+  /// Creates an empty cache. `run` runs a part of a plan and returns its rows as an answer.
   cached_parts(cache_options options, run_fn run) : table_(options), run_(std::move(run)) {}
 
-  /// Returns the rows for a request if they are there; stale rows are made again meanwhile, in the scope. Rows from
-  /// other generations of the stores than those of the request are not found.
+  /// Returns the cached rows for a request, if there are any. Stale rows are also returned, and a refresh is started in
+  /// the scope `root`. Rows computed from other generations of the stores are not found.
   auto look_up(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
                const pinned_stores& stores, braid::scope& root) -> cached_node;
 
-  /// Sets the rows, or the error, of the part for a request that has found no rows. Lifetime: `plan` and `into` outlive
-  /// it.
+  /// Runs the part, or waits for its current run, for a request that found no cached rows. Stores the rows or the error
+  /// in `into`. Lifetime: `plan` and `into` outlive the task.
   auto make(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
             const pinned_stores& stores, cached_node& into) -> braid::task<void>;
 

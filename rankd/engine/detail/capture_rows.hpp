@@ -1,4 +1,4 @@
-// rankd/engine/detail/capture_rows.hpp: captures the requested rows of a run.
+// rankd/engine/detail/capture_rows.hpp: functions that collect the captured rows of a run.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
@@ -10,13 +10,14 @@
 
 namespace rankd {
 
-/// Returns the rows that the request asks for, in its order; at most `max_captured_rows` for all nodes together.
+/// Returns the rows that the request captures, in the order of the request. At most `max_captured_rows` rows for all
+/// nodes together.
 auto captured_for_request(const run_picture& run, const registries& declared) -> std::vector<captured_rows>;
 
-/// Returns whether some node of the plan captures rows of a request with this id.
+/// Returns whether a node of the plan captures rows of the request with this id.
 [[nodiscard]] auto captures_request(const bound_plan& plan, std::string_view request_id) -> bool;
 
-/// Returns the rows that nodes of the plan capture of this request, in the order of the plan.
+/// Returns the rows that nodes of the plan capture in this request, in the order of the plan.
 auto captured_by_plan(const run_picture& run, const registries& declared) -> std::vector<captured_rows>;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/engine/detail/diagnostic_list.hpp: adds diagnostics about a request to a list of them.
+// rankd/engine/detail/diagnostic_list.hpp: a helper for adding diagnostics about a request.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -8,7 +8,7 @@
 
 namespace rankd::detail {
 
-/// Diagnostics without a node; the source is filled in when all are known.
+/// Adds diagnostics that belong to no node. Their source is set later, for all diagnostics together.
 struct diagnostic_list {
   braid::diagnostics& out;
 

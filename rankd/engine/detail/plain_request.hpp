@@ -1,5 +1,5 @@
-// rankd/engine/detail/plain_request.hpp: fast path for the usual short requests: parses user_id, request_id and plan
-// without a tree of JSON values.
+// rankd/engine/detail/plain_request.hpp: a fast parser for short requests that contain only user_id, request_id and
+// plan.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace rankd::detail {
 
-/// The texts are views into the request.
+/// The fields of a plain request. The texts are views into the request.
 struct plain_request {
   std::int64_t user_id = 0;  ///< at least 1
   std::optional<std::string_view> request_id;
   std::optional<std::string_view> plan;
 };
 
-/// Parses a request that is certainly valid without further checks: an object with a user_id that is an integer, and
-/// optionally a request_id and a plan, each once and of printable ASCII without escapes. Returns nothing for all other
-/// requests, valid or not.
+/// Parses a request that needs no further checks: an object with an integer user_id, and optionally a request_id and a
+/// plan, each at most once. The strings must be printable ASCII without escapes. Returns nothing for all other
+/// requests, including valid ones.
 [[nodiscard]] auto read_plain_request(std::string_view text) noexcept -> std::optional<plain_request>;
 
 }  // namespace rankd::detail

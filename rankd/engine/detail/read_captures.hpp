@@ -1,4 +1,4 @@
-// rankd/engine/detail/read_captures.hpp: reads names of keys, and of nodes whose rows are captured, from a request.
+// rankd/engine/detail/read_captures.hpp: parses the names of keys, and of the nodes to capture, in a request.
 #pragma once
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -15,12 +15,12 @@
 
 namespace rankd::detail {
 
-/// Appends the key with that name, which answers may show. Errors: wrong_type, unknown_key, blocked_key,
+/// Appends the key with this name, if answers may show its values. Errors: wrong_type, unknown_key, blocked_key,
 /// unreadable_key, duplicate_value.
 void read_key_name(const nlohmann::json& name, const std::string& pointer, const registries& declared,
                    std::vector<std::uint32_t>& into, diagnostic_list problems);
 
-/// Reads `capture`, an array of names of nodes, or of objects that say more. Appends at most `max_problems`.
+/// Parses `capture`, an array of node names or of objects with further options. Reports at most `max_problems` errors.
 void read_captures(object_reader& reader, const registries& declared, rank_request& request, std::size_t max_problems,
                    braid::diagnostics& problems);
 

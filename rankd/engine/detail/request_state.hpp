@@ -1,4 +1,5 @@
-// rankd/engine/detail/request_state.hpp: the state of one run of a plan for one request, and the nodes of its graph.
+// rankd/engine/detail/request_state.hpp: the state of one run of a plan for one request, and the adapter for the graph
+// runner.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -32,12 +33,12 @@
 
 namespace rankd {
 
-/// The state of one node while its request runs. One thread at a time runs a node and writes its slot; another thread
-/// may read the two atomic times meanwhile.
+/// The state of one node during a request. Only the thread that runs the node writes it. Other threads may read the two
+/// atomic times at the same time.
 struct node_slot {
   explicit node_slot(chunk_cache& chunks) noexcept : memory(1024, &chunks) {}
 
-  /// For a node that does not run on the loop between two others; allocates nothing before it is first used.
+  /// The memory of a node that does not run on the loop. Nothing is allocated before its first use.
   braid::arena memory;
   row_set output;
   std::optional<op_error> error;
@@ -49,7 +50,7 @@ struct node_slot {
   std::size_t rows_in = 0;
   std::int64_t retries = 0;  ///< so far
   braid::node_mode mode = braid::node_mode::here;
-  // Set only if the request is timed: reading a clock takes as long as a small node.
+  // The times below are set only if the request is timed, because reading a clock takes as long as a small node.
   braid::time_point ready{};
   braid::atomic<braid::duration::rep> started{0};  // written by the running worker; read by the loop, perhaps meanwhile
   braid::atomic<braid::duration::rep> ended{0};    // the same; written after everything else in the slot
@@ -57,28 +58,28 @@ struct node_slot {
   [[nodiscard]] auto started_at() const noexcept -> braid::time_point {
     return braid::time_point(braid::duration(started.load(braid::relaxed)));
   }
-  /// Requires that the run of the node is known to have ended.
+  /// Returns the time at which the node ended. Requires that the node has ended.
   [[nodiscard]] auto ended_at() const noexcept -> braid::time_point {
     return braid::time_point(braid::duration(ended.load(braid::relaxed)));
   }
 };
 
-/// The state of a node that failed and has a fallback. Written by the loop before nodes that take its rows start.
+/// The state of a node that failed and has a fallback. The loop writes it before the nodes that read the rows start.
 struct fallen_node {
   std::string_view code;  ///< of its failure; empty if it has not failed
   row_set output;         ///< unset if another node is the fallback
 };
 
-/// Whether clocks are read for each node.
+/// Whether the times of each node are measured.
 enum class node_timing : std::uint8_t { off, on };
 
-/// The memory that a request begins with.
+/// The initial memory of a request.
 struct first_memory {
   std::shared_ptr<chunk_cache> chunks;
   std::size_t bytes = 0;
 };
 
-/// The part of a plan that runs for a request.
+/// The plan, or the part of a plan, that runs for a request.
 struct run_target {
   std::shared_ptr<const bound_plan> plan;
   cached_parts* caches = nullptr;  ///< from which nodes with a cache read their rows; null: they run like other nodes
@@ -90,7 +91,7 @@ struct run_target {
   }
 };
 
-/// Everything that a request works on; all of it is freed at once, and its memory is left to the next request.
+/// All state of a request. It is freed as a whole, and its memory is reused by later requests.
 struct request_state {
   request_state(run_target target, rank_request&& r, request_stores s, braid::time_point now, node_timing t,
                 first_memory first)
@@ -132,14 +133,14 @@ struct request_state {
   std::span<node_slot> nodes;               ///< in `memory`
   std::span<fallen_node> fallen;            ///< by number; empty if the plan has no fallbacks
 
-  /// Returns the nodes whose rows a node takes: only the chosen one if it chooses among them.
+  /// Returns the nodes whose rows a node reads. For a node that chooses among inputs, this is only the chosen input.
   [[nodiscard]] auto find_sources(node_index node) const noexcept -> std::span<const node_index> {
     if (route->takes_cached(node)) return {};
     if (route->taken.empty() || route->taken[node] == plan_route::none) return plan->nodes[node].sources;
     return {&route->taken[node], 1};
   }
 
-  /// How a node that reads from a cache got its rows; null for other nodes.
+  /// Returns how a node with a cache got its rows. Returns null for nodes that do not use a cache.
   [[nodiscard]] auto find_cached(node_index node) const noexcept -> const cached_node* {
     if (!route->takes_cached(node)) [[likely]]
       return nullptr;
@@ -150,19 +151,20 @@ struct request_state {
         std::as_const(*this).find_cached(node));  // NOLINT(*-const-cast): of a state to write
   }
 
-  /// Returns the code of the failure for which a node's fallback is used; empty if it is not used. Threads: the loop.
+  /// Returns the code of the failure because of which a node's fallback is used. Returns an empty text if the fallback
+  /// is not used. Threads: the loop.
   [[nodiscard]] auto failure_of(node_index node) const noexcept -> std::string_view {
     return fallen.empty() ? std::string_view() : fallen[node].code;
   }
 
-  /// Returns the rows that a node passes on: its own, or those of its fallback. Requires that it has ended.
+  /// Returns the output rows of a node: its own, or those of its fallback. Requires that the node has ended.
   [[nodiscard]] auto find_rows(node_index node) const noexcept -> const row_set& {
     if (!fallen.empty()) [[unlikely]]
       return find_replaced_rows(node);
     return nodes[node].output;
   }
 
-  /// Returns whether a node does nothing for this request. Requires that all nodes before it have ended.
+  /// Returns whether a node does not run in this request. Requires that all nodes before it have ended.
   [[nodiscard]] auto is_idle(node_index node) const noexcept -> bool {
     if (route->bypasses(node)) return true;
     if (fallen.empty()) [[likely]]
@@ -183,7 +185,7 @@ struct request_state {
   }
 };
 
-/// The nodes of a plan as the graph runner sees them.
+/// The adapter that the graph runner uses to run the nodes of a plan.
 class plan_nodes {
  public:
   plan_nodes(request_state& state, const engine_options& options) noexcept

@@ -1,5 +1,4 @@
-// rankd/engine/detail/route_fallbacks.hpp: the edges that fallbacks add to the graph of the nodes that run for a
-// request.
+// rankd/engine/detail/route_fallbacks.hpp: finds the edges that fallbacks add to the graph of a request's nodes.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -8,7 +7,7 @@
 
 namespace rankd::detail {
 
-/// Indexed by the number of a node.
+/// A list of nodes for each node, indexed by node number.
 using node_lists = std::vector<std::vector<node_index>>;
 
 struct route_fallbacks {
@@ -16,9 +15,10 @@ struct route_fallbacks {
   node_lists wakers;  ///< for a node that is needed only as a fallback: it runs if one of these has failed
 };
 
-/// Returns the fallbacks of the nodes that are not `bypassed` and take the rows of `sources`. A node whose rows an
-/// output needs runs anyway, and so does a node that would wait for itself. The result forms no cycle with the sources.
-/// Cost: a walk for each fallback that names a node.
+/// Finds which nodes of a route run only as fallbacks, and which failures start them. `bypassed` nodes do not run, and
+/// `sources` are the nodes whose rows each node reads. A node runs unconditionally if an output needs its rows, or if
+/// it would otherwise wait for itself. The result forms no cycle with the sources.
+/// Cost: a graph traversal for each fallback that is a node.
 [[nodiscard]] auto fallbacks_of_route(const plan& loaded, const std::vector<bool>& bypassed, const node_lists& sources)
     -> route_fallbacks;
 

@@ -1,4 +1,4 @@
-// rankd/engine/detail/thrown_message.hpp: the message of an exception that other code has caught.
+// rankd/engine/detail/thrown_message.hpp: returns the message of a caught exception.
 #pragma once
 
 #include <exception>
@@ -6,7 +6,7 @@
 
 namespace rankd::detail {
 
-/// Returns the message of an exception. Requires an exception.
+/// Returns the message of an exception. Requires a pointer that is not null.
 inline auto thrown_message(const std::exception_ptr& thrown) -> std::string {
   try {
     std::rethrow_exception(thrown);

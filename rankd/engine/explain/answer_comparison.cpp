@@ -1,4 +1,4 @@
-// rankd/engine/explain/answer_comparison.cpp: what two lists of candidates have in common.
+// rankd/engine/explain/answer_comparison.cpp: compares two lists of candidates.
 #include <rankd/engine/explain/answer_comparison.hpp>
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 namespace rankd {
 namespace {
 
-/// How often an id has occurred in both lists so far.
+/// The number of occurrences of an id in each list so far.
 struct occurrences {
   std::size_t before = 0;
   std::size_t after = 0;
 };
 
-/// Counts what two lists have in common while they are read.
+/// Counts the ids that two lists have in common while the lists are read.
 class common_ids {
  public:
   void add_before(const row_id& id) {
@@ -35,7 +35,7 @@ class common_ids {
   std::size_t common_ = 0;
 };
 
-/// Returns the part of an answer that is compared, as text.
+/// Returns the part of an answer that is compared, as a text.
 auto comparable_text(const ranking& answer) -> std::string {
   ranking copy = answer;
   copy.plan.clear();

@@ -1,4 +1,5 @@
-// rankd/engine/explain/answer_comparison.hpp: compares two answers to one request: overlap and rank-biased overlap.
+// rankd/engine/explain/answer_comparison.hpp: compares two answers to the same request by overlap and rank-biased
+// overlap.
 #pragma once
 
 #include <rankd/engine/ranking.hpp>
@@ -12,7 +13,7 @@
 
 namespace rankd {
 
-/// How much of two answers is the same.
+/// The most important difference between two answers.
 enum class answer_change : std::uint8_t {
   equal,       ///< the same candidates with the same values that are shown, in the same order; or the same error code
   values,      ///< the same candidates in the same order, with other values, or a next page in only one answer
@@ -25,33 +26,33 @@ inline constexpr std::size_t answer_changes = 5;
 /// Returns equal, values, order, candidates or error.
 [[nodiscard]] auto to_string(answer_change change) noexcept -> std::string_view;
 
-/// How similar two answers to one request are.
+/// The similarity of two answers to the same request.
 struct answer_verdict {
   answer_change change = answer_change::equal;
   double overlap = 1;  ///< `overlap_at`; 0 if only one of them is an error
   double rbo = 1;      ///< `rank_biased_overlap`; the same
 };
 
-/// How much the ranks at the top count more than those below them: each rank has `p` times the weight of the rank
-/// above.
+/// The persistence of the rank-biased overlap: each rank has `p` times the weight of the rank above it.
 inline constexpr double rbo_persistence = 0.9;
 
-/// Ignores the names of plans and nodes, cursors, arms of experiments, explanations, captured rows and messages of
-/// errors.
+/// Compares two answers. Ignores the names of plans and nodes, cursors, arms of experiments, explanations, captured
+/// rows and error messages.
 [[nodiscard]] auto compare_answers(const ranking& before, const ranking& after, std::size_t depth) -> answer_verdict;
 
-/// Returns the ids of the candidates, the best first; empty for an error.
+/// Returns the ids of the candidates, best first. Returns an empty list for an error.
 [[nodiscard]] auto candidate_ids(const ranking& answer) -> std::vector<row_id>;
 
-/// Returns the share of common ids among the first `depth` ids of both lists, relative to the longer list. A repeated
-/// id counts as another id. 1 if both are empty.
+/// Returns how many of the first `depth` ids both lists have in common, as a share of the longer list. Repeated ids
+/// count separately. Returns 1 if both lists are empty.
 [[nodiscard]] auto overlap_at(std::span<const row_id> before, std::span<const row_id> after, std::size_t depth)
     -> double;
 
-/// Rank-biased overlap: how much of both lists is the same down to each rank, on average, if a rank has `p` times the
-/// weight of the rank above it; ranks below the longer list count like its end. The shorter list has ended: nothing is
-/// assumed about its continuation. 1 for equal lists, 0 for lists without a common id. A repeated id counts as another
-/// id. Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", 2010, equation 23.
+/// Returns the rank-biased overlap of two lists. It is the weighted average of the lists' agreement down to each rank.
+/// Each rank has `p` times the weight of the rank above it. Ranks after the end of the longer list have the agreement
+/// at its end. The shorter list is complete: no further ids are assumed. The result is 1 for equal lists and 0 for
+/// lists without a common id. Repeated ids count separately. Source: Webber, Moffat and Zobel, "A similarity measure
+/// for indefinite rankings", 2010, equation 23.
 [[nodiscard]] auto rank_biased_overlap(std::span<const row_id> before, std::span<const row_id> after,
                                        double p = rbo_persistence) -> double;
 

@@ -1,4 +1,5 @@
-// rankd/engine/explain/explain.cpp: states and times of the nodes, and the path that decided how long it took.
+// rankd/engine/explain/explain.cpp: reports the states and times of nodes, and the critical path that determined the
+// total time.
 #include <rankd/engine/detail/explain.hpp>
 
 #include <braid/graph/shape.hpp>
@@ -25,10 +26,10 @@ auto find_state(braid::node_progress progress) -> node_state {
   return node_state::skipped;
 }
 
-/// Returns whether the body of the node has written all its results.
+/// Returns whether a node in this state has written all its results.
 auto is_over(node_state state) -> bool { return state == node_state::done || state == node_state::failed; }
 
-/// Returns the state of a node in a run whose result is known.
+/// Returns the state of a node at the end of a run.
 auto state_in(const braid::graph_run<plan_nodes>& run, const request_state& state, node_index node) -> node_state {
   if (state.route->bypasses(node)) return node_state::bypassed;
   if (state.failure_of(node) == "node_timeout") return node_state::timed_out;
@@ -36,15 +37,16 @@ auto state_in(const braid::graph_run<plan_nodes>& run, const request_state& stat
   return known == node_state::done && state.is_idle(node) ? node_state::bypassed : known;
 }
 
-/// Returns the state of the node that decided the error; a node that broke the budget may have ended well.
+/// Returns the state of the node that decided the error. A node that exceeded the budget may itself have ended
+/// normally.
 auto state_of_failed(const braid::graph_failure& failure, node_state known) -> node_state {
   using cause = braid::graph_failure::cause;
   if (failure.why == cause::node_timeout) return node_state::timed_out;
   return failure.why == cause::node_failed ? node_state::failed : known;
 }
 
-/// The times of a node as the engine knows them at the moment of the answer. While a node is running on a worker, only
-/// its start is read.
+/// The times of a node at the moment of the answer. For a node that is still running on a worker, only the start is
+/// read.
 struct stamps {
   some_time ready;
   some_time started;
@@ -90,7 +92,7 @@ auto make_options(const rank_request& request, const bound_node& node, const reg
   return out;
 }
 
-/// Returns the input whose rows a choice passes on.
+/// Returns the id of the input that a node has chosen. Returns an empty text for nodes that do not choose.
 auto chosen_by(const request_state& state, node_index node) -> std::string {
   const auto& taken = state.route->taken;
   return taken.empty() || taken[node] == plan_route::none ? std::string() : state.plan->nodes[taken[node]].node_id;
@@ -131,8 +133,8 @@ auto make_report(const run_picture& run, node_index node, const registries& decl
   return report;
 }
 
-/// Times for `critical_path`: a node that had not ended ran, or waited for a thread, until the answer was known. Nodes
-/// after a failed node have decided nothing.
+/// Returns the times of a node for `critical_path`. For a node that has not ended, the time of the answer is used.
+/// Nodes after a failed node have no times, because they did not influence the answer.
 auto path_times(const run_picture& run, node_index node) -> braid::node_times {
   const stamps times = find_stamps(run, node);
   if (!times.ready || run.nodes[node] == node_state::skipped) return {};

@@ -1,4 +1,4 @@
-// rankd/engine/explain/explanation.cpp: explanations as JSON.
+// rankd/engine/explain/explanation.cpp: writes explanations as JSON.
 #include <rankd/engine/explain/explanation.hpp>
 
 #include <rankd/engine/detail/json_parts.hpp>

@@ -1,4 +1,4 @@
-// rankd/engine/explain/explanation.hpp: how the time of a request was spent, and what became of single ids.
+// rankd/engine/explain/explanation.hpp: reports how the time of a request was spent, and what happened to single ids.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -18,7 +18,7 @@
 
 namespace rankd {
 
-/// How far a node had come when the answer was known.
+/// The state of a node at the moment of the answer.
 enum class node_state : std::uint8_t {
   done,
   failed,     ///< another node, or no rows, may be the fallback
@@ -31,7 +31,7 @@ enum class node_state : std::uint8_t {
 
 auto to_string(node_state state) noexcept -> std::string_view;
 
-/// How a node with a cache got its rows.
+/// The origin of the rows of a node with a cache.
 enum class cache_use : std::uint8_t {
   hit,     ///< the cache had them
   stale,   ///< the cache had old ones: new ones are made for later requests
@@ -41,14 +41,14 @@ enum class cache_use : std::uint8_t {
 
 auto to_string(cache_use use) noexcept -> std::string_view;
 
-/// Source of the value of an option that is bound to a param.
+/// The source of the value of an option that is bound to a param.
 enum class value_source : std::uint8_t {
   standard,    ///< the default of the param
   request,     ///< the request sets another value
   experiment,  ///< an arm of an experiment sets another value
 };
 
-/// Returns override, experiment or default.
+/// Returns the name of a source in JSON: override, experiment or default.
 auto to_string(value_source source) noexcept -> std::string_view;
 
 /// The value that a param set for an option of a node.
@@ -59,8 +59,8 @@ struct option_report {
   value_source from = value_source::standard;
 };
 
-/// A report on one node of a plan in one request. Times count from the admission of the request; an event that had not
-/// happened has no time.
+/// A report on one node of a plan in one request. Times are relative to the admission of the request. An event that has
+/// not happened has no time.
 struct node_report {
   std::string node_id;
   std::string op;
@@ -83,7 +83,7 @@ struct node_report {
   braid::duration cached{};                 ///< the age of rows that the cache had
 };
 
-/// An arm that the request is in.
+/// An arm of an experiment that the request belongs to.
 struct arm_report {
   std::string experiment;
   std::string arm;
@@ -100,7 +100,7 @@ struct path_step {
   braid::duration run{};   ///< to its end, or to the moment at which the answer was known
 };
 
-/// Why a node does not pass rows on.
+/// The reason why a node does not pass on rows.
 enum class drop_reason : std::uint8_t {
   predicate,  ///< it is false for them
   count,      ///< they come after the first ones
@@ -115,7 +115,7 @@ enum class drop_reason : std::uint8_t {
 
 auto to_string(drop_reason reason) noexcept -> std::string_view;
 
-/// Rows of one id that enter a node and do not leave it.
+/// The input rows with one id that a node does not pass on.
 struct id_drop {
   std::string node_id;
   std::string op;
@@ -128,14 +128,14 @@ struct id_drop {
   std::vector<const key_entry*> fields;  ///< columns of that row that plans may show
 };
 
-/// Rows of one id that a merging node takes from one of its inputs.
+/// The rows with one id that a merging node takes from one of its inputs.
 struct id_merge {
   std::string node_id;
   std::string from;  ///< the node that produced them
   std::size_t rows = 0;
 };
 
-/// The fate of an id.
+/// The report on one id: the nodes that produced it and the nodes that dropped it.
 struct id_fate {
   row_id id;
   std::vector<std::size_t> positions;    ///< among the candidates, from 1
@@ -144,7 +144,7 @@ struct id_fate {
   std::vector<id_merge> merges = {};     ///< the same
 };
 
-/// A use of a fragment, and its nodes.
+/// A use of a fragment in the plan, and the nodes of this use.
 struct fragment_report {
   std::string use;
   std::string fragment;
@@ -152,14 +152,14 @@ struct fragment_report {
   std::vector<std::string> nodes;
 };
 
-/// The generation of a store from which a request was answered.
+/// The generation of a store that a request was answered from.
 struct generation_report {
   std::string endpoint_id;
   std::uint64_t generation = 0;
 };
 
-/// The times of the path and `answering` add up to `total`, to the nanosecond.
-/// Lifetime: the rows are in the memory of the answer that this is part of.
+/// The explanation of an answer. The times of the critical path and `answering` add up exactly to `total`.
+/// Lifetime: the rows are in the memory of the answer that contains this object.
 struct explanation {
   std::string plan_digest;
   braid::duration total{};      ///< from the admission, when the engine takes the request, to the answer being ready
@@ -173,7 +173,7 @@ struct explanation {
   std::vector<generation_report> generations = {};  ///< of the embedded stores that the plan reads
 };
 
-/// Returns one JSON object.
+/// Returns the explanation as one JSON object.
 auto to_json(const explanation& explanation) -> std::string;
 
 }  // namespace rankd

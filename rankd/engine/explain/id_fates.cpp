@@ -1,4 +1,4 @@
-// rankd/engine/explain/id_fates.cpp: finds the nodes at which rows with an id appear and vanish.
+// rankd/engine/explain/id_fates.cpp: finds the nodes at which rows with an id appear and disappear.
 #include <rankd/engine/detail/explain.hpp>
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 namespace rankd {
 namespace {
 
-/// How many rows of a node have an id, and which row is the first.
+/// The number of rows of a node with an id, and the position of the first such row.
 struct sighting {
   std::size_t rows = 0;
   std::size_t position = 0;  // from 0
 };
 
-/// The positions of the ids that are asked about. Reads the rows of each node once, however many ids there are: a
-/// request may ask about many, and the loop waits meanwhile.
+/// The positions of all explained ids in the rows of each node. The rows of each node are read only once for all ids,
+/// because the loop is blocked during this time.
 class sighting_table {
  public:
   explicit sighting_table(const run_picture& run)
@@ -51,7 +51,8 @@ class sighting_table {
     return static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
   }
 
-  /// Returns the index of an id among those that are asked about, or the number of these if it is not among them.
+  /// Returns the index of an id among the explained ids. Returns the number of explained ids if the id is not one of
+  /// them.
   template <typename Id, typename IdOf>
   [[nodiscard]] auto find(const Id& id, IdOf id_of) const -> std::size_t {
     const auto at = std::ranges::lower_bound(ids_, id, {}, id_of);
@@ -75,7 +76,7 @@ class sighting_table {
   std::vector<sighting> seen_;                       // per node and id
 };
 
-/// Rows of an id that enter a node.
+/// The input rows of a node with an id.
 struct arrival {
   std::size_t rows = 0;
   std::size_t position = 0;  // of the first
@@ -99,7 +100,7 @@ auto find_reason(row_change change) -> drop_reason {
   return drop_reason::other;
 }
 
-/// One id on its way through the nodes of a run.
+/// Follows one id through the nodes of a run.
 class tracer {
  public:
   tracer(const run_picture& run, const registries& declared, const sighting_table& seen, const row_id& id)
@@ -117,8 +118,8 @@ class tracer {
  private:
   [[nodiscard]] auto is_done(node_index node) const -> bool { return run_->nodes[node] == node_state::done; }
 
-  /// All rows with the id that enter a node, and the first such row. If a node passes on rows of its first input, the
-  /// rows of others only decide which.
+  /// Returns the input rows of a node with the id, and the first such row. If a node only passes on rows of its first
+  /// input, the other inputs do not count.
   [[nodiscard]] auto arriving(node_index at) const -> arrival {
     arrival all;
     const bound_node& node = run_->state.plan->nodes[at];
@@ -148,7 +149,8 @@ class tracer {
       drop(node, out == 0 ? in : first_missing(in, at), in.rows - out, find_reason(node.change));
   }
 
-  /// Handles a node that takes rows from its inputs, or drops them, and may have some of its own.
+  /// Reports on a node that merges its inputs: the rows that it takes from each input, the rows that it drops, and its
+  /// own rows.
   void visit_merged(node_index at, const merged_rows& from) {
     const bound_node& node = run_->state.plan->nodes[at];
     const batch& given = run_->state.nodes[at].output.table();
@@ -166,7 +168,7 @@ class tracer {
       if (given.id(row) == fate_.id) return fate_.produced_by.push_back(node.node_id);
   }
 
-  /// Adds a drop for the rows with the id that a source has in addition to these, which a node does not take.
+  /// Reports the rows of a source with the id that a node does not take. `kept` lists the rows that it takes.
   void leave(const bound_node& node, node_index source, const std::vector<std::uint32_t>& kept) {
     const sighting& seen = seen_->in(source, fate_.id);
     if (seen.rows <= kept.size()) return;
@@ -178,7 +180,7 @@ class tracer {
     fate_.drops.back().from = run_->state.plan->nodes[source].node_id;
   }
 
-  /// Returns the first row with the id that enters and does not leave.
+  /// Returns the first input row with the id that is not in the node's output.
   [[nodiscard]] auto first_missing(arrival in, node_index node) const -> arrival {
     const row_set& kept = run_->state.nodes[node].output;
     for (std::size_t position = in.position; position < in.in.size(); ++position) {
@@ -193,7 +195,7 @@ class tracer {
   }
 
   void drop(const bound_node& node, const arrival& in, std::size_t rows, drop_reason why) {
-    // If a sort and a take are fused, the input rows are in the order before the sort.
+    // If a sort and a take are fused, the input is not sorted yet, so a position in the input has no meaning.
     const bool is_placed = why != drop_reason::count || !node.fused_with;
     fate_.drops.push_back({.node_id = node.node_id,
                            .op = node.op_name,

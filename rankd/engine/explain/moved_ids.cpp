@@ -1,5 +1,5 @@
-// rankd/engine/explain/moved_ids.cpp: finds which ids moved, and the first node at which their ways through two plans
-// part.
+// rankd/engine/explain/moved_ids.cpp: finds the ids that moved between two answers, and the first node at which the two
+// plans treated each id differently.
 #include <rankd/engine/explain/moved_ids.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -29,7 +29,7 @@ auto first_positions(const ranking& answer) -> std::unordered_map<row_id, std::s
   return out;
 }
 
-/// Returns the numbers that are not in a longest ascending sequence of these distinct numbers.
+/// Marks the numbers that do not belong to a longest ascending subsequence of these distinct numbers.
 auto out_of_order(const std::vector<std::size_t>& numbers) -> std::vector<bool> {
   constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> ends;  // for each length, the sequence with the lowest end, as places in `numbers`
@@ -70,7 +70,7 @@ auto find_row(const ranking& answer, const row_id& id) -> std::optional<std::uin
   return out;
 }
 
-/// Returns whether a formula names a key, and not only a longer name that begins with it.
+/// Returns whether a formula contains a key by its whole name.
 auto names_key(std::string_view formula, const std::string& key) -> bool {
   const std::string name = "Key." + key;
   for (std::size_t at = formula.find(name); at != std::string_view::npos; at = formula.find(name, at + 1)) {
@@ -159,8 +159,8 @@ move_explainer::move_explainer(const bound_plan& before, const bound_plan& after
   order_stages(match_nodes(one, other));
 }
 
-/// The nodes of the second plan in its order; a node that only the first plan has comes after the last node whose rows
-/// it takes.
+/// Lists the nodes of both plans in the order of the second plan. A node that exists only in the first plan follows the
+/// last of its sources.
 void move_explainer::order_stages(const std::vector<std::optional<node_index>>& matched) {
   using place = std::pair<std::size_t, std::size_t>;
   std::vector<std::pair<place, stage>> all;
@@ -235,7 +235,8 @@ auto move_explainer::sentence(const fork& at, const ranking& before, const ranki
   return "not dropped any more at " + name + dropped(at, after, in_second);
 }
 
-/// Returns why the node that drops more rows drops this one, with its values here and in the other answer.
+/// Explains why a node drops a row: the values of the row in this answer and in the other answer, and the changes of
+/// the node.
 auto move_explainer::dropped(const fork& at, const ranking& other, std::string_view which) const -> std::string {
   const bool is_now = at.is.dropped() > at.was.dropped();
   const id_drop& drop = is_now ? *at.is.drop : *at.was.drop;
@@ -261,7 +262,7 @@ auto move_explainer::dropped(const fork& at, const ranking& other, std::string_v
   return out;
 }
 
-/// Returns the second half of a sentence.
+/// Returns the second half of a sentence that describes the changes of a node.
 auto move_explainer::changes_at(const stage& at) const -> std::string {
   if (!at.after) return ", which is removed";
   if (!at.before) return ", which is added";
@@ -286,7 +287,7 @@ auto move_explainer::formulas_at(const plan& plan, node_index node) const -> std
   return out;
 }
 
-/// Compares all values that the rows have, whichever the request asks for.
+/// Describes the values of a row that differ between two answers, including columns that the request does not output.
 auto move_explainer::other_values(const moved_id& id, const ranking& before, const ranking& after) const
     -> std::string {
   const auto was = find_row(before, id.id);

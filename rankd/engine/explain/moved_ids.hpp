@@ -1,4 +1,5 @@
-// rankd/engine/explain/moved_ids.hpp: explains in one sentence why an id moved in the answer of another plan.
+// rankd/engine/explain/moved_ids.hpp: explains in one sentence why an id has another position in the answer of another
+// plan.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -23,27 +24,28 @@ struct moved_id {
   row_id id;
   std::optional<std::size_t> was;  ///< its first position in the first answer, from 1; nothing: it is absent
   std::optional<std::size_t> is;   ///< the same in the second answer
-  /// the node at which its ways through both plans part, in the second plan if it is there; or empty
+  /// The first node at which the two plans treated the id differently, or empty. Its id in the second plan is used if
+  /// the node exists there.
   std::string node;
   std::string why;  ///< one sentence without a full stop; empty before `move_explainer::explain`
 };
 
-/// Returns the ids that are in only one of two answers, then those that changed their order: all except a longest
-/// sequence that both answers have in the same order. So an id that is gone does not move all ids below it. The highest
-/// places come first; at most `max_explained_ids`. `all` is set to how many there are.
+/// Returns the ids that are in only one of two answers, followed by the ids whose order changed. All ids changed their
+/// order except a longest subsequence that both answers have in common. So a missing id does not move all ids below it.
+/// The highest positions come first, and at most `max_explained_ids` are returned. `all` is set to the total number.
 [[nodiscard]] auto moves_between(const ranking& before, const ranking& after, std::size_t& all)
     -> std::vector<moved_id>;
 
-/// Finds why ids moved. Lifetime: plans and registries outlive it. Threads: any.
+/// Finds out why ids moved. Lifetime: plans and registries outlive it. Threads: any.
 class move_explainer {
  public:
   move_explainer(const bound_plan& before, const bound_plan& after, const registries& declared);
 
-  /// Sets the sentence of each id. Requires answers with explanations of all these ids.
+  /// Sets the sentence of each id. Requires answers that explain all these ids.
   void explain(std::vector<moved_id>& moves, const ranking& before, const ranking& after) const;
 
  private:
-  /// A node of either plan, or two matching nodes.
+  /// A node of either plan, or two matching nodes of both plans.
   struct stage {
     std::optional<node_index> before;
     std::optional<node_index> after;
@@ -66,10 +68,10 @@ class move_explainer {
   std::vector<plan_change> changes_;
 };
 
-/// How much of a moved id is written.
+/// Which members of a moved id are written.
 enum class move_parts : std::uint8_t { places, all };
 
-/// Appends moved ids as JSON: `{"id": 1, "was": 2, "is": null}`, and with all parts `node` and `why`.
+/// Appends moved ids as JSON: `{"id": 1, "was": 2, "is": null}`. With `move_parts::all`, also `node` and `why`.
 void append_moves(std::string& out, const std::vector<moved_id>& moves, move_parts parts);
 
 }  // namespace rankd

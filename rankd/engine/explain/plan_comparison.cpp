@@ -1,4 +1,4 @@
-// rankd/engine/explain/plan_comparison.cpp: derives consequences from the nodes of two plans, and writes both as JSON.
+// rankd/engine/explain/plan_comparison.cpp: compares two plans, and writes the differences as JSON.
 #include <rankd/engine/explain/plan_comparison.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -11,7 +11,7 @@
 namespace rankd {
 namespace {
 
-/// The columns that candidates may have.
+/// Returns the names of the columns that the candidates of a plan may have.
 auto answer_columns(const plan_graph& graph) -> std::vector<std::string> {
   std::vector<std::string> columns;
   for (const graph_node& node : graph.nodes)

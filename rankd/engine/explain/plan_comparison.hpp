@@ -1,4 +1,5 @@
-// rankd/engine/explain/plan_comparison.hpp: how two plans differ: their nodes, and what follows from these.
+// rankd/engine/explain/plan_comparison.hpp: the differences between two plans: their nodes, and the consequences for
+// answers and budgets.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -10,15 +11,15 @@
 
 namespace rankd {
 
-/// A difference that is not written in the nodes but results from them, or from the plans' names: the columns of the
-/// answer, the budget, the capabilities, the models, the libraries of operators, the files of vectors.
+/// A difference that follows from the nodes or from the names of the plans: the columns of the answer, the budget, the
+/// capabilities, the models, the libraries of operators, the files of vectors.
 struct plan_consequence {
   std::string what;
   std::vector<std::string> before;
   std::vector<std::string> after;
 };
 
-/// All that distinguishes two plans.
+/// All differences between two plans.
 struct plan_comparison {
   std::vector<plan_change> changes;
   std::vector<plan_consequence> consequences;
@@ -26,11 +27,12 @@ struct plan_comparison {
   [[nodiscard]] auto is_equal() const -> bool { return changes.empty() && consequences.empty(); }
 };
 
-/// Each plan comes with the registries that it is bound to. Cost: `differences`, and `find_columns` for both.
+/// Compares two plans, each with the registries that it is bound to. Cost: that of `differences`, and of `find_columns`
+/// for both plans.
 [[nodiscard]] auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison;
 
-/// Returns one object on one line, with its end: what `rankd diff A B --json` prints, and `GET /v1/plans/NAME/diff`
-/// answers.
+/// Returns the comparison as one line of JSON with a line feed. `rankd diff A B --json` and `GET /v1/plans/NAME/diff`
+/// return this text.
 [[nodiscard]] auto comparison_json(const plan_comparison& found, const bound_plan& before, const bound_plan& after)
     -> std::string;
 

@@ -1,4 +1,4 @@
-// rankd/engine/explain/quality.cpp: metrics of one answer, and means of many.
+// rankd/engine/explain/quality.cpp: computes quality metrics of answers, and their means.
 #include <rankd/engine/explain/quality.hpp>
 
 #include <braid/base/random.hpp>
@@ -19,7 +19,7 @@ auto measure_gain(double relevance, gain_form form) -> double {
 
 auto discount(std::size_t place) -> double { return std::log2(static_cast<double>(place) + 2); }
 
-/// Returns the relevance of the first ids, 0 for ids that are repeated or not judged.
+/// Returns the relevance of each id. It is 0 for ids that are repeated or not judged.
 auto list_relevance(std::span<const row_id> ids, const judgements& judged) -> std::vector<double> {
   std::vector<double> out;
   std::set<row_id> seen;
@@ -30,7 +30,7 @@ auto list_relevance(std::span<const row_id> ids, const judgements& judged) -> st
   return out;
 }
 
-/// Returns the relevances of all relevant ids, the highest first.
+/// Returns the relevance of all relevant ids, highest first.
 auto find_ideal(const judgements& judged) -> std::vector<double> {
   std::vector<double> out;
   for (const auto& [id, relevance] : judged)
@@ -45,7 +45,7 @@ auto measure_dcg(std::span<const double> relevance, gain_form form) -> double {
   return sum;
 }
 
-/// Returns the share of pairs whose values differ.
+/// Returns the share of pairs of rows whose values differ.
 auto measure_diversity(std::span<const std::optional<std::string>> values) -> std::optional<double> {
   if (values.size() < 2) return std::nullopt;
   std::map<std::string_view, std::size_t> counts;
@@ -57,8 +57,7 @@ auto measure_diversity(std::span<const std::optional<std::string>> values) -> st
   return 1 - static_cast<double>(equal) / static_cast<double>(pairs);
 }
 
-/// Returns the value at a share of the way from the least to the greatest, interpolated between two values if
-/// necessary.
+/// Returns a quantile of sorted values, interpolated between two values if necessary.
 auto quantile(std::span<const double> sorted, double share) -> double {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);

@@ -1,4 +1,4 @@
-// rankd/engine/plans/bound_plan.cpp: compiles the tables of a plan and binds its nodes.
+// rankd/engine/plans/bound_plan.cpp: compiles the expressions and predicates of a plan, and binds its nodes.
 #include <rankd/engine/plans/bound_plan.hpp>
 
 #include <rankd/engine/captured_rows.hpp>
@@ -26,8 +26,8 @@ namespace {
 auto compile(const expr_tree& tree, const registries& declared) { return compile_expr(tree, declared); }
 auto compile(const pred_tree& tree, const registries& declared) { return compile_pred(tree, declared); }
 
-/// The programs of a table. A refused tree leaves a program without code in its place, so that the nodes can still be
-/// checked; that program never runs.
+/// Compiles the trees of a table. A tree with errors gets a program without code, so that the nodes can still be
+/// checked. That program never runs.
 template <typename Program, typename Tree>
 auto compile_table(const std::vector<named_tree<Tree>>& table, const registries& declared, braid::diagnostics& problems)
     -> std::vector<Program> {
@@ -41,7 +41,7 @@ auto compile_table(const std::vector<named_tree<Tree>>& table, const registries&
   return programs;
 }
 
-/// Finds nodes whose rows go only to one other node, and that do less work together with it.
+/// Fuses pairs of nodes: the rows of the first node go only to the second, and both do less work together.
 void fuse_pairs(const plan& loaded, const bind_context& context, std::vector<bound_node>& nodes) {
   std::vector<std::size_t> takers(nodes.size(), 0);
   for (const bound_node& node : nodes)
@@ -75,7 +75,7 @@ void note_extra_columns(const plan& loaded, const registries& declared, std::vec
   }
 }
 
-/// Requires params that are declared.
+/// Returns the options of a node that are bound to params. Requires declared params.
 auto bound_options(const plan_node& node, const registries& declared) -> std::vector<bound_option> {
   std::vector<bound_option> out;
   for (const plan_param& option : node.params)
@@ -83,7 +83,7 @@ auto bound_options(const plan_node& node, const registries& declared) -> std::ve
   return out;
 }
 
-/// Checks the keys in `nulls` of a fallback.
+/// Checks that the keys in the field `nulls` of a fallback are declared.
 void check_nulls(const plan_node& node, const registries& declared, braid::diagnostics& problems) {
   if (!node.fallback) return;
   const std::string parent = braid::json_pointer(node.fallback->pointer, "nulls");
@@ -127,7 +127,7 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& co
           .hedge = std::chrono::milliseconds(node.hedge_ms)};
 }
 
-/// Returns the digests of models that were found.
+/// Returns the digests of models. Requires models that were found before.
 auto make_digests(std::vector<std::string> names, model_folder* models) -> std::vector<model_digest> {
   std::vector<model_digest> out;
   for (std::string& name : names) {
@@ -137,7 +137,7 @@ auto make_digests(std::vector<std::string> names, model_folder* models) -> std::
   return out;
 }
 
-/// Returns the libraries whose operators the nodes use, each once, by name.
+/// Returns the libraries whose operators the nodes use, each once, sorted by name.
 auto list_operators(const plan& loaded) -> std::vector<operator_digest> {
   std::vector<operator_digest> out;
   for (const plan_node& node : loaded.nodes)
@@ -148,7 +148,7 @@ auto list_operators(const plan& loaded) -> std::vector<operator_digest> {
   return out;
 }
 
-/// Returns the digests of files that were found.
+/// Returns the digests of files of vectors. Requires files that were found before.
 auto make_digests(const std::vector<std::string>& endpoints, const registries& declared, vector_folder* vectors)
     -> std::vector<model_digest> {
   std::vector<model_digest> out;
@@ -156,14 +156,14 @@ auto make_digests(const std::vector<std::string>& endpoints, const registries& d
   return out;
 }
 
-/// Models and files of vectors.
+/// Returns the digests of the models and of the files of vectors that a plan uses.
 auto used_by(const bound_plan& plan) -> std::vector<model_digest> {
   std::vector<model_digest> all = plan.models;
   all.insert(all.end(), plan.vectors.begin(), plan.vectors.end());
   return all;
 }
 
-/// A cursor has one position, so it belongs to one node.
+/// Returns the node that makes pages. Reports an error if there are several, because a cursor contains one position.
 auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::optional<node_index> {
   std::optional<node_index> found;
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
@@ -191,8 +191,8 @@ auto bind_nodes(const plan& loaded, const bind_context& context, braid::diagnost
   return nodes;
 }
 
-/// Checks what concerns more than one node. Later checks need a plan in which the earlier ones found nothing. Returns
-/// the node that makes pages, if there is one.
+/// Runs the checks that concern several nodes. Each check requires that the earlier ones found no errors. Returns the
+/// node that makes pages, if there is one.
 auto check_whole(const plan& loaded, const registries& declared, braid::diagnostics& problems)
     -> std::optional<node_index> {
   check_condition_count(loaded, problems);
@@ -203,7 +203,7 @@ auto check_whole(const plan& loaded, const registries& declared, braid::diagnost
   return page_node;
 }
 
-/// Drops the diagnostics of operators whose files are not read.
+/// Removes the diagnostics about models and files of vectors, for checks that do not read files.
 auto without_files(const braid::diagnostics& problems) -> braid::diagnostics {
   braid::diagnostics out;
   for (const braid::diagnostic& each : problems)

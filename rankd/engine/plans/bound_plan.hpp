@@ -1,4 +1,5 @@
-// rankd/engine/plans/bound_plan.hpp: a plan that is ready to run: a graph of checked operators with all names resolved.
+// rankd/engine/plans/bound_plan.hpp: a plan that is ready to run: a graph of checked operators, with all names
+// resolved.
 #pragma once
 
 #include <rankd/engine/plans/branches.hpp>
@@ -26,7 +27,7 @@
 
 namespace rankd {
 
-/// An option of a node whose value is a param of the request.
+/// An option of a node whose value comes from a param of the request.
 struct bound_option {
   std::string name;
   std::size_t param = 0;  ///< a position in registries::params
@@ -49,8 +50,8 @@ struct bound_node {
   std::uint32_t extra_key = 0;         ///< the key of this column
 };
 
-/// A plan with its operators bound. It is immutable once published, and shared by all requests. Copies share operators
-/// and the contents of the artifact. Threads: any.
+/// A plan with bound operators. It is immutable after publication, and shared by all requests. Copies share the
+/// operators and the contents of the artifact. Threads: any.
 struct bound_plan {
   std::string name;
   std::string digest;                           ///< of everything that it was made from: see `plan_identity`
@@ -59,7 +60,7 @@ struct bound_plan {
   std::vector<model_digest> vectors = {};       ///< files that it searches, by the ids of their endpoints
   std::vector<operator_digest> operators = {};  ///< libraries whose operators its nodes use, by name
   plan_budget budget;
-  /// things that are allowed, but are most likely mistakes: the warnings of `missing_columns`
+  /// Warnings about the plan that are most likely mistakes, from `missing_columns`.
   braid::diagnostics warnings;
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
@@ -72,41 +73,42 @@ struct bound_plan {
   std::vector<node_index> captures = {};                     ///< nodes that capture rows
   std::shared_ptr<const plan_caches> caches = {};            ///< null if no node has a cache
   std::shared_ptr<const bound_plan> substitute = {};         ///< the plan that gets requests when this one fails
-  /// the registries that it is bound to, which also parse requests to it
+  /// The registries that the plan is bound to. They also parse the requests to the plan.
   std::shared_ptr<const registries> declared = {};
 };
 
-/// Returns the nodes that run for a request with these values of params. Lifetime: the plan outlives it. Cost: nothing
-/// without branches, otherwise the cost of plan_branches::find_route.
+/// Returns the nodes that run for a request with these values of params. Lifetime: the plan outlives the result. Cost:
+/// none for a plan without branches, otherwise that of plan_branches::find_route.
 [[nodiscard]] auto find_route(const bound_plan& plan, std::span<const scalar> params)
     -> std::shared_ptr<const plan_route>;
 
-/// Returns the fallback of a node that has one: the id of another node, `input` or `empty`.
+/// Returns the fallback of a node as a text: the id of another node, `input` or `empty`. Requires a node with a
+/// fallback.
 [[nodiscard]] auto find_substitute(const bound_plan& plan, node_index node) -> std::string;
 
-/// Looks up all names in the plan and checks it, once; requests to it have this budget. The models that it calls come
-/// from `models`, and its files of vectors from `vectors`, if there are any. Lifetime: `declared` outlives the plan,
-/// unless `bound_plan::declared` is made to own it.
-/// Errors: every diagnostic at once: from the operators' binders and from `compile_expr` and `compile_pred`; about a
-/// model, with its file as their source.
+/// Binds a plan: looks up all names in it and checks it once. Requests to the plan have the given budget. `models` and
+/// `vectors` provide the files that the plan uses. Lifetime: `declared` outlives the plan, unless
+/// `bound_plan::declared` is set to own it.
+/// Errors: all diagnostics at once: those of the operators' `bind`, of `compile_expr` and of `compile_pred`. The source
+/// of a diagnostic about a model is the model's file.
 auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget = {}, model_folder* models = nullptr,
                vector_folder* vectors = nullptr) -> braid::checked<bound_plan>;
 
-/// The name of the substitute of a plan, if it has one.
+/// Returns the name of the plan's fallback plan. Returns an empty text if it has none.
 [[nodiscard]] auto substitute_name(const bound_plan& plan) -> std::string_view;
 
-/// Sets the substitute that a plan names, in place of an earlier one: `found`, which is null if there is no such plan.
-/// The digest of the plan then covers both. Requires a plan that names a substitute.
-/// Errors: unknown_plan, nested_fallback if the substitute names another, fallback_with_pages,
-/// fallback_of_other_registries. Then nothing has changed.
+/// Sets the fallback plan of a plan, and replaces an earlier one. `found` is null if there is no plan of this name. The
+/// digest of the plan then covers both plans. Requires a plan that has a fallback plan in its artifact.
+/// Errors: unknown_plan, nested_fallback if the fallback plan has a fallback plan itself, fallback_with_pages,
+/// fallback_of_other_registries. After an error, nothing has changed.
 auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics;
 
-/// Returns whether something replaces late results, in the plan or in its substitute: then the answers to the same
-/// request may differ.
+/// Returns whether a fallback in the plan or in its fallback plan replaces late results. The answers to the same
+/// request may then differ.
 [[nodiscard]] auto depends_on_time(const bound_plan& plan) noexcept -> bool;
 
-/// Distinguishes versions of a plan: the digest of its artifact, or, if it uses models, files of vectors or operators
-/// of libraries, a digest of the artifact's digest and theirs.
+/// Returns a digest that identifies a version of a plan. It is the digest of the artifact. If the plan uses models,
+/// files of vectors or library operators, it is a digest of all their digests.
 auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& used,
                    const std::vector<operator_digest>& operators = {}) -> std::string;
 

@@ -1,5 +1,5 @@
-// rankd/engine/plans/branches.cpp: decides conditions before a request runs, and builds the graph of the remaining
-// nodes.
+// rankd/engine/plans/branches.cpp: evaluates the conditions of a plan before a request runs, and builds the graph of
+// the nodes that run.
 #include <rankd/engine/plans/branches.hpp>
 
 #include <rankd/engine/detail/route_fallbacks.hpp>
@@ -24,14 +24,14 @@ auto find_conditions(const plan_node& node) -> const plan_param* {
   return found == node.params.end() ? nullptr : &*found;
 }
 
-/// Returns an edge from each node to the next one in an order.
+/// Returns an edge from each node to its successor in a linear order.
 auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<braid::graph_shape::edge> {
   std::vector<braid::graph_shape::edge> edges;
   for (std::size_t at = 1; at < order.size(); ++at) edges.push_back({order[at - 1], order[at]});
   return edges;
 }
 
-/// Returns the nodes whose rows each node takes; empty for nodes that do not run.
+/// Returns the nodes whose rows each node reads. The list is empty for nodes that do not run.
 auto find_sources(const plan& loaded, const plan_route& route) -> detail::node_lists {
   detail::node_lists out(loaded.nodes.size());
   for (node_index at = 0; at < out.size(); ++at) {
@@ -49,7 +49,7 @@ void add_edges(const detail::node_lists& from, std::vector<braid::graph_shape::e
     for (const node_index each : from[to]) edges.push_back({each, to});
 }
 
-/// If all nodes of a route run, the loader has computed its fallbacks already.
+/// Returns the fallbacks of a route. If all nodes of the plan run, the loader has already computed the fallbacks.
 auto find_fallbacks(const plan& loaded, const plan_route& route, const detail::node_lists& sources)
     -> detail::route_fallbacks {
   const auto has_fallback = [](const plan_node& node) { return node.fallback.has_value(); };
@@ -63,7 +63,7 @@ auto find_fallbacks(const plan& loaded, const plan_route& route, const detail::n
   return out;
 }
 
-/// Adds the graph and the needs to a route whose nodes are known.
+/// Adds the graph and the needs to a route. Requires that the nodes of the route are known.
 void finish(plan_route& route, const plan& loaded, const registries& declared) {
   route.needs = find_needs(loaded, declared, route.bypassed);
   const detail::node_lists sources = find_sources(loaded, route);
@@ -80,7 +80,7 @@ void finish(plan_route& route, const plan& loaded, const registries& declared) {
   route.line = std::move(*line);
 }
 
-/// The part of a tree that reads a column, and the field that names it.
+/// A key that a condition reads, and the JSON pointer to its use.
 struct row_value {
   std::uint32_t key_id = 0;
   std::string pointer;
@@ -121,7 +121,8 @@ plan_branches::plan_branches(std::shared_ptr<const plan> loaded, std::span<const
   }
 }
 
-/// Returns a bit for each condition. They read no columns, so that one row without any will do.
+/// Evaluates all conditions and returns a bit for each. Conditions read no columns, so they are evaluated on one row
+/// without columns.
 auto plan_branches::outcomes(std::span<const scalar> params) const -> std::uint64_t {
   constexpr std::size_t enough = 4096;
   static constexpr std::array<std::int64_t, 1> one_id{0};
@@ -142,7 +143,8 @@ auto plan_branches::input_taken(node_index node, std::uint64_t outcomes) const -
   return loaded_->nodes[node].inputs[static_cast<std::size_t>(first - own.begin())];
 }
 
-/// Walks from the outputs against the edges; if a node chooses, only to the chosen input.
+/// Builds a route by following the edges from the outputs to the sources. From a node that chooses, only the edge to
+/// the chosen input is followed.
 auto plan_branches::made_route(std::uint64_t outcomes) const -> plan_route {
   const std::size_t count = loaded_->nodes.size();
   plan_route route;

@@ -1,4 +1,5 @@
-// rankd/engine/plans/branches.hpp: decides which nodes of a plan run for a request, if params of requests choose.
+// rankd/engine/plans/branches.hpp: determines which nodes of a plan run for a request, if conditions on params choose
+// among inputs.
 #pragma once
 
 #include <rankd/engine/plans/plan_needs.hpp>
@@ -20,18 +21,18 @@
 
 namespace rankd {
 
-/// The nodes that run for some requests of a plan, and their graph. Nodes that do not run are in it without edges, so
-/// that every node has the same number in every route.
+/// The nodes that run for some requests of a plan, and their graph. The graph also contains the other nodes, without
+/// edges, so that a node has the same number in every route.
 struct plan_route {
   static constexpr node_index none = ~node_index{0};
 
   plan_needs needs;            ///< parts that these requests must have
   std::vector<bool> bypassed;  ///< by number: it does not run; empty if all run
-  /// by number: its rows come from a cache, so it takes none; empty if there are no such nodes
+  /// Indexed by node: whether the rows come from a cache. Such a node reads no rows. Empty if no node uses a cache.
   std::vector<bool> cached;
-  /// by number: the input whose rows a choice passes on, `none` for other nodes; or empty
+  /// Indexed by node: the input that a node has chosen, or `none` for nodes that do not choose. May be empty.
   std::vector<node_index> taken;
-  /// By number: a node that is needed only as a fallback runs if one of these has failed; empty if there are no
+  /// Indexed by node: the nodes whose failure starts a node that runs only as a fallback. Empty if there are no
   /// fallbacks.
   std::vector<std::vector<node_index>> wakers;
   braid::graph_shape shape;
@@ -41,34 +42,36 @@ struct plan_route {
   [[nodiscard]] auto takes_cached(node_index node) const noexcept -> bool { return !cached.empty() && cached[node]; }
 };
 
-/// The ends of routes, if they are not the sources and outputs of a plan.
+/// The ends of a route that covers only a part of a plan.
 struct route_ends {
   std::vector<node_index> outputs = {};  ///< empty: the outputs of the plan
-  /// by number: it takes no rows, because a cache has its own; empty: there are no such nodes
+  /// Indexed by node: whether the rows come from a cache, so that the node reads no rows. Empty if no node uses a
+  /// cache.
   std::vector<bool> cached = {};
 };
 
-/// Returns the route of a plan without choices. Requires a plan whose nodes were bound without diagnostic.
+/// Returns the route of a plan without choices. Requires a plan whose nodes were bound without diagnostics.
 [[nodiscard]] auto whole_route(const plan& loaded, const registries& declared) -> plan_route;
 
-/// The conditions of a plan and the routes to which they lead.
-/// Threads: any. Cost: `find_route` costs a microsecond, and some hundred nanoseconds for each condition; more if a
-/// route is used for the first time, and each time when `max_kept` others are known. Memory: some ten bytes a node for
-/// each route.
+/// The conditions of a plan, and the routes for their outcomes.
+/// Threads: any. Cost: `find_route` takes a microsecond, plus some hundred nanoseconds for each condition. It takes
+/// longer if a route is used for the first time, or if `max_kept` other routes are stored. Memory: some ten bytes per
+/// node for each route.
 class plan_branches {
  public:
   static constexpr std::size_t max_conditions = 64;
   static constexpr std::size_t max_kept = 256;
 
-  /// Requires a plan that `check_conditions` reports nothing about; `preds` are the programs of its pred_table.
+  /// Creates an object for a plan. Requires that `check_conditions` reports no error; `preds` are the programs of the
+  /// plan's pred_table.
   /// Lifetime: the registries outlive it.
   plan_branches(std::shared_ptr<const plan> loaded, std::span<const pred_program> preds, const registries& declared,
                 route_ends ends = {});
 
-  /// Returns the route of a request with these values of params, one for each of registries::params.
+  /// Returns the route of a request. `params` has one value for each of registries::params.
   [[nodiscard]] auto find_route(std::span<const scalar> params) const -> std::shared_ptr<const plan_route>;
 
-  /// Returns how many routes are known.
+  /// Returns the number of stored routes.
   [[nodiscard]] auto kept() const -> std::size_t;
 
  private:
@@ -86,13 +89,14 @@ class plan_branches {
       kept_;  // under the mutex; a bit for each condition
 };
 
-/// Returns whether a node of the plan chooses among its inputs.
+/// Returns whether any node of the plan chooses among its inputs.
 [[nodiscard]] auto has_branches(const plan& loaded) noexcept -> bool;
 
-/// Checks the conditions of a node, if it has some. Errors: row_value_in_condition if one reads a column.
+/// Checks the conditions of a node, if it has any. Errors: row_value_in_condition if a condition reads a column.
 void check_conditions(const plan& loaded, const plan_node& node, braid::diagnostics& problems);
 
-/// Errors: too_many_conditions if all nodes together have more than `plan_branches::max_conditions`, each counted once.
+/// Checks the number of distinct conditions in a plan. Errors: too_many_conditions if there are more than
+/// `plan_branches::max_conditions`.
 void check_condition_count(const plan& loaded, braid::diagnostics& problems);
 
 }  // namespace rankd

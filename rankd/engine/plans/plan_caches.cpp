@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_caches.cpp: determines which nodes may keep their rows, and with which keys.
+// rankd/engine/plans/plan_caches.cpp: determines which nodes may have a cache, and what the cache keys contain.
 #include <rankd/engine/plans/plan_caches.hpp>
 
 #include <rankd/engine/plan_check.hpp>
@@ -14,7 +14,8 @@
 namespace rankd {
 namespace {
 
-/// By number: false for a node and all nodes on which its rows depend.
+/// Returns a flag for each node: false for the given node and for all nodes that its rows depend on, true for all
+/// others.
 auto outside_of_part(const plan& loaded, node_index node) -> std::vector<bool> {
   std::vector<bool> outside(loaded.nodes.size(), true);
   std::vector<node_index> open{node};
@@ -53,7 +54,7 @@ auto obstacle_of_node(const plan_node& node, const plan_node& cached) -> std::op
   return std::nullopt;
 }
 
-/// Returns the first obstacle, by number of the nodes, params last.
+/// Returns the first reason why a node cannot have a cache. Nodes are checked by number, then params.
 auto find_obstacle(const plan& loaded, node_index cached, const registries& declared) -> std::optional<obstacle> {
   const std::vector<bool> outside = outside_of_part(loaded, cached);
   for (node_index at = 0; at < outside.size(); ++at) {

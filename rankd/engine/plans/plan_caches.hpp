@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_caches.hpp: the nodes of a plan whose rows are kept, and what these rows depend on.
+// rankd/engine/plans/plan_caches.hpp: the nodes of a plan that have a cache, and the inputs that their rows depend on.
 #pragma once
 
 #include <rankd/engine/plans/branches.hpp>
@@ -17,7 +17,7 @@
 
 namespace rankd {
 
-/// A node with a cache and its *part* of the plan: itself, and all nodes on which its rows depend.
+/// A node with a cache and its *part* of the plan: the node itself, and all nodes that its rows depend on.
 struct bound_cache {
   node_index node = 0;
   node_cache how;
@@ -43,8 +43,9 @@ struct plan_caches {
 /// cursors, the time of the request), or contains a fallback or another cache.
 [[nodiscard]] auto check_caches(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
-/// Returns null if no node has a cache. Requires a plan that `check_caches` reports nothing about; `identity` is that
-/// of the plan with everything it was made from. Lifetime: the registries outlive it.
+/// Returns the caches of a plan, or null if no node has a cache. Requires that `check_caches` reports no error.
+/// `identity` is the digest of the plan with everything that it was built from. Lifetime: the registries outlive the
+/// result.
 [[nodiscard]] auto bind_caches(const std::shared_ptr<const plan>& loaded, std::span<const pred_program> preds,
                                const registries& declared, std::string_view identity)
     -> std::shared_ptr<const plan_caches>;

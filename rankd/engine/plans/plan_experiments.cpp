@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_experiments.cpp: maps the bucket of a unit to the values of params.
+// rankd/engine/plans/plan_experiments.cpp: assigns requests to arms of experiments, and sets the values of params.
 #include <rankd/engine/plans/plan_experiments.hpp>
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -33,7 +33,7 @@ auto list_arms(const experiment_entry& entry, const std::string& pointer, const 
   return out;
 }
 
-/// Returns the place of a layer among those that are used.
+/// Returns the position of a layer in `into`, and adds the layer if necessary.
 auto make_layer(plan_experiments& into, const experiment_layer& from, const registries& declared) -> std::uint32_t {
   auto found = std::ranges::find(into.layers, from.name, &plan_experiments::layer::name);
   if (found == into.layers.end()) {
@@ -65,7 +65,7 @@ void add_experiment(plan_experiments& into, const experiment_set& experiments, s
   into.experiments.push_back(std::move(made));
 }
 
-/// Returns the unit of a request as text: a number by its digits; nothing if it is absent.
+/// Returns the unit of a request, such as its user, as a text. Returns nothing if the request has no unit.
 auto find_unit(const plan_experiments::layer& layer, const rank_request& request) -> std::optional<std::string> {
   if (!layer.unit) return request.user_id ? std::optional(to_text(*request.user_id)) : std::nullopt;
   const scalar& value = request.params[*layer.unit];
@@ -74,7 +74,7 @@ auto find_unit(const plan_experiments::layer& layer, const rank_request& request
   return std::nullopt;
 }
 
-/// Returns the slot that contains a bucket; null if there is no such slot.
+/// Returns the slot that contains a bucket, or null if the bucket belongs to no arm.
 auto find_slot(const plan_experiments::layer& layer, std::uint32_t bucket) -> const plan_experiments::slot* {
   const auto behind = std::ranges::upper_bound(layer.slots, bucket, {}, &plan_experiments::slot::from);
   if (behind == layer.slots.begin()) return nullptr;
@@ -87,7 +87,7 @@ auto is_about(const plan_experiments::experiment& one, const rank_request& reque
   return std::ranges::find(one.about->in, request.params[one.about->param]) != one.about->in.end();
 }
 
-/// Returns the arm that the bucket of a request belongs to.
+/// Returns the arm of the bucket that a request belongs to.
 auto arm_by_bucket(const plan_experiments& running, std::uint32_t layer, const rank_request& request)
     -> std::optional<chosen_arm> {
   const plan_experiments::layer& in = running.layers[layer];
@@ -106,7 +106,7 @@ auto list_names(const Items& items) -> std::vector<std::string_view> {
   return out;
 }
 
-/// Returns the arm that the request names; reports an unknown experiment or arm.
+/// Returns the arm that the request names. Reports an unknown experiment or arm.
 auto forced_arm(const plan_experiments& running, const forced_choice& named, diagnostic_list problems)
     -> std::optional<chosen_arm> {
   const std::string pointer = braid::json_pointer("/experiments", named.experiment);
@@ -128,7 +128,7 @@ auto forced_arm(const plan_experiments& running, const forced_choice& named, dia
                     .from = arm_source::request};
 }
 
-/// By layer, the arms that the request names.
+/// Returns the arms that the request names, indexed by layer.
 auto forced_arms(const plan_experiments& running, const rank_request& request, diagnostic_list problems)
     -> std::vector<std::optional<chosen_arm>> {
   std::vector<std::optional<chosen_arm>> out(running.layers.size());
@@ -147,7 +147,7 @@ auto forced_arms(const plan_experiments& running, const rank_request& request, d
   return out;
 }
 
-/// Keeps values that the request sets itself.
+/// Sets params to the values of an arm. Does not change values that the request sets itself.
 void set_params(rank_request& request, const plan_experiments::arm& arm, chosen_arm& chosen) {
   for (const plan_experiments::setting& each : arm.set) {
     if (std::ranges::find(request.overridden, each.param) != request.overridden.end()) {
@@ -159,7 +159,7 @@ void set_params(rank_request& request, const plan_experiments::arm& arm, chosen_
   }
 }
 
-/// All filters see the request as it came.
+/// Chooses the arms of a request. All filters are evaluated on the original params, before any arm changes them.
 void choose_arms(rank_request& request, const plan_experiments& running, diagnostic_list problems) {
   const std::vector<std::optional<chosen_arm>> forced = forced_arms(running, request, problems);
   for (std::uint32_t layer = 0; layer < running.layers.size(); ++layer)
@@ -173,7 +173,7 @@ auto is_outside(const scalar& value, const param_range& range) -> bool {
   return is_null(value) || value < range.min || range.max < value;
 }
 
-/// Calls `use(arm, setting, pointer)` for each value that an arm sets.
+/// Calls `use(experiment, setting, pointer)` for each param that an arm sets.
 template <typename Use>
 void for_each_setting(const plan_experiments& running, const registries& declared, Use use) {
   for (const plan_experiments::experiment& one : running.experiments)

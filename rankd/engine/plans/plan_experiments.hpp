@@ -1,5 +1,4 @@
-// rankd/engine/plans/plan_experiments.hpp: the experiments that run for the requests of one plan, and the arms of a
-// request.
+// rankd/engine/plans/plan_experiments.hpp: the experiments that run for one plan, and the choice of arms for a request.
 #pragma once
 
 #include <rankd/engine/plans/plan_needs.hpp>
@@ -24,7 +23,7 @@ namespace rankd {
 
 struct bound_plan;
 
-/// The experiments of a project that run for one plan, with everything looked up. Immutable. Threads: any.
+/// The experiments that run for one plan, with all names resolved. Immutable. Threads: any.
 struct plan_experiments {
   struct setting {
     std::size_t param = 0;  ///< a position in registries::params
@@ -49,7 +48,7 @@ struct plan_experiments {
     std::vector<arm> arms;
     [[nodiscard]] auto operator==(const experiment&) const -> bool = default;
   };
-  /// The buckets of one arm.
+  /// The range of buckets that belongs to one arm.
   struct slot {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
@@ -72,32 +71,32 @@ struct plan_experiments {
   [[nodiscard]] auto operator==(const plan_experiments&) const -> bool = default;
 };
 
-/// Returns the experiments of the plan with this name that run at `now`, or, without `now`, that have not ended; null
+/// Returns the experiments of a plan that run at `now`. Without `now`, returns those that have not ended. Returns null
 /// if there are none.
 [[nodiscard]] auto find_experiments(const experiment_set& experiments, std::string_view plan,
                                     const registries& declared, std::optional<std::chrono::sys_seconds> now)
     -> std::shared_ptr<const plan_experiments>;
 
-/// Returns the clock, as experiments read it.
+/// Returns the current time, as experiments use it.
 [[nodiscard]] auto experiment_time() -> std::chrono::sys_seconds;
 
 /// Sets the experiments of a plan.
-/// Errors: param_out_of_range if an option of the plan does not accept a value of an arm.
+/// Errors: param_out_of_range if an arm sets a param to a value that an option of the plan does not accept.
 void add_experiments(bound_plan& plan, std::shared_ptr<const plan_experiments> running, const registries& declared,
                      braid::diagnostics& problems);
 
-/// Returns a warning, unread_param, for each arm and each param that it sets and the plan does not read.
+/// Returns an unread_param warning for each param that an arm sets but the plan does not read.
 [[nodiscard]] auto unread_settings(const bound_plan& plan, const registries& declared) -> braid::diagnostics;
 
-/// Finds the arms of a request and sets its params to their values, except those that `param_overrides` sets; then
-/// checks that the request has what its plan needs. A request whose unit is absent is in no arm. Call it once for each
-/// request; if the plan has no experiments, only the check is done.
-/// Errors: those of `check_needs`; unknown_experiment, unknown_arm, and layer_conflict for two experiments of one
-/// layer, among those that the request names.
+/// Chooses the arms of a request and sets its params to their values. Params in `param_overrides` keep their values.
+/// Then checks that the request has what its plan needs. A request without a unit is in no arm. Must be called once for
+/// each request, also if the plan has no experiments.
+/// Errors: those of `check_needs`; unknown_experiment and unknown_arm for names in the request; layer_conflict if the
+/// request names two experiments of one layer.
 auto fit_to_plan(rank_request& request, const bound_plan& plan, const registries& declared) -> braid::diagnostics;
 
-/// Appends `"experiments":{"name":"arm"}`, and `,"experiments_overridden":["name"]` if the request overrides a param
-/// that its arm sets.
+/// Appends `"experiments":{"name":"arm"}`. If the request overrides a param that its arm sets, also appends
+/// `,"experiments_overridden":["name"]`.
 void append_arms(std::string& out, const plan_experiments& running, std::span<const chosen_arm> arms);
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_graph.cpp: resolves the numbers of a plan to names, and writes its JSON.
+// rankd/engine/plans/plan_graph.cpp: converts the numbers in a plan to names, and writes the plan as JSON.
 #include <rankd/engine/plans/plan_graph.hpp>
 
 #include <rankd/registry/json_members.hpp>
@@ -20,7 +20,7 @@ auto key_names(std::span<const std::uint32_t> keys, const registries& declared) 
   return names;
 }
 
-/// The inputs come first, then an edge for each node_ref.
+/// Returns the edges into a node: first those of its inputs, then those of options that are nodes.
 auto find_sources(const plan_node& node, const plan& plan) -> std::vector<graph_source> {
   std::vector<graph_source> sources;
   for (const node_index input : node.inputs) sources.push_back({input, plan.nodes[input].node_id, {}});
@@ -110,7 +110,7 @@ void append_request(std::string& out, const graph_request& request) {
   out += '}';
 }
 
-/// Appends objects with a name and a digest, as a member.
+/// Appends an array of objects with a name and a digest.
 template <typename Items, typename Name>
 void append_digests(std::string& out, std::string_view member, const Items& items, std::string_view name_field,
                     Name name, std::string_view digest_field) {
@@ -123,8 +123,8 @@ void append_digests(std::string& out, std::string_view member, const Items& item
   });
 }
 
-/// Lists the fields that a request can set: a param that requests may not set has its default, whatever the request
-/// says.
+/// Describes the fields of a request. Params that requests must not set are left out, because they always have their
+/// default value.
 auto make_request(const plan& loaded, const plan_needs& needs, const registries& declared) -> graph_request {
   graph_request out{.user = needs.user,
                     .id_type = declared.id_type(),

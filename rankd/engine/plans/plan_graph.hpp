@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_graph.hpp: the graph of a plan as data, by names instead of numbers, and as JSON.
+// rankd/engine/plans/plan_graph.hpp: the graph of a plan as data and as JSON, with names instead of numbers.
 #pragma once
 
 #include <rankd/engine/plans/bound_plan.hpp>
@@ -15,14 +15,14 @@
 
 namespace rankd {
 
-/// An edge into a node; `param` names the param that makes it, and is empty for an input.
+/// An edge into a node. `param` is the option that creates the edge, or empty for an input.
 struct graph_source {
   node_index from = 0;
   std::string node;  ///< the id of that node
   std::string param;
 };
 
-/// A node of a plan with everything that is known before it runs, by name.
+/// A node of a plan, with everything that is known before it runs.
 struct graph_node {
   std::string id;
   std::string op;
@@ -38,13 +38,13 @@ struct graph_node {
   bool is_output = false;
 };
 
-/// A param that the plan reads; a request may set its value.
+/// A param that the plan reads and that a request may set.
 struct graph_param {
   const param_entry* declared = nullptr;
   std::optional<param_range> range;  ///< of values that options of nodes accept, if it sets any
 };
 
-/// The contents of a request to the plan.
+/// The fields that a request to the plan may contain.
 struct graph_request {
   bool user = false;  ///< a node reads `user_id`
   value_type id_type = value_type::integer;
@@ -53,7 +53,7 @@ struct graph_request {
   std::vector<graph_param> params;
 };
 
-/// A plan as data, with names in place of numbers.
+/// A plan as data, with names instead of numbers.
 struct plan_graph {
   std::string name;
   std::string digest;
@@ -68,19 +68,20 @@ struct plan_graph {
   std::vector<model_digest> vectors = {};       ///< files of vectors, by the ids of their endpoints
 };
 
-/// Requires a plan that was bound with these registries, which outlive the result. Cost: find_columns, and a copy of
-/// all names.
+/// Returns the graph of a plan. Requires the registries that the plan was bound with, which outlive the result. Cost:
+/// that of find_columns, and a copy of all names.
 [[nodiscard]] auto make_graph(const bound_plan& of, const registries& declared) -> plan_graph;
 
-/// The fields that the budget states, in the order and with the names of rankd.toml.
+/// A field of a budget, with its name in rankd.toml. `list_lines` returns the fields that are set, in the order of
+/// rankd.toml.
 struct budget_line {
   std::string name;
   std::uint64_t value = 0;
 };
 [[nodiscard]] auto list_lines(const plan_budget& budget) -> std::vector<budget_line>;
 
-/// Returns one object on one line, with its end: what `rankd plans --json NAME` prints, and `GET
-/// /v1/plans/NAME?form=full` answers.
+/// Returns the graph as one line of JSON with a line feed. `rankd plans --json NAME` and `GET /v1/plans/NAME?form=full`
+/// return this text.
 [[nodiscard]] auto graph_json(const plan_graph& graph) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_library.cpp: loads plans in the background and publishes them by exchanging one pointer.
+// rankd/engine/plans/plan_library.cpp: loads plans in the background, and publishes them by exchanging one pointer.
 #include <rankd/engine/plans/plan_library.hpp>
 
 #include <rankd/op/operator_list.hpp>
@@ -20,13 +20,13 @@ auto unknown_plan(std::string_view name, const std::vector<std::string_view>& kn
 
 auto number_of(const std::shared_ptr<const plan_version>& version) -> std::uint64_t { return version->number; }
 
-/// Returns whether the models that a plan calls still have the bytes that it was bound to.
+/// Returns whether the model files still have the digests that the plan was bound with.
 auto has_models(const bound_plan& plan, model_folder& in) -> bool {
   return std::ranges::all_of(plan.models,
                              [&in](const model_digest& each) { return in.digest(each.name) == each.sha256; });
 }
 
-/// The same for the files of vectors that it searches.
+/// Returns whether the files of vectors still have the digests that the plan was bound with.
 auto has_vectors(const bound_plan& plan, const registries& declared, vector_folder& in) -> bool {
   return std::ranges::all_of(plan.vectors, [&](const model_digest& each) {
     return in.digest(*declared.find_endpoint(each.name)) == each.sha256;
@@ -122,7 +122,7 @@ auto plan_library::try_artifact(std::string text, const std::string& name) -> br
   return std::unexpected(std::move(problems));
 }
 
-/// Returns whether one of these plans has a version that continues to serve.
+/// Returns whether any of the given plans has an earlier version that continues to serve.
 auto plan_library::would_serve(const std::vector<left_out_plan>& left_out) const -> bool {
   const std::scoped_lock lock(changes_);
   return std::ranges::any_of(left_out, [this](const left_out_plan& each) { return histories_.contains(each.name); });
@@ -134,7 +134,7 @@ void plan_library::add_pinned_to(std::vector<std::string>& names) const {
     if (here.pinned) names.push_back(name);
 }
 
-/// Returns the newest version with this name, if its artifact has the same bytes.
+/// Returns the newest version of a plan if its artifact has the given digest. Returns null otherwise.
 auto plan_library::find_newest(std::string_view name, std::string_view artifact_digest) const -> version_ptr {
   const std::scoped_lock lock(changes_);
   const auto at = histories_.find(name);
@@ -142,7 +142,8 @@ auto plan_library::find_newest(std::string_view name, std::string_view artifact_
   return at->second.kept.back();
 }
 
-/// Handles plans without a substitute first, because they may be the substitutes of the others.
+/// Binds all plans of a folder. Plans without a fallback plan come first, because other plans may use them as fallback
+/// plans.
 auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& rules) -> bound_folder {
   bound_folder out;
   bound_images images;
@@ -175,9 +176,9 @@ auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind
   return out;
 }
 
-/// Returns the substitute that will serve: the pinned version, or the one that this reload found; if that is wrong, the
-/// last right one; null if the plan names no substitute, or there is no such plan. If the substitute names a substitute
-/// itself, the result is only read.
+/// Returns the fallback plan of a plan. This is the pinned version, if any, or the version of this reload. If that
+/// version has errors, it is the last valid version. Returns null if the plan has no fallback plan or the name is
+/// unknown. If the fallback plan has a fallback plan itself, the result serves only for reporting the error.
 auto plan_library::substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
     -> plan_handle {
   const std::string_view name = substitute_name(plan);
@@ -196,7 +197,8 @@ auto plan_library::substitute_for(const bound_plan& plan, const bound_images& im
   return std::ranges::find(found.names, name) == found.names.end() ? nullptr : current()->find(name);
 }
 
-/// If models, budget, experiments and registries are the same, the plan is the same, except for its substitute.
+/// Binds one plan. If its artifact, models, budget, experiments and registries have not changed, the newest version is
+/// reused. Only its fallback plan may then differ.
 auto plan_library::bind(const artifact_image& image, const bind_rules& rules) -> braid::checked<bound_image> {
   if (!image.problems.empty()) return std::unexpected(image.problems);
   const plan_budget budget = rules.budgets.of(image.name);
@@ -223,7 +225,7 @@ auto plan_library::bind(const artifact_image& image, const bind_rules& rules) ->
   return bound_image{nullptr, std::move(*bound)};
 }
 
-/// `found` is null for a plan that names no substitute.
+/// Adds the fallback plan to a plan and creates a version. `found` is null for a plan without a fallback plan.
 auto plan_library::add_substitute_to(bound_image of, plan_handle found, const artifact_image& image)
     -> braid::checked<version_ptr> {
   const bool is_same = of.same != nullptr && of.same->plan.substitute == found;
@@ -237,7 +239,8 @@ auto plan_library::add_substitute_to(bound_image of, plan_handle found, const ar
   return made_version(std::move(plan));
 }
 
-/// Under reloads_. Its number is used up only when it is kept.
+/// Creates a version with the next number. The number is not used up before the version is stored. Requires the lock
+/// reloads_.
 auto plan_library::made_version(bound_plan plan) -> version_ptr {
   const auto last = last_numbers_.find(plan.name);
   const std::uint64_t number = last == last_numbers_.end() ? 1 : last->second + 1;
@@ -283,7 +286,8 @@ void plan_library::add_versions(const std::vector<version_ptr>& found, version_h
   });
 }
 
-/// Drops the oldest first; pinned versions stay, in addition to the number that is kept.
+/// Stores a version, and drops the oldest versions beyond the limit. Pinned versions are never dropped and do not
+/// count.
 void plan_library::keep(version_history& here, version_ptr version) const {
   here.kept.push_back(std::move(version));
   const auto is_pinned = [&here](const version_ptr& each) { return here.pinned == each->number; };
@@ -291,8 +295,8 @@ void plan_library::keep(version_history& here, version_ptr version) const {
     here.kept.erase(std::ranges::find_if_not(here.kept, is_pinned));
 }
 
-/// Under both locks. If another version of a substitute serves, the plans that name it get a new version with that. A
-/// plan that the other version cannot replace stays as it is.
+/// Creates new versions of plans whose fallback plan has changed. A plan that does not fit the new fallback plan stays
+/// unchanged. Requires both locks.
 void plan_library::renew_fallbacks(version_histories& in) {
   for (auto& [name, here] : in) {
     const bound_plan& newest = here.kept.back()->plan;
@@ -308,8 +312,8 @@ void plan_library::renew_fallbacks(version_histories& in) {
   }
 }
 
-/// Under changes_. Everything that can fail comes before anything is changed. Versions that no thread uses any more are
-/// freed without the lock of the readers.
+/// Publishes the given versions. Everything that can throw comes first. Versions that are no longer used are destroyed
+/// after the readers' lock was released. Requires the lock changes_.
 void plan_library::publish(version_histories next, std::vector<left_out_plan> left_out) {
   std::vector<version_ptr> serving;
   for (const auto& [name, each] : next) serving.push_back(each.serving());
@@ -345,7 +349,7 @@ auto plan_library::find(std::string_view name, std::uint64_t number) const -> br
   return no_such_version(name, number);
 }
 
-/// Under both locks. Requires a version that is kept.
+/// Pins a stored version. Requires both locks.
 auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
   version_histories next = histories_;
   next.find(name)->second.pinned = number;
@@ -388,7 +392,8 @@ auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_versi
 
 auto plan_library::info_of(const version_history& of, const version_ptr& version) const -> plan_version_info {
   const bool serves = of.serving() == version;
-  // references of the history, and of the set that serves
+  // The history holds one reference. The published set and plans that use the version as their fallback plan hold
+  // others.
   const auto own = 1 + (serves ? 1 : 0) + standing_in(version);
   const auto all = version.use_count();
   return {.name = version->plan.name,
@@ -400,7 +405,7 @@ auto plan_library::info_of(const version_history& of, const version_ptr& version
           .users = all > own ? static_cast<std::size_t>(all - own) : 0};
 }
 
-/// Returns the number of kept versions that have it as their substitute.
+/// Returns the number of stored versions that use this version as their fallback plan.
 auto plan_library::standing_in(const version_ptr& version) const -> std::ptrdiff_t {
   std::ptrdiff_t count = 0;
   for (const auto& [name, each] : histories_)

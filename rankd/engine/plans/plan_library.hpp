@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_library.hpp: the plans of a process, which keeps running while they change.
+// rankd/engine/plans/plan_library.hpp: the plans of a running process, which can be reloaded, pinned and rolled back.
 #pragma once
 
 #include <rankd/engine/plans/plan_set.hpp>
@@ -23,7 +23,7 @@
 
 namespace rankd {
 
-/// The effect of a wrong plan on a load.
+/// What a load does if a plan has errors.
 enum class bad_plans : std::uint8_t {
   refuse_all,  ///< nothing changes
   leave_out,   ///< the others change, and its previous version continues to serve
@@ -39,7 +39,7 @@ struct plan_library_options {
   std::filesystem::path root = {};  ///< of the project: paths of files of vectors are relative to it
 };
 
-/// The changes of a reload, by the names of plans.
+/// The changes made by a reload, as lists of plan names.
 struct reload_report {
   std::vector<std::string> added;
   std::vector<std::string> changed;  ///< they have a new version; a pinned one continues to serve
@@ -53,7 +53,7 @@ struct reload_report {
   std::vector<std::string> until_restart = {};  ///< sentences: changes of the registries that were left out
 };
 
-/// Reports what is wrong with something that names plans, if these are all plans.
+/// Checks something else that refers to plans by name, given the names of all plans.
 using plan_name_check = std::function<braid::diagnostics(const std::vector<std::string>& plans)>;
 
 /// The state of one version of a plan at one moment.
@@ -67,66 +67,67 @@ struct plan_version_info {
   std::size_t users = 0;  ///< handles, and sets, that are held outside of the library
 };
 
-/// Holds bound plans by name and puts new ones in place while requests run. A request keeps the handle that it began
-/// with, so that it ends on the version on which it began. Protocol: docs/design/plan_library.md
-/// Threads: any. Lifetime: the registries that it begins with outlive it and what it hands out; those of reloads live
-/// as long as a plan that is bound to them.
+/// Stores bound plans by name, and replaces them while requests run. A request holds a handle, so it ends with the
+/// version that it started with. Protocol: docs/design/plan_library.md
+/// Threads: any. Lifetime: the initial registries outlive the library and all handles. Registries from reloads live as
+/// long as a plan that is bound to them.
 class plan_library {
  public:
   explicit plan_library(const registries& declared, plan_library_options options = {});
   plan_library(const plan_library&) = delete;
   auto operator=(const plan_library&) -> plan_library& = delete;
 
-  /// Reads and binds all artifacts of a folder in the background, then serves all of them from one moment on. Artifacts
-  /// whose bytes, or the bytes of a model that they call, have changed get a new version; plans that are no longer in
-  /// the folder are gone, unless they are pinned. If anything is wrong, nothing changes. With `bad_plans::leave_out`, a
-  /// plan that is wrong by itself, or by a model that it calls, is left out, and its last right version continues to
-  /// serve, if there is one. Reloads wait for each other; readers never wait for a reload. `budgets`, if given, are the
-  /// plans' budgets from now on, and so are `experiments`; a plan whose budget or running experiments change gets a new
-  /// version, too. With `declared`, which has the same endpoints, all plans are bound to these registries, as new
-  /// versions; versions that are in use or pinned keep theirs. Problems that `also` reports are problems of the reload,
-  /// too. Blocks: on the disk. Errors: every diagnostic at once: those of `read_folder_image`, `load_plan`,
-  /// `bind_plan`, `add_experiments`, and of `strangers` of both; no_artifacts if the folder has none.
+  /// Reads and binds all artifacts of a folder in the background, and then publishes all of them at once. A plan gets a
+  /// new version if the bytes of its artifact or of its models have changed, or if its budget or running experiments
+  /// have changed. Plans that are no longer in the folder are removed, unless they are pinned. If anything has errors,
+  /// nothing changes. With `bad_plans::leave_out`, only the plans with errors are left out, and their last valid
+  /// version, if any, continues to serve. Reloads wait for each other, but readers never wait for a reload. `budgets`
+  /// and `experiments`, if given, replace the previous ones. With `declared`, which must have the same endpoints, all
+  /// plans are bound to these registries as new versions. Versions in use and pinned versions keep their registries.
+  /// Problems reported by `also` make the reload fail, too. Blocks: on the disk. Errors: all diagnostics at once: those
+  /// of `read_folder_image`, `load_plan`, `bind_plan`, `add_experiments`, and of `strangers` of budgets and
+  /// experiments; no_artifacts if the folder has no artifact.
   auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt,
               std::optional<experiment_set> experiments = std::nullopt,
               std::shared_ptr<const registries> declared = nullptr, const plan_name_check& also = {})
       -> braid::checked<reload_report>;
 
-  /// Binds the text of an artifact as the plan with this name, as a reload would now: with the registries, the budgets
-  /// and the experiments of the last one. The result is not kept and has no number. If it names a substitute, that is
-  /// the plan that serves. Blocks: on the disk, and for a reload. Errors: all that is wrong with it.
+  /// Binds the text of an artifact as a reload would now, with the registries, budgets and experiments of the last
+  /// reload. The result is not stored and has no version number. Its fallback plan, if any, is the version that serves.
+  /// Blocks: on the disk, and for a reload. Errors: everything that is wrong with the artifact.
   auto try_artifact(std::string text, const std::string& name) -> braid::checked<bound_plan>;
 
-  /// Returns the version of a plan that serves. Errors: unknown_plan.
+  /// Returns the serving version of a plan. Errors: unknown_plan.
   [[nodiscard]] auto find(std::string_view name) const -> braid::checked<plan_handle>;
 
-  /// Returns a version that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
+  /// Returns a stored version, even if another version serves. Errors: unknown_plan, unknown_version.
   [[nodiscard]] auto find(std::string_view name, std::uint64_t number) const -> braid::checked<plan_handle>;
 
-  /// All versions that serve.
+  /// Returns all serving versions.
   [[nodiscard]] auto current() const -> std::shared_ptr<const plan_set>;
 
-  /// Serves one version, whatever is loaded later, until it is unpinned or another one is pinned. Plans that name this
-  /// plan as their substitute get a new version with it, as they do by `unpin` and `roll_back`. Blocks: for a reload.
+  /// Pins a version: it serves, even after reloads, until it is unpinned or another version is pinned. Plans that use
+  /// this plan as their fallback plan get a new version, as with `unpin` and `roll_back`. Blocks: for a reload.
   /// Errors: unknown_plan, unknown_version.
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
 
-  /// Serves the newest version again; a plan that was no longer in the folder is gone. Errors: unknown_plan.
+  /// Unpins a plan, so that its newest version serves again. A plan that is no longer in the folder is removed. Errors:
+  /// unknown_plan.
   auto unpin(std::string_view name) -> braid::checked<void>;
 
-  /// Pins the version before the one that serves. Errors: unknown_plan, no_earlier_version.
+  /// Pins the version before the serving version. Errors: unknown_plan, no_earlier_version.
   auto roll_back(std::string_view name) -> braid::checked<plan_version_info>;
 
-  /// All versions that are kept, by name, the oldest first.
+  /// Returns all stored versions, by plan name and then by number.
   [[nodiscard]] auto versions() const -> std::vector<plan_version_info>;
 
-  /// Returns the number of versions in memory: those that are kept, and those that are still in use.
+  /// Returns the number of versions in memory: those that are stored, and those that are still in use.
   [[nodiscard]] auto versions_in_memory() const noexcept -> std::size_t;
 
  private:
   using version_ptr = std::shared_ptr<const plan_version>;
 
-  /// The kept versions of one plan.
+  /// The stored versions of one plan.
   struct version_history {
     std::vector<version_ptr> kept;  // ascending by number; the last one is the newest
     std::optional<std::uint64_t> pinned;
@@ -154,7 +155,7 @@ class plan_library {
     braid::diagnostics problems;
   };
 
-  /// A plan of the folder, before its substitute is known.
+  /// A plan of the folder, before its fallback plan was added.
   struct bound_image {
     version_ptr same;                 // the newest version, if it has the same bytes and rules
     std::optional<bound_plan> bound;  // otherwise
@@ -187,7 +188,7 @@ class plan_library {
   std::shared_ptr<const int> tally_ = std::make_shared<const int>(0);  // each version holds one reference
 
   std::mutex reloads_;  // held by one reload from its first read to its end
-  // by plan, including plans that are gone; under reloads_
+  // The last version number of each plan, including removed plans. Guarded by reloads_.
   std::map<std::string, std::uint64_t, std::less<>> last_numbers_;
   mutable std::mutex changes_;               // held while histories are changed or read; locked after reloads_
   version_histories histories_;              // under changes_

@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_needs.cpp: computes the needs of all nodes together.
+// rankd/engine/plans/plan_needs.cpp: computes which fields of a request the nodes of a plan need.
 #include <rankd/engine/plans/plan_needs.hpp>
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -17,14 +17,15 @@ namespace {
 
 using detail::diagnostic_list;
 
-/// Returns the columns that the nodes of the plan take, for a message: "id, price, rating".
+/// Returns the names of the candidate columns that the plan reads, for a message: "id, price, rating".
 auto list_names(const plan_needs& needs) -> std::string {
   std::string out = "id";
   for (const key_entry* key : needs.candidate_keys) out += ", " + key->name;
   return out;
 }
 
-/// Returns the place at which the request names a column; for rows, in the first row that has it.
+/// Returns the JSON pointer to a column of the candidates. If the request has rows, the pointer is to the first row
+/// with this column.
 auto find_place(const candidate_rows& given, std::size_t column, std::string_view name) -> std::string {
   const std::string parent = given.form == candidates_form::columns
                                  ? std::string("/candidates")
@@ -54,13 +55,13 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
   }
 }
 
-/// Returns whether a request lacks a value that only it can set.
+/// Returns whether a request lacks the value of a param.
 auto lacks(const rank_request& request, std::size_t param) -> bool {
   return std::ranges::find(request.in_context, param) == request.in_context.end() &&
          std::ranges::find(request.overridden, param) == request.overridden.end();
 }
 
-/// Collects the params that formulas and keys of nodes read.
+/// Collects the params that nodes read in formulas, in keys and as options.
 class param_collector {
  public:
   explicit param_collector(const registries& declared) : declared_(&declared) {}
@@ -76,7 +77,7 @@ class param_collector {
 
   void add_option(const param_binding& bound) { add(declared_->find_param(bound.param_id)); }
 
-  /// Each once, ascending.
+  /// Returns the params in ascending order, each once.
   auto take() -> std::vector<const param_entry*> {
     std::ranges::sort(found_);
     const auto repeated = std::ranges::unique(found_);
@@ -107,7 +108,7 @@ void add_keys(const plan_node& candidates, std::vector<std::uint32_t>& keys) {
     keys.insert(keys.end(), taken->key_ids.begin(), taken->key_ids.end());
 }
 
-/// Each once, ascending.
+/// Returns the entries of the keys in ascending order, each once.
 auto find_entries(std::vector<std::uint32_t> keys, const registries& declared) -> std::vector<const key_entry*> {
   std::ranges::sort(keys);
   const auto repeated = std::ranges::unique(keys);
@@ -128,7 +129,8 @@ void add_range(std::vector<param_range>& ranges, std::size_t param, const param_
   known->max = std::min(known->max, bound.max);
 }
 
-/// A default is within the range, so only a value from the request can be outside. Null is outside.
+/// Reports a param whose value is null or outside of the range that the plan accepts. A default is always within the
+/// range, so the value comes from the request.
 void check_range(const rank_request& request, const param_range& range, const registries& declared,
                  diagnostic_list problems) {
   const scalar& value = request.params[range.param];

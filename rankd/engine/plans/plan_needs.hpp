@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_needs.hpp: what a plan needs from its requests, and the check that a request has it.
+// rankd/engine/plans/plan_needs.hpp: the fields that a plan needs in its requests, and the check of a request.
 #pragma once
 
 #include <rankd/engine/requests/request.hpp>
@@ -15,14 +15,14 @@
 
 namespace rankd {
 
-/// The values of a param that every option bound to it accepts; both ends included.
+/// The range of values that all options bound to a param accept, including both ends.
 struct param_range {
   std::size_t param = 0;  ///< a position in registries::params
   scalar min;             ///< int64 or double, as the param
   scalar max;
 };
 
-/// The parts of a request that the nodes of a plan read.
+/// The fields of a request that the nodes of a plan read.
 struct plan_needs {
   bool user = false;              ///< a node reads `user_id`
   bool candidates = false;        ///< a node reads `candidates`
@@ -30,21 +30,22 @@ struct plan_needs {
   bool takes_candidates = false;  ///< a node reads `candidates`, perhaps a node that the request does not run
   std::vector<const key_entry*> candidate_keys = {};  ///< columns that all these nodes take, ascending, without `id`
   std::vector<const key_entry*> read_keys = {};       ///< columns that nodes which run take
-  /// params that these nodes read and a request must set, ascending
+  /// The params that these nodes read and that a request must set, ascending.
   std::vector<const param_entry*> context_params = {};
   std::vector<param_range> ranges = {};  ///< of params that set options of nodes, each once, ascending
 };
 
-/// Returns the needs of the nodes that run: all except those with a mark in `bypassed`, which is empty or has one for
-/// each node. Requires a plan whose nodes were bound without diagnostic. Lifetime: the registries outlive the result.
+/// Returns the needs of the nodes that run. Nodes with a mark in `bypassed` do not run. `bypassed` is empty or has a
+/// mark for each node. Requires a plan whose nodes were bound without diagnostics. Lifetime: the registries outlive the
+/// result.
 auto find_needs(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed = {}) -> plan_needs;
 
-/// Returns all params that a plan reads, in formulas, in keys, and as options of nodes: each once, ascending. Ignores
+/// Returns all params that a plan reads in formulas, in keys and as options of nodes, each once, ascending. Ignores
 /// nodes with a mark in `bypassed`, as `find_needs` does. Lifetime: the registries outlive the result.
 [[nodiscard]] auto params_read_by(const plan& loaded, const registries& declared,
                                   const std::vector<bool>& bypassed = {}) -> std::vector<const param_entry*>;
 
-/// Reports what a request lacks for a plan, or contains although no node of the plan takes it.
+/// Reports fields that the plan needs but the request lacks, and fields of the request that no node of the plan reads.
 /// Errors: missing_field, unknown_field, unknown_column, param_out_of_range.
 auto check_needs(const rank_request& request, const plan_needs& needs, const registries& declared)
     -> braid::diagnostics;

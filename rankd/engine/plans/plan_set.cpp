@@ -1,4 +1,4 @@
-// rankd/engine/plans/plan_set.cpp: looks up a plan by name.
+// rankd/engine/plans/plan_set.cpp: finds a plan by its name.
 #include <rankd/engine/plans/plan_set.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// rankd/engine/plans/route_fallbacks.cpp: finds the nodes of a route that run only after the failure of others.
+// rankd/engine/plans/route_fallbacks.cpp: finds the nodes of a route that run only if other nodes fail.
 #include <rankd/engine/detail/route_fallbacks.hpp>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ class route_linker {
   route_linker(const plan& loaded, const std::vector<bool>& bypassed, const node_lists& sources)
       : nodes_(loaded.nodes), outputs_(loaded.outputs), bypassed_(bypassed), sources_(sources) {}
 
-  /// Lets more nodes run anyway in each pass, until no node would wait for itself.
+  /// Computes the result in passes. Each pass makes more nodes run unconditionally, until no node waits for itself.
   auto run() && -> route_fallbacks {
     std::vector<node_index> wanted = outputs_;
     do {
@@ -31,7 +31,7 @@ class route_linker {
     return !bypassed_[node] && nodes_[node].fallback && nodes_[node].fallback->kind == fallback_kind::node;
   }
 
-  /// Returns the nodes that these edges lead to, and the nodes from which the search starts.
+  /// Returns the nodes that can be reached by these edges, including the start nodes.
   [[nodiscard]] auto reached(std::vector<node_index> open, const node_lists& edges) const -> std::vector<bool> {
     std::vector<bool> seen(nodes_.size(), false);
     while (!open.empty()) {
@@ -49,8 +49,8 @@ class route_linker {
     if (std::ranges::find(own, source) == own.end()) own.push_back(source);
   }
 
-  /// Marks the fallback of `source`, and the nodes that it needs. A node whose rows `source` needs has run when it
-  /// fails.
+  /// Marks the fallback of `source` and the nodes that the fallback needs as started by a failure of `source`. Nodes
+  /// that `source` depends on have already run then.
   void wake(node_index source) {
     std::vector<bool> seen = reached({source}, sources_);
     std::vector<node_index> open{nodes_[source].fallback->node};
@@ -73,7 +73,8 @@ class route_linker {
       }
   }
 
-  /// Adds nodes that wait for a node which waits for them.
+  /// Adds the nodes that would wait for themselves to the nodes that run unconditionally. Returns false if there are
+  /// none.
   auto add_circular(std::vector<node_index>& wanted) const -> bool {
     const std::size_t before = wanted.size();
     node_lists edges = out_.after;

@@ -1,4 +1,4 @@
-// rankd/engine/requests/asked_captures.cpp: parses the captures of requests and plans, and checks them against the
+// rankd/engine/requests/asked_captures.cpp: parses the captures in requests and plans, and checks them against the
 // plan.
 #include <rankd/engine/captured_rows.hpp>
 
@@ -21,7 +21,7 @@ using detail::diagnostic_list;
 
 constexpr int_range rows_range{.min = 1, .max = max_captured_rows};
 
-/// Reads one item of `capture`.
+/// Parses one item of the field `capture`.
 void read_capture(const nlohmann::json& value, std::string pointer, const registries& declared, rank_request& request,
                   diagnostic_list problems) {
   asked_capture made{.node = {}, .what = {}, .pointer = pointer, .is_object = value.is_object()};
@@ -51,7 +51,8 @@ void read_capture(const nlohmann::json& value, std::string pointer, const regist
   request.captures.push_back(std::move(made));
 }
 
-/// Returns the place at which a request names the node, or one of its keys; empty if it does not.
+/// Returns the JSON pointer to a field of a capture in the request. Returns an empty text if the capture does not come
+/// from a request.
 auto place_in(const asked_capture& asked, std::string_view field, std::optional<std::size_t> at = std::nullopt)
     -> std::string {
   if (asked.pointer.empty() || !asked.is_object) return asked.pointer;
@@ -59,7 +60,7 @@ auto place_in(const asked_capture& asked, std::string_view field, std::optional<
   return at ? braid::json_pointer(place, *at) : place;
 }
 
-/// Returns whether rows of that side may have a key.
+/// Returns whether the captured input or output rows of a node may have a key.
 auto may_have(const plan_node& node, node_index at, capture_side side, const std::vector<node_columns>& columns,
               std::uint32_t key) -> bool {
   const auto has = [&](node_index of) { return std::ranges::binary_search(columns[of].has, key); };

@@ -1,4 +1,4 @@
-// rankd/engine/requests/json_parts.cpp: writes names and values.
+// rankd/engine/requests/json_parts.cpp: writes names and values as JSON.
 #include <rankd/engine/detail/json_parts.hpp>
 
 #include <rankd/registry/json_text.hpp>

@@ -1,4 +1,4 @@
-// rankd/engine/requests/page_cursors.cpp: writes cursors as bytes with an HMAC, and checks them.
+// rankd/engine/requests/page_cursors.cpp: signs cursors with HMAC-SHA-256, and verifies them.
 #include <rankd/engine/requests/page_cursors.hpp>
 
 #include <rankd/registry/digest.hpp>
@@ -30,7 +30,7 @@ auto to_base64url(std::string_view bytes) -> std::string {
   return out;
 }
 
-/// Returns nothing for a text that is not a cursor, whatever its bytes are.
+/// Decodes base64url. Returns nothing if the text is not valid base64url.
 auto from_base64url(std::string_view text) -> std::optional<std::string> {
   if (text.size() != cursor_bytes / 3 * 4) return std::nullopt;
   std::string out;
@@ -100,7 +100,7 @@ auto ranking_identity(const bound_plan& plan, const rank_request& request, const
   all += '/';
   for (std::size_t at = 0; at < request.params.size(); ++at) {
     const param_entry& param = declared.params()[at];
-    // Values that all requests have are left out: replicas that know different params accept each other's cursors.
+    // Default values are left out. So replicas with different sets of params accept each other's cursors.
     if (is_of_clock(request, param, at) || request.params[at] == param.default_value) continue;
     append_text(all, param.name);
     append_value(all, request.params[at]);

@@ -1,4 +1,4 @@
-// rankd/engine/requests/plain_request.cpp: a parser that gives up at anything unusual.
+// rankd/engine/requests/plain_request.cpp: a fast parser that returns nothing for any unusual request.
 #include <rankd/engine/detail/plain_request.hpp>
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t max_length = 4096;
 
-/// Fewer digits than any number has that exceeds 64 bits.
+/// The maximum number of digits. Numbers of this length always fit into 64 bits.
 constexpr std::size_t max_digits = 18;
 
 class reader {
@@ -54,7 +54,7 @@ class reader {
     return std::nullopt;
   }
 
-  /// Parses an integer from 1 on, with nothing after its digits.
+  /// Parses a positive integer. Returns false if the number is 0, begins with 0 or has too many digits.
   auto number(std::int64_t& value) noexcept -> bool {
     skip_space();
     std::size_t digits = 0;

@@ -1,4 +1,4 @@
-// rankd/engine/requests/read_candidates.cpp: parses two spellings of the same columns, each in one pass.
+// rankd/engine/requests/read_candidates.cpp: parses the candidates of a request, as rows or as columns, in one pass.
 #include <rankd/engine/detail/read_candidates.hpp>
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -33,7 +33,7 @@ auto integer_id(const json& value) -> std::optional<std::int64_t> {
   return value.get<std::int64_t>();
 }
 
-/// A list of problems, no longer than a person can use.
+/// A list of errors with a maximum length. Further errors are only counted.
 class problem_list {
  public:
   problem_list(std::size_t max_count, braid::diagnostics& out) noexcept : max_count_(max_count), out_(&out) {}
@@ -53,7 +53,7 @@ class problem_list {
   std::size_t count_ = 0;  // of all, added or not
 };
 
-/// Fills the column of one key, a JSON value for each row.
+/// Builds the column of one key from a JSON value for each row.
 class column_maker {
  public:
   column_maker(const key_entry& key, std::size_t rows, braid::arena& memory)
@@ -61,7 +61,7 @@ class column_maker {
 
   [[nodiscard]] auto key() const noexcept -> const key_entry& { return *key_; }
 
-  /// Appends a common value of the type, without a copy; returns false for all others.
+  /// Appends a value without conversion, if it has a common JSON type for this key. Returns false otherwise.
   [[nodiscard]] auto push_common(const json& value) -> bool {
     if (auto* floats = std::get_if<column_builder<double>>(&values_)) {
       if (!value.is_number_float()) return false;
@@ -78,7 +78,7 @@ class column_maker {
     return true;
   }
 
-  /// Requires a value of the type of the key.
+  /// Appends a number. Requires a value of the key's type.
   void push(const scalar& value) {
     if (const auto* number = std::get_if<double>(&value))
       std::get<column_builder<double>>(values_).push(*number);
@@ -86,7 +86,7 @@ class column_maker {
       std::get<column_builder<std::int64_t>>(values_).push(std::get<std::int64_t>(value));
   }
 
-  /// Requires a key of type vector, and a number for each of its dimensions.
+  /// Appends a vector. Requires a key of type vector, and as many numbers as the key has dimensions.
   void push_vector(std::string_view bytes) { std::get<column_builder<std::string_view>>(values_).push(bytes); }
 
   void push_null() {
@@ -118,14 +118,15 @@ class column_maker {
   builders values_;
 };
 
-/// The common part of both spellings.
+/// The common base of the parsers for rows and for columns.
 class candidates_reader {
  public:
   candidates_reader(const registries& declared, problem_list& problems)
       : made_(std::make_shared<candidate_rows>()), declared_(&declared), problems_(&problems) {}
 
  protected:
-  /// Returns false if there are more rows than a request may contain.
+  /// Allocates memory for the ids of `rows` rows. Returns false after an error if a request must not contain so many
+  /// rows.
   auto announce(std::size_t rows, const std::string& pointer) -> bool {
     if (rows > max_candidates) {
       problems_->add("too_many_candidates", pointer,
@@ -141,7 +142,7 @@ class candidates_reader {
     return true;
   }
 
-  /// Returns the key of a column; null if a request must not set it.
+  /// Returns the key of a column. Returns null after an error if a request must not set the key.
   auto find_key(const std::string& name, const std::string& pointer) -> const key_entry* {
     const key_entry* key = declared_->find_key(name);
     if (key == nullptr) {
@@ -183,7 +184,7 @@ class candidates_reader {
       problems_->add(read.error().code, pointer_of(), "`" + into.key().name + "` " + read.error().message);
   }
 
-  /// Reads an array with a number for each dimension of the key.
+  /// Parses a vector: an array with as many numbers as the key has dimensions.
   template <typename PointerOf>
   void read_vector(const json& value, column_maker& into, PointerOf pointer_of) {
     const auto refuse = [&](std::string code, const std::string& what) {
@@ -203,7 +204,7 @@ class candidates_reader {
     into.push_vector(bytes);
   }
 
-  /// Returns the columns in the order of their keys. Requires that nothing is wrong.
+  /// Returns the columns, sorted by key. Requires that there were no errors.
   auto finish(std::vector<column_maker>& makers, const std::vector<std::uint32_t>& first_rows, candidates_form form)
       -> std::shared_ptr<const candidate_rows> {
     std::vector<std::size_t> order(makers.size());
@@ -250,7 +251,7 @@ class candidates_reader {
   dictionary_builder words_{made_->memory};
 };
 
-/// `{"id": […], "price": […]}`.
+/// Parses candidates in columns, such as `{"id": […], "price": […]}`.
 class columns_reader : candidates_reader {
  public:
   using candidates_reader::candidates_reader;
@@ -301,7 +302,7 @@ class columns_reader : candidates_reader {
   std::vector<column_maker> makers_;
 };
 
-/// `[{"id": 17, "price": 9.5}, …]`.
+/// Parses candidates in rows, such as `[{"id": 17, "price": 9.5}, …]`.
 class rows_reader : candidates_reader {
  public:
   using candidates_reader::candidates_reader;
@@ -316,7 +317,7 @@ class rows_reader : candidates_reader {
  private:
   static constexpr std::size_t no_maker = ~std::size_t{0};
 
-  /// A name that rows use, in the order in which it was first seen.
+  /// A field name in the rows. The names are stored in the order of their first occurrence.
   struct seen_name {
     std::string name;
     std::size_t maker = no_maker;  // no_maker: `id`, or a name that was refused
@@ -379,7 +380,7 @@ class rows_reader : candidates_reader {
     ++seen.rows;
   }
 
-  /// Sets null in a row that does not have the name.
+  /// Adds a null for a row that does not have the field.
   void miss(seen_name& seen, std::size_t row) {
     if (seen.maker == no_maker || seen.rows > row) return;
     skip(seen);

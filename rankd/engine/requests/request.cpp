@@ -1,4 +1,4 @@
-// rankd/engine/requests/request.cpp: parses the bytes of a request into values that an engine can use.
+// rankd/engine/requests/request.cpp: parses the JSON of a request, and checks it against the registries.
 #include <rankd/engine/requests/request.hpp>
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
@@ -26,10 +26,11 @@ using detail::diagnostic_list;
 
 constexpr std::int64_t max_deadline_ms = 86'400'000;
 
-/// A request that contains only wrong names must not cost a diagnostic for each of a million.
+/// The maximum number of diagnostics for one request. Without it, a request with a million errors would produce a
+/// million diagnostics.
 constexpr std::size_t max_diagnostics = 100;
 
-/// Reads a text that is an id; returns nothing if it is absent or invalid.
+/// Parses a user_id that is a string. Returns nothing if it is invalid.
 auto read_text_user(object_reader& reader, const nlohmann::json& value, diagnostic_list problems)
     -> std::optional<row_id> {
   auto id = detail::id_from_json(value, value_type::string);
@@ -39,7 +40,8 @@ auto read_text_user(object_reader& reader, const nlohmann::json& value, diagnost
   return id;
 }
 
-/// Reads an integer from 1 to 2^63-1, or a string that spells one; returns nothing if it is absent or invalid.
+/// Parses the user_id. If ids are integers, it is an integer from 1 to 2^63-1 or a string of its digits. Returns
+/// nothing if the user_id is absent or invalid.
 auto read_user_id(object_reader& reader, value_type id_type, diagnostic_list problems) -> std::optional<row_id> {
   const nlohmann::json* value = reader.value("user_id", presence::optional);
   if (value == nullptr) return std::nullopt;
@@ -58,7 +60,7 @@ auto read_user_id(object_reader& reader, value_type id_type, diagnostic_list pro
   return id < 1 ? std::nullopt : std::optional<row_id>(id);
 }
 
-/// Replaces the default of a param, once it is known that the request may set a value.
+/// Sets a param to the value in the request. Requires that the request may set this param.
 void read_param(const param_entry& param, const nlohmann::json& value, const std::string& pointer, scalar& place,
                 diagnostic_list problems) {
   if (value.is_null()) {
@@ -117,7 +119,7 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
 using read_value = void (*)(const std::string& name, const nlohmann::json& value, const std::string& pointer,
                             const registries& declared, rank_request& request, diagnostic_list problems);
 
-/// Reads an object of params by name; `read` is called for each of them.
+/// Parses an object of params by name. Calls `read` for each param.
 void read_params(object_reader& reader, std::string_view field, read_value read, const registries& declared,
                  rank_request& request, diagnostic_list problems) {
   const nlohmann::json* values = reader.object(field, presence::optional);
@@ -150,7 +152,7 @@ void read_explained_id(const nlohmann::json& value, const std::string& pointer, 
   request.explain_ids.push_back(std::move(*id));
 }
 
-/// Reads `true`, or an object that may name ids.
+/// Parses `explain`, which is a boolean or an object with ids.
 void read_explain(object_reader& reader, value_type id_type, rank_request& request, diagnostic_list problems) {
   const nlohmann::json* value = reader.value("explain", presence::optional);
   if (value == nullptr || !value->is_object()) {
@@ -169,7 +171,8 @@ void read_explain(object_reader& reader, value_type id_type, rank_request& reque
   what.refuse_unknown_fields();
 }
 
-/// Does not check that the experiments and arms exist: that needs the plan.
+/// Parses the arms that a request names. The existence of experiments and arms is checked later, because that requires
+/// the plan.
 void read_forced(object_reader& reader, rank_request& request, diagnostic_list problems) {
   const nlohmann::json* values = reader.object("experiments", presence::optional);
   if (values == nullptr) return;
@@ -183,8 +186,8 @@ void read_forced(object_reader& reader, rank_request& request, diagnostic_list p
   }
 }
 
-/// Distinguishes the requests of an engine: the first 16 digits of a digest. Two lines with the same text are two
-/// requests.
+/// The digits that identify a request in engine logs: the first 16 hexadecimal digits of a digest. The digest of a line
+/// in a file includes the line number, so equal lines differ.
 using request_digits = std::array<char, 16>;
 
 auto find_digits(std::string_view text, request_origin origin) -> request_digits {
@@ -203,16 +206,17 @@ auto with_digits(std::string_view begin, const request_digits& digits) -> std::s
   return out;
 }
 
-/// A request that is not a line of a file has the engine's digits.
+/// Returns an id for a request without a request_id. It is derived from the line number in a file, or else from the
+/// digits of the request.
 auto made_up_request_id(const request_digits& digits, request_origin origin) -> std::string {
   if (!origin.request_id.empty()) return std::string(origin.request_id);
   return origin.line != 0 ? "line_" + std::to_string(origin.line) : with_digits("req_", digits);
 }
 
-/// Finds the request_id of a text that need not be valid JSON: a string at the top level, once.
+/// Finds the request_id in a text that may be invalid JSON. The field must be a string at the top level and occur once.
 class id_finder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  /// Returns nothing unless it is certain.
+  /// Returns the request_id, or nothing if it is not certain.
   auto found() -> std::optional<std::string> { return times_ == 1 && complete_ ? std::move(id_) : std::nullopt; }
 
   bool null() override { return value(); }
@@ -267,13 +271,13 @@ auto now() -> std::chrono::milliseconds {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// Returns the time of a request, in the unit of a param whose value comes from a clock.
+/// Converts the time of a request to the unit of a param whose value comes from a clock.
 auto time_in(clock_unit unit, std::chrono::milliseconds time) -> std::int64_t {
   if (unit == clock_unit::seconds) return std::chrono::duration_cast<std::chrono::seconds>(time).count();
   return time.count();
 }
 
-/// Returns a request that contains nothing, except perhaps its id.
+/// The function `request_with_defaults` returns a request with default values, and with the given id, if any.
 
 auto request_with_defaults(std::string_view text, const registries& declared, request_origin origin,
                            std::optional<std::string_view> id) -> rank_request {
@@ -296,7 +300,7 @@ auto make_request(const detail::plain_request& plain, std::string_view text, con
   return request;
 }
 
-/// Returns an empty name if there is no plan; errors in it are reported later.
+/// Returns the name of the plan in a request, or an empty text. Errors in the name are reported later.
 auto plan_named_in(const nlohmann::json& document) -> std::string_view {
   if (!document.is_object()) return {};
   const auto found = document.find("plan");

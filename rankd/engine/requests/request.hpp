@@ -1,4 +1,4 @@
-// rankd/engine/requests/request.hpp: one request: parsed, checked, with every name resolved.
+// rankd/engine/requests/request.hpp: a parsed and checked request, with all names resolved.
 #pragma once
 
 #include <rankd/engine/captured_rows.hpp>
@@ -24,25 +24,25 @@ namespace rankd {
 
 enum class explain_mode : std::uint8_t { off, on };
 
-/// Source of the deadline of a request.
+/// The source of the deadline of a request.
 enum class deadline_source : std::uint8_t {
   request,  ///< the request itself, or the default if it sets no deadline
   budget,   ///< its plan, whose limit is shorter
 };
 
-/// Why a request is in an arm of an experiment.
+/// The reason why a request is in an arm of an experiment.
 enum class arm_source : std::uint8_t {
   bucket,   ///< its unit falls into the arm
   request,  ///< it names the arm
 };
 
-/// An arm that a request names, in place of the arm of its bucket.
+/// An arm that a request names instead of using the arm of its bucket.
 struct forced_choice {
   std::string experiment;
   std::string arm;
 };
 
-/// An arm that a request is in, by positions in the plan_experiments of its plan.
+/// An arm that a request is in, given by positions in the plan_experiments of its plan.
 struct chosen_arm {
   std::uint32_t experiment = 0;
   std::uint32_t arm = 0;
@@ -51,10 +51,10 @@ struct chosen_arm {
   bool is_overridden = false;  ///< `param_overrides` sets a param that the arm sets
 };
 
-/// The maximum number of ids that a request may have explained.
+/// The maximum number of ids that one request may explain.
 inline constexpr std::size_t max_explained_ids = 100;
 
-/// The page that a request asks for, once that is known.
+/// The page that a request asks for, after its cursor was verified.
 struct asked_page {
   std::uint64_t begin = 0;             ///< the number of rows before it
   std::chrono::milliseconds first{0};  ///< since 1970: when the first page of this ranking was requested
@@ -86,7 +86,7 @@ struct rank_request {
   std::vector<asked_capture> captures = {};
 };
 
-/// The origin of a request, which decides the ids that are derived for it.
+/// The origin of a request, from which missing ids are derived.
 struct request_origin {
   std::uint64_t line = 0;            ///< in a file of requests, counted from 1; 0 for a request that is not from a file
   std::string_view request_id = {};  ///< for a request whose text has no id; empty: one is derived
@@ -96,39 +96,39 @@ struct request_origin {
 /// Returns one diagnostic about a request.
 auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics;
 
-/// Parses a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
-/// digits, which may begin with zeros; or, if ids are texts, such a text. The empty plan counts as absent.
-/// `check_needs` checks what its plan needs.
-/// Errors: every diagnostic at once: those of `parse_json`, which count lines from that of the origin, and
-/// `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, wrong_source, null_param, unknown_key,
-/// blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids; for candidates too_many_candidates,
-/// unwritable_key, wrong_length, null_value; too_many_captures. At most as many as a person can use.
+/// Parses the JSON text of a request, which must not begin with a byte order mark. A user_id is an integer or a string
+/// of digits, possibly with leading zeros. If the project has string ids, it is a string. An empty plan name counts as
+/// absent. `check_needs` checks the needs of the plan.
+/// Errors: all diagnostics at once, up to a limit: those of `parse_json`, whose line numbers begin with the line of the
+/// origin, and of `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, wrong_source,
+/// null_param, unknown_key, blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids; for candidates
+/// too_many_candidates, unwritable_key, wrong_length, null_value; too_many_captures.
 auto parse_request(std::string_view text, const registries& declared, request_origin origin = {})
     -> braid::checked<rank_request>;
 
-/// Returns the registries of the plan with this name; the name may be empty, or unknown.
+/// Returns the registries of the plan with this name. The name may be empty or unknown.
 /// Lifetime: the result outlives the parsing of the request.
 using registries_of_plan = std::function<const registries&(std::string_view plan)>;
 
-/// The same for a request to a plan with its own registries. It calls the function at least once.
+/// Parses a request with the registries of the plan that it names. Calls the function at least once.
 auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin origin = {})
     -> braid::checked<rank_request>;
 
-/// Returns the request_id of a refused text, for the answer: the id in the text if it is there once, as a string,
-/// before the place at which the text stops being JSON; otherwise a derived one as in `parse_request`.
+/// Returns the request_id of an invalid request, for its answer. It is the id in the text, if it occurs exactly once as
+/// a string before the first syntax error. Otherwise, it is derived as in `parse_request`.
 auto find_request_id(std::string_view text, request_origin origin = {}) -> std::string;
 
-/// Sets the default deadline of a budget if a request has no deadline, and limits it to the latest deadline of the
-/// budget, also if it still has none. A second call changes nothing.
+/// Sets the deadline of a request to the default of the budget if it has none, and limits it to the maximum of the
+/// budget. A second call changes nothing.
 void keep_to_budget(rank_request& request, const plan_budget& budget);
 
-/// Returns the plan that a request is for: the plan it names, or else `given`, which may be empty.
-/// Errors: missing_field if neither names a plan, plan_mismatch if both do and differ, unknown_plan for a name that no
-/// plan can have: a request must not choose files.
+/// Returns the plan that a request names, or else `given`, which may be empty.
+/// Errors: missing_field if there is no plan name, plan_mismatch if both names exist and differ, unknown_plan for a
+/// name with characters that plan names cannot contain. Such a name could otherwise select a file.
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string>;
 
-/// Returns the problems with the plan of a request, for its answer: unknown_plan points to the field in which the
-/// request names it, if it does.
+/// Returns diagnostics about the plan of a request for its answer. unknown_plan points to the field that names the
+/// plan, if there is one.
 auto plan_diagnostics(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/engine/requests/request_state.cpp: runs one node of a plan.
+// rankd/engine/requests/request_state.cpp: runs the nodes of a plan for one request.
 #include <rankd/engine/detail/request_state.hpp>
 
 #include <rankd/op/row_change.hpp>
@@ -15,7 +15,8 @@
 
 namespace rankd {
 
-/// A fallback that has failed itself has its own fallback: the loader of plans refuses cycles.
+/// Returns the rows of a node's fallback. If the fallback node has failed as well, its own fallback is used. This ends,
+/// because the loader refuses cycles.
 auto request_state::find_replaced_rows(node_index node) const noexcept -> const row_set& {
   while (!fallen[node].code.empty()) {
     const node_fallback& fallback = *plan->nodes[node].fallback;
@@ -27,7 +28,7 @@ auto request_state::find_replaced_rows(node_index node) const noexcept -> const 
 
 namespace {
 
-/// Returns whether a server that fails with this code may answer a moment later.
+/// Returns whether a failure with this code is temporary, so that a retry may succeed.
 auto is_momentary(std::string_view code) noexcept -> bool {
   static constexpr std::array<std::string_view, 7> codes{"model_overloaded", "model_timeout",    "model_unreachable",
                                                          "store_not_ready",  "store_overloaded", "store_timeout",
@@ -35,7 +36,7 @@ auto is_momentary(std::string_view code) noexcept -> bool {
   return std::ranges::find(codes, code) != codes.end();
 }
 
-/// Returns whether anything uses the column that an operator adds by itself.
+/// Returns whether anything uses the extra column of an operator.
 auto wants_extras(const bound_node& node, const rank_request& request) -> bool {
   if (!request.captures.empty()) return true;  // captures show all columns
   if (node.extras != extra_use::shown) return node.extras == extra_use::read;
@@ -51,8 +52,8 @@ void request_state::expect_failures() {
     if (plan->nodes[node].fallback) used.mark_replaceable(route->shape.position(node));
 }
 
-/// Called when a node has failed: whether its plan has a fallback for it. From then on the slot of the node is not
-/// read, because a node whose time is over may still write it.
+/// Returns whether a failed node has a fallback for its failure. Afterwards, the node's slot is not read again, because
+/// a node that exceeded its time may still write to it.
 auto plan_nodes::replaces(const braid::graph_failure& failure) noexcept -> bool {
   using cause = braid::graph_failure::cause;
   const auto& fallback = state_->plan->nodes[failure.node].fallback;
@@ -75,7 +76,7 @@ auto plan_nodes::replaces(const braid::graph_failure& failure) noexcept -> bool 
 
 namespace {
 
-/// Returns true if a fallback is used whatever the node fails with.
+/// Returns true if a fallback covers all failure codes.
 auto replaces_all(const std::optional<node_fallback>& fallback) noexcept -> bool {
   return fallback && std::ranges::all_of(node_failure_codes(), [&](std::string_view code) {
            return find_failure(fallback->on, code, node_failure_codes()).has_value();
@@ -84,14 +85,14 @@ auto replaces_all(const std::optional<node_fallback>& fallback) noexcept -> bool
 
 }  // namespace
 
-/// A budget of rows or bytes counts all nodes before a failed one, and captured rows need all of them: then the run
-/// waits for each node.
+/// Returns whether a failure of the node can change the answer. A budget of rows or bytes needs the amounts of all
+/// nodes before a failed node, and captured rows need all nodes. The run then waits for every node.
 auto plan_nodes::may_fail(braid::node_index node) const noexcept -> bool {
   const bound_plan& plan = *state_->plan;
   if (state_->used.is_bounded() || !plan.captures.empty() || !state_->request.captures.empty()) return true;
   if (state_->route->takes_cached(node)) return true;
   const bound_node& what = plan.nodes[node];
-  // A fallback cannot name all failure codes of operators that compute.
+  // Operators that compute can also fail with codes that a fallback cannot cover.
   if (what.op->work() == op_work::waits && replaces_all(what.fallback)) return false;
   return timeout(node) != braid::duration::max() || what.op->may_fail();
 }
@@ -113,7 +114,7 @@ auto plan_nodes::find_place(const bound_op& op, std::size_t rows) const noexcept
                                                                              : braid::node_mode::worker;
 }
 
-/// Returns the number of rows of a part that is worth its own job; only nodes on workers share their rows.
+/// Returns the number of rows for one parallel part. Only a node that runs on a worker is divided into parts.
 auto plan_nodes::find_part(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t {
   if (slot.mode != braid::node_mode::worker) return evaluate_options::one_part;
   const double parts = op.cost_ns(slot.rows_in, state_->request.params) / options_->part_ns;
@@ -125,8 +126,8 @@ auto plan_nodes::make_context(braid::node_index node) -> node_context {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
   if (slot.retries == 0) slot.started.store(now().time_since_epoch().count(), braid::relaxed);
-  // A store may fill the memory of a node that waits from another thread. If bytes are limited, each node has its own
-  // memory, so that its use is known.
+  // A node that waits has its own memory, because a store may fill it from another thread. If the budget limits bytes,
+  // every node has its own memory, so that its use can be measured.
   const bool shares = slot.mode == braid::node_mode::here && !state_->used.bounds_bytes();
   braid::arena& memory = shares ? state_->memory : slot.memory;
   const std::span<const node_index> sources = state_->find_sources(node);
@@ -145,7 +146,7 @@ auto plan_nodes::make_context(braid::node_index node) -> node_context {
           .page_begin = state_->request.page.begin};
 }
 
-/// Only operators that make rows are charged for them; others return existing rows.
+/// Claims the rows and bytes of a node from the budget. Only operators that create rows are charged for rows.
 auto plan_nodes::keeps_budget(const bound_node& node, const node_context& context, std::size_t rows) const noexcept
     -> bool {
   if (context.used == nullptr) return true;
@@ -180,7 +181,7 @@ auto plan_nodes::make_activity(braid::node_index node) const -> braid::trace::ac
   return braid::trace::activity(state_->plan->nodes[node].node_id + " of " + state_->request.engine_request_id);
 }
 
-/// In a trace, a node that computes is a slice of its thread, and a node that waits has its own track.
+/// Runs a node that computes. In a trace, it is a slice of its thread. A node that waits has a separate track.
 auto plan_nodes::run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status {
   if (state_->is_idle(node)) return braid::node_status::done;  // no node that runs takes its rows
   if (!braid::trace::is_on()) [[likely]]
@@ -195,8 +196,8 @@ auto plan_nodes::compute(braid::node_index node, const braid::stop_flag& stop) -
   return ended(node, context, state_->plan->nodes[node].op->run(context));
 }
 
-/// A node that may be retried is run again within its own time and that of the request; otherwise its last failure
-/// stays.
+/// Runs a node that waits. If its failure is temporary, it is retried within its own time limit and the deadline of the
+/// request. If all retries fail, the last failure is returned.
 auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> {
   const braid::trace::activity shown = make_activity(node);
   const bound_node& what = state_->plan->nodes[node];
@@ -218,7 +219,8 @@ auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> 
   }
 }
 
-/// Reading rows that are there needs a task, too, because only a task may run out of memory.
+/// Reads the rows of a node from the cache, or waits for them. A task is used even if the rows are in the cache,
+/// because only a task can report that memory is exhausted.
 auto plan_nodes::take_cached(braid::node_index node) -> braid::task<braid::node_status> {
   const braid::trace::activity shown = make_activity(node);
   state_->nodes[node].started.store(now().time_since_epoch().count(), braid::relaxed);
