@@ -35,9 +35,9 @@ struct slot_options {
   overflow_rule overflow = overflow_rule::later;
 };
 
-/// Returns the wanted rows, whose positions have a bit in `wanted`, in the slots, and the other rows between the slots.
-/// Both keep their order. If no wanted row remains, other rows fill the slots. If only wanted rows remain, they are
-/// appended or left out. Copies no column. Cost: one pass.
+/// Places the wanted rows in the slots and the other rows between them. A row is wanted if its position has a bit in
+/// `wanted`. Both kinds of rows keep their order. If no wanted row remains, other rows fill the slots. If only wanted
+/// rows remain, they are appended or left out. Copies no column. Cost: one pass.
 auto fill_slots(const row_set& rows, bitmap wanted, const slot_options& options, braid::arena& memory) -> row_set;
 
 }  // namespace rankd
