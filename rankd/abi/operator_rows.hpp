@@ -37,7 +37,7 @@ inline constexpr input_rows first_input{};
 namespace detail {
 template <typename Column>
 auto typed(const Column& column, std::uint32_t type) -> const Column& {
-  if (column.type != type) throw std::logic_error("a column is of another type than it is asked for by");
+  if (column.type != type) throw std::logic_error("the column has another type than the requested one");
   return column;
 }
 }  // namespace detail
@@ -146,7 +146,7 @@ class made_rows {
   /// Takes the row at position `from` of an input as the output row `row`. Only for an operator that merges rows. Each
   /// input row may be taken only once.
   void take(std::size_t row, input_rows of, std::size_t from) {
-    if (target_->from == nullptr) throw std::logic_error("only an operator that merges rows takes them over");
+    if (target_->from == nullptr) throw std::logic_error("only an operator that merges rows may take input rows");
     target_->from[row] = {of.at, static_cast<std::uint32_t>(from)};
   }
 
@@ -190,8 +190,8 @@ class rows : public seen_rows {
   /// Keeps a row. The output rows are in the order of the calls. Only for an operator that filters, orders or selects
   /// rows. If the operator keeps no row, it must call `keep_none`.
   void keep(std::uint32_t row) {
-    if (!chooses()) throw std::logic_error("only an operator that filters, orders or selects rows keeps some");
-    if (kept_ == input_->rows) throw std::logic_error("more rows are kept than came in");
+    if (!chooses()) throw std::logic_error("only an operator that filters, orders or selects rows may call keep");
+    if (kept_ == input_->rows) throw std::logic_error("more rows are kept than there are input rows");
     input_->order[kept_++] = row;
     *input_->kept = kept_;
   }
@@ -203,9 +203,9 @@ class rows : public seen_rows {
   /// Allocates `count` output rows. An operator that makes or merges rows must call this function once. Throws if the
   /// count is not allowed, and then the node fails.
   auto make(std::size_t count) -> made_rows {
-    if (!makes()) throw std::logic_error("only an operator that makes or merges rows has rows of its own");
+    if (!makes()) throw std::logic_error("only an operator that makes or merges rows may call make");
     made_ = input_->make(input_->host, count);
-    if (made_ == nullptr) throw std::length_error("there is no room for so many rows");
+    if (made_ == nullptr) throw std::length_error("this number of rows is not allowed");
     return {*made_, *input_};
   }
 
@@ -220,7 +220,7 @@ class rows : public seen_rows {
   [[nodiscard]] auto chooses() const noexcept -> bool { return !makes() && does_ != effect::keeps_rows; }
   [[nodiscard]] auto writes() const -> const rankd_written* {
     if (!makes()) return input_->writes;
-    if (made_ == nullptr) throw std::logic_error("rows are made before columns of them are written");
+    if (made_ == nullptr) throw std::logic_error("call make before writing columns");
     return made_->writes;
   }
 

@@ -38,8 +38,8 @@ auto check_process(::pid_t owner) -> braid::diagnostics {
   if (owner == here) return {};
   return make_diagnostic("forked",
                          "process " + std::to_string(here) + " was forked from process " + std::to_string(owner) +
-                             ", which has opened a ranker, and has none of its threads",
-                         "open rankers in processes that are started anew, such as by multiprocessing with `spawn`");
+                             ", which has opened a ranker; a forked process does not have its threads",
+                         "open rankers in newly started processes, for example by multiprocessing with `spawn`");
 }
 
 /// Stores the id of the first process that opens a ranker. Refuses to open rankers in its forked children.
@@ -60,7 +60,7 @@ auto check_time(const bound_plan& plan, time_fallbacks fallbacks) -> braid::diag
   if (fallbacks == time_fallbacks::allowed || !depends_on_time(plan)) return {};
   return make_diagnostic("depends_on_time",
                          "plan `" + plan.name + "` has fallbacks for late nodes, so its answers depend on time",
-                         "--allow-degraded runs it all the same");
+                         "use --allow-degraded to run it anyway");
 }
 
 /// Adds the ids to explain to a request.

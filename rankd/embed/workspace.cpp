@@ -24,7 +24,7 @@ auto project_folder(const fs::path& given) -> braid::checked<fs::path> {
   if (!given.empty()) return given;
   if (auto found = project::find(fs::current_path())) return *found;
   return refused("no_project", "there is no rankd.toml here or in any parent folder",
-                 "go into a project, name one with --project, or make one with rankd init demo DIR");
+                 "change to a project folder, set --project, or create a project with `rankd init demo DIR`");
 }
 
 auto is_embedded(const endpoint_entry& endpoint) -> bool {
@@ -46,7 +46,7 @@ auto find_artifact(const project& project, std::string_view name_or_file) -> bra
     names.emplace_back(each.name);
   }
   std::string hint = braid::did_you_mean(name_or_file, names);
-  if (hint.empty()) hint = "rankd plans lists those that are there";
+  if (hint.empty()) hint = "`rankd plans` lists the plans of the project";
   return refused("unknown_plan", "no plan is called `" + std::string(name_or_file) + "`", std::move(hint));
 }
 
@@ -164,18 +164,18 @@ auto workspace::embedded_folder() const -> braid::checked<fs::path> {
   for (const endpoint_entry& endpoint : declared.endpoints())
     if (is_embedded(endpoint)) return find_folder(endpoint, where.root);
   return refused("no_embedded_store", "no endpoint of environment `" + where.environment + "` is an embedded store",
-                 "name one with --store DIR; rankd load fills a server, too: --store redis://HOST:PORT");
+                 "set --store DIR; rankd load can also fill a server: --store redis://HOST:PORT");
 }
 
 auto parse_store_url(std::string_view url) -> braid::checked<fs::path> {
   constexpr std::string_view scheme = "lmdb:";
-  if (url == scheme) return refused("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH");
+  if (url == scheme) return refused("store_unsupported", "`lmdb:` contains no folder", "write lmdb:PATH");
   if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
   if (is_redis_url(url))
     return refused("store_unsupported", "a Redis server is not an embedded store",
                    "name a folder, as PATH or lmdb:PATH");
   if (url.substr(0, url.find('/')).find(':') != std::string_view::npos)
-    return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can read or fill",
+    return refused("store_unsupported", "`" + std::string(url) + "` is not a store that this build supports",
                    "name a folder, as PATH or lmdb:PATH");
   return fs::path(url);
 }

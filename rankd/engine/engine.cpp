@@ -63,7 +63,7 @@ auto error_of_time(std::string code, std::string message, const run_end& run, co
     if (run.graph.progress(node) == braid::node_progress::done || state.route->bypasses(node)) continue;
     if (!state.failure_of(node).empty()) continue;
     const bound_node& first = state.plan->nodes[node];
-    return {std::move(code), message + "; " + name_of(first) + " was the first that was not", first.node_id, {}};
+    return {std::move(code), message + "; " + name_of(first) + " was the first unfinished node", first.node_id, {}};
   }
   return {std::move(code), std::move(message), {}, {}};
 }
@@ -73,7 +73,7 @@ auto error_of_stop(const run_end& run, const request_state& state) -> rank_error
     return {"stopped", "the engine stopped before the plan was done", {}, {}};
   if (state.request.deadline_from == deadline_source::budget)
     return error_of_time("time_budget_exceeded",
-                         "the plan was not done in the " + std::to_string(state.plan->budget.max_deadline->count()) +
+                         "the plan did not end within the " + std::to_string(state.plan->budget.max_deadline->count()) +
                              " ms of its budget",
                          run, state);
   return error_of_time("deadline_exceeded", "the deadline of the request passed before its plan was done", run, state);
@@ -82,8 +82,8 @@ auto error_of_stop(const run_end& run, const request_state& state) -> rank_error
 auto error_of(const usage::breach& breach, const bound_node& node) -> rank_error {
   const bool rows = breach.what == usage::kind::rows;
   return {rows ? "row_budget_exceeded" : "memory_budget_exceeded",
-          name_of(node) + ": up to here the plan makes " + std::to_string(breach.made) + (rows ? " rows" : " bytes") +
-              ", and its budget has " + std::to_string(breach.bound),
+          name_of(node) + ": up to this node the plan makes " + std::to_string(breach.made) +
+              (rows ? " rows" : " bytes") + ", but its budget allows " + std::to_string(breach.bound),
           node.node_id,
           {}};
 }

@@ -106,14 +106,14 @@ class checker {
     const key_entry* key = number == nullptr ? nullptr : known_.find_key(number->key_id);
     if (number != nullptr && key == nullptr) return;  // the key itself is complained about
     if (key == nullptr || key->type != value_type::string)
-      report("in_wants_string_key", "/lhs", "the left side of a list of strings must be a key or a param of strings");
+      report("in_wants_string_key", "/lhs", "the left side of a list of strings must be a key or param of type string");
   }
 
   void check_list_param(std::uint32_t param_id) {
     const param_entry* param = known_.find_param(param_id);
     if (param == nullptr || param->type == value_type::string) return;  // an unknown one is complained about itself
     report("in_wants_string_key", "/lhs",
-           "the param " + quote_name(param->name) + " holds no string for a list of them");
+           "the param " + quote_name(param->name) + " is not a string, but the list contains strings");
   }
 
   void report(std::string code, std::string_view below, std::string message, std::string hint = {}) {
@@ -166,7 +166,7 @@ auto misread(reading wanted, std::string pointer) -> braid::diagnostic {
   return {.code = number ? "string_in_arithmetic" : "text_wants_string",
           .pointer = std::move(pointer),
           .message = number ? "expected a number, got a string" : "expected a string, got another value",
-          .hint = number ? "its length and its bucket are numbers" : "",
+          .hint = number ? "use its length or its bucket, which are numbers" : "",
           .node = {},
           .source = {}};
 }
@@ -184,7 +184,7 @@ auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> 
     if (node.op != node_op::bucket || found[node.children[0]].exact) continue;
     problems.add({.code = "bucket_wants_integer",
                   .pointer = tree.pointer_of(node.children[0]),
-                  .message = "a bucket needs an integer, and this may be a fraction",
+                  .message = "a bucket needs an integer, but this value may be a fraction",
                   .hint = "use the bucket of an id",
                   .node = {},
                   .source = {}});

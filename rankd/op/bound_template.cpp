@@ -40,7 +40,7 @@ class hole_check {
     if (std::ranges::find(hole_types, entry->type) != hole_types.end()) return entry;
     return report("wrong_" + sort + "_type",
                   named + " is of type " + std::string(to_string(entry->type)) +
-                      "; keys are made of one of: int, string, bool",
+                      "; a key can contain only values of type int, string or bool",
                   {}),
            nullptr;
   }

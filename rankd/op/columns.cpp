@@ -134,7 +134,7 @@ class column_walk {
     found_[at].add({.code = "fallback_lacks_column",
                     .pointer = braid::json_pointer(fallback.pointer, "use"),
                     .message = "the fallback does not provide these columns of the node: " + lacking,
-                    .hint = "list them in `nulls`: they are null then",
+                    .hint = "list them in `nulls`, so that they are null",
                     .node = node.node_id,
                     .source = {}});
   }

@@ -37,8 +37,8 @@ class tree_walk {
       report("unreached_node", tree_.lists.feature,
              missed == parents_.end() ? 0 : static_cast<std::size_t>(missed - parents_.begin()),
              rules_.unreached == 0 ? "no path from the root, the first node, leads to this one"
-                                   : "by `num_deleted`, no path leads to " + std::to_string(rules_.unreached) +
-                                         " nodes, and there are " + std::to_string(tree_.nodes.size() - found.size()));
+                                   : "`num_deleted` is " + std::to_string(rules_.unreached) + ", but " +
+                                         std::to_string(tree_.nodes.size() - found.size()) + " nodes are unreachable");
     return is_right_ ? std::move(found) : std::vector<std::size_t>();
   }
 
@@ -77,9 +77,9 @@ class tree_walk {
       parents_[place] = node;
       found.push_back(place);
     } else if (is_above(place, node)) {
-      report("cycle", list, node, called(place) + " is an ancestor of this one");
+      report("cycle", list, node, called(place) + " is an ancestor of this node");
     } else {
-      report("shared_node", list, node, called(place) + " is the child of another one already");
+      report("shared_node", list, node, called(place) + " is already the child of another node");
     }
   }
 

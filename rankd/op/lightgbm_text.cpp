@@ -169,7 +169,7 @@ auto cut(std::string_view text, const model_reading& reading) -> cut_text {
       out.trees.push_back({.pointer = "/trees/" + number, .line = lines.line});
       if (line->substr(title.size()) != number)
         reading.report("bad_value", out.trees.back().pointer,
-                       "this is tree " + number + ", and the line says " + quote_name(*line) + at_line(lines.line));
+                       "this is tree " + number + ", but the line is " + quote_name(*line) + at_line(lines.line));
     } else {
       add_field(*line, lines.line, out.trees.empty() ? out.header : out.trees.back(), reading);
     }

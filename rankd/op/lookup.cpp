@@ -116,7 +116,7 @@ auto find_model(const plan_param& param, std::size_t item, const bind_context& c
     -> std::shared_ptr<const model> {
   const std::string pointer = braid::json_pointer(param.pointer, item);
   if (context.models == nullptr) {
-    problems.add(refused("no_models", pointer, "there is no folder of models here"));
+    problems.add(refused("no_models", pointer, "no folder of models was given"));
     return nullptr;
   }
   auto found = context.models->find(param.names[item]);
@@ -204,7 +204,7 @@ auto find_http_endpoint(const plan_param& param, const bind_context& context, br
   if (found->kind != endpoint_entry::kind_type::http)
     problems.add(refused("wrong_endpoint_kind", param.pointer,
                          "endpoint `" + found->endpoint_id + "` (" + found->name + ") is of kind " +
-                             std::string(to_string(found->kind)) + "; this operator asks a server of models",
+                             std::string(to_string(found->kind)) + "; this operator sends requests to a model server",
                          "name an endpoint of kind http"));
   return find_place(*found, context);
 }

@@ -50,7 +50,7 @@ auto model_folder::find_file(std::string_view name) const -> braid::checked<fs::
     return refused("two_models",
                    "there are two files of the model `" + std::string(name) + "`, " + found[0].extension().string() +
                        " and " + found[1].extension().string(),
-                   "keep the one that plans are to call", found.front());
+                   "delete the file that plans must not use", found.front());
   if (!found.empty()) return found.front();
   return refused("unknown_model", "there is no model `" + std::string(name) + "`", hint_for(folder_, name),
                  folder_ / std::string(name).append(endings.front()));

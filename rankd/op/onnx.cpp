@@ -140,7 +140,7 @@ auto read_names(const onnx_file& file, const model_reading& reading) -> std::opt
   const std::string pointer = "/metadata_props/feature_names";
   const auto document = parse_json(found->second, "");
   if (!document || !document->is_array()) {
-    reading.report("bad_value", pointer, "the names must be a list of JSON", std::string(naming_hint));
+    reading.report("bad_value", pointer, "the names must be a JSON array", std::string(naming_hint));
     return std::vector<std::string>();
   }
   std::vector<std::string> out;
@@ -219,8 +219,8 @@ auto key_of(const input_column& column, const model_reading& reading) -> std::ui
   if (is_real(column.type) || type == value_type::boolean || (type == value_type::integer && !is_flag)) return key;
   reading.report("wrong_key_type", column.pointer,
                  "key " + quote_name(column.name) + " is of type " + std::string(to_string(type)) +
-                     ", and the column of " + onnx_type_text(column.type) + " takes no such numbers",
-                 "convert with FloatTensorType for this column");
+                     ", but the column of " + onnx_type_text(column.type) + " does not accept this type",
+                 "convert the model with FloatTensorType for this column");
   return 0;
 }
 
@@ -297,8 +297,8 @@ auto list_warnings(const program_model& of, const onnx_file& file, const std::ve
   braid::diagnostics out;
   if (std::ranges::any_of(of.keys, may_be_null) && loses_nulls(file, needed, scope))
     out.add(model_problem("untracked_nulls", "/graph",
-                          "the file does not say where its trees send nulls, so that all go right; scikit-learn may "
-                          "send them elsewhere, and give other scores",
+                          "the file does not state where its trees send nulls, so all nulls go right; scikit-learn may "
+                          "send them left and return other scores",
                           "put a SimpleImputer before the trees"));
   return out;
 }

@@ -31,7 +31,7 @@ void for_fields(const message& of, const model_reading& reading, const Take& tak
   while (const auto field = in.next()) {
     if (take(*field)) continue;
     return reading.report("bad_value", of.pointer,
-                          of.what + " has field " + std::to_string(field->number) + " with the type of another one");
+                          of.what + " has field " + std::to_string(field->number) + " with a wrong type");
   }
   if (std::string wrong = in.damage(); !wrong.empty())
     reading.report("truncated", of.pointer, of.what + " " + wrong, "save the model again");
@@ -233,8 +233,9 @@ auto find_parts(std::string_view bytes, const model_reading& reading) -> graph_p
   });
   const auto bound = [&](std::size_t count, std::size_t limit, std::string_view field) {
     if (count > limit)
-      reading.report("too_many_items", braid::json_pointer("/graph", field),
-                     "the graph has " + std::to_string(count) + " of these; the limit is " + std::to_string(limit));
+      reading.report(
+          "too_many_items", braid::json_pointer("/graph", field),
+          "the graph has " + std::to_string(count) + " items in this list; the limit is " + std::to_string(limit));
   };
   bound(out.nodes.size(), max_onnx_nodes, "node");
   bound(out.constants.size(), max_onnx_values, "initializer");
@@ -280,7 +281,7 @@ void check_opset(std::string_view bytes, const std::string& pointer, const model
   const std::int64_t limit = is_ml ? max_ml_opset : max_opset;
   if (version < 1 || version > limit)
     reading.report("unsupported_schema", braid::json_pointer(pointer, "version"),
-                   "operators of " + std::string(is_ml ? "ai.onnx.ml" : "ai.onnx") + " are known up to version " +
+                   "operators of " + std::string(is_ml ? "ai.onnx.ml" : "ai.onnx") + " are supported up to version " +
                        std::to_string(limit) + ", not of " + std::to_string(version),
                    "convert with target_opset={\"\": 21, \"ai.onnx.ml\": 3}");
 }
@@ -345,7 +346,7 @@ auto read_numbers(const onnx_tensor& tensor, const model_reading& reading) -> st
   if (read.is_external)
     return refuse("external_data", "the numbers of the tensor are in another file", "save the model with its data");
   const std::size_t size = size_of(read.out.type);
-  if (size == 0) return refuse("wrong_type", onnx_type_text(read.out.type) + " is not read where numbers are needed");
+  if (size == 0) return refuse("wrong_type", onnx_type_text(read.out.type) + " cannot be used for numbers");
   const auto count = promised(read.out.dims);
   if (!count)
     return refuse("too_many_items",

@@ -104,9 +104,10 @@ auto make_labels(const onnx_call& call) -> made_rows {
   const std::vector<double> values = read_labels(call, "values");
   const bool is_known = std::ranges::none_of(keys, [](double each) { return std::isnan(each); });
   if (keys.empty() || keys.size() > max_model_keys || keys.size() != values.size() || !is_known) {
-    call.refuse("bad_value", "keys_floats",
-                "from 1 to " + std::to_string(max_model_keys) + " numbers can be encoded as numbers, and none is NaN",
-                "encode categories that are texts, and fill in nulls, before they become features");
+    call.refuse(
+        "bad_value", "keys_floats",
+        "from 1 to " + std::to_string(max_model_keys) + " numbers can be encoded as numbers, and no key may be NaN",
+        "encode categories that are texts, and fill in nulls, before they become features");
     return std::nullopt;
   }
   const bool is_whole = !call.ints("values_int64s").empty();

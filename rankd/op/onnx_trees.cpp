@@ -282,7 +282,7 @@ auto read_trees(forest_reading& reading) -> bool {
   }
   std::ranges::sort(seen);
   if (std::ranges::adjacent_find(seen) == seen.end()) return true;
-  reading.call.refuse("duplicate_value", "nodes_treeids", "the nodes of a tree must lie side by side");
+  reading.call.refuse("duplicate_value", "nodes_treeids", "the nodes of a tree must be consecutive");
   return false;
 }
 
@@ -399,7 +399,7 @@ auto make_tree_classifier(const onnx_call& call) -> made_rows {
   if (!base.empty() && !is_long(call, "base_values", base.size(), labels)) return std::nullopt;
   if (labels == 2 && (!base.empty() || !sums->has_all_outputs)) {
     call.refuse("bad_value", "class_ids",
-                "two classes with base values, or with leaves of one of them alone, have no meaning that is sure");
+                "two classes with base values, or with leaves for only one class, are ambiguous and not supported");
     return std::nullopt;
   }
   return transformed(call, with_base(call, std::move(*sums), base), call.text("post_transform", "NONE"));

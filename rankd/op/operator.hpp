@@ -84,7 +84,8 @@ struct node_context {
 
 /// Returns the error of a node whose rows would exceed the budget. The caller that runs the node replaces the message.
 inline auto over_budget() -> std::unexpected<op_error> {
-  return std::unexpected(op_error{"budget_exceeded", "the budget of the plan has no room for what it makes"});
+  return std::unexpected(
+      op_error{"budget_exceeded", "the budget of the plan does not allow the rows or bytes of this node"});
 }
 
 /// The kind of work that an operator spends its time on.

@@ -50,8 +50,9 @@ struct table {
 
 auto another_abi(std::uint32_t abi) -> std::unexpected<braid::diagnostics> {
   return refused("unsupported_abi",
-                 "the library speaks version " + std::to_string(abi) +
-                     " of the interface of operators, and this rankd 1 to " + std::to_string(RANKD_OPERATOR_ABI),
+                 "the library uses version " + std::to_string(abi) +
+                     " of the operator interface; this rankd supports versions 1 to " +
+                     std::to_string(RANKD_OPERATOR_ABI),
                  "build it with the headers of this rankd");
 }
 
@@ -96,7 +97,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
                     .pointer = {},
                     .message = "there is an operator " + quote_name(name) + " already" +
                                (known.contains(name) ? ", from " + known.find(name)->second->from->library : ""),
-                    .hint = "each name may be in one library only, once",
+                    .hint = "each name may be used only once, in one library",
                     .node = {},
                     .source = {}});
     made.try_emplace(name, std::move(*one));
@@ -136,8 +137,8 @@ auto changed(const fs::path& file, std::string message) -> std::unexpected<braid
 /// Loads a library and returns the operators that it offers. Code of the library runs for the first time.
 auto open_library(const fs::path& file) -> braid::checked<const rankd_operator_library*> {
   if (const std::string problem = detail::loading_problem(file); !problem.empty())
-    return refused("bad_library", "its static constructors cannot run: loading it " + problem,
-                   "make such objects in the function `" + std::string(symbol) + "`, which may throw", file);
+    return refused("bad_library", "its static constructors failed: loading it " + problem,
+                   "construct such objects in the function `" + std::string(symbol) + "`, which may throw", file);
   void* const opened = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
     const char* const why = ::dlerror();
@@ -155,7 +156,7 @@ auto open_library(const fs::path& file) -> braid::checked<const rankd_operator_l
   } catch (...) {
     return refused("bad_library", "`" + std::string(symbol) + "` threw an exception", {}, file);
   }
-  return refused("bad_library", "`" + std::string(symbol) + "` gave nothing", {}, file);
+  return refused("bad_library", "`" + std::string(symbol) + "` returned null", {}, file);
 }
 
 auto canonical_path(const fs::path& file) -> fs::path {
@@ -186,7 +187,7 @@ auto is_cut(std::string_view bytes) -> bool {
 auto make_digest(const fs::path& file) -> braid::checked<operator_digest> {
   const auto bytes = read_text_file(file, largest_library);
   if (!bytes) return std::unexpected(bytes.error());
-  if (is_cut(*bytes)) return refused("bad_library", "the file ends before the library does", "copy it again", file);
+  if (is_cut(*bytes)) return refused("bad_library", "the library file is truncated", "copy it again", file);
   return operator_digest{file.filename().string(), sha256_hex(*bytes)};
 }
 
@@ -243,7 +244,7 @@ auto changed_operators(std::span<const fs::path> files) -> braid::diagnostics {
     const std::scoped_lock alone(all.mutex);
     const auto known = all.files.find(canonical_path(file));
     if (known == all.files.end())
-      problems.append(changed(file, "the library was not there when this process started").error());
+      problems.append(changed(file, "the library was not loaded when this process started").error());
     else if (known->second->sha256 != now->sha256)
       problems.append(changed(file, "the library differs from the one that this process has loaded").error());
   }

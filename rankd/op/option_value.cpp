@@ -33,9 +33,9 @@ void check_default(const plan_param& option, const param_entry& param, const std
   if (!is_null(value) && !(value < bound.min) && !(bound.max < value)) return;
   problems.add(wrong("default_out_of_range", option,
                      named + (is_null(value) ? " has no default" : " is " + number_text(value) + " by default") +
-                         ", and `" + option.name + "` takes from " + number_text(bound.min) + " to " +
+                         ", but `" + option.name + "` must be from " + number_text(bound.min) + " to " +
                          number_text(bound.max),
-                     "bind it to a param whose default lies within"));
+                     "bind it to a param whose default is in this range"));
 }
 
 void check_binding(const plan_param& option, const registries& declared, braid::diagnostics& problems) {
@@ -52,7 +52,7 @@ void check_binding(const plan_param& option, const registries& declared, braid::
   if (param->type != wanted)
     return problems.add(wrong("wrong_param_type", option,
                               named + " is of type " + std::string(to_string(param->type)) + "; `" + option.name +
-                                  "` takes one of type " + std::string(to_string(wanted))));
+                                  "` needs a param of type " + std::string(to_string(wanted))));
   check_default(option, *param, named, problems);
 }
 

@@ -74,7 +74,7 @@ auto scattered_texts(const row_set& rows, const rankd_written& from, braid::aren
   for (std::size_t at = 0; at < rows.size(); ++at) {
     if (!test_bit(from.valid, at)) continue;
     const rankd_text& text = written[at];
-    if (text.data == nullptr && text.size != 0) return std::unexpected("of a row has a length and no bytes");
+    if (text.data == nullptr && text.size != 0) return std::unexpected("of a row has a length but no bytes");
     const std::string_view seen = text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
     if (!is_utf8(seen))
       return std::unexpected("of row " + std::to_string(rows.row(at)) + " (id " +
@@ -163,7 +163,7 @@ auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std:
   if (kept > rows.size())
     return std::unexpected("the operator keeps " + std::to_string(kept) + " rows of " + std::to_string(rows.size()));
   if (effect == row_change::permutation && kept != rows.size())
-    return std::unexpected("the operator orders all rows, and gave " + std::to_string(kept) + " of " +
+    return std::unexpected("the operator must return all rows, but returned " + std::to_string(kept) + " of " +
                            std::to_string(rows.size()));
   const std::span<std::uint64_t> seen = memory.filled(words_for(rows.size()), std::uint64_t{0});
   const std::span<std::uint32_t> out = memory.uninitialized<std::uint32_t>(kept);
@@ -173,7 +173,7 @@ auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std:
       return std::unexpected("the operator chose row " + std::to_string(row) + " of " + std::to_string(rows.size()));
     if (test_bit(seen.data(), row)) return std::unexpected("the operator chose row " + std::to_string(row) + " twice");
     if (effect == row_change::stable_filter && at != 0 && row < order[at - 1])
-      return std::unexpected("the operator keeps the order of rows, and gave row " + std::to_string(row) +
+      return std::unexpected("the operator must keep the order of rows, but returned row " + std::to_string(row) +
                              " behind row " + std::to_string(order[at - 1]));
     set_bit(seen.data(), row);
     out[at] = rows.row(row);

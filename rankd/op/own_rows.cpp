@@ -35,12 +35,12 @@ auto own_rows::row_bytes() const -> std::size_t {
 
 auto own_rows::make(std::uint64_t count) -> const rankd_made* {
   if (!makes_ || made_) {
-    refuse("operator_failed", makes_ ? "the operator asked twice for room for its rows"
+    refuse("operator_failed", makes_ ? "the operator called make twice"
                                      : "the operator called make, but its shape says that it makes no rows");
     return nullptr;
   }
   if (count > static_cast<std::uint64_t>(max_rows_of_a_source)) {
-    refuse("too_many_rows", "the operator makes " + std::to_string(count) + " rows, and a node gives at most " +
+    refuse("too_many_rows", "the operator makes " + std::to_string(count) + " rows; a node returns at most " +
                                 std::to_string(max_rows_of_a_source));
     return nullptr;
   }

@@ -77,7 +77,7 @@ class shape_reader {
     if (offered_->effect >= changes.size()) report("no effect has the number " + std::to_string(offered_->effect));
     if (offered_->bind == nullptr || offered_->run == nullptr) report("it lacks `bind` or `run`");
     if (!std::isfinite(offered_->row_cost_ns) || offered_->row_cost_ns < 0)
-      report("its cost of a row must be a number from 0 on");
+      report("its cost per row must be a number of at least 0");
     if (!std::isfinite(offered_->run_cost_ns) || offered_->run_cost_ns < 0)
       report("its cost per run must be a number of at least 0");
     read_options();
@@ -96,7 +96,7 @@ class shape_reader {
     problems_.add({.code = "bad_operator",
                    .pointer = {},
                    .message = (named ? "operator " + quote_name(offered_->name) + ": " : "") + std::move(message),
-                   .hint = "rankd/abi/c_operators.h says what an operator is",
+                   .hint = "rankd/abi/c_operators.h describes operators",
                    .node = {},
                    .source = {}});
   }
@@ -120,8 +120,7 @@ class shape_reader {
 
   /// Checks the number of inputs, after the options have been read.
   void check_inputs() {
-    if (offered_->inputs > 1)
-      return report("it is called on the rows of one node, or of none; further inputs are options");
+    if (offered_->inputs > 1) return report("its `inputs` must be 0 or 1; further inputs are options");
     if (offered_->inputs == 1) return;
     if (offered_->effect != RANKD_MAKES_ROWS)
       report("it has no input rows, and only an operator that makes rows may have none");
@@ -139,8 +138,8 @@ class shape_reader {
     if (std::ranges::find(reserved_options, name) != reserved_options.end())
       wrong("has a name that every operator already has");
     if (std::ranges::find(out_->params, name, &param_shape::name) != out_->params.end()) wrong("is listed twice");
-    if (option.kind >= kinds.size()) return wrong("is of no kind that there is");
-    if (option.required > 1 || option.bindable > 1) wrong("must be required, and bindable, or not: 0 or 1");
+    if (option.kind >= kinds.size()) return wrong("has an unknown kind");
+    if (option.required > 1 || option.bindable > 1) wrong("must have 0 or 1 in `required` and `bindable`");
 
     param_shape shape{.name = name,
                       .kind = kinds[option.kind],
@@ -149,12 +148,12 @@ class shape_reader {
       wrong("cannot be bound to params: only an int or a float can");
     shape.bindable = option.bindable != 0;
     if (option.kind == RANKD_OPTION_INT) {
-      if (option.int_min > option.int_max) wrong("has a range without a value");
+      if (option.int_min > option.int_max) wrong("has an empty range");
       shape.range = {.min = option.int_min, .max = option.int_max};
     }
     if (option.kind == RANKD_OPTION_FLOAT) {
       if (!std::isfinite(option.float_min) || !std::isfinite(option.float_max) || option.float_min > option.float_max)
-        wrong("has a range without a value, or without ends");
+        wrong("has an empty or infinite range");
       shape.floats = {.min = option.float_min, .max = option.float_max};
     }
     if (option.kind == RANKD_OPTION_CHOICE) shape.choices = read_choices(option, wrong);

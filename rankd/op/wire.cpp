@@ -58,8 +58,8 @@ auto wire_reader::next() noexcept -> std::optional<wire_field> {
 
 auto wire_reader::damage() const -> std::string {
   if (!damaged_) return {};
-  return "has " + std::to_string(size_) + " bytes, and from byte " + std::to_string(size_ - rest_.size()) +
-         " on these are no field that ends within it";
+  return "has " + std::to_string(size_) + " bytes, and no complete field begins at byte " +
+         std::to_string(size_ - rest_.size());
 }
 
 namespace {

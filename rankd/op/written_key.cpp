@@ -10,7 +10,7 @@ auto refused_value(const row_set& rows, const column& values, const written_key&
   const std::string of = "the " + std::string(what) + " for `" + key.name + "` of row " + std::to_string(wrong->row) +
                          " (id " + to_text(rows.table().id(wrong->row)) + ") is ";
   if (wrong->kind == defect_kind::non_finite) return op_error{"non_finite_value", of + "not a finite number"};
-  return op_error{"null_value", of + "null, which the key refuses"};
+  return op_error{"null_value", of + "null, which the key does not allow"};
 }
 
 }  // namespace rankd::detail

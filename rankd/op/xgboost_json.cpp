@@ -463,7 +463,7 @@ auto read_version(object_reader& reader, const model_reading& reading) -> xgboos
   const auto version = read_list<std::int64_t>(reader, "version", value_type::integer, reading);
   if (!version.empty() && (version.front() < 1 || version.front() > 3))
     reader.report("version", "unsupported_schema",
-                  "models of XGBoost 1, 2 and 3 can be read, not of " + std::to_string(version.front()));
+                  "only models of XGBoost 1, 2 and 3 are supported, not of " + std::to_string(version.front()));
   return {.major = version.empty() ? 0 : version[0], .minor = version.size() < 2 ? 0 : version[1]};
 }
 

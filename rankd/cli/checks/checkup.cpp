@@ -54,7 +54,7 @@ auto check_project(const fs::path& folder, checkup& checkup) -> std::optional<wo
   if (root.empty()) root = project::find(fs::current_path()).value_or("");
   if (root.empty()) {
     checkup.fail("project", "there is no rankd.toml here or in any parent folder",
-                 "go into a project, name one with --project, or make one with rankd init demo DIR");
+                 "change to a project folder, set --project, or create a project with `rankd init demo DIR`");
     return std::nullopt;
   }
   auto where = project::load(root);

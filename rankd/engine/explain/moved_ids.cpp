@@ -92,10 +92,10 @@ auto in_ticks(std::string_view name) -> std::string { return "`" + std::string(n
 auto describe_drop(const id_drop& drop) -> std::string {
   switch (drop.reason) {
     case drop_reason::count:
-      return drop.position == 0 ? ", for the rows before it" : ", at position " + std::to_string(drop.position);
+      return drop.position == 0 ? ", because of the rows before it" : ", at position " + std::to_string(drop.position);
     case drop_reason::duplicate: return ", because another row has the same value";
     case drop_reason::match: return ", because of the partners on the other side";
-    case drop_reason::diversity: return ", for the rows above it";
+    case drop_reason::diversity: return ", because of the rows above it";
     case drop_reason::merged: return ", which keeps other rows of its inputs";
     case drop_reason::replaced: return ", which makes its own rows";
     case drop_reason::not_done: return ", which had not ended";
@@ -301,7 +301,7 @@ auto move_explainer::other_values(const moved_id& id, const ranking& before, con
       if (old == now || shown++ == max_values) continue;
       out.append(out.empty() ? "" : ", ").append(key->name).append(" ").append(now).append(" was ").append(old);
     }
-  return out.empty() ? "its own values are the same, and others passed it" : out;
+  return out.empty() ? "its own values are the same, but other ids moved past it" : out;
 }
 
 void append_moves(std::string& out, const std::vector<moved_id>& moves, move_parts parts) {

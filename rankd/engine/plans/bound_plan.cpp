@@ -307,7 +307,7 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
     return about("fallback_with_pages", "cannot continue the pages of another plan, or returns pages itself",
                  "leave core::paginate out of both plans, or the fallback");
   if (found->declared != plan.declared)
-    return about("fallback_of_other_registries", "was loaded with other registries, by which requests are read",
+    return about("fallback_of_other_registries", "was loaded with other registries, so it cannot get the same requests",
                  "unpin it, or build it again");
   plan.digest =
       sha256_hex(plan_identity(plan.artifact_digest, used_by(plan), plan.operators) + "\nfallback " + found->digest);

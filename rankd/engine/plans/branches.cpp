@@ -131,7 +131,7 @@ auto plan_branches::outcomes(std::span<const scalar> params) const -> std::uint6
   std::uint64_t out = 0;
   for (std::size_t at = 0; at < conditions_.size(); ++at) {
     const evaluated<bitmap> holds = evaluate(conditions_[at], one_row, params, memory);
-    BRAID_EXPECTS(holds, "only patterns can fail, and these are tests of columns");
+    BRAID_EXPECTS(holds, "conditions without columns cannot fail");
     if ((*holds)[0]) out |= std::uint64_t{1} << at;
   }
   return out;
@@ -200,7 +200,7 @@ void check_conditions(const plan& loaded, const plan_node& node, braid::diagnost
     if (auto found = find_row_value(loaded.pred_table[tree].tree))
       problems.add({.code = "row_value_in_condition",
                     .pointer = std::move(found->pointer),
-                    .message = "a condition is decided before there are rows, and key " +
+                    .message = "a condition is evaluated before there are rows, but key " +
                                std::to_string(found->key_id) + " is a value of rows",
                     .hint = "use params of the request, or put the choice into an expression of rows (if)",
                     .node = {},

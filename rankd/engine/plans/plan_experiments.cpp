@@ -138,9 +138,9 @@ auto forced_arms(const plan_experiments& running, const rank_request& request, d
     if (!arm) continue;
     std::optional<chosen_arm>& place = out[running.experiments[arm->experiment].layer];
     if (place)
-      problems.add(
-          "layer_conflict", braid::json_pointer("/experiments", named.experiment),
-          "`" + running.experiments[place->experiment].name + "` is of the same layer, so no request is in both");
+      problems.add("layer_conflict", braid::json_pointer("/experiments", named.experiment),
+                   "`" + running.experiments[place->experiment].name +
+                       "` is in the same layer, and a request can be in only one of them");
     else
       place = arm;
   }

@@ -84,8 +84,8 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
                         .declared = declared,
                         .now = experiment_time()});
   if (!models.stands_still())
-    return refused("folder_changing", "files of the folder of models changed while they were read",
-                   "load the plans again later", options_.models);
+    return refused("folder_changing", "model files changed while they were read", "load the plans again later",
+                   options_.models);
   if (budgets || experiments || also) add_pinned_to(names);  // a pinned plan serves even when its file is gone
   if (budgets) problems.append(budgets->strangers(names));
   if (experiments) problems.append(experiments->strangers(names));

@@ -42,7 +42,7 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
     const key_entry& key = *declared.find_key(columns[at].key_id);
     if (std::ranges::find(taken, key.name) != taken.end()) continue;
     problems.add("unknown_column", find_place(given, at, key.name),
-                 "no node of the plan reads `" + key.name + "` from candidates; they have " + list_names(needs),
+                 "no node of the plan reads `" + key.name + "` from candidates; it reads " + list_names(needs),
                  braid::did_you_mean(key.name, taken));
   }
   if (given.rows.size() == 0) return;
@@ -199,9 +199,9 @@ auto check_needs(const rank_request& request, const plan_needs& needs, const reg
       problems.add("missing_field", "/context",
                    "the field `" + param->name + "` is missing in `context`: the plan reads it, and it has no default");
   if (needs.candidates && request.candidates == nullptr)
-    problems.add(
-        "missing_field", "",
-        "the field `candidates` is missing: the plan ranks rows that the request carries, with " + list_names(needs));
+    problems.add("missing_field", "",
+                 "the field `candidates` is missing: the plan ranks candidates of the request with the columns " +
+                     list_names(needs));
   if (request.candidates != nullptr && !needs.takes_candidates)
     problems.add("unknown_field", "/candidates", "no node of the plan uses candidates of the request");
   else if (request.candidates != nullptr)

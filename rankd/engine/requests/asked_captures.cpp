@@ -69,7 +69,7 @@ auto may_have(const plan_node& node, node_index at, capture_side side, const std
 }
 
 auto no_column(const key_entry& key, const std::string& node) -> std::string {
-  return "the rows of node " + quote_name(node) + " that are captured cannot have `" + key.name + "`";
+  return "the captured rows of node " + quote_name(node) + " cannot have `" + key.name + "`";
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ void read_captures(object_reader& reader, const registries& declared, rank_reque
   if (asked->size() > max_captured_nodes)
     diagnostic_list{problems}.add("too_many_captures", pointer,
                                   "the rows of at most " + std::to_string(max_captured_nodes) +
-                                      " nodes are captured, not of " + std::to_string(asked->size()));
+                                      " nodes can be captured, not of " + std::to_string(asked->size()));
   for (std::size_t at = 0; at < std::min(asked->size(), max_captured_nodes) && problems.size() < max_problems; ++at)
     read_capture((*asked)[at], braid::json_pointer(pointer, at), declared, request, {problems});
 }
@@ -113,7 +113,7 @@ auto parse_capture(std::string_view text, const registries& declared) -> braid::
   const diagnostic_list problems{all};
   const std::size_t colon = text.find(':');
   asked_capture made{.node = std::string(text.substr(0, colon)), .what = {}};
-  if (made.node.empty()) diagnostic_list{all}.add("bad_value", "", "--capture names a node: NODE or NODE:key,key");
+  if (made.node.empty()) diagnostic_list{all}.add("bad_value", "", "--capture needs a node: NODE or NODE:key,key");
   if (colon != std::string_view::npos) {
     made.what.key_ids.emplace();
     for (std::string_view rest = text.substr(colon + 1);;) {

@@ -131,13 +131,13 @@ auto page_cursors::read(std::string_view cursor, std::string_view identity, std:
         refused("bad_cursor", "this cursor was not issued by this service: pass `next_cursor` of an answer unchanged"));
   if (content.substr(3 * number_bytes) != identity)
     return std::unexpected(refused("foreign_cursor",
-                                   "the cursor is of another plan, another user or candidates, or of other params: all "
-                                   "pages of a ranking have the same"));
+                                   "the cursor belongs to another plan, user, list of candidates or set of params: all "
+                                   "pages of a ranking must have the same"));
   const auto age = now - std::chrono::milliseconds(number_at(content, 2));
   if (age > settings_.max_age)
     return std::unexpected(refused("expired_cursor", "the cursor is older than " +
                                                          std::to_string(settings_.max_age.count()) +
-                                                         " s: begin with the first page, without one"));
+                                                         " s: begin again with the first page, without a cursor"));
   return page_place{.begin = number_at(content, 0), .first = std::chrono::milliseconds(number_at(content, 1))};
 }
 
@@ -150,7 +150,7 @@ auto find_page(rank_request& request, const bound_plan& plan, const registries& 
   if (!plan.page_node) return std::nullopt;
   if (cursors == nullptr)
     return rank_error{.code = "no_cursor_key",
-                      .message = "the plan returns pages, and there is no key for signing cursors: set " +
+                      .message = "the plan returns pages, but there is no key for signing cursors: set " +
                                  std::string(cursor_key_variable) + ", or `key` of `[cursor]` in rankd.toml",
                       .node = plan.nodes[*plan.page_node].node_id,
                       .pointer = {}};

@@ -130,7 +130,7 @@ class candidates_reader {
   auto announce(std::size_t rows, const std::string& pointer) -> bool {
     if (rows > max_candidates) {
       problems_->add("too_many_candidates", pointer,
-                     "the request carries " + std::to_string(rows) + " candidates, and " +
+                     "the request has " + std::to_string(rows) + " candidates; at most " +
                          std::to_string(max_candidates) + " are allowed");
       return false;
     }
@@ -193,13 +193,13 @@ class candidates_reader {
     };
     if (!value.is_array()) return refuse("wrong_type", "must be an array of numbers, not " + described(value));
     if (value.size() != into.key().dimensions)
-      return refuse("wrong_length", "has " + std::to_string(into.key().dimensions) + " dimensions, and here are " +
+      return refuse("wrong_length", "has " + std::to_string(into.key().dimensions) + " dimensions, but the value has " +
                                         std::to_string(value.size()) + " numbers");
     std::string bytes;
     for (const json& each : value) {
-      if (!each.is_number()) return refuse("wrong_type", "is made of numbers, not of " + described(each));
+      if (!each.is_number()) return refuse("wrong_type", "must be an array of numbers, not of " + described(each));
       if (!append_vector_item(bytes, each.get<double>()))
-        return refuse("out_of_range", "holds " + each.dump() + ", which no float32 can be");
+        return refuse("out_of_range", "holds " + each.dump() + ", which is not a float32");
     }
     into.push_vector(bytes);
   }
@@ -259,7 +259,8 @@ class columns_reader : candidates_reader {
   auto read(const json& columns) -> std::shared_ptr<const candidate_rows> {
     const auto ids = columns.find(id_name);
     if (ids == columns.end())
-      problems().add("missing_field", std::string(root), "the column `id` is missing: it says how many rows there are");
+      problems().add("missing_field", std::string(root),
+                     "the column `id` is missing: it determines the number of rows");
     else
       has_ids_ = is_array(*ids, id_name);
     if (has_ids_ && !announce(ids->size(), braid::json_pointer(root, id_name))) return nullptr;

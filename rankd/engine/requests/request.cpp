@@ -385,9 +385,9 @@ auto plan_to_run(const rank_request& request, std::string_view given) -> braid::
     return std::unexpected(request_problem(std::move(code), "/plan", std::move(message)));
   };
   if (given.empty() && request.plan.empty())
-    return refused("missing_field", "neither the request nor --plan says which plan to run");
+    return refused("missing_field", "neither the request nor --plan names a plan");
   if (!request.plan.empty() && !is_plan_name(request.plan))
-    return refused("unknown_plan", "a request names a plan of the project, by letters, digits and `_`");
+    return refused("unknown_plan", "`plan` must be the name of a plan: letters, digits and `_`");
   if (!given.empty() && !request.plan.empty() && given != request.plan)
     return refused("plan_mismatch",
                    "the request names plan `" + request.plan + "`, --plan names `" + std::string(given) + "`");

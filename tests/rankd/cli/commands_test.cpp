@@ -122,8 +122,7 @@ TEST_CASE("what is wrong with a value or a word is said with the value or the wo
       {{"bench", "--plan", "p", "--http", "ftp://h"}, "--http: must be http://HOST:PORT or https://HOST:PORT"},
       {{"bench", "--plan", "p", "--http", "http://h/"}, "--http: must be http://HOST:PORT or https://HOST:PORT"},
       {{"serve", "--idle-timeout-ms", "0"}, "--idle-timeout-ms: wants a whole number from 1 to 86400000, not `0`"},
-      {{"load", "--store", "redis:localhost"},
-       "--store: `redis:localhost` is no store that this build can read or fill"}};
+      {{"load", "--store", "redis:localhost"}, "--store: `redis:localhost` is not a store that this build supports"}};
   for (const wrong& each : table) {
     CAPTURE(each.said);
     const process_end end = rankd_here(each.line);
@@ -335,7 +334,7 @@ TEST_CASE("outside of a project every command says so in the form that is asked 
     const process_end end = rankd_in(nowhere.path(), line);
     CHECK(end.status == 1);
     CHECK(end.out.empty());
-    CHECK(has(end.err, "[no_project]; go into a project, name one with --project"));
+    CHECK(has(end.err, "[no_project]; change to a project folder, set --project"));
   }
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("a plan is loaded by its name or from its file") {
   const auto near = in.load_named_plan("reels_plan_b");
   CHECK(code_of(near) == "unknown_plan");
   CHECK(near.error().front().hint == "did you mean `reels_plan_a`?");
-  CHECK(in.load_named_plan("zzz").error().front().hint == "rankd plans lists those that are there");
+  CHECK(in.load_named_plan("zzz").error().front().hint == "`rankd plans` lists the plans of the project");
   CHECK(code_of(in.load_named_plan("../../etc/passwd")) == "unknown_plan");
   CHECK(code_of(in.load_named_plan("missing.json")) == "unreadable_file");
 }

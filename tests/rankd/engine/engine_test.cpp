@@ -234,7 +234,7 @@ TEST_CASE("a deadline answers at once although a node would go on for an hour, a
   const ranking slept = world.rank(sleeping, request);
   CHECK(error_of(slept) == "deadline_exceeded z");
   CHECK(slept.error->message ==
-        "the deadline of the request passed before its plan was done; node `z` was the first that was not");
+        "the deadline of the request passed before its plan was done; node `z` was the first unfinished node");
   CHECK(slept.total >= std::chrono::milliseconds(5));
 
   CHECK(world.ranker().late_nodes() == 0);  // a sleep ends by the stop, so it is not late

@@ -211,7 +211,7 @@ TEST_CASE("a value that is none of its key's type is named with its record, file
                file + ": line 3: `product:8`: `stock` is `2.0`, no int, so that rows have the default there "
                       "[malformed_value]; write digits alone: \"15\"",
                file + ": line 4: `product:9`: `place` is a value of 5 bytes, no vector of 2 numbers, so that rows have "
-                      "null there [malformed_value]; write as many numbers as keys.toml says: [0.5, 1]",
+                      "null there [malformed_value]; write the number of items that keys.toml declares: [0.5, 1]",
                file + ": line 3: `product:8`: `is_new` is `yes`, no bool, so that rows have null there "
                       "[malformed_value]; write \"true\", \"false\", \"1\" or \"0\""}));
   CHECK(check.missing_columns().empty());

@@ -106,7 +106,7 @@ TEST_CASE("an aggregate that the key may not have is an error that names the row
     return result ? std::string("none") : result.error().code + ": " + result.error().message;
   };
   CHECK(error(R"({"of":"sum","key":1501,"per":1,"out_key":2001})", bench.rows) ==
-        "null_value: the sum for `final_score` of row 4 (id 4) is null, which the key refuses");
+        "null_value: the sum for `final_score` of row 4 (id 4) is null, which the key does not allow");
   const row_set huge = bench.with<double>(bench.rows_of({1, 2}), score, {1.5e308, 1.5e308});
   CHECK(error(R"({"of":"sum","key":1001,"out_key":2001})", huge).starts_with("non_finite_value: the sum for "));
   CHECK(error(R"({"of":"max","key":1001,"out_key":2001})", huge) == "none");

@@ -104,7 +104,7 @@ TEST_CASE("ints become floats; rows without a value keep none, and a key that no
   CHECK((*made[2] > -10.5 && *made[2] < -9.5));
   CHECK((bench.made(rows, options("0.5", "a", score)) == floats(3, std::nullopt)));
   CHECK(bench.error(rows, options("0.5", "a", count, 2001)) ==
-        "null_value: the value for `final_score` of row 1 (id 8) is null, which the key refuses");
+        "null_value: the value for `final_score` of row 1 (id 8) is null, which the key does not allow");
   // A row that is not active is not looked at.
   rows = rows.take(1);
   CHECK((bench.made(rows, options("0.5", "a", count, 2001), 2001) == floats{made[0]}));

@@ -340,7 +340,7 @@ TEST_CASE("the operator writes scores, squeezed where the model says so, and nam
   };
   CHECK(failing("strict", 1001) == "fine");
   CHECK(failing("strict", 2001) ==
-        "null_value: model `strict` gives row 2 (id 3) no score, which `final_score` refuses");
+        "null_value: model `strict` gives row 2 (id 3) no score, but `final_score` must not be null");
   CHECK(failing("huge", 1001) ==
         "non_finite_value: model `huge` gives row 1 (id 2) a score that is not a finite number");
 

@@ -324,7 +324,7 @@ TEST_CASE("files of ONNX that are wrong are refused with a place and a sentence"
   CHECK(said_of(good).empty());
   check_wrong({
       {"nothing", "", {"missing_field /graph", "missing_field /opset_import"}, "no graph"},
-      {"half", good.substr(0, good.size() / 2), {"truncated "}, "from byte 2 on"},
+      {"half", good.substr(0, good.size() / 2), {"truncated "}, "no complete field begins at byte 2"},
       {"no file of ONNX", "\x08garbage", {"truncated "}},
       {"no versions", changed([](file& each) { each.versions.clear(); }), {"missing_field /opset_import"}},
       {"a later version",
@@ -392,7 +392,7 @@ TEST_CASE("graphs of ONNX that are wrong are refused with a place and a sentence
       {"texts",
        with_node(node("MatMul", {"x", "by"}, {"y"}), {whole(2, 8) + message(8, "by") + message(6, "a")}),
        {"wrong_type /graph/initializer/0"},
-       "tensor(string) is not read"},
+       "tensor(string) cannot be used for numbers"},
       {"too few numbers",
        with_node(node("MatMul", {"x", "by"}, {"y"}), {float_tensor("by", {2, 1}, {1})}),
        {"wrong_length /graph/initializer/0"}},
@@ -446,7 +446,7 @@ TEST_CASE("trees of ONNX that are wrong are refused with a place and a sentence"
          each.weight.resize(4);
        }),
        {"duplicate_value " + place + "nodes_treeids"},
-       "side by side"},
+       "must be consecutive"},
       {"a short list", tree([](trees& each) { each.value.pop_back(); }), {"wrong_length " + place + "nodes_values"}},
       {"no nodes", tree([](trees& each) { each.tree.clear(); }), {"too_few_items " + place + "nodes_treeids"}},
       {"another comparison",

@@ -283,9 +283,9 @@ TEST_CASE("what an operator of a library throws, or leaves wrong, fails its node
   CHECK(odd("throw_number", "1001") == "operator_failed: it threw an object that is not a std::exception");
   CHECK(odd("nan", "1001") == "non_finite_value: the value for `score` of row 3 (id 14) is not a finite number");
   CHECK(odd("null", "2001") ==
-        "null_value: the value for `final_score` of row 3 (id 14) is null, which the key refuses");
+        "null_value: the value for `final_score` of row 3 (id 14) is null, which the key does not allow");
   CHECK(odd("null", "1001") == "fine");
-  CHECK(odd("type", "1001") == "operator_failed: a column is of another type than it is asked for by");
+  CHECK(odd("type", "1001") == "operator_failed: the column has another type than the requested one");
   CHECK(odd("type", "1501") == "fine");
   CHECK(odd("truth", "1502") == "fine");
   CHECK(odd("bytes", "3002") == "operator_failed: the value for `title` of row 3 (id 14) is no UTF-8");
@@ -309,9 +309,10 @@ TEST_CASE("an operator of a library chooses rows as its effect says") {
   CHECK(chosen("pick", "-") == "operator_failed: the operator did not say how many rows it keeps");
   CHECK(chosen("pick", "3") == "operator_failed: the operator chose row 3 of 3");
   CHECK(chosen("pick", "11") == "operator_failed: the operator chose row 1 twice");
-  CHECK(chosen("pick", "0121") == "operator_failed: more rows are kept than came in");
-  CHECK(chosen("some", "20") == "operator_failed: the operator keeps the order of rows, and gave row 0 behind row 2");
-  CHECK(chosen("order", "01") == "operator_failed: the operator orders all rows, and gave 2 of 3");
+  CHECK(chosen("pick", "0121") == "operator_failed: more rows are kept than there are input rows");
+  CHECK(chosen("some", "20") ==
+        "operator_failed: the operator must keep the order of rows, but returned row 0 behind row 2");
+  CHECK(chosen("order", "01") == "operator_failed: the operator must return all rows, but returned 2 of 3");
 }
 
 TEST_CASE("an operator of a library may refuse its options") {
@@ -334,7 +335,7 @@ TEST_CASE("an operator of a library may refuse its options") {
 
 TEST_CASE("a library is refused with all that is wrong with it") {
   CHECK(refusal_of([](raw_library& it) { it.all.abi = 3; }) ==
-        "unsupported_abi: the library speaks version 3 of the interface of operators, and this rankd 1 to 2");
+        "unsupported_abi: the library uses version 3 of the operator interface; this rankd supports versions 1 to 2");
   CHECK(refusal_of([](raw_library& it) { it.all.abi = 0; }).starts_with("unsupported_abi: "));
   CHECK(refusal_of([](raw_library& it) { it.all.problem = "no luck"; }) ==
         "bad_library: the library offers nothing: no luck");
@@ -360,7 +361,7 @@ TEST_CASE("a library is refused with all that is wrong with it") {
         "bad_operator: operator `raw::it`: its doc must be a sentence of at most 1000 bytes of UTF-8\n"
         "bad_operator: operator `raw::it`: no effect has the number 6\n"
         "bad_operator: operator `raw::it`: it lacks `bind` or `run`\n"
-        "bad_operator: operator `raw::it`: its cost of a row must be a number from 0 on\n"
+        "bad_operator: operator `raw::it`: its cost per row must be a number of at least 0\n"
         "bad_operator: operator `raw::it`: its cost per run must be a number of at least 0");
   CHECK(refusal_of([](raw_library& it) { it.one.inputs = 2; }).ends_with("further inputs are options"));
   CHECK(refusal_of([](raw_library& it) { it.one.inputs = 0; }) ==
@@ -378,18 +379,18 @@ TEST_CASE("a library is refused with all that is wrong with it") {
   };
   CHECK(option([](rankd_option& it) { it.name = "trace"; }) == "`trace` has a name that every operator already has");
   CHECK(option([](rankd_option& it) { it.name = "Upper"; }).contains("the name of an option must be"));
-  CHECK(option([](rankd_option& it) { it.kind = 10; }) == "`choice` is of no kind that there is");
+  CHECK(option([](rankd_option& it) { it.kind = 10; }) == "`choice` has an unknown kind");
   CHECK(option([](rankd_option& it) { it.bindable = 1; }).contains("cannot be bound to params"));
   CHECK(option([](rankd_option& it) { it.choice_count = 0; }) == "`choice` must have choices, at most 256");
   CHECK(option([](rankd_option& it) { it.kind = RANKD_OPTION_READ_KEY; }).contains("at least one type"));
   CHECK(option([](rankd_option& it) {
           it.kind = RANKD_OPTION_INT;
           it.int_min = 1;
-        }) == "`choice` has a range without a value");
+        }) == "`choice` has an empty range");
   CHECK(option([](rankd_option& it) {
           it.kind = RANKD_OPTION_FLOAT;
           it.float_max = std::numeric_limits<double>::infinity();
-        }) == "`choice` has a range without a value, or without ends");
+        }) == "`choice` has an empty or infinite range");
   CHECK(find_op("raw::it") == nullptr);
 }
 
@@ -459,7 +460,7 @@ TEST_CASE("a library whose static constructors end a process is refused, and thi
     const auto done = load_operators(std::array{file});
     return done ? std::string("fine") : done.error().begin()->code + ": " + done.error().begin()->message;
   };
-  const std::string lead = "bad_library: its static constructors cannot run: loading it ";
+  const std::string lead = "bad_library: its static constructors failed: loading it ";
   CHECK(refusal("throws") == lead + "threw no table at /opt/table");
   CHECK(refusal("throws 7") == lead + "threw an object that is not a std::exception");
   CHECK(refusal("aborts").starts_with(lead + "ended the process by signal "));
@@ -484,8 +485,8 @@ TEST_CASE("a file that is no library of operators is refused") {
   CHECK(refusal(strangers.dli_fname) == "bad_library: it has no function `rankd_operators`");
   const std::string whole = read_text_file(strangers.dli_fname).value();
   folder.write("libcut.so", whole.substr(0, whole.size() / 2));
-  CHECK(refusal(folder.path() / "libcut.so") == "bad_library: the file ends before the library does");
+  CHECK(refusal(folder.path() / "libcut.so") == "bad_library: the library file is truncated");
   folder.write("libfront.so", whole.substr(0, 100));
-  CHECK(refusal(folder.path() / "libfront.so") == "bad_library: the file ends before the library does");
+  CHECK(refusal(folder.path() / "libfront.so") == "bad_library: the library file is truncated");
   CHECK(list(changed_operators(std::array{folder.path() / "libtext.so"})) == lines{"library_changed "});
 }

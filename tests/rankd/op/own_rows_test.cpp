@@ -226,14 +226,14 @@ TEST_CASE("what a source of a library does wrong fails its node with a sentence"
     return outcome(bench, "source", R"({"count":2,"out_key":1001,"wrong":")" + what + R"("})");
   };
   CHECK(wrong("no_rows") == "operator_failed: the operator did not say how many rows it makes");
-  CHECK(wrong("twice") == "operator_failed: the operator asked twice for room for its rows");
+  CHECK(wrong("twice") == "operator_failed: the operator called make twice");
   CHECK(wrong("no_id") == "operator_failed: the operator gave row 0 no id");
-  CHECK(wrong("text_id") == "operator_failed: a column is of another type than it is asked for by");
-  CHECK(wrong("early") == "operator_failed: rows are made before columns of them are written");
-  CHECK(wrong("keep") == "operator_failed: only an operator that filters, orders or selects rows keeps some");
-  CHECK(wrong("take") == "operator_failed: only an operator that merges rows takes them over");
+  CHECK(wrong("text_id") == "operator_failed: the column has another type than the requested one");
+  CHECK(wrong("early") == "operator_failed: call make before writing columns");
+  CHECK(wrong("keep") == "operator_failed: only an operator that filters, orders or selects rows may call keep");
+  CHECK(wrong("take") == "operator_failed: only an operator that merges rows may take input rows");
   CHECK(outcome(bench, "source", R"({"count":10000001})") ==
-        "too_many_rows: the operator makes 10000001 rows, and a node gives at most 10000000");
+        "too_many_rows: the operator makes 10000001 rows; a node returns at most 10000000");
   CHECK(outcome(bench, "source", R"({"count":1099511627776})").starts_with("too_many_rows: "));
 }
 

@@ -106,7 +106,8 @@ TEST_CASE("several scores go into several columns, and one that may not be null 
   const auto failed = run(bench, &behind, params_of("[1]", "[2001]"), bench.rows_of({1, 2, 9}));
   REQUIRE_FALSE(failed.has_value());
   CHECK(failed.error().code == "null_value");
-  CHECK(failed.error().message == "model `ctr` gives the row with id 9 no score, which `final_score` refuses");
+  CHECK(failed.error().message ==
+        "model `ctr` returned no score for the row with id 9, but `final_score` must not be null");
 }
 
 TEST_CASE("a null is sent as what stands for it, or fails the node") {
@@ -118,7 +119,7 @@ TEST_CASE("a null is sent as what stands for it, or fails the node") {
   REQUIRE_FALSE(failed.has_value());
   CHECK(failed.error().code == "null_value");
   CHECK(failed.error().message ==
-        "model `ctr` cannot be asked about the row with id 8: its `count` is null, and the node has no `missing`");
+        "model `ctr` cannot score the row with id 8: its `count` is null, and the node has no `missing`");
   CHECK(behind.asked.empty());
   CHECK(run(bench, &behind, params_of("[1501,1001]", "[1001]", R"(,"missing":-1)"), rows).has_value());
   CHECK((behind.asked == lines{"ctr// count=5,-1, score=-10,-10,"}));
@@ -126,7 +127,7 @@ TEST_CASE("a null is sent as what stands for it, or fails the node") {
   CHECK(run(bench, &behind, params_of("[1501]", "[1001]", R"(,"missing":0.5,"tensor":"x")"), rows).has_value());
   CHECK((behind.asked == lines{"ctr//x count=50,5,"}));
   const auto text = run(bench, &behind, params_of("[3001]", "[1001]", R"(,"missing":0)"), rows);
-  CHECK(text.error().message == "model `ctr` cannot be asked about the row with id 7: its `country` is null");
+  CHECK(text.error().message == "model `ctr` cannot score the row with id 7: its `country` is null");
 }
 
 TEST_CASE("a failure has the code of the endpoint, and names the model") {

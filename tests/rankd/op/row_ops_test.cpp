@@ -163,7 +163,7 @@ TEST_CASE("a null for a key that refuses it names the key, the row and its id; i
   const row_set rows = bench.with<double>(bench.rows_of({11, 22, 33}), score, {1.0, std::nullopt, std::nullopt});
   const auto op = vm(final_score, key(score));
   CHECK(error_of(bench.run(*op, {rows})) ==
-        "null_value: the value for `final_score` of row 1 (id 22) is null, which the key refuses");
+        "null_value: the value for `final_score` of row 1 (id 22) is null, which the key does not allow");
   const std::vector<std::uint32_t> order{2, 1};
   CHECK(error_of(bench.run(*op, {row_set(rows.table(), order)})).find("row 2 (id 33)") != std::string::npos);
   CHECK(bench.run(*op, {rows.take(1)}).has_value());
@@ -177,8 +177,8 @@ TEST_CASE("a null that comes of a param without a value names the param") {
       vm(final_score, R"({"op":"add","a":{"op":"const_number","value":1},"b":{"op":"param_ref","param_id":1}})");
   bench.params[0] = scalar{};
   CHECK(error_of(bench.run(*op, {bench.rows_of({7})})) ==
-        "null_value: the value for `final_score` of row 0 (id 7) is null, which the key refuses; the request sets no "
-        "value for the param `weight`, which the formula reads");
+        "null_value: the value for `final_score` of row 0 (id 7) is null, which the key does not allow; the request "
+        "sets no value for the param `weight`, which the formula reads");
 }
 
 TEST_CASE("a value that is not finite is refused even by a nullable key") {
@@ -349,7 +349,7 @@ TEST_CASE("a broadcast gives every row the columns of the only row of the right"
   CHECK(error_of(cast(all.take(0), R"("select":[],"on_missing":"error")")) ==
         "missing_join_partner: row 0 (id 1) has no partner");
   CHECK(error_of(cast(all, R"("select":[])")) ==
-        "not_one_row: the right side has 3 rows, and only one can be for all of the left");
+        "not_one_row: the right side has 3 rows; a broadcast join needs exactly one");
 }
 
 TEST_CASE("a left join keeps every row; one without partner gets null, the key's default, or fails") {
@@ -425,7 +425,7 @@ TEST_CASE("a value that stands twice on the right side fails every join, unless 
                                      R"("how":"anti")"};
   for (const std::string& more : all)
     CHECK(error_of(bench.join(more)) ==
-          "duplicate_join_key: row 2 (id 3) of the right side has the same `id` as one before it");
+          "duplicate_join_key: row 2 (id 3) of the right side has the same `id` as an earlier row");
   CHECK(bench.join(R"("how":"semi","by":3001)").has_value());
   bench.right = bench.right.take(2);
   CHECK(bench.join(R"("how":"semi")").has_value());
@@ -493,7 +493,7 @@ TEST_CASE("a null is refused where the key refuses it, and never comes from is_n
     CHECK(bench.run(*onto(more), {rows.take(1)}).has_value());
   }
   CHECK(error_of(bench.run(*onto(R"("clip","min":0)"), {rows})) ==
-        "null_value: the clip of row 1 (id 22) for `final_score` is null, which the key refuses");
+        "null_value: the clip of row 1 (id 22) for `final_score` is null, which the key does not allow");
   CHECK((floats_of(bench.run(*onto(R"("is_null")"), {rows}).value(), final_score) == floats{0, 1}));
   CHECK((floats_of(bench.run(*onto(R"("one_hot","values":[3])"), {rows}).value(), final_score) == floats{0, 0}));
 }

@@ -124,7 +124,7 @@ TEST_CASE("a name that no plan has is answered with the nearest one") {
   CHECK(message(world.ask("GET", "/v1/plans/concat")) ==
         "no plan is called `concat`; GET /v1/plans lists those that are there");
   CHECK(message(world.rank(R"({"user_id":1,"plan":"slow","deadline_ms":1})"))
-            .ends_with("node `b` was the first that was not"));
+            .ends_with("node `b` was the first unfinished node"));
 }
 
 TEST_CASE("a message that is too large or no message is refused as JSON") {

@@ -69,7 +69,8 @@ struct call_models_params {
                              to_text(rows.table().id(wrong.row)) + ") ";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(op_error{"non_finite_value", what + "a score that is not a finite number"});
-    return std::unexpected(op_error{"null_value", what + "no score, which `" + by.keys[output].name + "` refuses"});
+    return std::unexpected(
+        op_error{"null_value", what + "no score, but `" + by.keys[output].name + "` must not be null"});
   }
 };
 

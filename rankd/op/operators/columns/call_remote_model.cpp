@@ -52,7 +52,8 @@ struct remote_params {
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     store* const from = context.stores[endpoint];
     if (from == nullptr)
-      co_return std::unexpected(op_error{"model_unreachable", "model `" + model + "`: there is no server here"});
+      co_return std::unexpected(
+          op_error{"model_unreachable", "model `" + model + "`: the server of the endpoint is not open"});
     const row_set& rows = context.inputs[0];
     const std::uint64_t bytes = rows.size() * (inputs.size() + scores.size()) * sizeof(double) +
                                 rows.table().size() * scores.size() * sizeof(double);
@@ -117,10 +118,9 @@ struct remote_params {
   [[nodiscard]] auto null_in(const sent_column& of, const row_set& rows, std::size_t at) const
       -> std::unexpected<op_error> {
     const bool is_text = of.type == value_type::string;
-    return std::unexpected(op_error{"null_value", "model `" + model + "` cannot be asked about the row with id " +
-                                                      to_text(rows.table().id(rows.row(at))) + ": its `" + of.name +
-                                                      "` is null" +
-                                                      (is_text ? "" : ", and the node has no `missing`")});
+    return std::unexpected(op_error{
+        "null_value", "model `" + model + "` cannot score the row with id " + to_text(rows.table().id(rows.row(at))) +
+                          ": its `" + of.name + "` is null" + (is_text ? "" : ", and the node has no `missing`")});
   }
 
   [[nodiscard]] auto with_scores(const row_set& rows, const score_batch& got, braid::arena& memory) const
@@ -133,9 +133,9 @@ struct remote_params {
         if (!std::isnan(score))
           values.set(rows.row(row), score);
         else if (!scores[at].is_nullable)
-          return std::unexpected(op_error{"null_value", "model `" + model + "` gives the row with id " +
-                                                            to_text(rows.table().id(rows.row(row))) +
-                                                            " no score, which `" + scores[at].name + "` refuses"});
+          return std::unexpected(op_error{"null_value", "model `" + model + "` returned no score for the row with id " +
+                                                            to_text(rows.table().id(rows.row(row))) + ", but `" +
+                                                            scores[at].name + "` must not be null"});
       }
       out = out.with_column(scores[at].key_id,
                             {.values = std::span<const double>(values.values), .validity = bitmap(values.valid.data())},
@@ -190,9 +190,10 @@ auto path_part(const plan_node& node, std::string_view name, braid::diagnostics&
                c == '.';
       });
   if (!is_plain)
-    report(*param, "bad_name",
-           "`" + std::string(name) + "` is " + quote_name(text) + ", which is not letters, digits, `_`, `-` and `.`",
-           "write it as the server has it; at most 100 characters, no dot in front", problems);
+    report(
+        *param, "bad_name",
+        "`" + std::string(name) + "` is " + quote_name(text) + "; only letters, digits, `_`, `-` and `.` are allowed",
+        "use the name on the server: at most 100 characters, not beginning with a dot", problems);
   return text;
 }
 
@@ -206,7 +207,7 @@ auto find_inputs(const plan_node& node, const bind_context& context, braid::diag
     if (tensor != nullptr && key->type == value_type::string)
       report(param, "wrong_key_type",
              "key " + std::to_string(key->key_id) + " (" + key->name +
-                 ") is of type string, and the inputs are one tensor of floats",
+                 ") is of type string, but all inputs are sent as one tensor of floats",
              "leave out `tensor`, so that each input is a tensor of its own", problems);
     out.push_back({.key_id = key->key_id, .name = key->name, .type = key->type});
   }
@@ -222,8 +223,8 @@ void check_missing(const plan_param& param, const remote_params& params, braid::
   if (is_whole || !params.tensor.empty()) return;
   for (const sent_column& each : params.inputs)
     if (each.type == value_type::integer)
-      return report(param, "bad_value", "`missing` stands for nulls of `" + each.name + "`, which is of type int",
-                    "write a whole number of 64 bits", problems);
+      return report(param, "bad_value", "`missing` replaces nulls of `" + each.name + "`, which is of type int",
+                    "write a 64-bit integer", problems);
 }
 
 auto text_of(const plan_node& node, std::string_view name, braid::diagnostics& problems) -> std::string {

@@ -280,7 +280,7 @@ struct extract_params {
                              to_text(rows.table().id(wrong.row)) + ") for `" + feature.out.name + "` is ";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(op_error{"non_finite_value", what + "not a finite number"});
-    return std::unexpected(op_error{"null_value", what + "null, which the key refuses"});
+    return std::unexpected(op_error{"null_value", what + "null, which the key does not allow"});
   }
 };
 

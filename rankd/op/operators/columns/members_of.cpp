@@ -122,7 +122,7 @@ void check_out_key(const plan_param& param, const key_entry& key, bool is_sorted
                 .pointer = param.pointer,
                 .message = "key " + std::to_string(key.key_id) + " (" + key.name +
                            ") is of type float, and members of a set have no scores",
-                .hint = "name a key of type bool, or say `of` sorted_set",
+                .hint = "use a key of type bool, or set `of` to sorted_set",
                 .node = {},
                 .source = {}});
 }

@@ -89,10 +89,10 @@ auto bind_concat(const plan_node& node, const bind_context& context) -> braid::c
                              ? nullptr
                              : find_typed_key(*out_key, find_param_shape(concat_shape, "out_key"), context, problems);
   if (sources != nullptr && out_key == nullptr)
-    problems.add(wrong_sources("unused_param", sources->pointer, "`sources` means something only beside `out_key`"));
+    problems.add(wrong_sources("unused_param", sources->pointer, "`sources` requires `out_key`"));
   else if (out_key != nullptr && sources == nullptr)
     problems.add(wrong_sources("missing_field", braid::json_pointer(node.pointer, "params"),
-                               "the field `sources` is missing: `out_key` needs names for it"));
+                               "the field `sources` is missing: `out_key` stores these names"));
   else if (sources != nullptr && sources->names.size() > 2)
     problems.add(wrong_sources("too_many_items", sources->pointer, "`sources` has more than two names"));
   if (!problems.empty()) return std::unexpected(std::move(problems));

@@ -181,12 +181,12 @@ struct join_params {
 
   [[nodiscard]] auto refused_repeat(const row_set& right, std::uint32_t row) const -> std::unexpected<op_error> {
     return std::unexpected(op_error{"duplicate_join_key", row_text(right, row) + " of the right side has the same `" +
-                                                              key_name + "` as one before it"});
+                                                              key_name + "` as an earlier row"});
   }
 
   static auto refused_rows(std::size_t rows) -> std::unexpected<op_error> {
-    return std::unexpected(op_error{"not_one_row", "the right side has " + std::to_string(rows) +
-                                                       " rows, and only one can be for all of the left"});
+    return std::unexpected(op_error{
+        "not_one_row", "the right side has " + std::to_string(rows) + " rows; a broadcast join needs exactly one"});
   }
 
   [[nodiscard]] auto refused_missing(const row_set& left, std::uint32_t row) const -> std::unexpected<op_error> {
@@ -229,7 +229,7 @@ auto refused_map(std::string code, std::string pointer, std::string message) -> 
   return {.code = std::move(code),
           .pointer = std::move(pointer),
           .message = std::move(message),
-          .hint = "`map` says, for each key of `select` in turn, the key that its values get",
+          .hint = "`map` lists, for each key of `select` in order, the key that receives its values",
           .node = {},
           .source = {}};
 }
@@ -248,7 +248,7 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
       problems.add(refused_map("wrong_key_type", braid::json_pointer(map.pointer, at),
                                "key " + std::to_string(to[at]->key_id) + " (" + to[at]->name + ") is of type " +
                                    std::string(to_string(to[at]->type)) +
-                                   ", and the key of `select` that goes there of type " +
+                                   ", but the matching key of `select` is of type " +
                                    std::string(to_string(from[at]->type))));
 }
 
@@ -264,7 +264,7 @@ void check_missing(const plan_node& node, const plan_param& targets, std::span<c
                     .pointer = braid::json_pointer(targets.pointer, at),
                     .message = "rows without a partner would have null under key " + std::to_string(to[at]->key_id) +
                                " (" + to[at]->name + "), which is not nullable",
-                    .hint = "`on_missing` is default or error, or `map` leads to a key that is nullable",
+                    .hint = "set `on_missing` to default or error, or use `map` with a nullable key",
                     .node = {},
                     .source = {}});
 }

@@ -113,10 +113,10 @@ auto find_vectors(const plan_param& param, const bind_context& context, braid::d
   const bool is_unknown = found == nullptr;
   problems.add({.code = is_unknown ? "unknown_endpoint" : "wrong_endpoint_kind",
                 .pointer = param.pointer,
-                .message = is_unknown ? "no endpoint has the id `" + id + "`"
-                                      : "endpoint `" + id + "` (" + found->name + ") is of kind " +
-                                            std::string(to_string(found->kind)) +
-                                            "; this operator looks through a file of vectors",
+                .message = is_unknown
+                               ? "no endpoint has the id `" + id + "`"
+                               : "endpoint `" + id + "` (" + found->name + ") is of kind " +
+                                     std::string(to_string(found->kind)) + "; this operator searches a file of vectors",
                 .hint = is_unknown ? braid::did_you_mean(id, known) : "name an endpoint of kind vectors",
                 .node = {},
                 .source = {}});
@@ -129,7 +129,7 @@ auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const
   if (context.vectors == nullptr) {
     problems.add({.code = "no_vectors",
                   .pointer = param.pointer,
-                  .message = "files of vectors cannot be read here",
+                  .message = "files of vectors are not available here",
                   .hint = {},
                   .node = {},
                   .source = {}});
@@ -164,7 +164,7 @@ auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::
                   .message = "key " + std::to_string(key->key_id) + " (" + key->name + ") has " +
                              std::to_string(key->dimensions) + " dimensions, and the vectors of `" + endpoint->name +
                              "` have " + std::to_string(params.from->dimensions()),
-                  .hint = "both come from the same model",
+                  .hint = "use vectors from the same model",
                   .node = {},
                   .source = {}});
   if (!problems.empty()) return std::unexpected(std::move(problems));
