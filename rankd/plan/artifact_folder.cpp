@@ -1,4 +1,4 @@
-// rankd/plan/artifact_folder.cpp: listing, verifying and loading a folder of artifacts.
+// rankd/plan/artifact_folder.cpp: lists the artifacts of a folder, and checks them against its index.
 #include <rankd/plan/artifact_folder.hpp>
 #include <rankd/plan/detail/index.hpp>
 #include <rankd/plan/json.hpp>

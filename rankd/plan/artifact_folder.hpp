@@ -1,4 +1,4 @@
-// rankd/plan/artifact_folder.hpp: the artifacts of one folder.
+// rankd/plan/artifact_folder.hpp: lists the artifacts of one folder, and checks its index.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -10,37 +10,37 @@
 
 namespace rankd {
 
-/// A file next to the artifacts; if it is present, it must name all of them with their digests.
+/// An optional file next to the artifacts. If it is present, it must list all artifacts with their digests.
 inline constexpr std::string_view index_file = "index.json";
 
-/// A file next to the sources of plans, which may be in the same folder: the list of sources that the compiler of plans
-/// reads.
+/// The list of sources that the compiler of plans reads. It lies next to the sources, which may be in the same folder
+/// as the artifacts.
 inline constexpr std::string_view manifest_file = "manifest.json";
 
-/// NAME.tests.json, next to the artifacts, contains the tests of the plan NAME, and is not an artifact.
+/// NAME.tests.json contains the tests of the plan NAME. It lies next to the artifacts, but is not an artifact.
 inline constexpr std::string_view test_suffix = ".tests.json";
 
-/// NAME.json in a folder of artifacts; index.json, manifest.json and NAME.tests.json are not artifacts.
+/// An artifact, NAME.json in a folder. The files index.json, manifest.json and NAME.tests.json are not artifacts.
 struct artifact {
   std::string name;
   std::filesystem::path file;
 };
 
-/// Returns the artifacts of a folder in the order of their names. They are not opened. Blocks: on the disk. Errors:
+/// Returns the artifacts of a folder, sorted by name, without opening them. Blocks: on the disk. Errors:
 /// unreadable_folder.
 auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>>;
 
-/// Returns the files NAME.tests.json of a folder, as artifacts called NAME, in the order of their names. They are not
-/// opened. Blocks: on the disk. Errors: unreadable_folder.
+/// Returns the files NAME.tests.json of a folder as artifacts called NAME, sorted by name, without opening them.
+/// Blocks: on the disk. Errors: unreadable_folder.
 auto list_plan_tests(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>>;
 
-/// Returns the faults of the index of a folder; nothing if there is no index.
+/// Checks the index of a folder, and returns its errors; nothing if there is no index.
 /// Blocks: on the disk. Errors: digest_mismatch, not_indexed, unknown_artifact, and those of `read_json_file` and
 /// `object_reader`.
 auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics;
 
-/// Does the same for one artifact only; the index's entries for the others are ignored. An artifact that the index does
-/// not name is accepted here; the check of the whole reports it.
+/// Checks the index entry of one artifact only. An artifact that is missing in the index is accepted: `verify_index`
+/// reports that.
 auto verify_index_entry(const artifact& artifact) -> braid::diagnostics;
 
 }  // namespace rankd

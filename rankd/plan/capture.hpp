@@ -1,4 +1,4 @@
-// rankd/plan/capture.hpp: which rows at a node are kept as data: of a plan by an option, of a request by its wish.
+// rankd/plan/capture.hpp: which rows of a node are captured, as set by an option of a plan or by a request.
 #pragma once
 
 #include <array>
@@ -25,14 +25,14 @@ enum class capture_side : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 3> capture_side_names{"out", "in", "both"};
 
-/// Which of these, and what of them.
+/// The rows and columns to capture at a node.
 struct row_capture {
   std::optional<std::vector<std::uint32_t>> key_ids;  ///< nothing: all that answers may show
   std::size_t max_rows = default_captured_rows;       ///< of each row set; more are counted and left out
   capture_side side = capture_side::out;
 };
 
-/// The option of a node that captures rows of a share of the requests.
+/// The option of a node that captures rows for a share of the requests.
 struct node_capture {
   row_capture what;
   double sample = 1;

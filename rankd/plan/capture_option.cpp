@@ -1,4 +1,4 @@
-// rankd/plan/capture_option.cpp: reading the option of a node that captures rows.
+// rankd/plan/capture_option.cpp: reads the option `capture` of a node.
 #include <rankd/plan/detail/capture_option.hpp>
 
 #include <rankd/registry/names.hpp>

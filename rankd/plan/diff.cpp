@@ -1,4 +1,4 @@
-// rankd/plan/diff.cpp: matching by id, by content hash and by neighbours, and the comparison of matched nodes.
+// rankd/plan/diff.cpp: matches nodes of two plans by id, by content hash and by neighbours, and compares matched nodes.
 #include <rankd/plan/diff.hpp>
 
 #include <rankd/plan/node_fields.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 using maybe_node = std::optional<node_index>;
 
-/// Returns the extensions as text, by capability.
+/// Returns the extensions as text, sorted by capability.
 auto extensions_text(std::span<const plan_extension> all) -> std::string {
   std::string out;
   for (const plan_extension& each : all) out += each.capability + " " + each.payload + "\n";
@@ -32,7 +32,7 @@ auto fallback_text(const std::optional<plan_fallback>& fallback) -> std::optiona
   return out + ", reserve_ms " + std::to_string(fallback->reserve_ms);
 }
 
-/// The matching's index of one plan.
+/// An index of one of the two plans, used to match nodes.
 struct side_index {
   explicit side_index(plan_side from) : side(from) {
     const std::size_t count = from.of.nodes.size();
@@ -52,7 +52,7 @@ struct side_index {
     }
   }
 
-  /// Operator and params without edges; a text with a line for each.
+  /// Returns operator and params of a node as text, one per line. References to other nodes are left out.
   [[nodiscard]] auto own_text(const plan_node& node) const -> std::string {
     std::string text = node.op + "\n";
     for (const node_field& field : list_fields(node, side.of, side.declared))
@@ -67,7 +67,7 @@ struct side_index {
   std::vector<std::string> content;  ///< hashes of `own` and of the content of all sources
 };
 
-/// Pairs the nodes of two plans; what is paired stays so.
+/// Pairs the nodes of two plans step by step. A pair is never separated again.
 class matcher {
  public:
   matcher(const side_index& before, const side_index& after)
@@ -111,14 +111,15 @@ class matcher {
     }
   }
 
-  /// A node of the second plan that could be the same as one of the first.
+  /// A node of the second plan that may correspond to a node of the first.
   struct candidate {
     bool equal_params = false;
     std::size_t common = 0;  ///< matched neighbours
     node_index at = 0;
   };
 
-  /// Looks for pairs with many neighbours before those with few, so that no weak pair is in the way of a strong one.
+  /// Pairs nodes by their neighbours, those with the most common neighbours first. So a weak pair never prevents a
+  /// strong one.
   auto by_neighbours() -> bool {
     constexpr std::size_t many = 4;
     bool found = false;
@@ -211,7 +212,7 @@ class comparison_of_plans {
     extensions(was.extensions, is.extensions, &was, &is);
   }
 
-  /// Returns whether the nodes of one list correspond to those of the other.
+  /// Returns whether the nodes of two lists correspond to each other, in order.
   [[nodiscard]] auto are_same(std::span<const node_index> was, std::span<const node_index> is) const -> bool {
     return std::ranges::equal(was, is, [this](node_index one, node_index other) { return later_[one] == other; });
   }
@@ -222,7 +223,7 @@ class comparison_of_plans {
     return out;
   }
 
-  /// In the order of the operator's shape, which both lists have.
+  /// Compares the params of two nodes, in the order of the operator's shape.
   void fields(const plan_node& was, const plan_node& is) {
     const auto old = list_fields(was, before_.of, before_.declared);
     const auto now = list_fields(is, after_.of, after_.declared);
@@ -288,7 +289,7 @@ class comparison_of_plans {
     extensions(before_.of.extensions, after_.of.extensions, nullptr, nullptr);
   }
 
-  /// Versions alone: what else a use says shows in its nodes.
+  /// Compares the versions of fragments. Other changes of a fragment appear in its nodes.
   void fragments() {
     std::map<std::string, std::pair<text, text>> uses;
     for (const fragment_use& use : before_.of.fragments) uses[use.id].first = make_title(use);

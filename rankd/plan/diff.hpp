@@ -1,5 +1,4 @@
-// rankd/plan/diff.hpp: the structural difference of two plans: a matching of their nodes, and what differs in each
-// pair.
+// rankd/plan/diff.hpp: the structural difference of two plans: which nodes correspond, and what differs between them.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -21,10 +20,10 @@ enum class change_kind : std::uint8_t {
   changed,  ///< a node with another param, or a plan with another output, capability or extension
 };
 
-/// "added", "removed", …
+/// Returns the name of a kind of change, such as "added".
 [[nodiscard]] auto to_string(change_kind kind) noexcept -> std::string_view;
 
-/// One difference. Values are texts as by `list_fields`.
+/// One difference. Values are texts as in `list_fields`.
 struct plan_change {
   change_kind kind = change_kind::changed;
   std::string node;   ///< its id in the second plan, of a removed one in the first; empty: the plan itself
@@ -43,16 +42,16 @@ struct plan_side {
   const registries& declared;
 };
 
-/// Returns, for each node of `before`, the node of `after` that it became, if any. In this order: the same id and
-/// operator; the same content, that is operator, params with their formulas, and content of all sources; the same
-/// operator and the most matched neighbours in common, those with equal params first. To be the same output counts as a
-/// neighbour. Cost: nodes and edges times their formulas; of nodes without content in common also the square of the
-/// number of users of one node.
+/// Returns for each node of `before` the corresponding node of `after`, if any. Nodes are matched in three steps. First
+/// by the same id and operator. Then by the same content: operator, params with their formulas, and the content of all
+/// sources. Then by the same operator and the most matched neighbours in common; nodes with equal params come first,
+/// and the same output counts as a neighbour. Cost: nodes and edges times their formulas; for nodes without common
+/// content, also the square of the number of users of one node.
 [[nodiscard]] auto match_nodes(plan_side before, plan_side after) -> std::vector<std::optional<node_index>>;
 
-/// Returns removed nodes, then those of `after` in its order, then the differences of the plans themselves. Names of
-/// plans, locations in source files, digests and the order of nodes are ignored. If the result is empty, the plans do
-/// the same.
+/// Returns the differences of two plans: removed nodes, then the nodes of `after` in order, then the differences of the
+/// plans as a whole. Names of plans, source locations, digests and the order of nodes are ignored. If the result is
+/// empty, both plans compute the same.
 [[nodiscard]] auto differences(plan_side before, plan_side after) -> std::vector<plan_change>;
 
 }  // namespace rankd

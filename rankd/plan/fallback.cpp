@@ -1,4 +1,4 @@
-// rankd/plan/fallback.cpp: reading fallbacks, and the edges that they add to the graph of a plan.
+// rankd/plan/fallback.cpp: reads fallbacks, and adds the edges that they need to the graph of a plan.
 #include <rankd/plan/fallback.hpp>
 
 #include <rankd/plan/detail/artifact.hpp>
@@ -75,7 +75,7 @@ void require_capability(const draft& draft, const std::string& pointer, braid::d
                 .source = {}});
 }
 
-/// Complains about a pattern that stands for no code.
+/// Reports an error if a pattern matches no failure code.
 void check_pattern(const std::string& pattern, const std::string& pointer, std::span<const std::string_view> known,
                    braid::diagnostics& problems) {
   if (std::ranges::any_of(known, [&](std::string_view code) { return stands_for(pattern, code); })) return;
@@ -120,7 +120,7 @@ auto read_patterns(object_reader& reader, std::span<const std::string_view> know
   return out;
 }
 
-/// `"input"`, `"empty"`, or an object that names a node.
+/// Reads `use` of a fallback: `"input"`, `"empty"`, or an object that names a node.
 void read_use(object_reader& reader, const plan_node& node, draft& draft, node_fallback& out,
               braid::diagnostics& problems) {
   const json* use = reader.value("use", presence::required);
@@ -189,8 +189,8 @@ void read_plan_fallback(object_reader& top, draft& draft) {
 
 namespace {
 
-/// The edges that fallbacks add. A node that reads the rows of one with a fallback waits for what stands in as well; a
-/// node that only substitutes need waits for those that may wake it, so that it is known whether it runs.
+/// Adds the edges that fallbacks need. If a node reads from a node with a fallback node, it waits for the fallback node
+/// as well. A node that only fallbacks need waits for the nodes whose failure would make it run.
 class fallback_edges {
  public:
   fallback_edges(std::vector<plan_node>& nodes, std::span<const node_index> outputs)
@@ -198,7 +198,7 @@ class fallback_edges {
     mark_live(outputs);
   }
 
-  /// Returns false if there are more than a plan may have.
+  /// Adds all edges. Returns false if the plan then has too many edges.
   auto add(std::size_t edges) -> bool {
     edges_ = edges;
     for (node_index at = 0; at < nodes_.size(); ++at)
@@ -231,7 +231,8 @@ class fallback_edges {
     return ++edges_ <= max_plan_edges;
   }
 
-  /// Returns the nodes that stand in for `source`, or are needed for that, and for nothing else.
+  /// Marks the nodes that run only if `source` fails: its fallback node, and the sources of that node that nothing else
+  /// needs. Returns false if the plan then has too many edges.
   auto wake(node_index source) -> bool {
     std::set<node_index> seen;
     std::vector<node_index> open{nodes_[source].fallback->node};
@@ -242,7 +243,8 @@ class fallback_edges {
       nodes_[at].wakers.push_back(source);
       const std::vector<node_index>& sources = nodes_[at].sources;
       open.insert(open.end(), sources.begin(), sources.end());
-      // Each is checked by itself: a choice must not use a node that it would also wait for.
+      // Adds an edge to each of these nodes, not only to the first. Otherwise a branch could use a node that it would
+      // also wait for.
       if (!add_edge(source, at)) return false;
       if (++edges_ > max_plan_edges) return false;
     }
@@ -265,7 +267,7 @@ class fallback_edges {
   std::size_t edges_ = 0;
 };
 
-/// Reports nodes that would be their own fallback, directly or through others.
+/// Reports nodes that are their own fallback, directly or through other fallbacks.
 void check_chains(const std::vector<plan_node>& nodes, braid::diagnostics& problems) {
   std::vector<node_index> seen_from(nodes.size(), static_cast<node_index>(nodes.size()));
   for (node_index start = 0; start < nodes.size(); ++start) {

@@ -1,4 +1,4 @@
-// rankd/plan/fallback.hpp: what stands in for a node or a plan that fails, and the failures that it stands in for.
+// rankd/plan/fallback.hpp: the fallbacks of nodes and plans, and the failures that trigger them.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace rankd {
 
-/// Codes of failures. Each is a code as it is, or the beginning of codes with a `*` behind it.
+/// Patterns for failure codes. A pattern is a whole code, or the beginning of codes followed by `*`.
 using failure_patterns = std::vector<std::string>;
 
-/// Source of the rows that a node has when it has failed.
+/// Where the rows of a failed node come from.
 enum class fallback_kind : std::uint8_t {
   node,   ///< another node
   input,  ///< its first input, whose rows it passes on
@@ -30,7 +30,7 @@ struct node_fallback {
   std::string pointer;
 };
 
-/// The plan that a request is given to when its own has failed.
+/// The fallback of a plan: another plan that runs a request after the plan has failed.
 struct plan_fallback {
   std::string plan;
   failure_patterns on;
@@ -38,21 +38,22 @@ struct plan_fallback {
   std::string pointer;
 };
 
-/// Returns the failures of nodes that a fallback may name, in ascending order. An exhausted budget is not among them,
-/// nor are failures that only a fault of the engine can cause.
+/// Returns the failures of nodes for which a fallback is possible, in ascending order. Exhausted budgets and internal
+/// errors of the engine are not among them.
 [[nodiscard]] auto node_failure_codes() noexcept -> std::span<const std::string_view>;
 
-/// Returns the same for plans: the failures of their nodes, and those of time and budget.
+/// Returns the failures of plans for which a fallback is possible: the failures of their nodes, deadlines and exhausted
+/// budgets.
 [[nodiscard]] auto plan_failure_codes() noexcept -> std::span<const std::string_view>;
 
-/// Returns whether a pattern stands for that code.
+/// Returns whether a pattern matches a failure code.
 [[nodiscard]] auto stands_for(std::string_view pattern, std::string_view code) noexcept -> bool;
 
-/// Returns the code among `known` that one of the patterns stands for, if `code` is that.
+/// Returns the code in `known` that equals `code`, if one of the patterns matches it; otherwise nothing.
 [[nodiscard]] auto find_failure(const failure_patterns& patterns, std::string_view code,
                                 std::span<const std::string_view> known) noexcept -> std::optional<std::string_view>;
 
-/// Returns whether some of these failures depend on how long something takes: then answers do, too.
+/// Returns whether one of the patterns matches a timeout. Then the answers of the plan depend on time.
 [[nodiscard]] auto names_time(const failure_patterns& patterns) noexcept -> bool;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/plan/folder_image.cpp: reading a folder twice and comparing.
+// rankd/plan/folder_image.cpp: reads a folder twice, and compares the contents to detect changes.
 #include <rankd/plan/folder_image.hpp>
 
 #include <rankd/plan/artifact_folder.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file, or what is wrong with it.
+/// The contents of a file, or the error with which reading failed.
 struct read_file {
   fs::path file;
   std::string text;
@@ -59,7 +59,8 @@ auto read_all(const fs::path& folder, const file_reader& read) -> pass {
   return seen;
 }
 
-/// Returns whether a second pass finds what the first one has found. Keeps one file at a time.
+/// Reads the folder again, and returns whether nothing has changed since the first pass. Keeps only one file in memory
+/// at a time.
 auto is_still_so(const pass& seen, const fs::path& folder, const file_reader& read) -> bool {
   const auto listed = list_artifacts(folder);
   if (!listed || !seen.unlisted.empty()) return listed.has_value() == seen.unlisted.empty();
@@ -69,10 +70,10 @@ auto is_still_so(const pass& seen, const fs::path& folder, const file_reader& re
   return std::ranges::equal(*listed, seen.artifacts, same) && read_index(folder, read) == seen.index;
 }
 
-/// By the names of artifacts; what concerns them all is under no name.
+/// Errors by the name of the artifact. Errors that concern all artifacts have an empty name.
 using faults_by_name = std::map<std::string, braid::diagnostics, std::less<>>;
 
-/// Returns what the index of a pass says about its artifacts.
+/// Returns the errors in the index of a pass, and the differences between the index and its artifacts.
 auto find_index_faults(const pass& seen, image_faults faults) -> faults_by_name {
   faults_by_name out;
   if (!seen.index) return out;

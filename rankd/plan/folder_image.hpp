@@ -1,4 +1,4 @@
-// rankd/plan/folder_image.hpp: the artifacts of a folder with their bytes, all as they were at one moment.
+// rankd/plan/folder_image.hpp: a consistent snapshot of all artifacts in a folder.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -11,7 +11,7 @@
 
 namespace rankd {
 
-/// One artifact as it was read.
+/// An artifact with its contents.
 struct artifact_image {
   std::string name;
   std::filesystem::path file;
@@ -25,14 +25,14 @@ enum class image_faults : std::uint8_t {
   kept,     ///< it is in the image, with its problems
 };
 
-/// Gives the bytes of a file; `read_text_file` unless a test brings a disk of its own.
+/// Returns the contents of a file. The default is `read_text_file`; tests may simulate a disk.
 using file_reader = std::function<braid::checked<std::string>(const std::filesystem::path&)>;
 
-/// Reads the artifacts of a folder in the order of their names. Every file is read twice, so that a write meanwhile is
-/// noticed: between both passes all files had these bytes. The index is compared with these bytes, and nothing of it is
-/// read later. If faults are kept, the image also contains artifacts that only the index names.
-/// Blocks: on the disk. Errors: folder_changing if it keeps changing; those of `list_artifacts`, `verify_index`,
-/// `read_text_file`.
+/// Reads the artifacts of a folder, sorted by name. Reads every file twice to detect a concurrent write: between both
+/// passes, all files had the returned contents. The index is compared with these contents. If faults are kept, the
+/// image also contains artifacts that occur only in the index.
+/// Blocks: on the disk. Errors: folder_changing if the folder keeps changing; those of `list_artifacts`,
+/// `verify_index`, `read_text_file`.
 auto read_folder_image(const std::filesystem::path& folder, const file_reader& read = {},
                        image_faults faults = image_faults::refused) -> braid::checked<std::vector<artifact_image>>;
 

@@ -1,4 +1,4 @@
-// rankd/plan/fragments.cpp: reading what an artifact says of the fragments that its nodes come from.
+// rankd/plan/fragments.cpp: reads which nodes of an artifact come from fragments.
 #include <rankd/plan/fragments.hpp>
 
 #include <rankd/plan/detail/artifact.hpp>
@@ -20,12 +20,12 @@ namespace {
 
 using json = nlohmann::json;
 
-/// Returns whether a name belongs to something inside the use `id`.
+/// Returns whether a name belongs to a node or use inside the use `id`.
 auto is_inside(std::string_view name, std::string_view id) -> bool {
   return name.starts_with(id) && name.substr(id.size()).starts_with("__");
 }
 
-/// Returns whether a text is three numbers of at most six digits.
+/// Returns whether a text is a version: three numbers of at most six digits, separated by points.
 auto is_version(std::string_view text) -> bool {
   std::size_t numbers = 0;
   for (bool more = true; more; ++numbers) {
@@ -43,7 +43,7 @@ auto is_digest(std::string_view text) -> bool {
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-/// Reads the uses of one artifact.
+/// Reads the uses of fragments in one artifact.
 class use_reader {
  public:
   explicit use_reader(draft& draft) : draft_(draft) {}
@@ -99,7 +99,7 @@ class use_reader {
     }
   }
 
-  /// `{"node": ID}` or `{"expr": ID}`.
+  /// Reads an argument that is a reference: `{"node": ID}` or `{"expr": ID}`.
   void read_reference(const json& value, const std::string& pointer) {
     object_reader in(value, pointer, draft_.problems);
     const bool is_node = value.contains("node");
@@ -153,7 +153,7 @@ class use_reader {
       use.result = *number;
   }
 
-  /// A node belongs to one use, and to those that this one lies in.
+  /// Checks that a node belongs to one use only. It may also belong to the uses that enclose this one.
   void check_owners(const fragment_use& use, const std::string& pointer) {
     for (std::size_t i = 0; i < use.nodes.size(); ++i) {
       std::vector<std::string>& owners = owners_[use.nodes[i]];

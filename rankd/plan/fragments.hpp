@@ -1,4 +1,5 @@
-// rankd/plan/fragments.hpp: which nodes of a plan come from fragments, parts of plans with a version and arguments.
+// rankd/plan/fragments.hpp: which nodes of a plan come from fragments. Fragments are reusable parts of plans with a
+// version and arguments.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +10,12 @@
 
 namespace rankd {
 
-/// The capability that a plan requires if it says which of its nodes come from fragments.
+/// The capability that a plan requires if it declares which of its nodes come from fragments.
 inline constexpr std::string_view fragment_capability = "cap.rfc.0002.fragments.v1";
 
 inline constexpr std::size_t max_fragment_nesting = 8;
 
-/// A use of a fragment. The nodes inside are nodes of the plan, called ID__NAME; nothing else distinguishes them.
+/// A use of a fragment in a plan. Its nodes are normal nodes of the plan with names of the form ID__NAME.
 struct fragment_use {
   std::string id;
   std::string fragment;
@@ -24,7 +25,7 @@ struct fragment_use {
   std::uint32_t result = 0;          ///< the one of them whose rows the use gives
 };
 
-/// "recall 2.1.0".
+/// Returns the fragment and its version, such as "recall 2.1.0".
 [[nodiscard]] auto make_title(const fragment_use& use) -> std::string;
 
 }  // namespace rankd

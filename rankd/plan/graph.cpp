@@ -1,4 +1,4 @@
-// rankd/plan/graph.cpp: cycles, order, depth and reach of a plan's graph. Nothing here recurses.
+// rankd/plan/graph.cpp: checks cycles, order, depth and reachability in a plan's graph, without recursion.
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -17,7 +17,7 @@ auto about(const plan_node& node, std::string_view code, std::string message) ->
           .source = {}};
 }
 
-/// Returns the edges into a node, one after the other.
+/// Returns the number of edges into a node; `edge_at` returns them one by one.
 auto edge_count(const plan_node& node) -> std::size_t { return node.sources.size() + node.after.size(); }
 auto edge_at(const plan_node& node, std::size_t place) -> node_index {
   return place < node.sources.size() ? node.sources[place] : node.after[place - node.sources.size()];
@@ -29,7 +29,7 @@ void for_each_edge(const plan_node& node, Fn fn) {
   for (const node_index before : node.after) fn(before);
 }
 
-/// "`a` → `b` → `a`"; of a long cycle only the first nodes are named.
+/// Returns a cycle as text, such as "`a` → `b` → `a`". For a long cycle, only the first nodes are named.
 auto spell_cycle(const std::vector<plan_node>& nodes, std::span<const node_index> cycle) -> std::string {
   constexpr std::size_t max_named = 8;
   std::string out;
@@ -38,7 +38,8 @@ auto spell_cycle(const std::vector<plan_node>& nodes, std::span<const node_index
   return out + quote_name(nodes[cycle.front()].node_id);
 }
 
-/// A depth-first search along sources. An edge back to a node on the path closes a cycle.
+/// Finds cycles by a depth-first search from nodes to their sources. An edge to a node on the current path closes a
+/// cycle.
 class cycle_finder {
  public:
   cycle_finder(const std::vector<plan_node>& nodes, braid::diagnostics& problems)
@@ -77,7 +78,7 @@ class cycle_finder {
   void report(node_index closing) {
     constexpr std::size_t max_cycles = 20;
     if (++found_ > max_cycles) return;
-    // The path goes against the edges; a reader follows the data.
+    // Reverses the path, because the search goes against the edges, but messages follow the flow of data.
     std::vector<node_index> cycle(std::ranges::find(path_, closing), path_.end());
     std::ranges::reverse(cycle);
     std::ranges::rotate(cycle, std::ranges::min_element(cycle));
@@ -92,7 +93,8 @@ class cycle_finder {
   std::size_t found_ = 0;
 };
 
-/// Kahn's algorithm, the smallest ready node first.
+/// Returns the nodes in topological order (Kahn's algorithm). If several nodes are ready, the one with the smallest
+/// index comes first.
 auto topological(const std::vector<plan_node>& nodes) -> std::vector<node_index> {
   std::vector<std::vector<node_index>> users(nodes.size());
   std::vector<std::size_t> waiting(nodes.size());

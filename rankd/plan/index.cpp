@@ -1,4 +1,4 @@
-// rankd/plan/index.cpp: the rows of an index, one by one and together.
+// rankd/plan/index.cpp: checks the rows of an index, one by one and as a whole.
 #include <rankd/plan/detail/index.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -21,14 +21,14 @@ auto not_indexed(const artifact& missed) -> braid::diagnostic {
           .source = {}};
 }
 
-/// Returns the name in a row of an index, or an empty string.
+/// Returns the artifact name in a row of an index; empty if it is absent.
 auto name_in(const nlohmann::json& row) -> std::string {
   if (!row.is_object()) return {};
   const auto name = row.find("name");
   return name != row.end() && name->is_string() ? name->get<std::string>() : std::string();
 }
 
-/// Returns the name in the row of an index into which a pointer leads, or an empty string.
+/// Returns the artifact name in the row of an index to which a pointer leads; empty if there is no such row.
 auto name_at(const nlohmann::json& document, std::string_view pointer) -> std::string {
   constexpr std::string_view rows = "/plans/";
   if (!pointer.starts_with(rows)) return {};

@@ -1,4 +1,4 @@
-// rankd/plan/json.cpp: a builder of JSON values that says no while it builds.
+// rankd/plan/json.cpp: parses JSON with limits, and checks the values while they are built.
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/json_number.hpp>
@@ -31,13 +31,13 @@ auto make_diagnostic(std::string_view code, std::string pointer, std::string mes
           .source = {}};
 }
 
-/// A text, and the number of its first line.
+/// A text, and the line number at which it begins in its source.
 struct numbered_text {
   std::string_view text;
   std::uint64_t first_line = 1;
 };
 
-/// "line 3, column 5: " of the byte at `offset`; columns count bytes.
+/// Returns the position of the byte at `offset` as text, such as "line 3, column 5: ". Columns count bytes.
 auto find_place(numbered_text of, std::size_t offset) -> std::string {
   const std::string_view before = of.text.substr(0, offset);
   const auto line = of.first_line + static_cast<std::uint64_t>(std::ranges::count(before, '\n'));
@@ -46,7 +46,7 @@ auto find_place(numbered_text of, std::size_t offset) -> std::string {
   return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
 }
 
-/// Returns the part of nlohmann's message that says what is wrong, cut to what fits a line.
+/// Returns the part of nlohmann's message that describes the error, truncated to 200 bytes.
 auto find_reason(std::string_view what) -> std::string {
   constexpr std::size_t max_length = 200;
   const std::size_t start = what.find("syntax error");
@@ -55,7 +55,7 @@ auto find_reason(std::string_view what) -> std::string {
   return std::string(what.substr(0, utf8_prefix(what)));
 }
 
-/// Receives the parser's events. A false answer stops the parser.
+/// Builds a value from the parser's events. A handler that returns false stops the parser.
 class builder : public nlohmann::json_sax<json> {
  public:
   builder(numbered_text text, braid::diagnostics& problems) : text_(text), problems_(problems) {}
@@ -65,7 +65,7 @@ class builder : public nlohmann::json_sax<json> {
   ~builder() override { dismantle(root_); }
 
   enum class special_form : std::uint8_t { number, null };
-  /// Puts `specials`, or nulls, in place of the numbers at their positions.
+  /// Replaces the numbers at the positions of `specials` by their values, or by nulls.
   void replace(std::span<const special_number> specials, special_form form) {
     specials_ = specials;
     form_ = form;
@@ -82,7 +82,8 @@ class builder : public nlohmann::json_sax<json> {
   bool binary(json::binary_t& value) override { return add(json::binary(std::move(value))); }
 
   bool number_float(double value, const std::string& literal) override {
-    // Readers of integers refuse what does not fit into 64 bits; readers of floats take the float that it stands for.
+    // Accepts an integer beyond 64 bits only if it equals a float exactly. Later, readers of floats accept this value,
+    // and readers of integers refuse it.
     if (literal.find_first_of(".eE") == std::string::npos && !float_of_integer(literal))
       problems_.add(make_diagnostic(
           "number_out_of_range", pointer(),
@@ -176,7 +177,7 @@ class builder : public nlohmann::json_sax<json> {
     return true;
   }
 
-  /// Where the value stands that is read next.
+  /// Returns the JSON pointer of the value that is read next.
   [[nodiscard]] auto pointer() const -> std::string {
     std::string out;
     for (const frame& level : open_) {
@@ -201,7 +202,7 @@ class builder : public nlohmann::json_sax<json> {
   std::vector<frame> open_;
 };
 
-/// Reports why the text cannot be parsed at all.
+/// Reports errors that make the text unparsable: too many bytes, invalid UTF-8, a zero byte.
 void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& problems) {
   const std::string_view text = of.text;
   if (text.size() > max_bytes) {
@@ -212,7 +213,7 @@ void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& pr
   const std::size_t valid = utf8_prefix(text);
   if (valid != text.size())
     problems.add(make_diagnostic("invalid_utf8", "", find_place(of, valid) + "the bytes from here on are not UTF-8"));
-  // The parser takes a zero byte for the end, so what follows would be ignored.
+  // The parser treats a zero byte as the end of the text, and would ignore everything after it.
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos)
     problems.add(make_diagnostic("json_syntax", "", find_place(of, zero) + "a zero byte"));
@@ -220,7 +221,7 @@ void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& pr
 
 }  // namespace
 
-/// A value without parts is destroyed without memory, and so is a container that has become empty.
+/// Destroys the innermost parts first, because the destructor of a value without parts needs no memory.
 void dismantle(json& value) noexcept {
   std::array<json*, max_json_depth + 1> open;  // NOLINT(*-member-init): `depth` of it are in use
   open[0] = &value;

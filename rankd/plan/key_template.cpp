@@ -1,4 +1,4 @@
-// rankd/plan/key_template.cpp: one walk over the text of a template, and the escape of values.
+// rankd/plan/key_template.cpp: parses templates of keys, and escapes values.
 #include <rankd/plan/key_template.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -16,19 +16,20 @@ auto refuse(std::string code, std::string message, std::string hint = {}) -> pro
   return problem({std::move(code), std::move(message), std::move(hint)});
 }
 
-/// Returns whether the character is not escaped in a key.
+/// Returns whether a character stays unescaped in a key.
 constexpr auto is_plain(char c) noexcept -> bool {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-/// Returns whether a value that stands before `text` can be distinguished from it.
+/// Returns whether `text` contains a character that cannot occur in an escaped value, so that it shows where a value
+/// before it ends.
 auto ends_value(std::string_view text) -> bool {
   return std::ranges::any_of(text, [](char c) { return !is_plain(c) && c != '%'; });
 }
 
 auto place(std::size_t at) -> std::string { return " at character " + std::to_string(at + 1); }
 
-/// Returns the hole that stands between braces.
+/// Parses the text between the braces of a hole.
 auto parse_hole(std::string_view inside) -> std::expected<template_hole, template_problem> {
   constexpr std::string_view param_mark = "P.";
   template_hole hole;
@@ -44,7 +45,7 @@ auto parse_hole(std::string_view inside) -> std::expected<template_hole, templat
   return hole;
 }
 
-/// Takes one piece off the front of a text after the other.
+/// Parses a template piece by piece.
 class template_parser {
  public:
   explicit template_parser(std::string_view text) : text_(text) {}

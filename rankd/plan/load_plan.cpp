@@ -1,4 +1,4 @@
-// rankd/plan/load_plan.cpp: the top level of an artifact.
+// rankd/plan/load_plan.cpp: reads the top level of an artifact.
 #include <rankd/plan/load_plan.hpp>
 #include <rankd/expr/parse.hpp>
 #include <rankd/plan/detail/artifact.hpp>
@@ -77,7 +77,7 @@ void report(draft& draft, std::string pointer, std::string_view code, std::strin
                       .source = {}});
 }
 
-/// Returns the strings of an array; what is no string is complained about and reads as empty.
+/// Returns the strings of an array. Reports an item that is not a string, and returns an empty text in its place.
 auto read_strings(const json& list, std::string_view parent, draft& draft) -> std::vector<std::string> {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -88,7 +88,8 @@ auto read_strings(const json& list, std::string_view parent, draft& draft) -> st
   return out;
 }
 
-/// Returns false if the document has another version: diagnostics about its fields would be misleading.
+/// Returns false if the document has another format version. Its fields are not read then, because errors about them
+/// would be misleading.
 auto check_version(object_reader& reader) -> bool {
   const auto version = reader.integer("schema_version", presence::required);
   if (!version || *version == 1) return true;
@@ -150,8 +151,8 @@ void read_capabilities(object_reader& reader, draft& draft) {
   draft.out.capabilities_required = std::move(ids);
 }
 
-/// Returns the capability that a plan must require for a node of a tree: for its op, or for a test of the string of a
-/// param.
+/// Returns the capability that a plan must require for a node of a tree; empty for none. The operation determines it,
+/// except that comparing a param with strings needs its own capability.
 auto required_capability(const syntax_tree& tree, const tree_node& node) -> std::string_view {
   const auto* list = std::get_if<literal_list>(&node.payload);
   const bool of_strings = list != nullptr && std::holds_alternative<std::vector<std::string>>(*list);
@@ -159,7 +160,7 @@ auto required_capability(const syntax_tree& tree, const tree_node& node) -> std:
   return rankd::required_capability(node.op);
 }
 
-/// Complains about the first op, children before parents, whose capability the plan does not require.
+/// Reports the first operation of a tree whose capability the plan does not require. Children come before parents.
 void check_ops(const syntax_tree& tree, draft& draft) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const std::string_view capability = required_capability(tree, tree.nodes[i]);
@@ -171,7 +172,7 @@ void check_ops(const syntax_tree& tree, draft& draft) {
   }
 }
 
-/// Reads one table of trees with the function of the layer `expr` that knows them.
+/// Reads one table of trees. `parse` parses one tree.
 template <typename Tree, typename Parse>
 void read_table(object_reader& top, std::string_view field, Parse parse, detail::name_table& known,
                 std::vector<named_tree<Tree>>& table, draft& draft) {
@@ -191,7 +192,7 @@ void read_table(object_reader& top, std::string_view field, Parse parse, detail:
   }
 }
 
-/// Returns the part of a table to which `path` leads, as `id`, `id/a` or `id/a/b`; null if there is none.
+/// Returns the part of a table at `path`, such as `id`, `id/a` or `id/a/b`; null if there is no such part.
 auto find_part(const json* table, std::string_view path) -> const json* {
   while (table != nullptr) {
     const std::string_view field = path.substr(0, path.find('/'));
@@ -203,7 +204,8 @@ auto find_part(const json* table, std::string_view path) -> const json* {
   return table;
 }
 
-/// `source_spans` contains the source locations of trees of both tables, and of their parts; nodes carry their own.
+/// Reads `source_spans`: the source locations of the trees in both tables, and of their parts. Nodes contain their own
+/// locations.
 void read_spans(object_reader& top, draft& draft) {
   const json* value = top.object("source_spans", presence::optional);
   if (value == nullptr) return;
@@ -222,7 +224,7 @@ void read_spans(object_reader& top, draft& draft) {
   std::ranges::sort(draft.out.tree_spans, {}, &tree_span::pointer);
 }
 
-/// A text, or an object of texts with the name of the tool, as other builders write it.
+/// Reads `built_by`: a text, or an object of texts with the name of the tool, as other builders write it.
 void read_builder(object_reader& reader, draft& draft) {
   const json* value = reader.value("built_by", presence::optional);
   if (value == nullptr) return;
@@ -247,7 +249,7 @@ void check_graph(std::size_t problems_before, draft& draft) {
   if (draft.problems.size() == problems_before) detail::link_fallbacks(draft.out, draft.problems);
   const bool edges_complete = draft.problems.size() == problems_before;
   draft.out.order = detail::order_nodes(draft.out.nodes, draft.problems);
-  // If a name is misspelt or the graph has a cycle, these checks would report only the consequences.
+  // After a misspelt name or a cycle, these checks would report only consequential errors, so they are skipped.
   if (!edges_complete || draft.problems.size() != problems_before) return;
   detail::check_depth(draft.out, draft.problems);
   detail::check_reach(draft.out, draft.problems);

@@ -1,4 +1,4 @@
-// rankd/plan/load_plan.hpp: from the text of an artifact to a plan, or to everything that is wrong with it.
+// rankd/plan/load_plan.hpp: loads an artifact as a plan, or reports all of its errors.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -24,7 +24,7 @@ inline constexpr std::string_view bound_params_capability = "cap.rfc.0003.bound_
 /// The capability that a plan requires if it has a fallback for a node or for itself.
 inline constexpr std::string_view fallback_capability = "cap.rfc.0004.fallback.v1";
 
-/// The capability that a plan requires if it chooses among nodes by params, or compares a param with strings.
+/// The capability that a plan requires if it chooses between nodes by params, or compares a param with strings.
 inline constexpr std::string_view branch_capability = "cap.rfc.0005.branch.v1";
 
 /// The capability that a plan requires if a node has a time limit.
@@ -36,7 +36,7 @@ inline constexpr std::string_view retry_capability = "cap.rfc.0008.retries.v1";
 /// The capability that a plan requires if the reads of a node are hedged.
 inline constexpr std::string_view hedge_capability = "cap.rfc.0012.hedge.v1";
 
-/// The capability that a plan requires to search for vectors, to multiply them, and to diversify rows by them.
+/// The capability that a plan requires if it searches for vectors, multiplies them, or diversifies rows by them.
 inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1";
 
 /// Returns the capabilities that this engine implements, in ascending order.
@@ -46,16 +46,16 @@ inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1"
 struct plan_rules {
   const op_shapes& ops;
   const registries& declared;  ///< for capabilities and digests
-  /// The capabilities of the reader of the plan. A capability that is declared but not in this list is refused.
+  /// The capabilities that the reader of the plan implements. A plan that requires another capability is refused.
   std::span<const std::string_view> capabilities = implemented_capabilities();
 };
 
-/// Reads an artifact. The file's stem must be the plan's name.
+/// Loads an artifact from a file. The file must be called like the plan, NAME.json.
 /// Blocks: on the disk.
 /// Errors: those of `parse_plan`, of `read_text_file`, and name_mismatch.
 auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> braid::checked<plan>;
 
-/// Does the same for a file that has been read.
+/// Does the same for a file whose contents have been read already.
 /// Errors: those of `parse_plan`, and name_mismatch.
 auto load_plan(const artifact_image& image, const plan_rules& rules) -> braid::checked<plan>;
 

@@ -1,4 +1,4 @@
-// rankd/plan/node_cache.cpp: reading the option of a node whose rows are kept.
+// rankd/plan/node_cache.cpp: reads the option `cache` of a node.
 #include <rankd/plan/node_cache.hpp>
 
 #include <rankd/plan/detail/read_cache.hpp>

@@ -1,4 +1,4 @@
-// rankd/plan/node_fields.cpp: printing of params, one case for each kind.
+// rankd/plan/node_fields.cpp: formats the params of nodes as text, one case for each kind.
 #include <rankd/plan/node_fields.hpp>
 
 #include <rankd/expr/formula_text.hpp>
@@ -48,7 +48,7 @@ auto endpoint_text(const std::string& id, const registries& declared) -> std::st
   return endpoint != nullptr ? "EP." + endpoint->name : "EP[" + id + "]";
 }
 
-/// Returns the spelling of authors: `P.page_size.within(1, 500)`.
+/// Returns a binding as authors of plans write it, such as `P.page_size.within(1, 500)`.
 auto binding_text(const param_binding& bound, const registries& declared) -> std::string {
   const param_entry* const param = declared.find_param(bound.param_id);
   const std::string name = param != nullptr ? "P." + param->name : "P[" + std::to_string(bound.param_id) + "]";
@@ -77,7 +77,7 @@ auto text_of(const plan_param& param, const plan& plan, const registries& declar
   }
 }
 
-/// `follow_2 on store_*, node_timeout`.
+/// Returns a fallback as text, such as `follow_2 on store_*, node_timeout`.
 auto fallback_text(const node_fallback& fallback, const plan& plan, const registries& declared) -> std::string {
   std::string out;
   if (fallback.kind == fallback_kind::node) out = plan.nodes[fallback.node].node_id;
@@ -89,7 +89,7 @@ auto fallback_text(const node_fallback& fallback, const plan& plan, const regist
   return out + ", nulls " + list_text(fallback.nulls, [&](std::uint32_t key) { return key_text(key, declared); });
 }
 
-/// `{sample: 0.01, side: both, max_rows: 500, keys: [Key.id]}`.
+/// Returns a capture as text, such as `{sample: 0.01, side: both, max_rows: 500, keys: [Key.id]}`.
 auto capture_text(const node_capture& capture, const registries& declared) -> std::string {
   std::string out = "{sample: " + scalar_text(capture.sample);
   out.append(", side: ").append(capture_side_names[static_cast<std::size_t>(capture.what.side)]);
@@ -99,7 +99,7 @@ auto capture_text(const node_capture& capture, const registries& declared) -> st
   return out + "}";
 }
 
-/// `{ttl_ms: 30000, stale_ms: 60000, max_rows: 10000}`.
+/// Returns a cache as text, such as `{ttl_ms: 30000, stale_ms: 60000, max_rows: 10000}`.
 auto cache_text(const node_cache& cache) -> std::string {
   std::string out = "{ttl_ms: " + std::to_string(cache.ttl.count());
   if (cache.stale.count() != 0) out += ", stale_ms: " + std::to_string(cache.stale.count());

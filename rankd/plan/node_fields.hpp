@@ -1,4 +1,4 @@
-// rankd/plan/node_fields.hpp: what a node of a plan was given, as text for people: names, not numbers.
+// rankd/plan/node_fields.hpp: the params of a plan's node as text for people, with names instead of numbers.
 #pragma once
 
 #include <rankd/plan/plan.hpp>
@@ -9,8 +9,8 @@
 
 namespace rankd {
 
-/// One param of a node as text: formulas and keys by `formula_text`, endpoints as `EP.NAME`, texts in quotes, lists in
-/// brackets. A formula's field is `expr` or `pred`, as in the source of a plan.
+/// One param of a node as text. Formulas and keys are formatted by `formula_text`, endpoints as `EP.NAME`, texts in
+/// quotes, and lists in brackets. The field of a formula is called `expr` or `pred`, as in the source of a plan.
 struct node_field {
   std::string name;
   std::string text;
@@ -19,11 +19,11 @@ struct node_field {
   [[nodiscard]] auto operator==(const node_field&) const -> bool = default;
 };
 
-/// Returns the params that the node gives, in the order of its operator's shape.
+/// Returns the params that the node sets, in the order of its operator's shape.
 [[nodiscard]] auto list_fields(const plan_node& node, const plan& plan, const registries& declared)
     -> std::vector<node_field>;
 
-/// `fanout: 10, endpoint: EP.main`.
+/// Returns all params as one text, such as `fanout: 10, endpoint: EP.main`.
 [[nodiscard]] auto to_text(const std::vector<node_field>& fields) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/plan/node_limits.cpp: reading the time limit, the retries and the hedge of a node.
+// rankd/plan/node_limits.cpp: reads the time limit, the retries and the hedge of a node.
 #include <rankd/plan/detail/node_limits.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -20,7 +20,7 @@ void require_capability(object_reader& node, std::string_view field, std::string
               "add " + quote_name(capability) + " to `capabilities_required`");
 }
 
-/// Returns whether it uses an endpoint of another kind.
+/// Returns whether the operator uses an endpoint of another kind than `kind`.
 auto asks_other_than(const op_shape& shape, std::string_view kind) -> bool {
   const auto endpoint = std::ranges::find(shape.params, param_kind::endpoint_ref, &param_shape::kind);
   return endpoint != shape.params.end() && std::ranges::find(endpoint->choices, kind) == endpoint->choices.end();

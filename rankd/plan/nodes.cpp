@@ -1,4 +1,4 @@
-// rankd/plan/nodes.cpp: reading nodes, their inputs and their params, by the shapes of the operators.
+// rankd/plan/nodes.cpp: reads nodes, their inputs and their params according to the shapes of the operators.
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/plan/detail/capture_option.hpp>
 #include <rankd/plan/detail/node_limits.hpp>
@@ -18,13 +18,13 @@ namespace {
 
 using json = nlohmann::json;
 
-/// The context for reading one node.
+/// The plan and the errors for reading one node.
 struct node_context {
   draft& into;
   braid::diagnostics& problems;  ///< of this node
 };
 
-/// Returns the number of a name, or a diagnostic about the field that holds it.
+/// Returns the number of a name. If the name is unknown, reports an error about the field that contains it.
 auto resolve(object_reader& reader, std::string_view field, const std::string& name, name_table& known,
              std::string_view code, std::string_view what) -> std::optional<std::uint32_t> {
   const auto number = known.find(name);
@@ -84,7 +84,7 @@ auto read_template(object_reader& reader, const param_shape& shape) -> scalar {
   return {};
 }
 
-/// Reads the value of a param; returns null if it is absent or wrong.
+/// Reads the value of a param. Returns null if the value is absent or wrong.
 auto read_scalar(object_reader& reader, const param_shape& shape, known_names& known) -> scalar {
   switch (shape.kind) {
     case param_kind::int64: {
@@ -132,7 +132,7 @@ auto wrong_item(std::string code, std::string message) -> std::unexpected<item_p
   return std::unexpected(item_problem{std::move(code), std::move(message)});
 }
 
-/// Takes the items of a list one by one: `read(item)` gives a value, or the code and message of a diagnostic.
+/// Reads the items of a list one by one. `read(item)` returns a value, or the code and message of an error.
 template <typename T, typename Read>
 auto read_items(object_reader& reader, const param_shape& shape, braid::diagnostics& problems, Read read)
     -> std::optional<std::vector<T>> {
@@ -180,7 +180,7 @@ auto read_text_item(const json& item) -> item_result<std::string> {
   return item.get<std::string>();
 }
 
-/// Takes one number after the other, each of which must be greater than those before that were.
+/// Reads one number after another. Each must not be less than the number before it.
 struct ascending_reader {
   std::optional<double> before;
 
@@ -194,7 +194,7 @@ struct ascending_reader {
   }
 };
 
-/// Takes one integer or string after the other, all of the kind of the first.
+/// Reads integers or strings. All items must be of the same kind as the first item.
 struct literal_reader {
   std::optional<bool> strings;
 
@@ -209,7 +209,7 @@ struct literal_reader {
   }
 };
 
-/// Takes the names of predicates.
+/// Reads the names of predicates.
 struct pred_reader {
   const name_table& preds;
 
@@ -222,7 +222,7 @@ struct pred_reader {
   }
 };
 
-/// Reads a param that is a list. Returns false if it is absent or not a list.
+/// Reads a param that is a list. Returns false if the param is absent or not a list.
 auto read_list(object_reader& reader, const param_shape& shape, node_context context, plan_param& out) -> bool {
   braid::diagnostics& problems = context.problems;
   const auto take = [](auto&& items, auto& into) {
@@ -241,7 +241,7 @@ auto read_list(object_reader& reader, const param_shape& shape, node_context con
   }
 }
 
-/// Returns whether the params before this one make it meaningful; nothing if they are wrong themselves.
+/// Returns whether a param has an effect, which depends on another param before it; nothing if that param is wrong.
 auto has_meaning(object_reader& reader, const param_shape& wanted, const op_shape& shape, const plan_node& out)
     -> std::optional<bool> {
   const param_condition& when = wanted.when;
@@ -262,7 +262,7 @@ void refuse_without_meaning(object_reader& reader, const param_shape& wanted) {
                 quote_name(wanted.name) + " has an effect only if " + quote_name(wanted.when.param) + " is " + values);
 }
 
-/// A list of conditions belongs to a capability.
+/// Reports an error if a list of conditions is used without its capability.
 void require_branches(object_reader& reader, const param_shape& conditions, const known_names& known) {
   if (known.capabilities.find(branch_capability)) return;
   reader.report(conditions.name, "capability_not_required",
@@ -270,7 +270,7 @@ void require_branches(object_reader& reader, const param_shape& conditions, cons
                 "add " + quote_name(branch_capability) + " to `capabilities_required`");
 }
 
-/// The same of a param that came to operators later.
+/// Reports an error if a param is used without the capability with which it was introduced.
 void require_capability(object_reader& reader, const param_shape& wanted, const known_names& known) {
   if (wanted.capability.empty() || known.capabilities.find(wanted.capability)) return;
   reader.report(wanted.name, "capability_not_required",

@@ -1,4 +1,4 @@
-// rankd/plan/op_shape.hpp: what a plan's loader must know of an operator: its inputs and params, not what it does.
+// rankd/plan/op_shape.hpp: the shapes of operators: their inputs and params, as the loader of plans needs them.
 #pragma once
 
 #include <rankd/registry/object_reader.hpp>
@@ -34,19 +34,19 @@ enum class param_kind : std::uint8_t {
   key_template,  ///< the text of keys, with holes for columns and params: see key_template.hpp
 };
 
-/// Characters of a param of kind name.
+/// The maximum number of characters in a param of kind name.
 inline constexpr std::size_t max_name = 100;
 
 /// How an operator uses the key that a param names.
 enum class key_use : std::uint8_t { read, write };
 
-/// Both ends included.
+/// A range that includes both ends.
 struct float_range {
   double min = -std::numeric_limits<double>::max();
   double max = std::numeric_limits<double>::max();
 };
 
-/// A condition for a param: it has a meaning only if another param, which precedes it in the shape, has one of these
+/// A condition under which a param has an effect: another param, which precedes it in the shape, has one of these
 /// values.
 struct param_condition {
   std::string_view param;  ///< an enumeration; if it is absent, it has none of the values
@@ -61,15 +61,16 @@ struct param_shape {
   float_range floats = {};      ///< of a float64
   key_use use = key_use::read;  ///< of a key_id and of key_ids
   std::size_t min_items = 0;    ///< items of a list
-  /// For an enumeration, its values; for a key_id and key_ids, the accepted types; for an endpoint_ref, the accepted
-  /// kinds when it is bound.
+  /// The values of an enumeration, the accepted types of a key_id or of key_ids, or the accepted kinds of an
+  /// endpoint_ref.
   std::span<const std::string_view> choices = {};
   param_condition when = {};         ///< without a param: always
   std::string_view capability = {};  ///< what a plan must require to give it; empty: nothing
   bool bindable = false;             ///< of an int64 and of a float64: a param of the request may give the value
 };
 
-/// Every operator also takes `trace`, a string or null, which no shape lists.
+/// The shape of an operator: its inputs and params. Every operator also has the param `trace`, a string or null, which
+/// no shape lists.
 /// Lifetime: names and params are views into tables that outlive the shape.
 struct op_shape {
   std::string_view name;
@@ -79,12 +80,12 @@ struct op_shape {
 };
 
 /// The operators that plans may use.
-/// Lifetime: a view of a table that outlives it.
+/// Lifetime: refers to a table that outlives it.
 class op_shapes {
  public:
   constexpr explicit op_shapes(std::span<const op_shape> all) noexcept : shapes_(all) {}
 
-  /// Returns null if there is no such operator.
+  /// Returns the shape of an operator; null if there is no such operator.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const op_shape* {
     const auto at = std::ranges::find(shapes_, name, &op_shape::name);
     return at == shapes_.end() ? nullptr : &*at;

@@ -1,4 +1,4 @@
-// rankd/plan/param_binding.cpp: options of nodes whose values a param of the request gives.
+// rankd/plan/param_binding.cpp: reads options of nodes whose values come from a param of the request.
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -9,7 +9,7 @@
 namespace rankd::detail {
 namespace {
 
-/// Reads one end of the values that a param may have, in the range of the option.
+/// Reads the minimum or maximum that a param may have. It must be in the range of the option.
 auto read_end(object_reader& reader, std::string_view field, param_shape shape) -> scalar {
   shape.name = field;
   shape.need = presence::required;

@@ -1,4 +1,4 @@
-// rankd/plan/plan.hpp: a plan as loaded: every name that can be resolved without operators and registries is a number.
+// rankd/plan/plan.hpp: a loaded plan. Names are resolved to numbers if that needs neither operators nor registries.
 #pragma once
 
 #include <rankd/expr/tree.hpp>
@@ -18,10 +18,10 @@
 
 namespace rankd {
 
-/// A position in `plan::nodes`.
+/// An index of `plan::nodes`.
 using node_index = std::uint32_t;
 
-/// Where in the author's files something was written; lines and columns count from 1.
+/// A location in the author's source files. Lines and columns count from 1.
 struct source_span {
   std::uint32_t file = 0;  ///< a position in `plan::source_files`
   std::uint32_t line = 0;
@@ -30,21 +30,21 @@ struct source_span {
   std::uint32_t end_column = 0;
 };
 
-/// A param of the request that gives an option of a node its value, and the values that it may have. Both ends are
-/// int64 or double, as the kind of the option is, and lie in the range of the option.
+/// The binding of an option to a param of the request, with the range of values that the param may have. Both ends have
+/// the type of the option, int64 or double, and are in the range of the option.
 struct param_binding {
   std::uint32_t param_id = 0;
   scalar min;
   scalar max;
 };
 
-/// One param that the node gives, of the kind that the operator's shape says.
+/// One param that a node sets. The operator's shape determines its kind.
 struct plan_param {
   std::string name;
   param_kind kind = param_kind::int64;
-  /// int64, double, bool or string; a key_id as int64; an enumeration, a name, a key_template and an endpoint_ref as
-  /// string; of an expr_id, pred_id or node_ref the position in expr_table, pred_table or nodes, as int64. Null for
-  /// lists.
+  /// The value, as an int64, double, bool or string. A key_id is an int64; an enumeration, a name, a key_template and
+  /// an endpoint_ref are strings. An expr_id, pred_id or node_ref is an index of expr_table, pred_table or nodes, as
+  /// int64. Null for lists.
   scalar value;
   std::vector<std::uint32_t> key_ids;
   std::string pointer;
@@ -53,7 +53,7 @@ struct plan_param {
   std::vector<std::uint32_t> trees = {};    ///< of pred_ids: positions in pred_table
   std::optional<param_binding> bound = {};  ///< the request gives the value, which is null here
 
-  /// Returns the least and the greatest value of an int64 or a float64 that any request can give it.
+  /// These functions return the least and the greatest value of an int64 or float64 param that any request can set.
   [[nodiscard]] auto least() const noexcept -> const scalar& { return bound ? bound->min : value; }
   [[nodiscard]] auto most() const noexcept -> const scalar& { return bound ? bound->max : value; }
 
@@ -63,7 +63,7 @@ struct plan_param {
   }
 };
 
-/// The content of an artifact under a capability.
+/// The content that an artifact contains for a capability.
 struct plan_extension {
   std::string capability;
   std::string payload;  ///< canonical JSON
@@ -81,8 +81,8 @@ struct plan_node {
   std::string pointer;
   std::optional<node_fallback> fallback = {};
   std::vector<node_index> after = {};  ///< edges that fallbacks make: it waits for these, and takes no rows of them
-  /// For a node that no request needs unless one of these fails. If requests choose between nodes, a route may have
-  /// more of them.
+  /// The nodes whose failure makes this node run, if nothing else needs it. If the plan branches by request, a branch
+  /// may have further such nodes.
   std::vector<node_index> wakers = {};
   std::optional<std::int64_t> timeout_ms = {};  ///< it has failed when it has not ended by then
   std::int64_t retries = 0;                     ///< how often it is retried if the store fails temporarily
@@ -90,7 +90,7 @@ struct plan_node {
   std::optional<node_capture> capture = {};
   std::optional<node_cache> cache = {};
 
-  /// Returns null if the node does not have it.
+  /// Returns the param with this name; null if the node does not set it.
   [[nodiscard]] auto find_param(std::string_view name) const noexcept -> const plan_param* {
     for (const plan_param& param : params)
       if (param.name == name) return &param;
@@ -105,13 +105,14 @@ struct named_tree {
   Tree tree;
 };
 
-/// Where a tree of expr_table or pred_table, or a part of one, was written.
+/// The source location of a tree in expr_table or pred_table, or of a part of such a tree.
 struct tree_span {
   std::string pointer;  ///< into the artifact
   source_span span;
 };
 
-/// A plan whose shape is right. Keys, params and endpoints that it names are yet to be looked up.
+/// A plan that is valid by itself. The keys, params and endpoints that it names have not been looked up in registries
+/// yet.
 /// Threads: any, once loaded.
 struct plan {
   std::string plan_name;

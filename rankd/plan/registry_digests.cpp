@@ -1,4 +1,4 @@
-// rankd/plan/registry_digests.cpp: digests of whole registries, and of the entries that an artifact refers to.
+// rankd/plan/registry_digests.cpp: reads digests of registries, and of the entries to which an artifact refers.
 #include <rankd/plan/registry_digests.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view code = "registry_changed";
 
-/// The name of an entry of each registry.
+/// The word that messages use for an entry of each registry.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> entry_words{{{"keys", "key"},
                                                                                     {"params", "param"},
                                                                                     {"features", "feature"},
@@ -28,7 +28,7 @@ auto word_for(std::string_view registry) -> std::string {
   return std::string(found->second);
 }
 
-/// Returns nothing after a diagnostic, and if the field is absent.
+/// Reads a digest. Returns nothing if the field is absent, or wrong and reported.
 auto read_digest(object_reader& reader, std::string_view field) -> std::optional<std::string> {
   const std::string* text = reader.text(field, presence::optional);
   if (text == nullptr) return std::nullopt;

@@ -1,4 +1,4 @@
-// rankd/plan/registry_digests.hpp: whether the registries are still those that an artifact was built with.
+// rankd/plan/registry_digests.hpp: checks that the registries have not changed since an artifact was built.
 #pragma once
 
 #include <rankd/registry/object_reader.hpp>
@@ -11,9 +11,9 @@
 
 namespace rankd {
 
-/// Reads `registry_digests` of an artifact, and holds it against the registries: of each of them either one digest of
-/// all of its entries, or an object with the digests of those that the artifact refers to, by their ids. Gives what
-/// stands there. `artifact` is what messages call it, such as "the plan was".
+/// Reads `registry_digests` of an artifact, compares them with the registries, and returns them. For each registry, the
+/// artifact contains one digest of all entries, or an object with the digest of each entry that it uses, by id.
+/// `artifact` is the beginning of a message, such as "the plan was".
 /// Errors: wrong_type, bad_value, unknown_field, registry_changed.
 auto read_registry_digests(object_reader& top, std::string_view artifact, const registries& declared,
                            braid::diagnostics& problems) -> std::vector<registry_digest>;

@@ -1,4 +1,4 @@
-// rankd/plan/source_location.cpp: the search for the span around a pointer.
+// rankd/plan/source_location.cpp: finds the smallest source span that contains a pointer.
 #include <rankd/plan/source_location.hpp>
 
 #include <optional>
@@ -32,7 +32,7 @@ auto source_location(const plan& plan, std::string_view pointer) -> std::string 
 auto with_locations(const braid::diagnostics& problems, const plan& plan) -> braid::diagnostics {
   braid::diagnostics out;
   for (braid::diagnostic each : problems) {
-    // A diagnostic with its own source is about another file.
+    // A diagnostic with its own source is about another file, so it gets no location.
     const std::string place = each.source.empty() ? source_location(plan, each.pointer) : std::string();
     if (!place.empty()) each.message += " (" + place + ")";
     out.add(std::move(each));

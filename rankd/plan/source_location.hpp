@@ -1,4 +1,4 @@
-// rankd/plan/source_location.hpp: from a place in an artifact to the place in the author's file that it was made from.
+// rankd/plan/source_location.hpp: maps positions in an artifact to the author's source files.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -9,10 +9,11 @@
 
 namespace rankd {
 
-/// "plans/feed.plan.ts:12:5" of the smallest node or part of a tree around `pointer` whose source is known, or empty.
+/// Returns the location of the smallest node or part of a tree that contains `pointer`, such as
+/// "plans/feed.plan.ts:12:5"; empty if it is unknown.
 auto source_location(const plan& plan, std::string_view pointer) -> std::string;
 
-/// Returns the diagnostics, each with its place in the author's files at the end of its message, if that is known.
+/// Appends to the message of each diagnostic its location in the author's files, if that is known.
 auto with_locations(const braid::diagnostics& problems, const plan& plan) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/plan/detail/artifact.hpp: the parts that reading an artifact is made of.
+// rankd/plan/detail/artifact.hpp: the functions that read the parts of an artifact.
 #pragma once
 
 #include <rankd/plan/load_plan.hpp>
@@ -16,8 +16,8 @@
 
 namespace rankd::detail {
 
-/// Numbers of names, and hints for unknown names. A hint compares with every name, so only a limited number is
-/// computed, and none if there are very many names.
+/// Maps names to numbers, and suggests similar names for unknown ones. A suggestion compares with every name, so their
+/// number is limited. If there are very many names, there are no suggestions.
 class name_table {
  public:
   static constexpr std::size_t max_for_hints = 1'000;
@@ -34,7 +34,7 @@ class name_table {
   int hints_left_ = 100;
 };
 
-/// More time than any request has.
+/// The maximum of `reserve_ms`, which is more time than any request has.
 inline constexpr std::int64_t max_reserve_ms = 3'600'000;
 
 /// The names that the nodes of one artifact may use.
@@ -45,7 +45,7 @@ struct known_names {
   name_table capabilities;  ///< those that the artifact requires
 };
 
-/// The plan while it is read.
+/// A plan that is being read, and the errors so far.
 struct draft {
   const plan_rules& rules;
   plan out;
@@ -53,53 +53,53 @@ struct draft {
   braid::diagnostics problems;
 };
 
-/// Reads `nodes`: ids first, so that nodes may name later ones.
+/// Reads `nodes`. Reads all ids first, because a node may refer to a later node.
 void read_nodes(const nlohmann::json& nodes, draft& draft);
 
 /// Reads `outputs`.
 void read_outputs(const nlohmann::json& outputs, draft& draft);
 
-/// Reads `extensions`, at the top or in a node: only capabilities that the plan requires.
+/// Reads `extensions` of the plan or of a node. Refuses extensions of capabilities that the plan does not require.
 auto read_extensions(object_reader& reader, draft& draft, braid::diagnostics& problems) -> std::vector<plan_extension>;
 
-/// Reads a float64 in the range of its shape; null if it is absent or wrong.
+/// Reads a float64 in the range of its shape. Returns null if the value is absent or wrong.
 auto read_number(object_reader& reader, const param_shape& shape) -> scalar;
 
-/// Returns whether an option of that shape is given by a param of the request.
+/// Returns whether an option is bound to a param of the request.
 auto is_bound(object_reader& reader, const param_shape& shape) -> bool;
 
-/// Reads what binds an option of that shape to a param. The param itself is not looked at.
+/// Reads the binding of an option to a param. Does not check that the param exists.
 auto read_binding(object_reader& reader, const param_shape& shape, const known_names& known,
                   braid::diagnostics& problems) -> std::optional<param_binding>;
 
-/// Reads a span, if there is one.
+/// Reads the source location of a node or tree, if there is one.
 auto read_span(const nlohmann::json& value, std::string pointer, std::size_t files, braid::diagnostics& problems)
     -> source_span;
 
-/// Reads the ids of keys, each once, if the field is present.
+/// Reads a list of key ids without duplicates; returns nothing if the field is absent.
 auto read_key_list(object_reader& reader, std::string_view field, braid::diagnostics& problems)
     -> std::optional<std::vector<std::uint32_t>>;
 
-/// Reads `fallback` of a node, whose inputs are known.
+/// Reads `fallback` of a node. Requires that the inputs of the node have been read.
 auto read_fallback(object_reader& node, const plan_node& of, draft& draft, braid::diagnostics& problems)
     -> std::optional<node_fallback>;
 
 /// Reads `fallback_plan`.
 void read_plan_fallback(object_reader& top, draft& draft);
 
-/// Reads the fragments. Requires that all nodes are known.
+/// Reads the fragments. Requires that all nodes have been read.
 void read_fragments(object_reader& top, draft& draft);
 
-/// Gives nodes the edges that fallbacks make. Requires that all names have been found.
+/// Adds the edges that fallbacks need to the nodes. Requires that all names have been resolved.
 void link_fallbacks(plan& plan, braid::diagnostics& problems);
 
-/// Reports every cycle, and returns the order of the nodes if there is none.
+/// Reports every cycle. If there is no cycle, returns the nodes in topological order.
 auto order_nodes(const std::vector<plan_node>& nodes, braid::diagnostics& problems) -> std::vector<node_index>;
 
-/// Complains when the longest way has too many nodes.
+/// Reports an error if the longest path of the graph has too many nodes.
 void check_depth(const plan& ordered, braid::diagnostics& problems);
 
-/// Complains about every node from which no output can be reached.
+/// Reports every node from which no output can be reached.
 void check_reach(const plan& whole, braid::diagnostics& problems);
 
 }  // namespace rankd::detail

@@ -1,11 +1,11 @@
-// rankd/plan/detail/capture_option.hpp: which rows at a node are captured, as the artifact says it.
+// rankd/plan/detail/capture_option.hpp: reads the option `capture` of a node in an artifact.
 #pragma once
 
 #include <rankd/plan/detail/artifact.hpp>
 
 namespace rankd::detail {
 
-/// Reads `capture` of a node. Keys are not looked up.
+/// Reads `capture` of a node. Does not check that the keys exist.
 void read_capture(object_reader& node, draft& draft, braid::diagnostics& problems, plan_node& out);
 
 }  // namespace rankd::detail

@@ -1,4 +1,4 @@
-// rankd/plan/detail/index.hpp: an index against the artifacts that it names.
+// rankd/plan/detail/index.hpp: compares the index of a folder with its artifacts.
 #pragma once
 
 #include <rankd/plan/artifact_folder.hpp>
@@ -16,18 +16,19 @@
 
 namespace rankd::detail {
 
-/// The digest of an artifact's bytes, or why they cannot be read.
+/// Returns the digest of an artifact's bytes, or the error with which reading failed.
 using digest_source = std::function<braid::checked<std::string>(const artifact&)>;
 
-/// One row of the index against the file that it names, which is added to `indexed`.
+/// Compares one row of the index with the artifact that it names. Adds this name to `indexed`.
 void check_index_row(object_reader& row, const std::vector<artifact>& artifacts, const digest_source& make_digest,
                      std::set<std::string, std::less<>>& indexed);
 
-/// The whole index: it must name all artifacts, each once, with their digests.
+/// Checks the whole index: it must list all artifacts exactly once, with their digests.
 void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts,
                  const digest_source& make_digest, braid::diagnostics& problems);
 
-/// The same, by the names of the artifacts that it concerns; what is wrong with the whole index is under no name.
+/// Does the same, and returns the errors by the name of the artifact. Errors of the whole index are stored under an
+/// empty name.
 auto index_faults(const nlohmann::json& document, const std::vector<artifact>& artifacts,
                   const digest_source& make_digest) -> std::map<std::string, braid::diagnostics, std::less<>>;
 

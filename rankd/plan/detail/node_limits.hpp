@@ -1,4 +1,4 @@
-// rankd/plan/detail/node_limits.hpp: time limits, retries and hedges of nodes.
+// rankd/plan/detail/node_limits.hpp: reads the time limits, retries and hedges of nodes.
 #pragma once
 
 #include <rankd/plan/detail/artifact.hpp>

@@ -72,7 +72,7 @@ auto with_page_files() -> std::vector<route> {
   return out;
 }
 
-/// A right of clients, and the refusal of a client without it.
+/// A right of a client, and the error for clients that lack it.
 struct right {
   access needs;
   bool token_client::* has;
