@@ -1,4 +1,4 @@
-// rankd/registry/budgets.cpp: reading budgets, and the choice of a plan's own.
+// rankd/registry/budgets.cpp: reads budgets, and selects the budget of a plan.
 #include <rankd/registry/budgets.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -23,7 +23,7 @@ void read_into(std::optional<T>& into, object_reader& reader, std::string_view f
   if (const auto number = reader.integer(field, presence::optional, range)) into = static_cast<T>(*number);
 }
 
-/// Returns the members that are stated here, and those of `base` otherwise.
+/// Reads a budget. Members that the table does not set are taken from `base`.
 auto read_budget(object_reader& reader, plan_budget base) -> plan_budget {
   read_into(base.rows, reader, "rows", amount_range);
   read_into(base.bytes, reader, "bytes", amount_range);

@@ -1,4 +1,4 @@
-// rankd/registry/budgets.hpp: what requests to a plan may take, as rankd.toml says it.
+// rankd/registry/budgets.hpp: the limits for requests to a plan, as set in rankd.toml.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -18,7 +18,7 @@
 
 namespace rankd {
 
-/// The bounds of one request, except `in_flight`. An absent member means no bound.
+/// The limits of one request; `in_flight` limits all requests of a plan. An absent member means no limit.
 struct plan_budget {
   std::optional<std::uint64_t> rows = {};                          ///< that all nodes together make
   std::optional<std::uint64_t> bytes = {};                         ///< that all nodes together take for them
@@ -33,16 +33,16 @@ struct plan_budget {
 class plan_budgets {
  public:
   plan_budgets() = default;  ///< nothing is bounded
-  /// `of_plans` are complete: what a plan does not state by itself is what all have.
+  /// Requires complete budgets in `of_plans`: members that a plan does not set must have been taken from `of_all`.
   plan_budgets(plan_budget of_all, std::map<std::string, plan_budget, std::less<>> of_plans)
       : budget_(of_all), plans_(std::move(of_plans)) {}
 
   [[nodiscard]] auto of(std::string_view plan) const -> const plan_budget&;
 
-  /// Returns a diagnostic for each budget of a plan that is not among these.
+  /// Returns a diagnostic for each budget whose plan is not in `plans`.
   [[nodiscard]] auto strangers(const std::vector<std::string>& plans) const -> braid::diagnostics;
 
-  /// All that is stated, in one form: equal texts for equal budgets.
+  /// Returns all settings in a canonical form: equal budgets have equal texts.
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:
@@ -52,7 +52,7 @@ class plan_budgets {
 
 /// Reads the table `budget` of rankd.toml: `rows`, `bytes`, `deadline_ms`, `default_deadline_ms` and `in_flight` for
 /// all plans, and the overriding values for single plans in `plan.NAME`. Diagnostics: those of `object_reader`;
-/// bad_value for a name that no plan can have, and for a default deadline that is later than the latest.
+/// bad_value for an invalid plan name, and for a default deadline that is longer than the maximum.
 auto read_budgets(const nlohmann::json& table, const std::string& pointer, braid::diagnostics& problems)
     -> plan_budgets;
 

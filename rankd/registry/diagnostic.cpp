@@ -1,4 +1,4 @@
-// rankd/registry/diagnostic.cpp: from its parts to diagnostics.
+// rankd/registry/diagnostic.cpp: makes diagnostics from their parts.
 #include <rankd/registry/diagnostic.hpp>
 
 #include <utility>

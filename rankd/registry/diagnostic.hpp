@@ -1,4 +1,4 @@
-// rankd/registry/diagnostic.hpp: one diagnostic, about a file, a folder or the whole of what was asked.
+// rankd/registry/diagnostic.hpp: makes a diagnostic about a file, a folder, or a whole request.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -9,11 +9,11 @@
 
 namespace rankd {
 
-/// The diagnostic; `source` is the file or folder that it is about, if there is one.
+/// Returns a diagnostic. `source` is the file or folder that it is about, if any.
 auto make_diagnostic(std::string code, std::string message, std::string hint = {},
                      const std::filesystem::path& source = {}) -> braid::diagnostics;
 
-/// The same, as the error of a checked<T>.
+/// Returns a diagnostic as the error of a checked<T>.
 auto refused(std::string code, std::string message, std::string hint = {}, const std::filesystem::path& source = {})
     -> std::unexpected<braid::diagnostics>;
 

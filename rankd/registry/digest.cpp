@@ -1,4 +1,4 @@
-// rankd/registry/digest.cpp: hashing with OpenSSL; printing canonical JSON.
+// rankd/registry/digest.cpp: computes SHA-256 with OpenSSL, and prints canonical JSON.
 #include <rankd/registry/digest.hpp>
 #include <braid/base/config.hpp>
 
@@ -24,7 +24,7 @@ struct free_context {
   void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
 };
 
-/// The digits of the shortest text that reads back as `value`, and the power of ten of the point before them.
+/// A double in decimal: the digits of its shortest text, and the power of ten that places the decimal point.
 struct decimal {
   std::string digits;
   int point = 0;
@@ -45,7 +45,7 @@ auto shortest_decimal(double value) -> decimal {
   return out;
 }
 
-/// Source: ECMA-262, Number::toString.
+/// Prints a double as JavaScript does. Source: ECMA-262, Number::toString.
 auto print_double(double value) -> std::string {
   if (!std::isfinite(value)) return "null";
   if (value == 0) return "0";
@@ -96,8 +96,8 @@ void print(const json& value, std::string& out) {
 
 using sha256_bytes = std::array<unsigned char, 32>;
 
-/// Returns what OpenSSL has made. Without memory it makes nothing: then only the caller's work fails, and a later call
-/// tries again, also for what is made once.
+/// Throws if OpenSSL has returned null because memory ran out; otherwise returns the object. After the exception, a
+/// later call tries again, even for objects that are made only once.
 template <typename T>
 auto made(T* result) -> T* {
   if (result != nullptr) return result;

@@ -1,4 +1,4 @@
-// rankd/registry/endpoints.cpp: reading endpoints.ENV.toml.
+// rankd/registry/endpoints.cpp: reads endpoints.ENV.toml.
 #include <rankd/registry/detail/section.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -16,7 +16,7 @@ constexpr std::size_t static_choice = 0;
 constexpr std::size_t embedded_choice = 1;
 constexpr std::size_t cluster_choice = 2;
 constexpr std::size_t file_choice = 3;
-/// In the order of vector_metric.
+/// The names of metrics, in the order of vector_metric.
 constexpr std::array<std::string_view, 3> metric_names{"dot", "cosine", "l2"};
 constexpr std::array<std::string_view, 2> read_names{"masters", "replicas"};
 
@@ -40,7 +40,7 @@ auto is_host(std::string_view text) -> bool {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c > ' ' && c != '\x7f'; });
 }
 
-/// For anything that has a host and a port.
+/// Reads `host` and `port` into any type with these members.
 template <typename Place>
 void read_address(object_reader& reader, Place& out) {
   if (const std::string* host = reader.text("host", presence::required)) {
@@ -91,7 +91,8 @@ auto read_embedded(object_reader& reader) -> endpoint_entry::embedded_resolver {
   return out;
 }
 
-/// The kind decides which commands exist. Production keeps its data in a place that many processes can reach.
+/// Checks that the resolver is possible for the kind of the endpoint. In production, a redis endpoint must not be
+/// embedded, because several processes must be able to reach its data.
 void check_resolver(object_reader& reader, kind_type kind, std::size_t resolver, std::string_view environment) {
   const bool embedded = resolver == embedded_choice;
   const std::string what = "an endpoint of kind " + std::string(to_string(kind));

@@ -1,4 +1,4 @@
-// rankd/registry/entry_digests.cpp: a digest of each entry of a registry, of what it means to plans.
+// rankd/registry/entry_digests.cpp: digests of single registry entries, over the fields that affect plans.
 #include <rankd/registry/detail/section.hpp>
 #include <rankd/registry/digest.hpp>
 
@@ -9,13 +9,13 @@
 namespace rankd::detail {
 namespace {
 
-/// A field that affects the meaning of an entry. A field with the value `otherwise` means the same as an absent one.
+/// A field that affects the meaning of an entry for plans. The value `otherwise` means the same as an absent field.
 struct meaning_field {
   const char* name;
   const char* otherwise = nullptr;  ///< as JSON
 };
 
-/// How a registry is written, and which fields of its rows the digest of an entry covers.
+/// The table and the id field of a registry, and the fields that the digest of an entry covers.
 struct entry_shape {
   std::string_view registry;
   const char* table;

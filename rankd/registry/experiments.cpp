@@ -1,4 +1,4 @@
-// rankd/registry/experiments.cpp: reading experiments.toml, and the bucket of a unit.
+// rankd/registry/experiments.cpp: reads experiments.toml, and computes the bucket of a unit.
 #include <rankd/registry/experiments.hpp>
 
 #include <rankd/registry/detail/section.hpp>
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 3> status_names{"draft", "active", "ended
 constexpr auto no_layer = static_cast<std::size_t>(-1);
 constexpr int_range bucket_counts{.min = 1, .max = 1'000'000};
 
-/// Calls `read(row)` for each table of an array, then refuses the fields that no rule has read.
+/// Calls `read(row)` for each table of an array. Then reports the fields that `read` has not read.
 template <typename Read>
 void for_each_item(object_reader& reader, std::string_view field, presence need, braid::diagnostics& problems,
                    Read read) {
@@ -38,7 +38,7 @@ void for_each_item(object_reader& reader, std::string_view field, presence need,
   }
 }
 
-/// Returns the digits of a part of a date.
+/// Parses a part of a date that consists of digits.
 auto digits(std::string_view text) -> std::optional<int> {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -46,7 +46,7 @@ auto digits(std::string_view text) -> std::optional<int> {
   return all ? std::optional(value) : std::nullopt;
 }
 
-/// `2026-11-24T00:00:00Z`.
+/// Parses a time such as `2026-11-24T00:00:00Z`.
 auto parse_time(std::string_view text) -> std::optional<sys_seconds> {
   constexpr std::string_view form = "0000-00-00T00:00:00Z";
   if (text.size() != form.size()) return std::nullopt;
@@ -75,7 +75,7 @@ auto read_time(object_reader& row, std::string_view field) -> std::optional<sys_
   return time;
 }
 
-/// Returns whether two experiments can run at the same time.
+/// Returns whether two experiments may run at the same time.
 auto meet(const experiment_entry& a, const experiment_entry& b) -> bool {
   if (a.status != experiment_status::active || b.status != experiment_status::active) return false;
   const bool a_first = a.end && b.start && *a.end <= *b.start;
@@ -87,7 +87,7 @@ auto share_a_plan(const experiment_entry& a, const experiment_entry& b) -> bool 
   return std::ranges::any_of(a.plans, [&b](const std::string& plan) { return b.belongs_to(plan); });
 }
 
-/// Reads one file; the result is complete only if there was no diagnostic.
+/// Reads one file. The result is complete only if no errors were reported.
 class file_reader {
  public:
   file_reader(section& section, const registries& declared) : problems_(section.problems), declared_(declared) {
@@ -112,7 +112,8 @@ class file_reader {
                    .source = {}});
   }
 
-  /// Returns a param by name; null if there is no such param that may be used.
+  /// Returns the param with this name. If there is no such param, or if experiments must not use it, reports an error
+  /// and returns null.
   auto find_param(const std::string& name, const std::string& pointer) -> const param_entry* {
     const param_entry* param = declared_.find_param(name);
     if (param == nullptr) {
@@ -282,8 +283,8 @@ class file_reader {
     return braid::json_pointer(braid::json_pointer(pointers_[experiment], "arms"), arm);
   }
 
-  /// Checks rules about all experiments together. If there are too many arms nothing else is reported, because each arm
-  /// is compared with the others.
+  /// Checks rules that concern all experiments together. If there are too many arms, reports only that, because the
+  /// other checks compare each arm with all others.
   void check_together() {
     std::vector<std::size_t> active;
     std::size_t arms = 0;
@@ -311,7 +312,8 @@ class file_reader {
     }
   }
 
-  /// A request can be in both arms, and a param has one value.
+  /// Reports a param that arms of two experiments set, if a request may be in both arms: a param can have only
+  /// one value.
   void check_settings(const experiment_entry& before, const experiment_arm& arm, const std::string& pointer) {
     for (const experiment_arm::setting& each : arm.set) {
       const bool twice = std::ranges::any_of(before.arms, [&each](const experiment_arm& other) {

@@ -1,4 +1,5 @@
-// rankd/registry/experiments.hpp: what experiments.toml declares: layers of buckets, and experiments with their arms.
+// rankd/registry/experiments.hpp: the declarations in experiments.toml: layers of buckets, and experiments with their
+// arms.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -20,10 +21,11 @@ namespace rankd {
 
 inline constexpr std::string_view experiments_file = "experiments.toml";
 
-/// The name of the request's user in the list of a layer's units.
+/// The name that selects the user of a request as the unit of a layer.
 inline constexpr std::string_view user_unit = "user_id";
 
-/// A division of all units into buckets. Its experiments exclude each other: a bucket belongs to one arm at most.
+/// A division of all units into buckets. Experiments of one layer exclude each other: a bucket belongs to at most one
+/// arm.
 struct experiment_layer {
   std::string name;
   std::string salt;                         ///< no two layers have the same, so that they divide independently
@@ -32,7 +34,7 @@ struct experiment_layer {
   std::string doc;
 };
 
-/// Some buckets of a layer, and the values that params have there in place of their defaults.
+/// An arm of an experiment: a range of buckets, and the values that params have for the units in these buckets.
 struct experiment_arm {
   struct setting {
     std::uint32_t param_id = 0;
@@ -45,7 +47,7 @@ struct experiment_arm {
   std::vector<setting> set;
 };
 
-/// The requests that an experiment is about: those whose param has one of these values.
+/// A filter that limits an experiment to requests whose param has one of these values.
 struct experiment_filter {
   std::uint32_t param_id = 0;
   std::vector<scalar> in;
@@ -78,25 +80,26 @@ struct experiment_entry {
 /// The experiments of a project, in the order of the file. Immutable. Threads: any.
 class experiment_set {
  public:
-  /// Bounds the arms of all active experiments: each is a label of a metric.
+  /// The maximum number of arms of all active experiments. It is limited because each arm is a metric label.
   static constexpr std::size_t max_arms = 64;
 
   experiment_set() = default;  ///< no experiments
 
   /// Reads experiments.toml from a folder of registries; without the file there are no experiments. Blocks: on the
-  /// disk. Errors: every diagnostic at once, with the file as the source: those of `read_toml_file` and
-  /// `object_reader`; bad_name, bad_experiment_id, duplicate_id, duplicate_name, duplicate_salt, duplicate_value,
-  /// empty_list, unknown_layer, unknown_param, blocked_param, wrong_source, bad_unit, bad_date, bad_value,
-  /// overlapping_buckets, param_set_twice, too_many_arms.
+  /// disk. Errors: all diagnostics at once, with the file as the source: those of `read_toml_file` and `object_reader`;
+  /// bad_name, bad_experiment_id, duplicate_id, duplicate_name, duplicate_salt, duplicate_value, empty_list,
+  /// unknown_layer, unknown_param, blocked_param, wrong_source, bad_unit, bad_date, bad_value, overlapping_buckets,
+  /// param_set_twice, too_many_arms.
   static auto load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<experiment_set>;
 
   [[nodiscard]] auto layers() const noexcept -> std::span<const experiment_layer> { return layers_; }
   [[nodiscard]] auto experiments() const noexcept -> std::span<const experiment_entry> { return experiments_; }
 
-  /// Like registry_digest::sha256; empty if the project has no such file.
+  /// Returns the digest of the declarations, like registry_digest::sha256; empty if the project has no
+  /// experiments.toml.
   [[nodiscard]] auto digest() const noexcept -> const std::string& { return digest_; }
 
-  /// unknown_plan for each plan that is named and not among these.
+  /// Returns a diagnostic (unknown_plan) for each plan that an experiment names and that is not in `plans`.
   [[nodiscard]] auto strangers(const std::vector<std::string>& plans) const -> braid::diagnostics;
 
  private:
@@ -106,8 +109,9 @@ class experiment_set {
   std::string source_;
 };
 
-/// Returns the bucket of a unit: the first eight bytes of SHA-256 of the salt, a zero byte and the unit, as a number
-/// with the most significant byte first, modulo `buckets`. Requires at least one bucket. Cost: half a microsecond.
+/// Returns the bucket of a unit. It is computed from the SHA-256 of the salt, a zero byte and the unit: the first eight
+/// bytes as a number, the most significant first, modulo `buckets`. Requires at least one bucket. Cost: half a
+/// microsecond.
 [[nodiscard]] auto hash_to_bucket(std::string_view salt, std::string_view unit, std::uint32_t buckets) -> std::uint32_t;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/registry/file.cpp: reading a whole file.
+// rankd/registry/file.cpp: reads whole files.
 #include <rankd/registry/file.hpp>
 
 #include <cerrno>
@@ -23,7 +23,7 @@ auto read_text_file(const std::filesystem::path& file, std::size_t largest) -> b
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
   if (!std::filesystem::exists(status)) return refuse(file, "unreadable_file", "there is no such file");
-  // A pipe or a device would block or never end.
+  // Refuses pipes and devices, because reading them might block or never end.
   if (!std::filesystem::is_regular_file(status)) return refuse(file, "unreadable_file", "this is not a regular file");
 
   std::ifstream stream(file, std::ios::binary);

@@ -1,4 +1,4 @@
-// rankd/registry/file.hpp: reading a whole file that a person wrote, with a bound on its size.
+// rankd/registry/file.hpp: reads a whole text file, up to a maximum size.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -12,10 +12,10 @@ namespace rankd {
 
 inline constexpr std::size_t largest_document = std::size_t{16} << 20U;  ///< bytes of a plan or registry file
 
-/// The byte order mark that some editors write at the beginning of a file in UTF-8. It is not part of the content.
+/// The byte-order mark that some editors write at the beginning of UTF-8 files. It is not part of the content.
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// Returns the text of a file without its mark, if it has one.
+/// Returns a text without its byte-order mark, if any.
 constexpr auto without_mark(std::string_view text) noexcept -> std::string_view {
   return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
 }

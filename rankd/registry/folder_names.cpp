@@ -1,4 +1,4 @@
-// rankd/registry/folder_names.cpp: reading a folder by the calls of the system.
+// rankd/registry/folder_names.cpp: lists a folder with system calls.
 #include <rankd/registry/folder_names.hpp>
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// rankd/registry/json_members.cpp: commas, names and values.
+// rankd/registry/json_members.cpp: appends the commas, names and values of JSON members.
 #include <rankd/registry/json_members.hpp>
 
 namespace rankd {

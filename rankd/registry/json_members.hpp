@@ -1,4 +1,4 @@
-// rankd/registry/json_members.hpp: members of JSON objects, appended one after the other.
+// rankd/registry/json_members.hpp: functions that append members of JSON objects to a text.
 #pragma once
 
 #include <rankd/registry/json_text.hpp>
@@ -12,7 +12,7 @@
 
 namespace rankd {
 
-/// Appends `"name":`, after a comma unless it is the first member of its object.
+/// Appends `"name":`. Writes a comma before it, unless it is the first member of its object.
 void append_json_name(std::string& out, std::string_view name);
 
 /// Appends a member whose value is a string or a number.
@@ -22,13 +22,13 @@ void append_json_member(std::string& out, std::string_view name, std::int64_t nu
 /// Appends a member whose value is a count.
 void append_json_count(std::string& out, std::string_view name, std::uint64_t count);
 
-/// Appends a member whose value is a number with a fraction, or null if there is none.
+/// Appends a member whose value is a number, possibly with a fraction, or null.
 void append_json_number_or_null(std::string& out, std::string_view name, std::optional<double> number);
 
 /// Appends a member that is true or false.
 void append_json_flag(std::string& out, std::string_view name, bool value);
 
-/// Appends a member whose value is a string, or null if there is none.
+/// Appends a member whose value is a string or null.
 void append_json_or_null(std::string& out, std::string_view name, const std::optional<std::string>& text);
 
 /// Appends the value of a key or a param.
@@ -37,7 +37,7 @@ void append_json_scalar(std::string& out, const scalar& value);
 /// Appends a member whose value is a string, unless the string is empty.
 void append_json_unless_empty(std::string& out, std::string_view name, std::string_view text);
 
-/// Appends a list with what `append(out, item)` appends for each of the items.
+/// Appends a list. `append(out, item)` appends each item.
 template <typename Items, typename Append>
 void append_json_list(std::string& out, Items&& items, Append append) {
   out += '[';

@@ -1,4 +1,4 @@
-// rankd/registry/json_number.cpp: finding the numbers of a JSON text without parsing it.
+// rankd/registry/json_number.cpp: finds numbers in a JSON text without parsing the text.
 #include <rankd/registry/json_number.hpp>
 
 #include <algorithm>
@@ -12,20 +12,20 @@
 namespace rankd {
 namespace {
 
-/// Returns true for bytes that a number, a literal or a misspelled one consists of.
+/// Returns true for bytes that may occur in a number, a literal, or a misspelled literal.
 auto is_word_byte(char c) noexcept -> bool {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' ||
          c == '.' || c == '_';
 }
 
-/// Returns the end of the string whose quote is at `at`.
+/// Returns the end of the string that begins with the quote at `at`.
 auto end_of_string(std::string_view text, std::size_t at) noexcept -> std::size_t {
   for (++at; at < text.size() && text[at] != '"'; ++at)
     if (text[at] == '\\') ++at;
   return std::min(at + 1, text.size());
 }
 
-/// Calls `visit(word, at)` for each number, literal and misspelled one outside of strings.
+/// Calls `visit(word, at)` for each number and literal outside of strings, even if misspelled.
 template <typename Visit>
 void for_each_word(std::string_view text, const Visit& visit) {
   for (std::size_t at = 0; at < text.size();) {
@@ -58,7 +58,7 @@ auto fits(std::string_view digits) noexcept -> bool {
   return std::from_chars(digits.data(), digits.data() + digits.size(), out).ec == std::errc();
 }
 
-/// Returns true for an integer that is neither an int64 nor a uint64.
+/// Returns true for an integer that fits neither int64 nor uint64.
 auto is_large_integer(std::string_view word) noexcept -> bool {
   constexpr std::size_t digits_that_fit = 18;
   if (word.size() <= digits_that_fit) return false;
@@ -67,7 +67,7 @@ auto is_large_integer(std::string_view word) noexcept -> bool {
   return word.starts_with('-') ? !fits<std::int64_t>(word) : !fits<std::uint64_t>(word);
 }
 
-/// Returns a whole number as JavaScript writes it below 1e21: its shortest digits, and zeros up to the point.
+/// Prints an integral double below 1e21 as JavaScript does: its shortest digits, filled up with zeros.
 auto in_javascript(double whole) -> std::string {
   std::array<char, 32> room{};
   const char* const end =

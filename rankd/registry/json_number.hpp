@@ -1,4 +1,4 @@
-// rankd/registry/json_number.hpp: numbers of JSON that parsers refuse or round, though other programs write them.
+// rankd/registry/json_number.hpp: handles numbers that other programs write in JSON, but that parsers refuse or round.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,23 @@
 
 namespace rankd {
 
-/// Returns the float that an integer of JSON denotes if it does not fit into 64 bits, or equals no float: the float of
-/// exactly this value, or the one that JavaScript writes in this way, by its shortest digits followed by zeros. No
-/// other integer denotes a float, because it would lose digits. Requires digits, with or without a leading minus.
+/// Returns the float that an integer literal means if it does not fit into 64 bits; otherwise nothing. The literal must
+/// be the exact value of a float, or the digits that JavaScript writes for it: the shortest digits, filled up with
+/// zeros. Any other integer would lose digits as a float, so it means none. Requires digits with an optional leading
+/// minus.
 [[nodiscard]] auto float_of_integer(std::string_view literal) -> std::optional<double>;
 
-/// Returns the JSON text with `.0` behind each integer beyond 64 bits that stands for a float, so that a parser reads
-/// it.
+/// Appends `.0` to each integer beyond 64 bits that means a float (`float_of_integer`), so that a parser reads it as a
+/// float.
 [[nodiscard]] auto with_large_integers_as_floats(std::string_view text) -> std::string;
 
-/// A number that JSON has no form for, and its position among all numbers of a text.
+/// A number that JSON cannot express, such as NaN, and its index among all numbers of a text.
 struct special_number {
   std::size_t position;
   double value;
 };
 
-/// A JSON text in which zeros of the same length replace each special number, so that offsets do not change.
+/// A JSON text in which each special number is replaced by zeros of the same length, so that offsets stay the same.
 struct plain_json {
   std::string text;
   std::vector<special_number> specials;

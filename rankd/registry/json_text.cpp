@@ -1,4 +1,4 @@
-// rankd/registry/json_text.cpp: escaping, UTF-8, and numbers.
+// rankd/registry/json_text.cpp: escapes strings, handles invalid UTF-8, and writes numbers.
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -15,7 +15,7 @@
 namespace rankd {
 namespace {
 
-/// The bytes that are a character each and stand in JSON as they are: nearly all of what is written.
+/// The bytes that JSON strings contain unescaped and that are a character each. Nearly all text consists of them.
 constexpr std::array<bool, 256> plain_bytes = [] {
   std::array<bool, 256> plain{};
   for (std::size_t byte = 0x20; byte < 0x7F; ++byte) plain[byte] = byte != '"' && byte != '\\';
@@ -24,8 +24,8 @@ constexpr std::array<bool, 256> plain_bytes = [] {
 
 auto is_plain(char c) noexcept -> bool { return plain_bytes[static_cast<unsigned char>(c)]; }
 
-/// Returns whether all of eight bytes are plain. Each byte of `is_below` and `has_zero` has its highest bit set if the
-/// test holds for it; a byte after such a byte may have it too, which makes no difference here.
+/// Returns whether eight bytes need no escaping. The helpers set the highest bit of each byte for which their test
+/// holds. They may also set it for a following byte; that does not change the result, because one set bit suffices.
 auto are_plain(const char* eight) noexcept -> bool {
   constexpr std::uint64_t ones = 0x0101010101010101;
   constexpr std::uint64_t highest = 0x80 * ones;
@@ -38,7 +38,7 @@ auto are_plain(const char* eight) noexcept -> bool {
   return (others & highest) == 0;
 }
 
-/// Checks eight bytes at a time; the last ones may overlap those before them.
+/// Checks eight bytes at a time. The last eight bytes may overlap the ones before.
 auto is_plain(std::string_view text) noexcept -> bool {
   constexpr std::size_t step = sizeof(std::uint64_t);
   if (text.size() < step) return std::ranges::all_of(text, [](char c) { return is_plain(c); });
@@ -47,7 +47,7 @@ auto is_plain(std::string_view text) noexcept -> bool {
   return are_plain(text.data() + text.size() - step);
 }
 
-/// The size that the callback is given is not used: libstdc++ 12 gives the capacity.
+/// Appends a quoted text. Ignores the size passed to the callback, because libstdc++ 12 passes the capacity instead.
 void append_quoted(std::string& out, std::string_view text) {
   const std::size_t before = out.size();
   const std::size_t after = before + text.size() + 2;
@@ -66,7 +66,7 @@ void append_escape(std::string& out, unsigned char byte) {
   out += digits[byte & 0xFU];
 }
 
-/// Appends a character that is not plain.
+/// Appends an ASCII character that needs escaping.
 void append_ascii(std::string& out, char c) {
   switch (c) {
     case '"': out += "\\\""; return;
@@ -86,7 +86,8 @@ void append_number(std::string& out, T value) {
   out.append(buffer, static_cast<std::size_t>(end - buffer));
 }
 
-/// Where whole floats begin that no int64 equals. Many parsers read an integer as such, and refuse or round these.
+/// The first integral float that does not fit int64. From here on, floats are written with an exponent, because many
+/// parsers would read an integer and then refuse or round it.
 constexpr double end_of_integers = 0x1p63;
 
 void append_scientific(std::string& out, double value) {
@@ -96,10 +97,10 @@ void append_scientific(std::string& out, double value) {
   out.append(buffer, static_cast<std::size_t>(end - buffer));
 }
 
-/// Writes a number below a thousand million with at most three digits after the point, such as a score or a price;
-/// returns null for others. The quotient is the double next to those digits, and no two numbers of 15 digits have the
-/// same double, so these digits are the shortest. An exponent would not make them shorter: it has four characters, and
-/// removes only zeros at the end, of which a whole number below 100000 has at most four.
+/// Writes a number below 10^9 with at most three digits after the point, such as a score or a price; returns null for
+/// any other number. These digits are the shortest ones: no two numbers of 15 digits have the same double, and the
+/// result is checked against the value. An exponent would not be shorter: it takes four characters, and saves only
+/// trailing zeros, of which a whole number below 100000 has at most four.
 auto write_short(char* to, double value) noexcept -> char* {
   constexpr double max_size = 1'000'000'000;
   constexpr std::int64_t max_whole = 100'000;

@@ -1,4 +1,4 @@
-// rankd/registry/json_text.hpp: JSON written by appending to a string.
+// rankd/registry/json_text.hpp: functions that append JSON to a string.
 #pragma once
 
 #include <rankd/registry/value.hpp>
@@ -17,8 +17,8 @@ void append_json_string(std::string& out, std::string_view text);
 /// different bytes are written differently.
 void append_json_bytes(std::string& out, std::string_view bytes);
 
-/// Appends a number that every parser of JSON reads back as the same double: the shortest such text, but with an
-/// exponent if an integer of this size would not fit into 64 bits, and `-0.0` for minus zero. Requires a finite one.
+/// Appends a finite number so that every JSON parser reads back the same double. Writes the shortest text, with two
+/// exceptions: a number that would look like an integer beyond 64 bits gets an exponent, and minus zero is `-0.0`.
 void append_json_number(std::string& out, double value);
 void append_json_number(std::string& out, std::int64_t value);
 

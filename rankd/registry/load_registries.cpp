@@ -1,4 +1,5 @@
-// rankd/registry/load_registries.cpp: reading keys, params, features and capabilities, and the folder as a whole.
+// rankd/registry/load_registries.cpp: reads keys, params, features and capabilities, and loads all registries of a
+// folder.
 #include <rankd/registry/detail/section.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/names.hpp>
@@ -57,16 +58,17 @@ namespace {
 using detail::section;
 using detail::used_once;
 
-/// In the order of value_type. A vector is a column, never a param or a single feature.
+/// The names of types, in the order of value_type. Only keys may be vectors; params and features use the types before
+/// it.
 constexpr std::array<std::string_view, 5> type_names{"int", "float", "string", "bool", "vector"};
 constexpr std::span<const std::string_view> plain_type_names(type_names.data(), 4);
 
-/// In the order of param_source, as params.toml spells them.
+/// The names of sources in params.toml, in the order of param_source.
 constexpr std::array<std::string_view, 2> source_names{"override", "context"};
-/// In the order of clock_unit.
+/// The names of units in params.toml, in the order of clock_unit.
 constexpr std::array<std::string_view, 2> clock_names{"seconds", "milliseconds"};
 
-/// How keys and params differ in the file.
+/// The differences between the files of keys and params.
 template <typename Entry>
 struct row_shape {
   std::string_view table;
@@ -107,7 +109,7 @@ void read_own_fields(object_reader& row, key_entry& out) {
   out.dimensions = static_cast<std::uint32_t>(size.value_or(0));
 }
 
-/// A param of the context is overridden only if its row allows that.
+/// Reads the fields that only params have. A context param may be overridden only if its row sets `allow_write`.
 void read_own_fields(object_reader& row, param_entry& out) {
   out.source = static_cast<param_source>(row.choice("source", presence::optional, source_names).value_or(0));
   out.required = row.boolean("required", presence::optional).value_or(false);
@@ -117,7 +119,7 @@ void read_own_fields(object_reader& row, param_entry& out) {
     out.allow_write = false;
 }
 
-/// The members that keys and params share. The type is empty if it was not stated.
+/// Reads the fields that keys and params share. Returns the type; nothing if it is absent or wrong.
 template <typename Entry>
 auto read_fields(object_reader& row, const row_shape<Entry>& shape, Entry& out) -> std::optional<value_type> {
   out.*shape.id = row.id(shape.id_field, presence::required).value_or(0);
@@ -139,7 +141,7 @@ auto read_fields(object_reader& row, const row_shape<Entry>& shape, Entry& out) 
   return type;
 }
 
-/// Reads all rows; `check(row, entry)` looks at what only that table demands.
+/// Reads all rows of a table. `check(row, entry)` applies the rules of this table only.
 template <typename Entry, typename Check>
 auto read_values(section& section, const row_shape<Entry>& shape, Check check) -> std::vector<Entry> {
   std::vector<Entry> out;
@@ -173,7 +175,7 @@ void check_id_key(object_reader& row, const key_entry& key) {
   demand(!key.allow_write, "allow_write", "is never written");
 }
 
-/// A vector has a length and no default value.
+/// Checks a vector: it needs a length, and must be nullable because it cannot have a default.
 void check_vector(object_reader& row, const key_entry& key) {
   row.value("dimensions", presence::required);
   if (!key.nullable) row.report("nullable", "bad_value", "a vector cannot have a default, so it must be nullable");
@@ -202,7 +204,8 @@ auto read_keys(section& section) -> std::vector<key_entry> {
   return out;
 }
 
-/// The clock stands in for the request, as a default would.
+/// Checks a param whose value is the current time. The clock takes the place of a default, so the param must not have
+/// one, nor be required.
 void check_clock(object_reader& row, const param_entry& param, bool has_default) {
   if (param.source != param_source::context)
     row.report("clock", "bad_clock", "only a param whose source is context can have the time of the clock");
@@ -212,7 +215,7 @@ void check_clock(object_reader& row, const param_entry& param, bool has_default)
     row.report("clock", "bad_clock", "a param that has the time of the clock is not required and has no default");
 }
 
-/// A value that a request knows must come from somewhere: the request, the default, or it may be null.
+/// Checks that a context param always has a value: it must be required, nullable, or have a default.
 void check_param(object_reader& row, const param_entry& param) {
   const bool has_default = row.value("default", presence::optional) != nullptr;
   if (param.clock) return check_clock(row, param, has_default);
@@ -281,7 +284,7 @@ auto read_capabilities(section& section) -> std::vector<capability_entry> {
   return out;
 }
 
-/// The part of the endpoints that all environments share.
+/// Returns the fields of the endpoints that all environments share, as JSON.
 auto endpoints_document(const std::vector<endpoint_entry>& sorted) -> nlohmann::json {
   nlohmann::json rows = nlohmann::json::array();
   for (const endpoint_entry& entry : sorted)
@@ -293,11 +296,11 @@ auto endpoints_file(const std::filesystem::path& folder, std::string_view enviro
   return folder / ("endpoints." + std::string(environment) + ".toml");
 }
 
-/// The order in which the sections are read; those of other environments follow.
+/// The names of the sections in the order in which they are read. Endpoint files of other environments follow.
 constexpr std::array<std::string_view, 5> section_names{"keys", "params", "features", "capabilities", "endpoints"};
 constexpr std::size_t endpoints_at = 4;
 
-/// Holds the files of the other environments to the same rules.
+/// Checks the endpoint files of the other environments by the same rules, and compares them with ours.
 void check_other_environments(const std::filesystem::path& folder, std::string_view environment,
                               const std::vector<endpoint_entry>& endpoints, std::vector<section>& sections) {
   for (const std::string_view name : environments) {

@@ -1,4 +1,4 @@
-// rankd/registry/names.cpp: checks names against their patterns, without regular expressions.
+// rankd/registry/names.cpp: checks the spelling of names without regular expressions.
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ auto is_lower(char c) noexcept -> bool { return c >= 'a' && c <= 'z'; }
 auto is_word(char c) noexcept -> bool { return is_digit(c) || is_lower(c) || (c >= 'A' && c <= 'Z') || c == '_'; }
 auto is_slug(char c) noexcept -> bool { return is_digit(c) || is_lower(c) || c == '_'; }
 
-/// Takes `prefix` and then `count` digits off the front of `text`.
+/// Removes `prefix` and `count` digits from the front of `text`. Returns false if the text does not begin like that.
 auto take_number(std::string_view& text, std::string_view prefix, std::size_t count) noexcept -> bool {
   if (!text.starts_with(prefix) || text.size() < prefix.size() + count) return false;
   const std::string_view digits = text.substr(prefix.size(), count);
@@ -20,7 +20,7 @@ auto take_number(std::string_view& text, std::string_view prefix, std::size_t co
   return std::ranges::all_of(digits, is_digit);
 }
 
-/// The length of the sequence that starts with `lead`, and the range of its second byte (Unicode, table 3-7).
+/// The length of a UTF-8 sequence that begins with `lead`, and the range of its second byte (Unicode, table 3-7).
 struct utf8_form {
   std::size_t length;
   std::uint8_t low = 0x80;

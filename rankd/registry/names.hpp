@@ -1,4 +1,4 @@
-// rankd/registry/names.hpp: how the names in registries and plans are spelled.
+// rankd/registry/names.hpp: checks the spelling of names in registries and plans.
 #pragma once
 
 #include <cstddef>
@@ -7,31 +7,34 @@
 
 namespace rankd {
 
-/// Returns true for `[A-Za-z_][A-Za-z0-9_]*`: keys, params, features, endpoints, so that TypeScript can name them too.
+/// Returns true for `[A-Za-z_][A-Za-z0-9_]*`, the form of keys, params, features and endpoints. TypeScript can use such
+/// names as identifiers.
 auto is_identifier(std::string_view text) noexcept -> bool;
 
-/// Returns true for `[A-Za-z0-9_]+`: plans, nodes, expressions.
+/// Returns true for `[A-Za-z0-9_]+`, the form of plans, nodes and expressions.
 auto is_plan_word(std::string_view text) noexcept -> bool;
 
-/// Returns true for `ep_NNNN`, four digits.
+/// Returns true for `ep_NNNN` with four digits, the id of an endpoint.
 auto is_endpoint_id(std::string_view text) noexcept -> bool;
 
-/// Returns true for `exp_NNNN`, four digits.
+/// Returns true for `exp_NNNN` with four digits, the id of an experiment.
 auto is_experiment_id(std::string_view text) noexcept -> bool;
 
-/// Returns true for `cap.rfc.NNNN.slug.vK`: four digits, a slug in lower case, a version from 1 on.
+/// Returns true for `cap.rfc.NNNN.slug.vK`, the id of a capability: four digits, a slug in lower case, a version from 1
+/// on.
 auto is_capability_id(std::string_view text) noexcept -> bool;
 
-/// Returns the length of the character at the front of `text`; 0 if these bytes are not UTF-8. Requires text.
+/// Returns the length of the first character of `text`; 0 if its bytes are not UTF-8. Requires a text that is not
+/// empty.
 auto utf8_character(std::string_view text) noexcept -> std::size_t;
 
-/// Returns true for bytes that are UTF-8 all through: no overlong forms, no surrogates, nothing past U+10FFFF.
+/// Returns true for valid UTF-8: without overlong forms, surrogates, or characters beyond U+10FFFF.
 auto is_utf8(std::string_view text) noexcept -> bool;
 
-/// Returns the length of the longest prefix of `text` that is UTF-8.
+/// Returns the length of the longest prefix of `text` that is valid UTF-8.
 auto utf8_prefix(std::string_view text) noexcept -> std::size_t;
 
-/// Returns the name between backquotes for a message, truncated if it is too long.
+/// Returns a name in backquotes for a message. A long name is truncated.
 auto quote_name(std::string_view name) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/registry/object_reader.cpp: taking fields out of JSON objects.
+// rankd/registry/object_reader.cpp: reads the fields of JSON objects.
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/registry/json_number.hpp>
 #include <rankd/registry/names.hpp>
@@ -13,10 +13,10 @@ namespace {
 
 using json = nlohmann::json;
 
-/// A document made of nothing but unknown fields must not cost a diagnostic for each of a million.
+/// The maximum number of unknown fields that are reported for one object. A document may contain a million.
 constexpr std::size_t max_unknown_fields = 100;
 
-/// That an object is asked for.
+/// The usual number of fields that are read from an object.
 constexpr std::size_t usual_fields = 8;
 
 auto problem(std::string_view code, std::string message) -> std::unexpected<braid::diagnostic> {
@@ -28,7 +28,7 @@ auto wrong_type(std::string_view wanted, const json& value) -> std::unexpected<b
   return problem("wrong_type", "must be " + std::string(wanted) + ", not " + described(value));
 }
 
-/// Returns true for a float that was written as an integer beyond 64 bits, or is as large.
+/// Returns true for a float that was written as an integer beyond 64 bits, or that is as large as such an integer.
 auto is_beyond_integers(const json& value) -> bool {
   constexpr double end = 0x1p63;
   return value.is_number_float() && std::abs(value.get<double>()) >= end;
@@ -44,7 +44,7 @@ auto int64_from(const json& value) -> std::expected<std::int64_t, braid::diagnos
   return value.get<std::int64_t>();
 }
 
-/// Returns the float that an integer stands for, if there is one.
+/// Returns the float that equals an integer, if there is such a float.
 template <typename Integer>
 auto equal_float(Integer whole) -> std::expected<scalar, braid::diagnostic> {
   const auto near = static_cast<double>(whole);

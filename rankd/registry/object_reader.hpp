@@ -1,4 +1,4 @@
-// rankd/registry/object_reader.hpp: takes the fields out of one JSON object and collects what is wrong with them.
+// rankd/registry/object_reader.hpp: reads the fields of one JSON object, and collects its errors.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -16,24 +16,24 @@
 
 namespace rankd {
 
-/// Whether a field is required; for `nullable`, null means absent.
+/// Whether a field is required. For a `nullable` field, null means the same as an absent field.
 enum class presence : std::uint8_t { required, optional, nullable };
 
-/// Both ends included.
+/// A range of integers that includes both ends.
 struct int_range {
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
 };
 
-/// The numbers that ids in registries may have.
+/// The range of ids in registries.
 inline constexpr int_range id_range{.min = 1, .max = std::numeric_limits<std::uint32_t>::max()};
 
-/// Reads the fields of one object. A field that is absent or wrong reads as nothing; what is wrong is appended to the
-/// diagnostics: wrong_type, missing_field, out_of_range, bad_value, non_finite_number, unknown_field.
-/// Lifetime: the value and the diagnostics outlive the reader; strings and values found point into the value.
+/// Reads the fields of one object. If a field is absent or wrong, reading it returns nothing. Errors are appended to
+/// the diagnostics: wrong_type, missing_field, out_of_range, bad_value, non_finite_number, unknown_field.
+/// Lifetime: the value and the diagnostics outlive the reader; returned strings and values point into the value.
 class object_reader {
  public:
-  /// Complains when `value` is not an object; no field of it is then missed.
+  /// Reports an error if `value` is not an object. Missing fields are not reported then.
   object_reader(const nlohmann::json& value, std::string pointer, braid::diagnostics& problems);
 
   [[nodiscard]] auto pointer() const noexcept -> const std::string& { return pointer_; }
@@ -44,18 +44,18 @@ class object_reader {
   auto array(std::string_view field, presence need) -> const nlohmann::json*;
   auto text(std::string_view field, presence need) -> const std::string*;
   auto boolean(std::string_view field, presence need) -> std::optional<bool>;
-  /// Nothing that merely converts to an integer is one: neither 1.0 nor "1".
+  /// Reads an integer. Values that could only be converted to an integer, such as 1.0 or "1", are errors.
   auto integer(std::string_view field, presence need, int_range range = {}) -> std::optional<std::int64_t>;
   auto id(std::string_view field, presence need) -> std::optional<std::uint32_t>;
-  /// A value of a registry's type; an integer stands for the float that equals it.
+  /// Reads a value of a registry's type. If a float is expected, an integer that equals a float is accepted.
   auto typed(std::string_view field, presence need, value_type type) -> std::optional<scalar>;
-  /// Returns the position among `choices` of the string that is there.
+  /// Reads a string that must be one of `choices`, and returns its index.
   auto choice(std::string_view field, presence need, std::span<const std::string_view> choices)
       -> std::optional<std::size_t>;
 
   void report(std::string_view field, std::string_view code, std::string message, std::string hint = {});
 
-  /// Reports every field that was not read. Call it last.
+  /// Reports every field that was not read. Must be called last.
   void refuse_unknown_fields();
 
  private:
@@ -65,14 +65,15 @@ class object_reader {
   std::vector<std::string_view> asked_;
 };
 
-/// Returns the value as a scalar of `type`, or the code and sentence of what is wrong with it. Errors: wrong_type,
-/// out_of_range for an integer past int64, non_finite_number.
+/// Converts a value to a scalar of `type`. Returns the code and message of an error if that is not possible. Errors:
+/// wrong_type, out_of_range for an integer beyond int64, non_finite_number.
 auto scalar_from_json(const nlohmann::json& value, value_type type) -> std::expected<scalar, braid::diagnostic>;
 
-/// "a string", "an integer", …: what a message calls the value.
+/// Returns the kind of a value for messages, such as "a string" or "an integer".
 auto kind_of(const nlohmann::json& value) -> std::string_view;
 
-/// The same with the value, if it is a scalar: "a string: `\"7\"`". A long value is truncated.
+/// Returns the kind of a value together with the value, if it is a scalar: "a string: `\"7\"`". A long value is
+/// truncated.
 auto described(const nlohmann::json& value) -> std::string;
 
 }  // namespace rankd

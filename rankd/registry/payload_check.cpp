@@ -1,4 +1,4 @@
-// rankd/registry/payload_check.cpp: a payload against the rules of its capability.
+// rankd/registry/payload_check.cpp: checks a payload against the rules of its capability.
 #include <rankd/registry/payload_rules.hpp>
 
 #include <rankd/registry/detail/payload_rule.hpp>
@@ -17,7 +17,7 @@ namespace {
 using json = nlohmann::json;
 using detail::payload_rule;
 
-/// The path to a value; written out only for a diagnostic.
+/// The path to a value. It is converted to text only for a diagnostic.
 struct place {
   const place* above = nullptr;  ///< null at the payload itself
   std::string_view field;
@@ -40,7 +40,7 @@ auto characters_in(std::string_view text) -> std::uint64_t {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-/// "a, b or c" of the names whose bits are set.
+/// Returns the names of types whose bits are set, such as "a, b or c".
 auto list_names(detail::payload_types types) -> std::string {
   std::vector<std::string_view> names;
   for (unsigned at = 0; at < detail::payload_type_names.size(); ++at)
@@ -55,7 +55,7 @@ class payload_checker {
  public:
   payload_checker(std::string_view pointer, braid::diagnostics& problems) : pointer_(pointer), problems_(problems) {}
 
-  /// Recursion ends with the schema, which is bounded.
+  /// Checks a value and its parts. The recursion is as deep as the schema, whose depth is limited.
   void check(const payload_rule& rule, const json& value, const place& place);
 
  private:

@@ -1,4 +1,4 @@
-// rankd/registry/payload_rules.cpp: compiling schemas; what is not understood is refused.
+// rankd/registry/payload_rules.cpp: compiles schemas, and refuses everything that is not supported.
 #include <rankd/registry/payload_rules.hpp>
 
 #include <rankd/registry/detail/payload_rule.hpp>
@@ -19,7 +19,7 @@ using detail::payload_rule;
 
 constexpr std::string_view fault = "bad_payload_schema";
 
-/// Reads one schema and those inside it. `depth` counts the schemas around it, this one included.
+/// Reads one schema and the schemas inside it. `depth` is the nesting depth, starting at 1.
 class schema_reader {
  public:
   schema_reader(const json& schema, std::string pointer, std::size_t depth, braid::diagnostics& problems)

@@ -1,4 +1,4 @@
-// rankd/registry/payload_rules.hpp: what the payload of a capability must look like, compiled from its JSON schema.
+// rankd/registry/payload_rules.hpp: rules for the payload of a capability, compiled from its JSON schema.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -16,21 +16,21 @@ struct payload_rule;
 
 }  // namespace detail
 
-/// A closed subset of JSON Schema: type, enum, const, properties, required, additionalProperties, items, minItems,
-/// maxItems, minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum, pattern, title, description.
-/// Nothing else is a schema. Lengths count characters; an integer is a number that is written as one; numbers compare
-/// exactly. Copies share what was compiled.
+/// Rules compiled from a subset of JSON Schema: type, enum, const, properties, required, additionalProperties, items,
+/// minItems, maxItems, minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum, pattern, title,
+/// description. Everything else is refused. Lengths count characters. Only a number that is written as an integer is an
+/// integer. Numbers are compared exactly. Copies share the compiled rules.
 /// Threads: any, once made.
 class payload_rules {
  public:
   static constexpr std::size_t max_depth = 32;         ///< schemas inside each other
   static constexpr std::size_t max_diagnostics = 100;  ///< about one payload; the rest of it is then not looked at
 
-  /// Errors: bad_payload_schema for each fault, below `pointer`.
+  /// Compiles a schema. Errors: bad_payload_schema for each error, with pointers below `pointer`.
   static auto compile(const nlohmann::json& schema, std::string_view pointer) -> braid::checked<payload_rules>;
 
-  /// Checks a payload, below `pointer`: wrong_type, bad_value, out_of_range, missing_field, unknown_field. Cost:
-  /// linear; the stack grows with the depth of the schema, not with that of the payload.
+  /// Checks a payload. Pointers of errors begin with `pointer`: wrong_type, bad_value, out_of_range, missing_field,
+  /// unknown_field. Cost: linear. The depth of the stack depends on the schema, not on the payload.
   [[nodiscard]] auto check(const nlohmann::json& payload, std::string_view pointer) const -> braid::diagnostics;
 
  private:

@@ -1,4 +1,4 @@
-// rankd/registry/project.cpp: finding and reading rankd.toml.
+// rankd/registry/project.cpp: finds and reads rankd.toml.
 #include <rankd/registry/project.hpp>
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/registry/toml.hpp>
@@ -25,7 +25,8 @@ auto read_folder(object_reader& reader, std::string_view field, presence need, c
   return (root / *text).lexically_normal();
 }
 
-/// Returns whether there are such names is not known here: that takes the params.
+/// Reads the names whose values are redacted. Does not check that these names exist, because the params are not known
+/// here.
 auto read_redacted(const nlohmann::json& table, std::string pointer, braid::diagnostics& problems)
     -> std::vector<std::string> {
   std::vector<std::string> out;
@@ -48,7 +49,7 @@ auto read_redacted(const nlohmann::json& table, std::string pointer, braid::diag
   return out;
 }
 
-/// The tables `operators`: each names the file of a library, once.
+/// Reads the tables `operators`. Each names the file of a library, which may occur only once.
 auto read_operators(object_reader& project, const std::filesystem::path& root, braid::diagnostics& problems)
     -> std::vector<std::filesystem::path> {
   std::vector<std::filesystem::path> out;
@@ -69,7 +70,7 @@ auto read_operators(object_reader& project, const std::filesystem::path& root, b
   return out;
 }
 
-/// The table `cache`.
+/// Reads the table `cache`.
 auto read_cache(object_reader& reader, braid::diagnostics& problems) -> cache_settings {
   constexpr std::int64_t tebibyte = 1'048'576;
   cache_settings out;
@@ -84,7 +85,7 @@ auto read_cache(object_reader& reader, braid::diagnostics& problems) -> cache_se
   return out;
 }
 
-/// The table `record_cache`.
+/// Reads the table `record_cache`.
 auto read_record_cache(object_reader& reader, braid::diagnostics& problems) -> record_cache_settings {
   constexpr std::int64_t tebibyte = 1'048'576;
   constexpr std::int64_t day_ms = 86'400'000;
@@ -106,7 +107,7 @@ auto read_record_cache(object_reader& reader, braid::diagnostics& problems) -> r
   return out;
 }
 
-/// The table `cursor`; the environment has the last word about the key.
+/// Reads the table `cursor`. The environment variable RANKD_CURSOR_KEY overrides its key.
 auto read_cursors(object_reader& reader, braid::diagnostics& problems) -> cursor_settings {
   constexpr std::int64_t year_s = 365 * 86'400;
   cursor_settings out;

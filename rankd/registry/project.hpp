@@ -1,4 +1,4 @@
-// rankd/registry/project.hpp: the project file rankd.toml, which marks the root of a project and names its folders.
+// rankd/registry/project.hpp: the project file rankd.toml. It marks the root of a project and names its folders.
 #pragma once
 
 #include <rankd/registry/budgets.hpp>
@@ -21,19 +21,20 @@ namespace rankd {
 inline constexpr std::array<std::string_view, 3> environments{"dev", "test", "prod"};
 inline constexpr std::string_view project_file = "rankd.toml";
 
-/// How the cursors of pages are signed.
+/// Settings for signing the cursors of pages.
 struct cursor_settings {
   std::string key;                     ///< empty if there is no key: then no plan returns pages
   std::chrono::seconds max_age{3600};  ///< of a cursor that is taken
 };
 
-/// How much a server keeps of the rows of nodes that have a cache, with all its loops together.
+/// The limits of a server's cache for rows of nodes, for all loops together.
 struct cache_settings {
   std::uint64_t mib = 64;  ///< 0: nothing
   std::uint64_t entries = 65'536;
 };
 
-/// How much a server keeps of what servers of data have answered, with all its loops together, and for how long.
+/// The limits of a server's cache for values from remote stores, for all loops together, and the maximum age of its
+/// values.
 struct record_cache_settings {
   std::uint64_t mib = 0;  ///< 0: nothing
   std::uint64_t entries = 1'000'000;
@@ -43,13 +44,13 @@ struct record_cache_settings {
   bool tracking = true;                            ///< asks servers to report changes
 };
 
-/// The environment variable whose value replaces the key of cursors of rankd.toml.
+/// The environment variable that overrides the key of cursors in rankd.toml.
 inline constexpr const char* cursor_key_variable = "RANKD_CURSOR_KEY";
 
-/// The fewest bytes of such a key.
+/// The minimum length of a key of cursors in bytes.
 inline constexpr std::size_t min_cursor_key = 16;
 
-/// One project; its folders are already resolved against the root.
+/// The settings of one project. Its folders have been resolved against the root.
 struct project {
   std::filesystem::path root;
   std::string name;
@@ -66,11 +67,11 @@ struct project {
   std::vector<shadow_settings> shadows = {};  ///< plans that a server runs in the shadow of others
   std::vector<std::string> redacted;          ///< names whose values the audit of a server does not have
 
-  /// Returns the nearest folder that holds rankd.toml, from `start` upwards.
+  /// Returns the nearest folder that contains rankd.toml, from `start` upwards.
   static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;
 
-  /// Reads rankd.toml, given as the file or as its folder.
-  /// Errors: every diagnostic about the file.
+  /// Reads rankd.toml. `where` is the file or its folder.
+  /// Errors: all diagnostics about the file.
   static auto load(const std::filesystem::path& where) -> braid::checked<project>;
 };
 

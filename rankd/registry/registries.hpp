@@ -1,4 +1,5 @@
-// rankd/registry/registries.hpp: what is declared: keys, params, features, capabilities, endpoints, read from TOML.
+// rankd/registry/registries.hpp: the declarations of a project, read from TOML: keys, params, features, capabilities,
+// endpoints.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -21,7 +22,7 @@ enum class lifecycle : std::uint8_t { active, deprecated, blocked };
 
 auto to_string(lifecycle status) noexcept -> std::string_view;
 
-/// A column that plans may name. Key 1 is `id`, an int on every row.
+/// A key: a column that plans may name. Key 1 is `id`, which every row has.
 struct key_entry {
   std::uint32_t key_id = 0;
   std::string name;
@@ -38,10 +39,10 @@ struct key_entry {
   auto operator==(const key_entry&) const -> bool = default;
 };
 
-/// The most numbers of a vector.
+/// The maximum number of dimensions of a vector.
 inline constexpr std::uint32_t max_dimensions = 4096;
 
-/// The part of a request that gives a param its value.
+/// The part of a request that sets the value of a param.
 enum class param_source : std::uint8_t {
   overrides,  ///< `param_overrides`, in place of the default
   context,    ///< `context`: what the request knows, such as a device
@@ -54,7 +55,7 @@ enum class clock_unit : std::uint8_t { seconds, milliseconds };
 
 auto to_string(clock_unit unit) noexcept -> std::string_view;
 
-/// A value that requests give or override.
+/// A param: a value that requests set or override.
 struct param_entry {
   std::uint32_t param_id = 0;
   std::string name;
@@ -68,13 +69,13 @@ struct param_entry {
   std::optional<std::uint32_t> replaced_by;
   param_source source = param_source::overrides;
   bool required = false;  ///< whether a request must set it if its plan reads it; only for context params
-  /// the request's time is the value if the request sets none; only for context params
+  /// If set, the param has the time of the request, unless the request sets it. Only for context params.
   std::optional<clock_unit> clock = {};
 
   auto operator==(const param_entry&) const -> bool = default;
 };
 
-/// A server at a fixed address.
+/// A resolver for a server at a fixed address.
 struct static_resolver {
   std::string host;
   std::uint16_t port = 0;
@@ -83,7 +84,7 @@ struct static_resolver {
   auto operator==(const static_resolver&) const -> bool = default;
 };
 
-/// Servers that share the keys among themselves.
+/// A resolver for a cluster of servers that share the keys among themselves.
 struct cluster_resolver {
   struct node {
     std::string host;
@@ -98,26 +99,26 @@ struct cluster_resolver {
   auto operator==(const cluster_resolver&) const -> bool = default;
 };
 
-/// The store inside this process.
+/// A resolver for a store that is embedded in this process.
 struct embedded_resolver {
   std::string path;  ///< directory of the store, relative to the project's root
 
   auto operator==(const embedded_resolver&) const -> bool = default;
 };
 
-/// A file.
+/// A resolver for a local file.
 struct file_resolver {
   std::string path;  ///< relative to the project's root
 
   auto operator==(const file_resolver&) const -> bool = default;
 };
 
-/// How near two vectors are to each other.
+/// The measure of similarity between vectors.
 enum class vector_metric : std::uint8_t { dot, cosine, l2 };
 
 auto to_string(vector_metric metric) noexcept -> std::string_view;
 
-/// How hard an endpoint may be used.
+/// The limits on the use of an endpoint.
 struct endpoint_policy {
   std::uint32_t max_inflight = 64;
   std::chrono::milliseconds connect_timeout{1000};
@@ -130,8 +131,8 @@ struct endpoint_policy {
   auto operator==(const endpoint_policy&) const -> bool = default;
 };
 
-/// Where data comes from. The kind says which commands an operator may use, the resolver names the server that answers
-/// them.
+/// An endpoint: a source of data. Its kind determines which commands operators may use. Its resolver names the server,
+/// store or file that answers them.
 struct endpoint_entry {
   enum class kind_type : std::uint8_t { redis, embedded, http, vectors };
   using static_resolver = rankd::static_resolver;
@@ -150,7 +151,7 @@ struct endpoint_entry {
 
 auto to_string(endpoint_entry::kind_type kind) noexcept -> std::string_view;
 
-/// Returns whether operators read keys from it.
+/// Returns whether the endpoint is a key-value store.
 [[nodiscard]] inline auto is_store(const endpoint_entry& endpoint) noexcept -> bool {
   return endpoint.kind == endpoint_entry::kind_type::redis || endpoint.kind == endpoint_entry::kind_type::embedded;
 }
@@ -174,17 +175,17 @@ struct capability_entry {
   std::optional<payload_rules> payload;  ///< the rules of the payload; nothing if any payload is allowed
 };
 
-/// Identifies the meaning of one entry of a registry for plans that refer to it, in 64 hexadecimal digits. The doc is
-/// left out, and so are the members that are checked whenever a plan is loaded: `status`, `allow_read`, `allow_write`,
-/// `replaced_by`.
+/// A digest of one registry entry, as 64 hexadecimal digits. It covers the fields that affect plans. The doc is left
+/// out. `status`, `allow_read`, `allow_write` and `replaced_by` are left out too, because they are checked whenever a
+/// plan is loaded.
 struct entry_digest {
   std::string id;    ///< as artifacts have it: a number in decimal digits, or the id of a capability or an endpoint
   std::string name;  ///< of a feature with its stage; of a capability empty
   std::string sha256;
 };
 
-/// Identifies the declarations of one registry, in 64 hexadecimal digits: equal digests mean equal declarations,
-/// whatever their layout.
+/// A digest of the declarations of one registry, as 64 hexadecimal digits. Equal digests mean equal declarations,
+/// whatever their layout in the file.
 struct registry_digest {
   std::string name;  ///< keys, params, features, capabilities, endpoints
   std::string sha256;
@@ -197,21 +198,21 @@ class registries {
  public:
   static constexpr std::uint32_t id_key = 1;
 
-  /// Returns the type of all ids of the project: integer, or string if keys.toml declares the key `id` so.
+  /// Returns the type of all ids of the project: integer, or string if keys.toml declares the key `id` as a string.
   [[nodiscard]] auto id_type() const noexcept -> value_type {
     return keys_.empty() ? value_type::integer : keys_.front().type;
   }
 
   /// Reads keys.toml, params.toml, features.toml, capabilities.toml and endpoints.ENV.toml from `folder`. features.toml
   /// and capabilities.toml may be absent. Endpoint files of other environments, if present, must obey the same rules
-  /// and declare the same ids, names and kinds. Blocks: on the disk. Errors: every diagnostic about every file, with
-  /// `source` naming the file.
+  /// and declare the same ids, names and kinds. Blocks: on the disk. Errors: all diagnostics about all files; `source`
+  /// is the file.
   static auto load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries>;
 
-  /// Gives each endpoint the place and the policy that it has in `other`. Requires the same ids.
+  /// Replaces the resolver and the policy of each endpoint by those in `other`. Requires the same ids.
   void keep_places(const registries& other);
 
-  /// In ascending order of their ids, as all the others.
+  /// These functions return the entries of a registry in ascending order of their ids.
   [[nodiscard]] auto keys() const noexcept -> std::span<const key_entry> { return keys_; }
   [[nodiscard]] auto params() const noexcept -> std::span<const param_entry> { return params_; }
   [[nodiscard]] auto features() const noexcept -> std::span<const feature_entry> { return features_; }
@@ -222,24 +223,24 @@ class registries {
   /// the endpoints covers ids, names and kinds, so it is the same in every environment.
   [[nodiscard]] auto digests() const noexcept -> std::span<const registry_digest> { return digests_; }
 
-  /// Null if nothing of that name or number is declared.
+  /// These functions find an entry by id or name; they return null if there is no such entry.
   [[nodiscard]] auto find_key(std::uint32_t key_id) const -> const key_entry*;
   [[nodiscard]] auto find_key(std::string_view name) const -> const key_entry*;
   [[nodiscard]] auto find_param(std::uint32_t param_id) const -> const param_entry*;
   [[nodiscard]] auto find_param(std::string_view name) const -> const param_entry*;
-  /// By `ep_NNNN`.
+  /// Finds an endpoint by its id, `ep_NNNN`.
   [[nodiscard]] auto find_endpoint(std::string_view endpoint_id) const -> const endpoint_entry*;
   [[nodiscard]] auto find_capability(std::string_view id) const -> const capability_entry*;
 
-  /// "use key 7 (score) instead" for an entry that names its successor, otherwise empty.
+  /// Returns a hint such as "use key 7 (score) instead" if the entry names its successor; otherwise an empty text.
   [[nodiscard]] auto successor_hint(const key_entry& key) const -> std::string;
   [[nodiscard]] auto successor_hint(const param_entry& param) const -> std::string;
 
-  /// Every name in use, to suggest the one that was meant.
+  /// These functions return all names, so that a message can suggest a similar one.
   [[nodiscard]] auto key_names() const -> std::vector<std::string_view>;
   [[nodiscard]] auto param_names() const -> std::vector<std::string_view>;
 
-  /// Returns the position of an entry in `params()`: values of a request lie in an array in that order.
+  /// Returns the index of an entry in `params()`. Arrays of a request's values have the same order.
   [[nodiscard]] auto index_of(const param_entry& entry) const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(&entry - params_.data());
   }

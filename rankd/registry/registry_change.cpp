@@ -1,4 +1,4 @@
-// rankd/registry/registry_change.cpp: comparing registries as plans, requests and connections see them.
+// rankd/registry/registry_change.cpp: compares old and new registries, and decides what changes need a restart.
 #include <rankd/registry/registry_change.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -18,7 +18,7 @@ void refuse(braid::diagnostics& problems, std::string message, std::string hint)
 
 constexpr std::string_view connects = "restart the server: it connects to its endpoints when it starts";
 
-/// Returns whether `id` is an endpoint of `others`, and of the same kind.
+/// Reports an error if the endpoint is not declared in `others`.
 void compare_endpoint(const endpoint_entry& id, const registries& others, std::string_view absent,
                       braid::diagnostics& problems) {
   const endpoint_entry* other = others.find_endpoint(id.endpoint_id);
@@ -42,7 +42,7 @@ auto what_needs_a_restart(const registries& now, const registries& read) -> brai
   return out;
 }
 
-/// Returns the properties of endpoints that change only after a restart, a sentence each.
+/// Returns a sentence for each change of an endpoint that takes effect only after a restart.
 auto until_restart(const registries& now, const registries& read) -> std::vector<std::string> {
   std::vector<std::string> out;
   for (const endpoint_entry& each : read.endpoints()) {
@@ -66,7 +66,8 @@ auto equal_for_plans(const capability_entry& a, const capability_entry& b) -> bo
   return a.id == b.id && a.status == b.status && a.payload_schema == b.payload_schema;
 }
 
-/// Plans look at no features.
+/// Returns whether plans and requests cannot notice the difference between two registries. Features are not compared,
+/// because plans do not use them.
 auto serves_like(const registries& a, const registries& b) -> bool {
   return without_doc(a.keys()) == without_doc(b.keys()) && without_doc(a.params()) == without_doc(b.params()) &&
          std::ranges::equal(a.capabilities(), b.capabilities(), equal_for_plans) &&

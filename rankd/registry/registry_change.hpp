@@ -1,4 +1,4 @@
-// rankd/registry/registry_change.hpp: what of new registries a server can take over while it runs.
+// rankd/registry/registry_change.hpp: decides which changes of registries a running server can apply.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -11,16 +11,17 @@
 
 namespace rankd {
 
-/// The result of reading the files of registries again.
+/// The result of reading the registries again.
 struct registry_change {
-  /// The registries that serve from now on: the earlier object, if nothing has changed that plans or requests notice (a
-  /// doc, for example, is not noticed).
+  /// The registries to use from now on. This is the earlier object if plans and requests cannot notice the changes, for
+  /// example a changed doc.
   std::shared_ptr<const registries> next;
   std::vector<std::string> until_restart;  ///< sentences: what was left out of them
 };
 
-/// Returns `read` with the places and policies of the endpoints of `now`, to which the server is connected. Errors:
-/// needs_restart if ids have another type, or if endpoints were added, removed or changed their kind.
+/// Returns `read` with the resolvers and policies of the endpoints in `now`, because the server is connected to these.
+/// Errors: needs_restart if the type of ids has changed, or if endpoints were added or removed, or their kinds have
+/// changed.
 auto change_registries(std::shared_ptr<const registries> now, registries read) -> braid::checked<registry_change>;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/registry/row_id.cpp: the rules of ids, and their spelling.
+// rankd/registry/row_id.cpp: checks and formats ids.
 #include <rankd/registry/row_id.hpp>
 
 #include <rankd/registry/json_text.hpp>

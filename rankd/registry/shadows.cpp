@@ -1,4 +1,4 @@
-// rankd/registry/shadows.cpp: reading which plans run in the shadow of others.
+// rankd/registry/shadows.cpp: reads which plans run as shadows of other plans.
 #include <rankd/registry/shadows.hpp>
 
 #include <rankd/registry/names.hpp>

@@ -1,4 +1,4 @@
-// rankd/registry/shadows.hpp: the tables `shadow` of rankd.toml: plans that run in the shadow of served plans.
+// rankd/registry/shadows.hpp: the tables `shadow` of rankd.toml: candidate plans that run as shadows of served plans.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -11,7 +11,8 @@
 
 namespace rankd {
 
-/// A plan that runs for some of the requests to another one, whose answers alone are given.
+/// A candidate plan that also runs for some of the requests to a served plan. Clients get only the answers of the
+/// served plan.
 struct shadow_settings {
   std::string plan;
   std::string candidate;
@@ -21,7 +22,7 @@ struct shadow_settings {
   friend auto operator==(const shadow_settings&, const shadow_settings&) -> bool = default;
 };
 
-/// `[shadow.PLAN]` with `plan`, `share` and `in_flight`, in the order of the names.
+/// Reads the tables `[shadow.PLAN]` with `plan`, `share` and `in_flight`, in the order of their names.
 auto read_shadows(const nlohmann::json& tables, const std::string& pointer, braid::diagnostics& problems)
     -> std::vector<shadow_settings>;
 

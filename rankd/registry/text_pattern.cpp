@@ -1,4 +1,4 @@
-// rankd/registry/text_pattern.cpp: the only file that knows RE2.
+// rankd/registry/text_pattern.cpp: matches texts with RE2. This is the only file that includes RE2.
 #include <rankd/registry/text_pattern.hpp>
 
 #include <utility>
@@ -18,7 +18,8 @@ auto text_pattern::operator=(text_pattern&&) noexcept -> text_pattern& = default
 text_pattern::~text_pattern() = default;
 
 auto text_pattern::compile(std::string_view pattern, letter_case letters) -> std::expected<text_pattern, std::string> {
-  // A pattern may come with a request: neither its length nor what repetitions make of it may cost seconds.
+  // Limits the length and the memory of a pattern, because a pattern may come with a request and must not take seconds
+  // to compile.
   if (pattern.size() > max_bytes) return std::unexpected("pattern longer than " + std::to_string(max_bytes) + " bytes");
   re2::RE2::Options options;
   options.set_max_mem(max_memory);

@@ -1,4 +1,4 @@
-// rankd/registry/text_pattern.hpp: regular expressions, RE2 patterns (linear time), bounded in length and memory.
+// rankd/registry/text_pattern.hpp: regular expressions with linear time (RE2), limited in length and memory.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,21 @@ namespace rankd {
 
 enum class letter_case : std::uint8_t { exact, ignored };
 
-/// A pattern in the syntax of RE2 that matches any part of a text. Texts may hold any bytes. Threads: any, once made.
+/// A pattern in the syntax of RE2. It matches if any part of a text matches. Texts may contain any bytes. Threads: any,
+/// once made.
 class text_pattern {
  public:
   static constexpr std::size_t max_bytes = 4096;          ///< bytes of a pattern
   static constexpr std::int64_t max_memory = 256 * 1024;  ///< bytes of what is compiled from it
 
-  /// Errors: what RE2 has against the pattern, or that it is too long.
+  /// Compiles a pattern. Errors: the message of RE2, or that the pattern is too long.
   static auto compile(std::string_view pattern, letter_case letters) -> std::expected<text_pattern, std::string>;
 
   text_pattern(text_pattern&&) noexcept;
   auto operator=(text_pattern&&) noexcept -> text_pattern&;
   ~text_pattern();
 
-  /// Cost: linear in the text.
+  /// Returns whether a part of the text matches. Cost: linear in the text.
   [[nodiscard]] auto matches(std::string_view text) const -> bool;
 
  private:

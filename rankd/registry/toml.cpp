@@ -1,4 +1,5 @@
-// rankd/registry/toml.cpp: the only file that includes toml++, which is slow to compile.
+// rankd/registry/toml.cpp: parses TOML with toml++. This is the only file that includes toml++, because it is slow to
+// compile.
 #include <rankd/registry/toml.hpp>
 #include <rankd/registry/file.hpp>
 
@@ -7,13 +8,14 @@
 
 #include <nlohmann/json.hpp>
 
-// A text such as `[[[a]]` can violate an assertion of toml++, which with NDEBUG becomes an assumption of the compiler.
-// With neither, toml++ finds the fault a line later and reports it.
+// A text such as `[[[a]]` violates an assertion of toml++. With NDEBUG, the assertion becomes an assumption of the
+// compiler. Without both, toml++ finds the error a line later and reports it.
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
-// To its questions about white space every letter that is not ASCII is a case that cannot occur; here it is a no.
+// toml++ treats a letter that is not ASCII as an impossible case when it tests for white space. This makes the test
+// return false instead.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
@@ -27,7 +29,8 @@ namespace {
 
 using json = nlohmann::json;
 
-/// toml++ bounds how deep values nest, but not the dots of a key, and destroys tables recursively.
+/// The maximum number of dots in a key. toml++ limits the nesting of values, but not the parts of a key, and destroys
+/// tables recursively.
 constexpr std::size_t max_dots_in_a_key = 100;
 
 class converter {
@@ -81,7 +84,8 @@ auto refuse(std::string_view source_name, std::string code, std::string message)
                                              .source = std::string(source_name)}));
 }
 
-/// Returns the end of a quoted string that begins at `at`. A string of one line ends with its line at the latest.
+/// Returns the end of a quoted string that begins at `at`. A single-line string ends at the end of its line at the
+/// latest.
 auto end_of_quoted(std::string_view text, std::size_t at) -> std::size_t {
   constexpr std::size_t long_quotes = 3;
   const char quote = text[at];
@@ -95,20 +99,20 @@ auto end_of_quoted(std::string_view text, std::size_t at) -> std::size_t {
     }
     if (!text.substr(at).starts_with(closing)) continue;
     at += closing.size();
-    // Up to two quotes before the closing ones belong to the text.
+    // Up to two quotes before the closing ones belong to the string.
     for (int more = 0; is_long && more < 2 && at < text.size() && text[at] == quote; ++more) ++at;
     return at;
   }
   return text.size();
 }
 
-/// Returns true for bytes that a key may contain besides dots and quoted strings.
+/// Returns true for bytes that a key may contain, apart from dots and quoted strings.
 auto is_key_byte(char c) noexcept -> bool {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' ||
          c == ' ' || c == '\t' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// True unless a key has too many parts. Dots in comments, in strings and of the decimals of a list belong to no key.
+/// Returns false if a key has too many parts. Ignores dots in comments, in strings, and in decimal numbers.
 auto dots_bounded(std::string_view text) -> bool {
   std::size_t dots = 0;  // of the key that this may be
   for (std::size_t at = 0; at < text.size();) {

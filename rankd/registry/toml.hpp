@@ -1,4 +1,4 @@
-// rankd/registry/toml.hpp: a TOML file as a JSON value, so that one reader of fields serves both.
+// rankd/registry/toml.hpp: parses TOML into a JSON value, so that the same code reads fields of both formats.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -10,11 +10,11 @@
 
 namespace rankd {
 
-/// Returns the document as an object. Floats may be inf or nan, as TOML allows. Errors: toml_syntax with line and
-/// column, toml_too_deep, unsupported_value for dates; `source` is `source_name`.
+/// Parses a TOML document and returns it as a JSON object. Floats may be inf or nan, as TOML allows. Errors:
+/// toml_syntax with line and column, toml_too_deep, unsupported_value for dates; `source` is `source_name`.
 auto parse_toml(std::string_view text, std::string_view source_name) -> braid::checked<nlohmann::json>;
 
-/// The same for a file, whose name becomes the source. Errors: those of `read_text_file` too.
+/// Parses a TOML file. The name of the file becomes the source. Errors: those of `parse_toml` and `read_text_file`.
 auto read_toml_file(const std::filesystem::path& file) -> braid::checked<nlohmann::json>;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/registry/value.hpp: the types of keys and params, and a single value of one.
+// rankd/registry/value.hpp: the types of keys and params, and a single value of such a type.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace rankd {
 
 enum class value_type : std::uint8_t { integer, floating, string, boolean, vector };
 
-/// Returns the name of a type as registries and messages spell it: int, float, string, bool, vector.
+/// Returns the name of a type in registries and messages: int, float, string, bool, vector.
 auto to_string(value_type type) noexcept -> std::string_view;
 
-/// Null (monostate) or one value.
+/// A single value; null is std::monostate.
 using scalar = std::variant<std::monostate, std::int64_t, double, std::string, bool>;
 
 [[nodiscard]] inline auto is_null(const scalar& value) noexcept -> bool { return value.index() == 0; }

@@ -1,4 +1,4 @@
-// rankd/registry/vector_bytes.cpp: reading, writing and multiplying vectors one number at a time.
+// rankd/registry/vector_bytes.cpp: reads, writes and multiplies vectors number by number.
 #include <rankd/registry/vector_bytes.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ auto is_vector(std::string_view bytes, std::size_t dimensions) noexcept -> bool 
 }
 
 auto append_vector_item(std::string& out, double number) -> bool {
-  // From half a step above the largest float on, rounding gives infinity.
+  // The smallest double that rounds to infinity as a float: half a step above the largest float.
   constexpr double too_large = 0x1.ffffffp+127;
   if (!(std::fabs(number) < too_large)) return false;
   const auto value = static_cast<float>(number);
@@ -56,7 +56,8 @@ auto cosine_similarity(std::string_view a, std::string_view b) noexcept -> doubl
 
 auto measure_cosine(double dot, double square_a, double square_b) noexcept -> double {
   if (square_a == 0 || square_b == 0) return 0;
-  // Roots and quotient are rounded, which may lift the cosine of like vectors above 1 by a bit.
+  // Limits the result to 1, because rounding errors of roots and quotient may make the cosine of equal vectors slightly
+  // larger.
   return std::clamp(dot / (std::sqrt(square_a) * std::sqrt(square_b)), -1.0, 1.0);
 }
 

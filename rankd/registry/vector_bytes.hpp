@@ -1,4 +1,4 @@
-// rankd/registry/vector_bytes.hpp: a vector as bytes: float32, little-endian, one number behind the other.
+// rankd/registry/vector_bytes.hpp: vectors as bytes: float32 numbers, little-endian, one after the other.
 #pragma once
 
 #include <cstddef>
@@ -9,37 +9,41 @@
 
 namespace rankd {
 
-/// Returns how many numbers these bytes hold. Remaining bytes are ignored.
+/// Returns how many numbers these bytes contain. An incomplete number at the end is ignored.
 [[nodiscard]] constexpr auto vector_size(std::string_view bytes) noexcept -> std::size_t {
   return bytes.size() / sizeof(float);
 }
 
-/// Returns one number. Requires an index below `vector_size`. Bytes need no alignment.
+/// Returns the number at an index. Requires an index below `vector_size`. The bytes need no alignment.
 [[nodiscard]] inline auto vector_item(std::string_view bytes, std::size_t index) noexcept -> float {
   float value = 0;
   std::memcpy(&value, bytes.data() + index * sizeof(float), sizeof(float));
   return value;
 }
 
-/// Returns whether these are the bytes of so many numbers, all of them finite.
+/// Returns whether the bytes are a vector of `dimensions` finite numbers.
 [[nodiscard]] auto is_vector(std::string_view bytes, std::size_t dimensions) noexcept -> bool;
 
-/// Appends the number as a float32. Returns false, and appends nothing, if it is too large for a float32 or not finite.
+/// Appends a number as a float32. If the number is not finite or too large for a float32, appends nothing and returns
+/// false.
 [[nodiscard]] auto append_vector_item(std::string& out, double number) -> bool;
 
-/// `[0.5,-1]`: each number as the shortest text that reads back as the same float32. Requires finite numbers.
+/// Appends a vector as JSON, such as `[0.5,-1]`. Each number is the shortest text that is read back as the same
+/// float32. Requires finite numbers.
 void append_vector_json(std::string& out, std::string_view bytes);
 
-// Products and sums are of float64, in the order of the numbers: products of float32 are exact there, so that every
-// machine gives the same bits. If the lengths differ, the excess numbers of the longer side are ignored.
+// For the following functions: products and sums are float64, computed in the order of the numbers. Products of float32
+// are exact in float64, so every machine gets the same bits. If the lengths differ, excess numbers of the longer vector
+// are ignored.
 
-/// Returns the sum of the products. Cost: about a nanosecond for each number.
+/// Returns the dot product. Cost: about a nanosecond for each number.
 [[nodiscard]] auto dot_product(std::string_view a, std::string_view b) noexcept -> double;
 
-/// Returns the dot product divided by both lengths, which is from -1 to 1; 0 if one of them is 0.
+/// Returns the cosine of the angle between two vectors: the dot product divided by both lengths, from -1 to 1; 0 if a
+/// length is 0.
 [[nodiscard]] auto cosine_similarity(std::string_view a, std::string_view b) noexcept -> double;
 
-/// Returns the cosine, from -1 to 1, for a dot product and the dot products of both sides with themselves.
+/// Returns the cosine, from -1 to 1, for a dot product and the squared lengths of both vectors.
 [[nodiscard]] auto measure_cosine(double dot, double square_a, double square_b) noexcept -> double;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/registry/write_file.cpp: write, sync, rename.
+// rankd/registry/write_file.cpp: writes and syncs files, and replaces files by rename.
 #include <rankd/registry/write_file.hpp>
 
 #include <braid/io/backend.hpp>
@@ -32,7 +32,7 @@ auto write_all(int descriptor, std::string_view bytes) -> braid::result<void> {
 }
 
 auto write_file(const fs::path& file, std::string_view bytes) -> braid::result<void> {
-  // If the path is a pipe, no thread waits for its other end.
+  // Opens without blocking: if the path is a pipe, the call does not wait for a reader.
   const braid::descriptor handle(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0640));
   if (!handle) return braid::fail(braid::last_system_error());
   if (auto done = write_all(handle.number(), bytes); !done) return done;

@@ -1,4 +1,5 @@
-// rankd/registry/write_file.hpp: writing files so that a crash leaves them whole.
+// rankd/registry/write_file.hpp: writes files durably, and replaces them so that a crash leaves the old or the new
+// file.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -8,23 +9,23 @@
 
 namespace rankd {
 
-/// Writes all of the bytes, in as many pieces as the system takes.
-/// Blocks: on what is written to. Errors: the system's; some of the bytes may be written then.
+/// Writes all bytes, in as many pieces as the system accepts.
+/// Blocks: until they are written. Errors: the system's; after an error, some of the bytes may have been written.
 auto write_all(int descriptor, std::string_view bytes) -> braid::result<void>;
 
-/// Writes a file anew, readable for its owner and group at most, and waits until its bytes are on the disk. Its name is
-/// durable after `sync_folder`. A crash may leave any part of it. Blocks: on the disk.
+/// Writes a new file, readable at most for its owner and group, and waits until its bytes are on the disk. The name is
+/// durable only after `sync_folder`. A crash may leave any part of the file. Blocks: on the disk.
 auto write_file(const std::filesystem::path& file, std::string_view bytes) -> braid::result<void>;
 
-/// Makes the names in a folder durable: what a crash leaves has them.
+/// Makes the names in a folder durable, so that they exist after a crash.
 /// Blocks: on the disk.
 auto sync_folder(const std::filesystem::path& folder) -> braid::result<void>;
 
-/// The same for the folder in which `file` lies.
+/// Makes the name of `file` durable by syncing its folder.
 auto sync_parent_folder(const std::filesystem::path& file) -> braid::result<void>;
 
-/// Replaces a file as a whole, by way of FILE.new: after a crash at any point it is the old or the new one, and after
-/// the return the new one.
+/// Replaces a file atomically: writes FILE.new and renames it. After a crash at any point, the file is the old or the
+/// new one. After the return, it is the new one.
 /// Blocks: on the disk.
 auto replace_file(const std::filesystem::path& file, std::string_view bytes) -> braid::result<void>;
 

@@ -1,4 +1,4 @@
-// rankd/registry/detail/payload_rule.hpp: one schema of a payload in the form in which it is checked.
+// rankd/registry/detail/payload_rule.hpp: a schema of a payload, compiled to a form that is fast to check.
 #pragma once
 
 #include <rankd/registry/text_pattern.hpp>
@@ -18,18 +18,18 @@
 
 namespace rankd::detail {
 
-/// The names of `type`, in the order of their bits. "number" stands for both kinds.
+/// The names of types in the order of their bits. "number" means integers and floats.
 inline constexpr std::array<std::string_view, 7> payload_type_names{"null",   "boolean", "integer", "number",
                                                                     "string", "array",   "object"};
 
-/// A set of the names above, as bits.
+/// A set of payload types, one bit for each.
 using payload_types = std::uint8_t;
 
 inline constexpr payload_types integer_type = 1U << 2U;
 inline constexpr payload_types number_type = 1U << 3U;
 inline constexpr payload_types any_type = 0x7F;
 
-/// A number of a schema or payload. Every int64, uint64 and double is one exactly.
+/// The type for numbers of schemas and payloads. It represents every int64, uint64 and double exactly.
 using exact_number = long double;
 static_assert(std::numeric_limits<exact_number>::digits >= 64);
 

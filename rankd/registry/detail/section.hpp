@@ -1,4 +1,4 @@
-// rankd/registry/detail/section.hpp: one registry file while it is read, row by row.
+// rankd/registry/detail/section.hpp: helpers that read one registry file row by row.
 #pragma once
 
 #include <rankd/registry/object_reader.hpp>
@@ -14,17 +14,17 @@
 
 namespace rankd::detail {
 
-/// A file as read, and what is wrong with it so far.
+/// The contents of a registry file, and the errors found so far.
 struct section {
   std::filesystem::path file;
   nlohmann::json document;  ///< an object; empty if the file is absent or cannot be read
   braid::diagnostics problems;
 };
 
-/// A file that is not `required` may be absent.
+/// Reads a file. Unless `need` is `required`, the file may be absent.
 auto read_section(const std::filesystem::path& file, presence need) -> section;
 
-/// Calls `read(row)` for each table of the array `table`, then refuses the fields that no rule has read.
+/// Calls `read(row)` for each table of the array `table`. Then reports the fields that `read` has not read.
 template <typename Read>
 void for_each_row(section& section, std::string_view table, Read&& read) {
   object_reader top(section.document, "", section.problems);
@@ -39,7 +39,7 @@ void for_each_row(section& section, std::string_view table, Read&& read) {
   top.refuse_unknown_fields();
 }
 
-/// Remembers which row was the first to use a value, and complains about later ones.
+/// Checks that a value is used only once: remembers the first row that uses it, and reports later rows.
 template <typename T>
 class used_once {
  public:
@@ -57,7 +57,7 @@ class used_once {
   std::map<T, std::string> first_;  ///< value → pointer of the row
 };
 
-/// Reads `name`, an identifier.
+/// These functions read the fields `name` (an identifier), `doc` and `status` of a row.
 auto read_name(object_reader& row) -> std::string;
 auto read_doc(object_reader& row) -> std::string;
 auto read_status(object_reader& row) -> lifecycle;
@@ -65,11 +65,11 @@ auto read_status(object_reader& row) -> lifecycle;
 /// Returns the endpoints of one environment.
 auto read_endpoints(section& section, std::string_view environment) -> std::vector<endpoint_entry>;
 
-/// Returns the digest of each entry of a registry of that name, whose document is correct. The digest of `endpoints`
-/// covers only what all environments share.
+/// Returns the digest of each entry of a registry. Requires a valid document. The digest of an endpoint covers only the
+/// fields that all environments share.
 auto digests_of_entries(std::string_view registry, const nlohmann::json& document) -> std::vector<entry_digest>;
 
-/// Complains in `other` about every endpoint whose id, name or kind differs from `ours`.
+/// Reports in `other` every endpoint whose id, name or kind differs from `ours`.
 void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vector<endpoint_entry>& theirs,
                        section& other);
 
