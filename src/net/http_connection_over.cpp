@@ -176,12 +176,13 @@ auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<
   const bool chunked = work_->framing.how == kind::chunked;
   result<void> sent;
   if (piece.size() <= copied_piece) {
+    task<result<void>> flushing = flush();  // may throw, so it is called before the piece is appended
     if (chunked)
       append_chunk(work_->output, piece);
     else
       work_->output += piece;
     work_->written += piece.size();
-    sent = co_await flush();
+    sent = co_await std::move(flushing);
   } else {
     if (chunked) append_chunk_size(work_->output, piece.size());
     work_->written += piece.size();
