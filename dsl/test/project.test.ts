@@ -73,7 +73,7 @@ export default definePlan({
   await compiler.close();
   const refused = (op: string, line: number, hint: string): unknown[] => [
     "string_ids",
-    `operator \`${op}\` is for ids that are integers; those of this project are strings`,
+    `operator \`${op}\` needs integer ids, but the ids of this project are strings`,
     hint,
     line,
     8,
@@ -81,8 +81,8 @@ export default definePlan({
   assert.deepEqual(
     compiled!.diagnostics.map(({ code, message, hint, place }) => [code, message, hint, place.line, place.column]),
     [
-      refused("core::follow", 7, "core::list reads the same by `key`: follow:{id}"),
-      refused("core::fetch_features", 8, "core::hash reads the same by `key`: features:{id}"),
+      refused("core::follow", 7, "use core::list with `key`: follow:{id}"),
+      refused("core::fetch_features", 8, "use core::hash with `key`: features:{id}"),
     ],
   );
 });

@@ -413,7 +413,7 @@ auto engine::rank_alone(run_target target, rank_request request, request_stores 
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
   BRAID_EXPECTS(target.plan->declared->endpoints().size() == declared_->endpoints().size(),
-                "a plan is bound to the endpoints whose stores the engine has");
+                "a plan and the engine must have the same endpoints");
   if (target.part == nullptr) {
     keep_to_budget(request, target.plan->budget);
     if (auto refused = find_page(request, *target.plan, *target.plan->declared, options_.cursors.get()))

@@ -296,7 +296,7 @@ auto column_check::missing_columns() const -> braid::diagnostics {
           form.is_whole ? "no record of" : "none of the first " + std::to_string(form.records) + " records of";
       out.add(diagnosed("missing_column",
                         records + " `" + form.shown + "` has " + quote_name(each.field) + ", " +
-                            list_readers(each.plans) + "; the columns there are " + listed(form.names),
+                            list_readers(each.plans) + "; these records have the columns " + listed(form.names),
                         braid::did_you_mean(each.field, names)));
     }
   }

@@ -80,7 +80,7 @@ auto bind_id_list(std::string_view prefix, list_columns columns, const plan_node
     -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   id_list_params params{.prefix = prefix};
-  need_integer_ids(node, context, "core::list reads the same by `key`: " + std::string(prefix) + "{id}", problems);
+  need_integer_ids(node, context, "use core::list with `key`: " + std::string(prefix) + "{id}", problems);
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), context, problems);
   params.fanout = option_value<std::int64_t>(*node.find_param("fanout"), context.declared);
   if (columns == list_columns::country) {

@@ -115,7 +115,7 @@ auto read_header(object_reader& reader, const model_reading& reading) -> lightgb
     const json& name = (*names)[at];
     if (!name.is_string())
       reading.report("wrong_type", braid::json_pointer(reader.pointer_of("feature_names"), at),
-                     "a feature is named by a string, not " + described(name));
+                     "a feature name must be a string, not " + described(name));
     out.features.push_back(name.is_string() ? name.get<std::string>() : std::string());
   }
   if (static_cast<std::int64_t>(names->size()) != *highest + 1)

@@ -114,7 +114,7 @@ struct section_reader {
     const auto items = list_items(found->value);
     if (items.size() != count) {
       with.report("wrong_length", place(name),
-                  quote_name(name) + " has " + std::to_string(items.size()) + " items, and must have " +
+                  quote_name(name) + " has " + std::to_string(items.size()) + " items; it must have " +
                       std::to_string(count) + at_line(found->line));
       return out;
     }
@@ -269,7 +269,8 @@ void set_split(const split_lists& from, const category_sets& sets, std::size_t n
   constexpr std::int64_t is_default_left = 2;
   drawn_node& made = out.nodes[node];
   made.feature = from.feature[node];
-  if (made.feature < 0) reading.report("out_of_range", out.place("split_feature", node), "a feature is not negative");
+  if (made.feature < 0)
+    reading.report("out_of_range", out.place("split_feature", node), "a feature number must not be negative");
   made.left = read_child(from.left[node], "left_child", node, out, reading);
   made.right = read_child(from.right[node], "right_child", node, out, reading);
   const std::int64_t decision = from.decision[node];

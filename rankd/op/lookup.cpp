@@ -160,7 +160,7 @@ void need_integer_ids(const plan_node& node, const bind_context& context, std::s
                       braid::diagnostics& problems) {
   if (context.declared.id_type() == value_type::integer) return;
   problems.add(refused("string_ids", node.pointer,
-                       "operator `" + node.op + "` is for ids that are integers; those of this project are strings",
+                       "operator `" + node.op + "` needs integer ids, but the ids of this project are strings",
                        std::string(hint)));
 }
 

@@ -43,9 +43,10 @@ auto model_reading::key(const std::string& name, const std::string& pointer) con
     return refuse("blocked_key", named + " is blocked", declared.successor_hint(*found));
   if (!found->allow_read) return refuse("unreadable_key", named + " must not be read", {});
   if (found->type == value_type::string || found->type == value_type::vector)
-    return refuse("wrong_key_type",
-                  named + " is of type " + std::string(to_string(found->type)) + "; a model takes int, float and bool",
-                  {});
+    return refuse(
+        "wrong_key_type",
+        named + " is of type " + std::string(to_string(found->type)) + "; a model can use only int, float and bool",
+        {});
   return found->key_id;
 }
 

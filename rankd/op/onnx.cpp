@@ -147,7 +147,7 @@ auto read_names(const onnx_file& file, const model_reading& reading) -> std::opt
   for (std::size_t at = 0; at < document->size(); ++at) {
     const nlohmann::json& each = (*document)[at];
     if (!each.is_string())
-      reading.report("wrong_type", braid::json_pointer(pointer, at), "a feature is named by a string");
+      reading.report("wrong_type", braid::json_pointer(pointer, at), "a feature name must be a string");
     out.push_back(each.is_string() ? each.get<std::string>() : std::string());
     if (!reading.problems.empty()) break;
   }
@@ -162,7 +162,7 @@ auto find_columns(const onnx_value& input, std::size_t otherwise, const model_re
   if (input.is_map || !is_number) {
     reading.report("wrong_type", input.pointer,
                    "the input " + shown(input.name) + " is " + onnx_type_text(input.type) + ", and keys are numbers",
-                   "train on float columns, and encode texts before they become features");
+                   "train on float columns, and encode texts as numbers before training");
     return 0;
   }
   if (input.dims.size() == 1) return 1;

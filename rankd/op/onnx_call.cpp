@@ -56,7 +56,8 @@ auto onnx_call::rows(std::size_t at) const -> const onnx_rows* {
   const auto found = scope_.rows.find(node_.inputs[at]);
   if (found != scope_.rows.end()) return &found->second;
   if (is_constant(at))
-    refuse("wrong_type", "input", shown(node_.inputs[at]) + " is the same for all rows, which is not supported here");
+    refuse("wrong_type", "input",
+           shown(node_.inputs[at]) + " is the same for all rows, but this operator needs a value for each row");
   else
     refuse("unknown_value", "input",
            "no input of the graph, initializer or earlier node provides " + shown(node_.inputs[at]));
@@ -82,7 +83,7 @@ auto onnx_call::constant(std::size_t at) const -> const onnx_numbers* {
   if (const auto known = scope_.numbers.find(name); known != scope_.numbers.end()) return &known->second;
   const auto stored = scope_.file.constants.find(name);
   if (stored == scope_.file.constants.end()) {
-    refuse("wrong_type", "input", shown(name) + " is not the same for all rows, which is needed here");
+    refuse("wrong_type", "input", shown(name) + " must be a constant that is the same for all rows");
     return nullptr;
   }
   auto made = read_numbers(stored->second, scope_.with);

@@ -17,7 +17,7 @@ auto for_columns(const onnx_call& call, std::string_view attribute, std::vector<
   if (values.size() == 1) values.resize(columns, values.front());
   if (values.size() == columns && !values.empty()) return values;
   call.refuse("wrong_length", attribute,
-              "the list has " + std::to_string(values.size()) + " items, and there are " + std::to_string(columns) +
+              "the list has " + std::to_string(values.size()) + " items, but there are " + std::to_string(columns) +
                   " columns");
   return std::nullopt;
 }
@@ -71,8 +71,8 @@ auto make_one_hot(const onnx_call& call) -> made_rows {
   if (of->slots.size() != 1 || categories.empty() || categories.size() > max_model_keys) {
     call.refuse(
         "bad_value", "cats_int64s",
-        "one column of whole numbers can be encoded, with 1 to " + std::to_string(max_model_keys) + " categories",
-        "encode categories that are texts before they become features");
+        "only one column of integers can be encoded, with 1 to " + std::to_string(max_model_keys) + " categories",
+        "encode text categories as numbers before training");
     return std::nullopt;
   }
   const slot_list value = is_real(of->type) ? call.each(step_kind::whole, onnx_type::int64, of->slots) : of->slots;
@@ -107,7 +107,7 @@ auto make_labels(const onnx_call& call) -> made_rows {
     call.refuse(
         "bad_value", "keys_floats",
         "from 1 to " + std::to_string(max_model_keys) + " numbers can be encoded as numbers, and no key may be NaN",
-        "encode categories that are texts, and fill in nulls, before they become features");
+        "encode text categories as numbers, and fill in nulls, before training");
     return std::nullopt;
   }
   const bool is_whole = !call.ints("values_int64s").empty();
@@ -188,7 +188,7 @@ auto weighted(const onnx_call& call, std::size_t outputs, const std::vector<doub
   const std::size_t columns = of->slots.size();
   if (outputs == 0 || outputs > max_outputs || coefficients.size() != outputs * columns) {
     call.refuse("wrong_length", "coefficients",
-                "the list has " + std::to_string(coefficients.size()) + " items, and must have one for each of the " +
+                "the list has " + std::to_string(coefficients.size()) + " items; it must have one for each of the " +
                     std::to_string(columns) + " columns and " + std::to_string(outputs) + " outputs");
     return std::nullopt;
   }
@@ -205,7 +205,7 @@ auto make_linear_regressor(const onnx_call& call) -> made_rows {
   if (intercepts.empty()) intercepts.resize(outputs, 0.0);
   if (intercepts.size() != outputs) {
     call.refuse("wrong_length", "intercepts",
-                "the list has " + std::to_string(intercepts.size()) + " items, and there are " +
+                "the list has " + std::to_string(intercepts.size()) + " items, but there are " +
                     std::to_string(outputs) + " targets");
     return std::nullopt;
   }
@@ -223,7 +223,7 @@ auto make_linear_classifier(const onnx_call& call) -> made_rows {
   const std::size_t labels = call.ints("classlabels_ints").size() + call.strings("classlabels_strings").size();
   if (intercepts.size() != labels || labels < 2) {
     call.refuse("wrong_length", "intercepts",
-                "the list has " + std::to_string(intercepts.size()) + " items, and there are " +
+                "the list has " + std::to_string(intercepts.size()) + " items, but there are " +
                     std::to_string(labels) + " classes; two or more are needed");
     return std::nullopt;
   }

@@ -73,7 +73,7 @@ auto numbers_of_either(const onnx_call& call, std::string_view list, std::string
 auto is_long(const onnx_call& call, std::string_view list, std::size_t length, std::size_t wanted) -> bool {
   if (length == wanted) return true;
   call.refuse("wrong_length", list,
-              "the list has " + std::to_string(length) + " items, and must have " + std::to_string(wanted));
+              "the list has " + std::to_string(length) + " items; it must have " + std::to_string(wanted));
   return false;
 }
 
@@ -221,7 +221,7 @@ auto drawn(forest_reading& reading, std::size_t first, std::size_t last) -> std:
     }
     node.feature = std::max<std::int64_t>(reading.nodes.feature[at], -2);
     if (node.feature < 0) {
-      reading.call.refuse_item("out_of_range", "nodes_featureids", at, "a feature is not negative");
+      reading.call.refuse_item("out_of_range", "nodes_featureids", at, "a feature number must not be negative");
       return std::nullopt;
     }
     if (!set_children(reading, at, places, node) || !set_split(reading, at, node)) return std::nullopt;

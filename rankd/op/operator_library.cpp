@@ -77,7 +77,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
     -> braid::checked<operators> {
   if (offered.abi == 0 || offered.abi > RANKD_OPERATOR_ABI) return another_abi(offered.abi);
   if (offered.problem != nullptr)
-    return refused("bad_library", "the library offers nothing: " + std::string(offered.problem));
+    return refused("bad_library", "the library offers no operators: " + std::string(offered.problem));
   if (offered.operator_count == 0 || offered.operators == nullptr)
     return refused("bad_library", "the library has no operator");
   constexpr std::uint32_t max_operators = 1000;

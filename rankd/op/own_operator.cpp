@@ -346,7 +346,7 @@ class own_binder {
                      .pointer = pointer,
                      .message = twice
                                     ? "the node writes key " + std::to_string(key.key_id) + " (" + key.name + ") twice"
-                                    : "no operator writes the ids of rows",
+                                    : "an operator must not write the ids of rows",
                      .hint = {},
                      .node = {},
                      .source = {}});

@@ -25,7 +25,7 @@ auto usage::is_over(std::size_t what, std::uint32_t position) const noexcept -> 
 }
 
 auto usage::claim(std::uint32_t position, amounts made) noexcept -> bool {
-  BRAID_ASSERT(position < nodes_.size(), "a node that claims has a position");
+  BRAID_ASSERT(position < nodes_.size(), "the position of a node must be less than the number of nodes");
   const std::array<std::uint64_t, kinds> now{made.rows, made.bytes};
   bool fits = true;
   for (std::size_t what = 0; what < kinds; ++what) {

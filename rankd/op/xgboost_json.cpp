@@ -151,7 +151,7 @@ void read_names(object_reader& reader, xgboost_header& out, const model_reading&
       out.names[at] = name.get<std::string>();
     else
       reading.report("wrong_type", braid::json_pointer(reader.pointer_of("feature_names"), at),
-                     "a feature is named by a string, not " + described(name));
+                     "a feature name must be a string, not " + described(name));
   }
 }
 
@@ -281,7 +281,8 @@ struct forest_reading {
               .right = lists.right[at],
               .threshold = compared_threshold(condition),
               .null_left = lists.default_left[at]};
-      if (node.feature < 0) reading.report("out_of_range", out.place("split_indices", at), "a feature is not negative");
+      if (node.feature < 0)
+        reading.report("out_of_range", out.place("split_indices", at), "a feature number must not be negative");
       if (lists.categorical[at]) set_categories(sets, at, out, reading);
     }
     return out;
@@ -294,7 +295,7 @@ struct forest_reading {
     const auto found = sets.find(static_cast<std::int64_t>(at));
     if (found == sets.end())
       return reading.report("missing_field", out.place("split_type", at),
-                            "this split is by categories, and `categories_nodes` does not name it");
+                            "this split is by categories, but `categories_nodes` does not list it");
     drawn_node& node = out.nodes[at];
     node.kind = split_kind::category;
     node.threshold = 0;

@@ -58,7 +58,7 @@ template <typename Use>
 void with_floats(const column& values, Use&& use) {
   if (const auto* integers = values.integers())
     return use([all = *integers](std::uint32_t row) { return static_cast<double>(all[row]); });
-  BRAID_EXPECTS(values.floats() != nullptr, "aggregates are made of numbers");
+  BRAID_EXPECTS(values.floats() != nullptr, "an aggregate needs a column of numbers");
   use([all = *values.floats()](std::uint32_t row) { return all[row]; });
 }
 

@@ -17,7 +17,7 @@ batch::batch(std::span<const std::int64_t> ids, std::span<const keyed_column> co
 batch::batch(const string_values& ids, std::span<const keyed_column> columns)
     : codes_(ids.codes.data()), words_(ids.words), size_(ids.codes.size()) {
   BRAID_EXPECTS(ids.codes.size() <= max_rows, "a batch has at most 2^32 - 1 rows");
-  BRAID_EXPECTS(ids.words != nullptr, "ids that are texts have a dictionary");
+  BRAID_EXPECTS(ids.words != nullptr, "string ids need a dictionary");
   *this = with_only(columns);
 }
 
@@ -25,7 +25,7 @@ auto batch::with_only(std::span<const keyed_column> columns) const -> batch {
   BRAID_EXPECTS(std::ranges::adjacent_find(columns, std::greater_equal{}, &keyed_column::key_id) == columns.end(),
                 "the columns of a batch must be sorted by key, each key once");
   for (const keyed_column& each : columns) {
-    BRAID_EXPECTS(each.key_id != registries::id_key, "the column of `id` is the batch's own");
+    BRAID_EXPECTS(each.key_id != registries::id_key, "the columns must not include `id`");
     BRAID_EXPECTS(each.values.size() == size_, "every column of a batch must have its length");
   }
   batch out = *this;

@@ -85,7 +85,7 @@ void with_scores(const std::optional<column>& scores, Use&& use) {
   };
   if (!scores) return use([](std::uint32_t, std::uint32_t) { return false; });
   if (const auto* integers = scores->integers()) return use(above(*integers));
-  BRAID_EXPECTS(scores->floats() != nullptr, "the highest value can only be found among numbers");
+  BRAID_EXPECTS(scores->floats() != nullptr, "`highest` needs a key of numbers");
   use(above(*scores->floats()));
 }
 

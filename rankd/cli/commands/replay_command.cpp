@@ -184,7 +184,7 @@ auto artifacts_in(const std::vector<std::filesystem::path>& given)
     }
     const auto listed = list_artifacts(each);
     if (!listed) return std::unexpected(listed.error());
-    if (listed->empty()) return refused("no_artifacts", "the folder holds no plan", {}, each);
+    if (listed->empty()) return refused("no_artifacts", "the folder contains no plan", {}, each);
     for (const artifact& one : *listed) out.push_back(one.file);
   }
   return out;

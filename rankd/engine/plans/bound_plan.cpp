@@ -101,7 +101,7 @@ void check_nulls(const plan_node& node, const registries& declared, braid::diagn
 auto bind_node(const plan& loaded, const plan_node& node, const bind_context& context, braid::diagnostics& problems)
     -> bound_node {
   const op_entry* entry = find_op(node.op);
-  BRAID_EXPECTS(entry != nullptr, "the loader of plans knows the same operators");
+  BRAID_EXPECTS(entry != nullptr, "the loader of plans accepts only operators that exist");
   braid::diagnostics own;
   check_bindings(node, context.declared, own);
   auto op = entry->bind(node, context);
@@ -305,7 +305,7 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
     return about("nested_fallback", "has a fallback plan itself", "a fallback plan must not have one");
   if (plan.page_node || found->page_node)
     return about("fallback_with_pages", "cannot continue the pages of another plan, or returns pages itself",
-                 "leave core::paginate out of both plans, or the fallback");
+                 "remove core::paginate from both plans, or remove the fallback");
   if (found->declared != plan.declared)
     return about("fallback_of_other_registries", "was loaded with other registries, so it cannot get the same requests",
                  "unpin it, or build it again");

@@ -202,7 +202,7 @@ void check_conditions(const plan& loaded, const plan_node& node, braid::diagnost
                     .pointer = std::move(found->pointer),
                     .message = "a condition is evaluated before there are rows, but key " +
                                std::to_string(found->key_id) + " is a value of rows",
-                    .hint = "use params of the request, or put the choice into an expression of rows (if)",
+                    .hint = "use params of the request, or `if` in an expression of rows",
                     .node = {},
                     .source = {}});
 }

@@ -39,11 +39,11 @@ auto obstacle_of_node(const plan_node& node, const plan_node& cached) -> std::op
   const bool is_self = &node == &cached;
   if (node.cache && !is_self)
     return obstacle{"the rows are computed from those of " + name + ", which has a cache itself",
-                    "leave out one of the two caches"};
+                    "remove one of the two caches"};
   if (node.fallback)
     return obstacle{(is_self ? "the node" : "the rows are computed from those of " + name + ", which") +
                         std::string(" has a fallback, whose rows must not be cached"),
-                    "leave out the fallback, or the cache"};
+                    "remove the fallback or the cache"};
   const request_part reads = find_op(node.op)->reads;
   if (reads == request_part::candidates)
     return obstacle{"the rows are made of the candidates of the request, which " + name + " reads",

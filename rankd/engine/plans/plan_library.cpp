@@ -72,7 +72,8 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   const bool keeps_going = options_.on_bad_plan == bad_plans::leave_out;
   const auto image = read_folder_image(folder, options_.read, keeps_going ? image_faults::kept : image_faults::refused);
   if (!image) return std::unexpected(image.error());
-  if (image->empty()) return refused("no_artifacts", "the folder holds no plan", "build the plans with dslc", folder);
+  if (image->empty())
+    return refused("no_artifacts", "the folder contains no plan", "build the plans with dslc", folder);
 
   model_folder models(options_.models, *declared, options_.read);
   vector_folder vectors(options_.root);

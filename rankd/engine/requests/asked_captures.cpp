@@ -29,7 +29,7 @@ void read_capture(const nlohmann::json& value, std::string pointer, const regist
     made.node = value.get<std::string>();
   } else if (!value.is_object()) {
     return problems.add("wrong_type", pointer,
-                        "a capture is the name of a node, or an object with `node`, not " + described(value));
+                        "a capture must be the name of a node, or an object with `node`, not " + described(value));
   } else {
     object_reader in(value, pointer, problems.out);
     if (const std::string* node = in.text("node", presence::required)) made.node = *node;
@@ -79,7 +79,7 @@ namespace detail {
 void read_key_name(const nlohmann::json& name, const std::string& pointer, const registries& declared,
                    std::vector<std::uint32_t>& into, diagnostic_list problems) {
   if (!name.is_string())
-    return problems.add("wrong_type", pointer, "a key is given by name, not as " + described(name));
+    return problems.add("wrong_type", pointer, "a key must be given by its name, not as " + described(name));
   const auto& text = name.get_ref<const std::string&>();
   const key_entry* key = declared.find_key(text);
   if (key == nullptr)

@@ -330,7 +330,7 @@ class rows_reader : candidates_reader {
 
   void read_row(const json& fields, std::size_t row) {
     if (!fields.is_object()) {
-      problems().add("wrong_type", pointer_of(row), "a candidate is an object, not " + described(fields));
+      problems().add("wrong_type", pointer_of(row), "a candidate must be an object, not " + described(fields));
       for (seen_name& seen : names_) skip(seen);
       return;
     }
@@ -421,7 +421,7 @@ auto read_candidates(const nlohmann::json& value, const registries& declared, st
   if (value.is_array()) return rows_reader(declared, found).read(value);
   if (value.is_object()) return columns_reader(declared, found).read(value);
   found.add("wrong_type", std::string(root),
-            "candidates are an array of objects, or an object of arrays, not " + described(value));
+            "candidates must be an array of objects, or an object of arrays, not " + described(value));
   return nullptr;
 }
 

@@ -54,9 +54,9 @@ auto read_user_id(object_reader& reader, value_type id_type, diagnostic_list pro
     id = parse_id(value->get_ref<const std::string&>()).value_or(0);
   }
   if (id < 1)
-    problems.add(
-        "bad_user_id", reader.pointer_of("user_id"),
-        "a user_id is an integer from 1 to 9223372036854775807, or a string of its digits, not " + described(*value));
+    problems.add("bad_user_id", reader.pointer_of("user_id"),
+                 "a user_id must be an integer from 1 to 9223372036854775807, or a string of its digits, not " +
+                     described(*value));
   return id < 1 ? std::nullopt : std::optional<row_id>(id);
 }
 
@@ -182,7 +182,7 @@ void read_forced(object_reader& reader, rank_request& request, diagnostic_list p
       request.forced.push_back({.experiment = name, .arm = value.get<std::string>()});
     else
       problems.add("wrong_type", braid::json_pointer(reader.pointer_of("experiments"), name),
-                   "an arm is a name, not " + described(value));
+                   "an arm must be a name, not " + described(value));
   }
 }
 

@@ -170,7 +170,7 @@ auto plan_nodes::ended(braid::node_index node, const node_context& context, op_r
     return braid::node_status::failed;
   }
   BRAID_ASSERT(keeps_promise(state_->plan->nodes[node].change, context.inputs, *result),
-               "an operator keeps what its entry says about its rows");
+               "the rows of a result must have the row_change of the operator's entry");
   slot.output = *result;
   return braid::node_status::done;
 }

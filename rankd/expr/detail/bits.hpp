@@ -13,7 +13,8 @@ namespace rankd::detail {
 /// Sets bit i of `out` to `test(i)` for `rows` rows, and clears the remaining bits of the last word.
 template <typename Test>
 void write_bits(std::uint64_t* out, std::size_t rows, Test&& test) {
-  static_assert(std::endian::native == std::endian::little, "bytes become bits in the order of little-endian words");
+  static_assert(std::endian::native == std::endian::little,
+                "bytes are converted to bits only on little-endian machines");
   // The results are first stored as bytes, because compilers vectorize comparisons to bytes but not to bits.
   std::uint8_t bytes[word_bits];
   for (std::size_t first = 0; first < rows; first += word_bits) {

@@ -46,10 +46,9 @@ TEST_CASE("a column that is misspelled in the data is told by load and by doctor
   project.change("data/books.ndjson", "\"price\"", "\"pric\"");
   const process_end loaded = rankd_in(project.path(), {"load"});
   CHECK(loaded.status == 0);
-  CHECK(
-      has(loaded.err,
-          "warning: no record of `features:*` has `price`, which plans first, scored read; the columns there are pric, "
-          "rating, sales [missing_column]; did you mean `pric`?\n"));
+  CHECK(has(loaded.err,
+            "warning: no record of `features:*` has `price`, which plans first, scored read; these records have the "
+            "columns pric, rating, sales [missing_column]; did you mean `pric`?\n"));
   const process_end doctor = rankd_in(project.path(), {"doctor"});
   CHECK(doctor.status == 0);
   CHECK(has(doctor.out, "warn  store ep_0001  no record of `features:*` has `price`"));

@@ -86,9 +86,9 @@ TEST_CASE("a column that no record of the form has is named with the plans that 
   check.add(products("[2,3]"), declared());
   check.add(products("[2]", "feed"), declared());
   shown_data().show_to(check, two_products);
-  CHECK((messages(check.missing_columns()) ==
-         texts{"no record of `product:*` has `pric`, which plans feed, home read; the columns there are brand, price, "
-               "stock [missing_column]; did you mean `price`?"}));
+  CHECK((messages(check.missing_columns()) == texts{"no record of `product:*` has `pric`, which plans feed, home read; "
+                                                    "these records have the columns brand, price, "
+                                                    "stock [missing_column]; did you mean `price`?"}));
   CHECK(check.missing_records().empty());
   CHECK(check.malformed_values().empty());
 }
@@ -188,8 +188,10 @@ TEST_CASE("fetch_features reads features of the id, or of another hash, and hash
                        "{\"hash\":\"x:1\",\"fields\":{\"stock\":\"1\"}}\n{\"string\":\"sale:1\",\"value\":\"cheap\"}\n"
                        "{\"hash\":\"features:1\",\"fields\":{\"pric\":\"1\"}}\n");
   CHECK(check.missing_records().size() == 1);
-  CHECK((messages(check.missing_columns()) ==
-         texts{"no record of `x:*` has `left`, which plan c reads; the columns there are stock [missing_column]"}));
+  CHECK((
+      messages(check.missing_columns()) ==
+      texts{
+          "no record of `x:*` has `left`, which plan c reads; these records have the columns stock [missing_column]"}));
   CHECK((messages(check.malformed_values()) ==
          texts{"`sale:1`: `cheap`, no float, so that rows have null there; it was loaded from line 2 of its file "
                "[malformed_value]; write a number with a point: \"1.5\""}));
@@ -259,9 +261,9 @@ TEST_CASE("a store is read as far as is allowed, and what is said of a part says
   column_check part;
   part.add(products("[2]"), declared());
   REQUIRE(part.read(*snapshot, 20).has_value());
-  CHECK((messages(part.missing_columns()) ==
-         texts{"none of the first 20 records of `product:*` has `pric`, which plan home reads; the columns there are a "
-               "[missing_column]"}));
+  CHECK((messages(part.missing_columns()) == texts{"none of the first 20 records of `product:*` has `pric`, which plan "
+                                                   "home reads; these records have the columns a "
+                                                   "[missing_column]"}));
   column_check whole;
   whole.add(products("[2]"), declared());
   REQUIRE(whole.read(*snapshot, 21).has_value());

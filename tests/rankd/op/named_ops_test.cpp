@@ -72,12 +72,12 @@ TEST_CASE("operators for ids that are integers are refused where ids are strings
     return bound ? "" : bound.error().front().code + ": " + bound.error().front().hint;
   };
   const std::string fanout = R"({"endpoint":"ep_0001","fanout":3})";
-  const std::string list = "string_ids: core::list reads the same by `key`: ";
+  const std::string list = "string_ids: use core::list with `key`: ";
   CHECK(refused("core::follow", fanout) == list + "follow:{id}");
   CHECK(refused("core::recommendation", fanout) == list + "recommendation:{id}");
   CHECK(refused("core::media", fanout) == list + "media:{id}");
   CHECK(refused("core::fetch_features", R"({"endpoint":"ep_0001","keys":[5]})") ==
-        "string_ids: core::hash reads the same by `key`: features:{id}");
+        "string_ids: use core::hash with `key`: features:{id}");
   CHECK(refused("core::fetch_features", R"({"endpoint":"ep_0001","keys":[5],"by":1})") == "wrong_key_type: ");
   CHECK(refused("core::fetch_features", R"({"endpoint":"ep_0001","keys":[5],"by":6})").empty());
   CHECK(refused("test::fixed_source", "{}") == "string_ids: ");

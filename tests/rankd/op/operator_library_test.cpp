@@ -338,7 +338,7 @@ TEST_CASE("a library is refused with all that is wrong with it") {
         "unsupported_abi: the library uses version 3 of the operator interface; this rankd supports versions 1 to 2");
   CHECK(refusal_of([](raw_library& it) { it.all.abi = 0; }).starts_with("unsupported_abi: "));
   CHECK(refusal_of([](raw_library& it) { it.all.problem = "no luck"; }) ==
-        "bad_library: the library offers nothing: no luck");
+        "bad_library: the library offers no operators: no luck");
   CHECK(refusal_of([](raw_library& it) { it.all.operator_count = 0; }) == "bad_library: the library has no operator");
   CHECK(refusal_of([](raw_library& it) { it.one.name = nullptr; }) == "bad_operator: an operator has no name in UTF-8");
   for (const char* const name : {"it", "raw::", "::it", "Raw::it", "raw::it::more", "1raw::it", "__proto__::it"}) {

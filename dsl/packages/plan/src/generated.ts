@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 9f110ad93508bdf2d5c4e525282bab484be4f74608dc058ec54afc1449d61e88
+// digest ops d6d11f7832c44a56bcc55b2403b8d8abc61d02bf605df025555173782b6001d9
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { NodeFailure } from "./failures.js";
 import type { NodeOptions, ServerNodeOptions, StoreNodeOptions } from "./node_options.js";
@@ -509,7 +509,7 @@ export interface CandidateSet {
   membersOf(options: MembersOfOptions): CandidateSet;
   /** Gives the ids of the vectors in a file that are nearest to the vector of each row, the nearest first. */
   nearest<Count extends number | bigint, Probe extends number | bigint>(options: NearestOptions<Count, Probe>): CandidateSet;
-  /** One page of the rows: the first one, or the one at which the cursor of the request stands. */
+  /** One page of the rows: the first page, or the page that begins at the cursor of the request. */
   paginate<Size extends number | bigint>(options: PaginateOptions<Size>): CandidateSet;
   /** Keeps one row of each id, and adds a float column: the sum of 1 / (k + rank) over the lists that have the id. */
   rankFusion(options: RankFusionOptions): CandidateSet;

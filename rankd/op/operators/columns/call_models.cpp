@@ -44,7 +44,7 @@ struct call_models_params {
     for (const called_model& each : called) {
       auto sums =
           each.scores_by->sums(rows, context.memory, {.rows_of_part = context.rows_of_part, .stop = context.stop});
-      if (!sums) return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
+      if (!sums) return std::unexpected(op_error{"stopped", "the node was stopped during its computation"});
       if (auto checked = check(each, rows, *sums); !checked) return std::unexpected(std::move(checked.error()));
       // A finite sum can have an infinite score, for example its exponential.
       if (each.scores_by->link(*sums))

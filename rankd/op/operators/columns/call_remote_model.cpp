@@ -208,7 +208,7 @@ auto find_inputs(const plan_node& node, const bind_context& context, braid::diag
       report(param, "wrong_key_type",
              "key " + std::to_string(key->key_id) + " (" + key->name +
                  ") is of type string, but all inputs are sent as one tensor of floats",
-             "leave out `tensor`, so that each input is a tensor of its own", problems);
+             "remove `tensor`, so that each input is a separate tensor", problems);
     out.push_back({.key_id = key->key_id, .name = key->name, .type = key->type});
   }
   return out;
@@ -232,7 +232,8 @@ auto text_of(const plan_node& node, std::string_view name, braid::diagnostics& p
   if (param == nullptr) return {};
   const auto& text = std::get<std::string>(param->value);
   if (text.empty())
-    report(*param, "bad_value", "`" + std::string(name) + "` is empty", "name the tensor, or leave it out", problems);
+    report(*param, "bad_value", "`" + std::string(name) + "` is empty", "name the tensor, or remove the option",
+           problems);
   return text;
 }
 

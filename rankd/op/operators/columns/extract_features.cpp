@@ -257,7 +257,7 @@ struct extract_params {
     row_set out = rows;
     for (std::size_t at = 0; at < made.size(); ++at) {
       if (context.stop != nullptr && context.stop->requested())
-        return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
+        return std::unexpected(op_error{"stopped", "the node was stopped during its computation"});
       const column values = rule.draw(find_source(made[at], on), at, on);
       if (const auto wrong = find_defect(rows, values, made[at].out.nulls)) return refused(made[at], rows, *wrong);
       out = out.with_column(made[at].out.key_id, values, context.memory);
@@ -382,7 +382,7 @@ struct extract_checks {
     const plan_param* max = node.find_param("max");
     if (min == nullptr && max == nullptr)
       problems.add(problem("missing_field", braid::json_pointer(node.pointer, "params"),
-                           name() + " takes `min`, `max` or both, and has neither"));
+                           name() + " needs `min`, `max` or both"));
     if (min != nullptr) rule.min = option_value<double>(*min, declared);
     if (max != nullptr) rule.max = option_value<double>(*max, declared);
     check_ends(min, max, problems);

@@ -51,7 +51,7 @@ auto bind_fetch_features(const plan_node& node, const bind_context& context) -> 
   columns.wanted = find_wanted(node, nullptr, context, problems);
   const plan_param* by = node.find_param("by");
   if (by == nullptr)
-    need_integer_ids(node, context, "core::hash reads the same by `key`: " + columns.prefix + "{id}", problems);
+    need_integer_ids(node, context, "use core::hash with `key`: " + columns.prefix + "{id}", problems);
   else if (const key_entry* key = find_typed_key(*by, by_shape, context, problems))
     columns.by_key = key->key_id;
   if (!problems.empty()) return std::unexpected(std::move(problems));

@@ -32,14 +32,15 @@ auto bind_choose(const plan_node& node, const bind_context& /*with*/)
 }  // namespace
 
 auto entry() -> op_entry {
-  return {
-      .shape = {.name = "core::choose",
-                .inputs = max_inputs,
-                .params = choose_shape,
-                .optional_inputs = max_inputs - 2},
-      .change = row_change::preserves_view,
-      .doc = "The rows of the input whose condition is the first to hold, or of the last one; the others do not run.",
-      .bind = &bind_choose};
+  return {.shape = {.name = "core::choose",
+                    .inputs = max_inputs,
+                    .params = choose_shape,
+                    .optional_inputs = max_inputs - 2},
+          .change = row_change::preserves_view,
+          .doc =
+              "The rows of the first input whose condition is true, or else of the last input; the other inputs do not "
+              "run.",
+          .bind = &bind_choose};
 }
 
 }  // namespace rankd::detail::choose_op

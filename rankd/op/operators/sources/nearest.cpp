@@ -148,7 +148,7 @@ auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const
 
 auto bind_nearest(const plan_node& node, const bind_context& context) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  need_integer_ids(node, context, "vectors of a file have integers as their ids", problems);
+  need_integer_ids(node, context, "the ids in a file of vectors are integers", problems);
   const plan_param& named = *node.find_param("endpoint");
   const endpoint_entry* endpoint = find_vectors(named, context, problems);
   const plan_param& query = *node.find_param("query");

@@ -22,7 +22,8 @@ struct busy_cpu_params {
     if (span == span.zero()) return context.inputs[0];
     const auto until = std::chrono::steady_clock::now() + span;
     while (std::chrono::steady_clock::now() < until)
-      if (context.stop->requested()) return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
+      if (context.stop->requested())
+        return std::unexpected(op_error{"stopped", "the node was stopped during its computation"});
     return context.inputs[0];
   }
 };
