@@ -52,7 +52,7 @@ class values {
   [[nodiscard]] auto is_null(std::size_t row) const noexcept -> bool {
     return valid_ != nullptr && ((valid_[row / 64] >> (row % 64)) & 1U) == 0;
   }
-  /// The value for a null is unspecified.
+  /// Returns the value in a row. It is unspecified if the row is null.
   [[nodiscard]] auto operator[](std::size_t row) const noexcept -> T {
     if constexpr (std::is_same_v<Stored, rankd_text>)
       return T(values_[row].data, values_[row].size);

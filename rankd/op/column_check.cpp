@@ -24,7 +24,8 @@ auto find_endpoint_param(const plan_node& node) -> const plan_param* {
   return at == node.params.end() ? nullptr : &*at;
 }
 
-/// Returns the forms of the keys that a node reads, such as `user:{id}`; empty if it reads no records.
+/// Returns the forms of the keys that a node reads, such as `user:{id}`. Returns an empty list if the node reads no
+/// records.
 auto list_forms(const plan_node& node) -> std::vector<std::string> {
   if (find_endpoint_param(node) == nullptr) return {};
   const read_records& records = find_op(node.op)->records;

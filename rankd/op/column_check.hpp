@@ -48,13 +48,14 @@ class column_check {
 
   /// Returns a missing_record warning for each form of keys under which there was no record.
   [[nodiscard]] auto missing_records() const -> braid::diagnostics;
-  /// Reports missing_column for each column that no record of its form had, if there were records.
+  /// Reports missing_column for each column that no checked record of its form has. Forms without records are not
+  /// reported.
   [[nodiscard]] auto missing_columns() const -> braid::diagnostics;
-  /// Reports malformed_value for values that do not have the type of their key, with the record and the number of
-  /// further ones.
+  /// Reports malformed_value for values that do not have the type of their key. Reports some records for each column,
+  /// and the number of further ones.
   [[nodiscard]] auto malformed_values() const -> braid::diagnostics;
-  /// Reports unread_record for keys that no plan reads, grouped by their prefix up to the first `:`. Keys that
-  /// operators read regardless of their options count as read. Empty if no plan reads a store.
+  /// Reports unread_record for keys that no plan reads, grouped by their prefix up to the first `:`. Keys that an
+  /// operator reads regardless of its options are not reported. Reports nothing if no plan reads a store.
   [[nodiscard]] auto unread_records() const -> braid::diagnostics;
 
   /// The number of problems of each kind.

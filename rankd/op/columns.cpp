@@ -105,7 +105,7 @@ class column_walk {
     std::transform(own.begin(), own.end(), others.begin(), own.begin(), std::logical_or{});
   }
 
-  /// Returns the keys that the rows of a node, or of its substitute, may have.
+  /// Returns the keys that the rows of a node, or of its fallback, may have.
   [[nodiscard]] auto given_by(node_index node) const -> key_set {
     key_set out = columns_[node];
     for (const plan_node* of = &loaded_->nodes[node]; of->fallback; of = &loaded_->nodes[of->fallback->node]) {

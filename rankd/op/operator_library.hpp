@@ -49,7 +49,7 @@ auto own_ops() -> std::vector<const op_entry*>;
 /// Returns the operators of one loaded file, or an empty list if the file is not loaded.
 auto list_own_ops(const std::filesystem::path& file) -> std::vector<const op_entry*>;
 
-/// Returns the library that an operator came from; null for a built-in operator.
+/// Returns the library of an operator, or null for a built-in operator.
 auto find_library(std::string_view op) -> const operator_digest*;
 
 }  // namespace rankd

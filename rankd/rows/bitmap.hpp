@@ -48,7 +48,7 @@ class bitmap {
     return words_ == nullptr || test_bit(words_, index);
   }
 
-  /// Returns how many of the first `bits` bits are set.
+  /// Returns the number of set bits among the first `bits` bits.
   [[nodiscard]] constexpr auto count(std::size_t bits) const noexcept -> std::size_t {
     if (words_ == nullptr) return bits;
     std::size_t sum = 0;

@@ -23,7 +23,7 @@ enum class answer_change : std::uint8_t {
 };
 inline constexpr std::size_t answer_changes = 5;
 
-/// Returns equal, values, order, candidates or error.
+/// Returns the name of a change: equal, values, order, candidates or error.
 [[nodiscard]] auto to_string(answer_change change) noexcept -> std::string_view;
 
 /// The similarity of two answers to the same request.

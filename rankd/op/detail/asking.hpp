@@ -43,7 +43,7 @@ inline auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) ->
   return sorted.first(sorted.size() - repeats.size());
 }
 
-/// Returns the position of an id among the distinct ones.
+/// Returns the position of an id in the list of distinct ids. Requires that the list contains the id.
 inline auto find_place(std::int64_t id, std::span<const std::int64_t> among) -> std::size_t {
   return static_cast<std::size_t>(std::ranges::lower_bound(among, id) - among.begin());
 }

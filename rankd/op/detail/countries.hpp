@@ -12,7 +12,7 @@ namespace rankd::detail {
 inline constexpr std::string_view country_field = "country";
 inline constexpr std::string_view user_prefix = "user:";
 
-/// Returns the column `country` of users; a row has null if the user or the field is absent.
+/// Returns the column `country` of users. A row is null if the user or the field is absent.
 inline auto countries(std::uint32_t key) -> hash_columns {
   return {.prefix = std::string(user_prefix),
           .wanted = {{.key_id = key, .name = std::string(country_field), .type = value_type::string, .otherwise = {}}}};

@@ -75,7 +75,7 @@ class onnx_call {
   [[nodiscard]] auto rows(std::size_t at) const -> const onnx_rows*;
   /// Returns such an input if its type is float or double and its rank is 2. Returns null after a diagnostic.
   [[nodiscard]] auto table(std::size_t at) const -> const onnx_rows*;
-  /// Returns an input that is the same for all rows; null after a diagnostic.
+  /// Returns an input that is a constant for all rows. Returns null after a diagnostic.
   [[nodiscard]] auto constant(std::size_t at) const -> const onnx_numbers*;
   /// Returns the number of a constant input that has one item.
   [[nodiscard]] auto single(std::size_t at) const -> std::optional<double>;

@@ -30,7 +30,7 @@ struct own_input {
 /// memory of the request, and its output is checked afterwards.
 class own_rows {
  public:
-  /// Lifetime: the arguments outlive it.
+  /// Creates an object without rows. Lifetime: the arguments outlive the object.
   own_rows(node_context& context, std::span<const own_input> inputs, std::span<const written_key> writes,
            value_type ids, row_change effect)
       : context_(&context),

@@ -51,7 +51,7 @@ struct model_sums {
 
 class model {
  public:
-  /// The number of rows in a block.
+  /// The number of rows that are scored in one block.
   static constexpr std::size_t block_rows = detail::rows_of_block;
 
   using parts = std::variant<detail::linear_model, detail::tree_model, detail::program_model>;
