@@ -76,7 +76,7 @@ auto ask_process(int process, char question, const question_limits& limits) -> p
 
 auto too_large_problem(int process) -> std::string {
   return "process " + std::to_string(process) + " sent more than " +
-         std::to_string(question_limits().bytes / 1024 / 1024) + " MiB, which is the limit of an answer";
+         std::to_string(question_limits().bytes / 1024 / 1024) + " MiB, the maximum size of an answer";
 }
 
 auto runs_with_top(int process) -> bool {
@@ -90,9 +90,10 @@ auto silent_problem(int process) -> std::string {
   const std::string number = std::to_string(process);
   if (runs_with_top(process))
     return "process " + number +
-           " runs with BRAID_TOP=1 but does not answer: it has made no pool or runtime of braid " +
+           " runs with BRAID_TOP=1 but does not answer: it has not created a pool or runtime of braid " +
            "yet, or is stopped";
-  return "process " + number + " does not answer: run it with BRAID_TOP=1, and this as its user or as root";
+  return "process " + number +
+         " does not answer: start it with BRAID_TOP=1, and run braid-doctor as the same user or as root";
 }
 
 auto process_number(std::string_view word) -> std::optional<int> {

@@ -102,7 +102,7 @@ class path_walk {
 
   void give_up() {
     bounds_.resize(1);
-    add(bound(), place_.when, path_kind::unknown, place_.thread, "arrows that lead round in a circle");
+    add(bound(), place_.when, path_kind::unknown, place_.thread, "unknown, because the trace's arrows form a circle");
     place_.when = bound();
   }
 
@@ -119,7 +119,7 @@ class path_walk {
       polled(from, place_.when, place_.thread, "I/O");
     } else {
       add(from, place_.when, path_kind::unknown, place_.thread,
-          "what began it on thread " + thread(place_.thread).name);
+          "an unknown cause on thread " + thread(place_.thread).name);
     }
     place_.when = from;
   }

@@ -109,7 +109,7 @@ auto to_text(const trace_file& trace, std::span<const traced_request> requests) 
   std::string text;
   for (const traced_request& each : requests) text += (text.empty() ? "" : "\n") + text_of(trace, each);
   if (trace.lost != 0)
-    text += '\n' + std::to_string(trace.lost) + " records are missing: a path may go wrong where they were\n";
+    text += '\n' + std::to_string(trace.lost) + " records are missing, so paths may be wrong near the gaps\n";
   return text;
 }
 

@@ -42,12 +42,12 @@ auto compiler() -> std::string {
 }
 
 auto verdict_on_workers() -> std::string {
-  return default_worker_count().environment ? "valid" : "ignored: no number from 1 to 4096";
+  return default_worker_count().environment ? "valid" : "ignored: must be a number from 1 to 4096";
 }
 
 auto verdict_on_io() -> std::string {
   const auto made = io_backend::make();
-  return made ? "valid" : "event loops are refused: " + made.error().message();
+  return made ? "valid" : "event loops cannot be created: " + made.error().message();
 }
 
 auto verdict_on_trace(std::string_view value) -> std::string {
@@ -57,7 +57,7 @@ auto verdict_on_trace(std::string_view value) -> std::string {
 
 auto verdict_on_barrier(std::string_view value) -> std::string {
   if (value == "fence") return "valid";
-  if (value != "membarrier") return "ignored: neither membarrier nor fence";
+  if (value != "membarrier") return "ignored: must be membarrier or fence";
   const bool granted = detail::asymmetric_barrier::best_kind() == detail::barrier_kind::asymmetric;
   return granted ? "valid" : "ignored: the system refuses membarrier";
 }
@@ -67,10 +67,10 @@ auto verdict_on(std::string_view name, std::string_view value) -> std::string {
   if (name == "BRAID_IO") return verdict_on_io();
   if (name == "BRAID_BARRIER") return verdict_on_barrier(value);
   if (name == "BRAID_TRACE") return verdict_on_trace(value);
-  if (name == "BRAID_DUMP") return value == "quit" ? "valid" : "ignored: it is not quit";
-  if (name == "BRAID_TOP") return value == "1" ? "valid" : "ignored: it is not 1";
+  if (name == "BRAID_DUMP") return value == "quit" ? "valid" : "ignored: must be quit";
+  if (name == "BRAID_TOP") return value == "1" ? "valid" : "ignored: must be 1";
   if (name == "BRAID_STALL")
-    return detail::parse_stall_limit(value) ? "valid" : "ignored: not a duration such as 500ms or 2s";
+    return detail::parse_stall_limit(value) ? "valid" : "ignored: must be a duration such as 500ms or 2s";
   return "not a variable of the library";
 }
 

@@ -54,9 +54,9 @@ auto read(std::span<const std::string> words, tasks_options& options) -> std::op
     }
   }
   if (options.process.has_value() == !options.core.empty())
-    return "name a process by its number, or a core file by --core";
+    return "expected the number of a process, or a core file after --core";
   for (const std::string& file : {options.core, options.program})
-    if (std::error_code why; !file.empty() && !fs::is_regular_file(file, why)) return file + " is no file";
+    if (std::error_code why; !file.empty() && !fs::is_regular_file(file, why)) return file + " is not a file";
   return std::nullopt;
 }
 
@@ -135,12 +135,12 @@ auto reason(const tasks_options& options, int status, const std::string& tasks, 
   const std::string process = "process " + std::to_string(options.process.value_or(0));
   const bool has_top = options.process && runs_with_top(*options.process);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    return has_top ? "there is no gdb: install it, because " + silent_problem(*options.process)
+    return has_top ? "gdb is not installed: install it, because " + silent_problem(*options.process)
                    : "gdb is not installed: install it, or run the program with BRAID_TOP=1";
   if (options.process && has("No such process")) return "there is no " + process;
   if (options.process && (has("ptrace: ") || has("Could not attach")))
-    return process + " may not be looked at by this user (sysctl kernel.yama.ptrace_scope): run this as root" +
-           (has_top ? ", because " + silent_problem(*options.process) : ", or the program with BRAID_TOP=1");
+    return process + " cannot be examined by this user (sysctl kernel.yama.ptrace_scope): run braid-doctor as root" +
+           (has_top ? ", because " + silent_problem(*options.process) : ", or start the program with BRAID_TOP=1");
   if (const std::string last = find_last_line(tasks); last.starts_with("# ")) return last.substr(2);
   if (WIFSIGNALED(status)) return "gdb was ended by signal " + std::to_string(WTERMSIG(status));
   return "gdb found no tasks: " + find_last_line(rest);
@@ -179,7 +179,7 @@ auto show(const tasks_options& options) -> int {
     case process_answer::how::too_large: return fail(too_large_problem(*options.process));
     case process_answer::how::impostor: break;
   }
-  return fail("another process has the socket @braid." + std::to_string(*options.process));
+  return fail("another process owns the socket @braid." + std::to_string(*options.process));
 }
 
 }  // namespace

@@ -109,11 +109,11 @@ auto user_text(const rights& user) -> std::string {
   std::vector<row> rows;
   for (const attempt& each : user.attempts)
     rows.push_back({each.what, each.result ? "refused: " + each.result.message() : "allowed"});
-  rows.push_back({"event loops wait by (BRAID_IO)", user.loops});
-  rows.push_back({"workers sleep behind (BRAID_BARRIER)", user.barrier});
+  rows.push_back({"backend of event loops (BRAID_IO)", user.loops});
+  rows.push_back({"barrier of the workers (BRAID_BARRIER)", user.barrier});
   rows.push_back({"highest real-time priority (RLIMIT_RTPRIO)", user.rtprio});
   rows.push_back({"lowest nice value (RLIMIT_NICE)", user.nice});
-  rows.push_back({"beyond both limits (CAP_SYS_NICE)", user.cap_nice});
+  rows.push_back({"may exceed both limits (CAP_SYS_NICE)", user.cap_nice});
   return "\nWhat this user may do\n" + table(rows);
 }
 

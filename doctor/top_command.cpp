@@ -39,7 +39,7 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
       options.is_once = true;
     } else if (word == "--interval") {
       const auto interval = ++at < words.size() ? detail::parse_stall_limit(words[at]) : std::nullopt;
-      if (!interval || *interval < 10ms || *interval > 1h) return "--interval needs a time from 10ms to 3600s";
+      if (!interval || *interval < 10ms || *interval > 1h) return "--interval must be a time from 10ms to 3600s";
       options.interval = *interval;
     } else if (const auto number = process_number(word); number && !options.process) {
       options.process = number;
@@ -47,7 +47,7 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
       return "\"" + word + "\" is neither an option nor the number of a process";
     }
   }
-  if (!options.process) return "name a process by its number";
+  if (!options.process) return "expected the number of a process";
   return std::nullopt;
 }
 
@@ -102,7 +102,7 @@ auto write(const std::string& table, bool is_first) -> bool {
 auto describe_problem(process_answer::how became, int process) -> std::string {
   const std::string number = std::to_string(process);
   if (became == process_answer::how::too_large) return too_large_problem(process);
-  if (became == process_answer::how::impostor) return "another process has the socket @braid." + number;
+  if (became == process_answer::how::impostor) return "another process owns the socket @braid." + number;
   return silent_problem(process);
 }
 

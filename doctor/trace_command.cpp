@@ -51,13 +51,14 @@ auto read(std::span<const std::string> words, trace_options& options) -> std::op
     } else if (word.starts_with("--")) {
       return "unknown option " + word;
     } else if (!options.file.empty()) {
-      return "one file at a time, and there is " + word + " as well";
+      return "expected one file, got " + word + " as well";
     } else {
       options.file = word;
     }
   }
-  if (options.file.empty()) return "name a file that BRAID_TRACE has written";
-  if (options.recovers && (options.adds_tracks || options.has_request)) return "--recover stands alone";
+  if (options.file.empty()) return "expected a file that BRAID_TRACE has written";
+  if (options.recovers && (options.adds_tracks || options.has_request))
+    return "--recover cannot be combined with other options";
   return std::nullopt;
 }
 
@@ -85,19 +86,20 @@ auto recover(const std::string& file) -> int {
   try {
     return print(escaped(recover_trace(file)) + "\n");
   } catch (const std::exception& error) {
-    return failed(std::string("nothing is recovered: ") + error.what());
+    return failed(std::string("the trace cannot be recovered: ") + error.what());
   }
 }
 
 auto show(const trace_options& options) -> int {
   const trace_file trace = parse_trace(bytes_of(options.file));
-  if (options.adds_tracks && trace.has_paths) return failed(options.file + " has such tracks already");
-  if (options.adds_tracks && trace.is_cut) return failed(options.file + " ends within a packet: nothing can follow it");
+  if (options.adds_tracks && trace.has_paths) return failed(options.file + " already contains the tracks of --tracks");
+  if (options.adds_tracks && trace.is_cut)
+    return failed(options.file + " ends in the middle of a packet, so no tracks can be appended");
   std::vector<traced_request> requests = find_requests(trace, options.request);
   if (requests.empty())
     return failed(options.has_request
-                      ? "nothing in " + options.file + " is called " + options.request
-                      : options.file + " has no request, no activity and no spawned task that has ended");
+                      ? "no request, activity, task or span in " + options.file + " is called " + options.request
+                      : options.file + " contains no request, activity or spawned task that has ended");
   requests.resize(std::min(requests.size(), max_requests));
   if (options.adds_tracks) append(options.file, format_tracks(trace, requests));
   return print(to_text(trace, requests));

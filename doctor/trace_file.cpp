@@ -103,11 +103,11 @@ class trace_parser {
       try {
         packet = reader.next();
       } catch (const std::runtime_error&) {
-        if (bytes.front() != '\x0a') refuse("this is not a Perfetto trace");
+        if (bytes.front() != '\x0a') refuse("the file is not a Perfetto trace");
         file_.is_cut = true;
         break;
       }
-      if (packet->number != 1) refuse("this is not a Perfetto trace");
+      if (packet->number != 1) refuse("the file is not a Perfetto trace");
       read_packet(packet->bytes);
       bytes.remove_prefix(bytes.size() - reader.rest());
     }
@@ -192,7 +192,7 @@ class trace_parser {
     if (what.track >= first_path_track) return;
     if (!of.thread) {
       const auto known = threads_.find(of.track);
-      if (known == threads_.end()) refuse("an event is on a thread that the trace does not name");
+      if (known == threads_.end()) refuse("an event belongs to a thread that the trace does not describe");
       of.thread = known->second;
       threads_.erase(known);  // the events of a thread are in one sequence, by time
     }
@@ -200,7 +200,7 @@ class trace_parser {
     std::uint32_t name = no_name_;
     if (what.name != 0) {
       const auto known = of.names.find(what.name);
-      if (known == of.names.end()) refuse("an event has a name that the trace does not have");
+      if (known == of.names.end()) refuse("an event refers to a name that the trace does not contain");
       name = known->second;
     }
     what.track == of.track ? on_thread(of, what, name) : on_track(of, what);

@@ -29,7 +29,7 @@ auto locked(const std::string& file) -> descriptor {
   descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!opened) fail_at(file);
   if (::flock(opened.number(), LOCK_EX | LOCK_NB) != 0)
-    throw std::runtime_error(file + " is being written: its process lives");
+    throw std::runtime_error(file + " is still being written by its process");
   return opened;
 }
 
@@ -69,10 +69,12 @@ auto recover_trace(const std::string& file) -> std::string {
   const std::string bytes = bytes_of(file);
   const bool is_same = bytes.empty() || bytes.starts_with(rings->first_packet());  // empty: killed at its begin
   if (bytes.size() < rings->trace_bytes() || !is_same)
-    throw std::runtime_error(rings_file + " is not of the process that has written " + file);
+    throw std::runtime_error(rings_file + " does not belong to the process that has written " + file);
   const std::string_view written = std::string_view(bytes).substr(0, rings->trace_bytes());
   const trace_file trace = parse_trace(written);
-  if (trace.is_cut) throw std::runtime_error(file + " ends within a packet, where " + rings_file + " goes on");
+  if (trace.is_cut)
+    throw std::runtime_error(file + " is damaged: its last packet is incomplete, so " + rings_file +
+                             " cannot continue it");
   const detail::recovered_part more = rings->rest(open_states(trace), &escaped);
   write_anew(file, written, more.bytes);
   ::unlink(rings_file.c_str());

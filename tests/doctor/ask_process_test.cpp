@@ -143,5 +143,5 @@ TEST_CASE("a process that says nothing is left when the time is over, and withou
 }
 
 TEST_CASE("the sentence about an answer that is too large names the process and the limit") {
-  CHECK(braid::doctor::too_large_problem(12) == "process 12 sent more than 64 MiB, which is the limit of an answer");
+  CHECK(braid::doctor::too_large_problem(12) == "process 12 sent more than 64 MiB, the maximum size of an answer");
 }

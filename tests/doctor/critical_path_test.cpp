@@ -258,7 +258,7 @@ TEST_CASE("the path goes through what sets an event, and no further back than th
   CHECK(path_of(trace.bytes()) ==
         "cpu loop mine: 30\n"
         "cpu worker theirs: 10\n"
-        "unknown loop what began it on thread loop: 16\n"
+        "unknown loop an unknown cause on thread loop: 16\n"
         "queued worker the wake of worker: 4\n"
         "cpu worker theirs: 10\n"
         "queued loop until loop came to it: 10\n"

@@ -118,7 +118,7 @@ Workers of a pool
 
 Environment
   BRAID_STRANGE  ""       not a variable of the library
-  BRAID_WORKERS  "many?"  ignored: no number from 1 to 4096
+  BRAID_WORKERS  "many?"  ignored: must be a number from 1 to 4096
 )");
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("each variable of the library is known, and what is wrong with it is s
   for (const std::string& line : {std::string("  BRAID_DUMP   \"quit\" "), std::string("  BRAID_STALL  \"soon\" "),
                                   "  BRAID_TRACE  \"" + file + ",last=1s\"  valid\n"})
     CHECK_MESSAGE(told.find(line) != std::string::npos, told);
-  CHECK(told.find("ignored: not a duration such as 500ms or 2s\n") != std::string::npos);
+  CHECK(told.find("ignored: must be a duration such as 500ms or 2s\n") != std::string::npos);
   CHECK(told.find("not a variable of the library") == std::string::npos);
 }
 
@@ -220,8 +220,8 @@ TEST_CASE("the barrier of workers is the one that is named, with its cost") {
   }
   const environment named("BRAID_BARRIER", "mfence");
   const std::string said = doctor({}).out;
-  CHECK(has(said, "ignored: neither membarrier nor fence"));
-  CHECK(has(said, "workers sleep behind (BRAID_BARRIER)"));
+  CHECK(has(said, "ignored: must be membarrier or fence"));
+  CHECK(has(said, "barrier of the workers (BRAID_BARRIER)"));
 }
 
 TEST_CASE("the backend of event loops is the one that is named, and a name that means nothing is told") {
@@ -233,8 +233,8 @@ TEST_CASE("the backend of event loops is the one that is named, and a name that 
   }
   const environment wrong("BRAID_IO", "kqueue");
   const std::string text = doctor({}).out;
-  CHECK(has(text, "\"kqueue\"  event loops are refused: BRAID_IO must be uring, epoll or poll\n"));
-  CHECK(has(text, "  event loops wait by (BRAID_IO)              none: "));
+  CHECK(has(text, "\"kqueue\"  event loops cannot be created: BRAID_IO must be uring, epoll or poll\n"));
+  CHECK(has(text, "  backend of event loops (BRAID_IO)           none: "));
 }
 
 TEST_CASE("where the system refuses io_uring, both forms say so, and why, and what loops wait by instead") {
@@ -246,7 +246,7 @@ TEST_CASE("where the system refuses io_uring, both forms say so, and why, and wh
   REQUIRE(line != std::string::npos);
   const std::string said = end.out.substr(line + 1, end.out.find('\n', line + 1) - line - 1);
   CHECK_MESSAGE(said.ends_with(" refused: " + why), said);
-  CHECK(has(end.out, "  event loops wait by (BRAID_IO)              epoll\n"));
+  CHECK(has(end.out, "  backend of event loops (BRAID_IO)           epoll\n"));
   const json found = json::parse(refused_doctor({"--json"}).out);
   CHECK(found.at("user").at("io_uring") == why);
   CHECK(found.at("user").at("loops") == "epoll");

@@ -101,7 +101,7 @@ def impostor():
             taken.listen()
             for command in (["tasks", str(running.pid)], ["top", str(running.pid), "--once"]):
                 end = subprocess.run([doctor, *command], capture_output=True, text=True, timeout=100)
-                check(end.returncode == 1 and "another process has the socket" in end.stderr,
+                check(end.returncode == 1 and "another process owns the socket" in end.stderr,
                       f"{command[0]}: another process is found out: {end.stderr}")
 
 
@@ -142,8 +142,8 @@ def by_gdb(expected, folder):
     with Waiting() as running:
         end = tasks(str(running.pid))
         if end.returncode != 0:
-            check(re.search(r"may not be looked at by this user .*: run this as root, or the program with BRAID_TOP=1",
-                            end.stderr), f"gdb: {end.stderr}")
+            check(re.search(r"cannot be examined by this user .*: run braid-doctor as root, or start the program with "
+                            "BRAID_TOP=1", end.stderr), f"gdb: {end.stderr}")
             return None
         check(end.stderr == "", f"gdb is quiet: {end.stderr}")
         found = by_name(end.stdout)

@@ -286,7 +286,7 @@ class Traced(unittest.TestCase):
         whole = self.file.read_bytes()
         ended = self.recover()
         self.assertEqual((ended.returncode, self.file.read_bytes()), (1, whole))
-        self.assertIn("is not of the process that has written", ended.stderr)
+        self.assertIn("does not belong to the process that has written", ended.stderr)
         self.killed_once_written(b"parked")  # a file that is empty is that of a program which was killed at its begin
         self.file.write_bytes(self.file.read_bytes()[:10])
         self.assertEqual(self.recover().returncode, 1)
@@ -371,12 +371,12 @@ class Traced(unittest.TestCase):
         self.assertRegex(ended.stdout, r"(?m)^sleep +3$")
         gone = subprocess.run([DOCTOR, "top", str(program.pid), "--once"], capture_output=True, text=True, timeout=100)
         self.assertEqual(gone.returncode, 1)
-        self.assertIn("does not answer: run it with BRAID_TOP=1", gone.stderr)
+        self.assertIn("does not answer: start it with BRAID_TOP=1", gone.stderr)
 
     def test_top_does_not_advise_a_variable_that_the_program_has(self):
         for variables, expected in [({"BRAID_TOP": "1"}, "runs with BRAID_TOP=1 but does not answer: it has made no pool"),
-                                    ({"BRAID_TOP": "10"}, "does not answer: run it with BRAID_TOP=1"),
-                                    ({}, "does not answer: run it with BRAID_TOP=1")]:
+                                    ({"BRAID_TOP": "10"}, "does not answer: start it with BRAID_TOP=1"),
+                                    ({}, "does not answer: start it with BRAID_TOP=1")]:
             environment = {name: value for name, value in os.environ.items() if name != "BRAID_TOP"} | variables
             with subprocess.Popen(["cat"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
                 other.stdin.write("begun\n")
@@ -458,7 +458,8 @@ class Traced(unittest.TestCase):
         self.assertIn("queued: behind stalls_the_loop", TOOL.Summary(trace).names)
         self.assertEqual(self.path_of(), paths)
         again = subprocess.run([DOCTOR, "trace", str(self.file), "--tracks"], capture_output=True, text=True, timeout=100)
-        self.assertEqual((again.returncode, again.stderr), (1, f"braid-doctor: {self.file} has such tracks already\n"))
+        self.assertEqual((again.returncode, again.stderr),
+                         (1, f"braid-doctor: {self.file} already contains the tracks of --tracks\n"))
 
     def test_one_request_of_a_program_by_its_name(self):
         self.trace_of("planted", "spans")
