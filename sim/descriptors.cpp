@@ -46,7 +46,7 @@ auto find_object(int descriptor) -> const std::shared_ptr<object>& {
 }
 
 void set_object(int descriptor, std::shared_ptr<object> made) {
-  if (descriptor >= max_descriptors) report_and_exit("the program has more descriptors than the simulator knows");
+  if (descriptor >= max_descriptors) report_and_exit("the program has more descriptors than the simulator supports");
   if (made != nullptr) ++made->descriptors;
   drop(descriptor);
   table()[static_cast<std::size_t>(descriptor)] = std::move(made);

@@ -107,7 +107,7 @@ class reader {
     line_.options.words.assign(words_.begin() + static_cast<std::ptrdiff_t>(std::min(position_ + 1, words_.size())),
                                words_.end());
     if (line_.options.words.empty())
-      return refuse("no program is named; write it after `--`, as in braid-sim run -- ./my_test");
+      return refuse("the program is missing; write it after `--`, as in braid-sim run -- ./my_test");
     return std::move(line_);
   }
 

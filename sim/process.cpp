@@ -64,7 +64,7 @@ auto describe_problem(const std::string& file) -> std::string {
   Elf64_Ehdr own{};
   std::ifstream("/proc/self/exe", std::ios::binary).read(reinterpret_cast<char*>(&own), sizeof(own));
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != own.e_machine)
-    return "is built for another processor than braid-sim";
+    return "is built for a different processor than braid-sim";
   in.seekg(static_cast<std::streamoff>(header.e_phoff));
   for (int at = 0; at < header.e_phnum; ++at) {
     Elf64_Phdr part{};
@@ -149,7 +149,7 @@ auto find_program(run_options& options) -> std::string {
   const std::string& name = options.words.front();
   std::error_code error;
   options.path = on_path(name);
-  if (options.path.empty()) return "the program `" + name + "` is in no folder of PATH";
+  if (options.path.empty()) return "the program `" + name + "` is not in any folder of PATH";
   if (!fs::exists(options.path, error)) return "the program `" + name + "` does not exist";
   if (::access(options.path.c_str(), X_OK) != 0 || fs::is_directory(options.path, error))
     return "`" + name + "` is not an executable file";
@@ -190,7 +190,7 @@ void process::start(const run_options& options, output where) {
   if (where == output::kept) output_ = ::memfd_create("braid-sim-output", MFD_CLOEXEC);
   const pid_t parent = ::getpid();
   id_ = ::fork();
-  if (id_ < 0) throw std::system_error(errno, std::generic_category(), "no process can be made");
+  if (id_ < 0) throw std::system_error(errno, std::generic_category(), "a child process cannot be created");
   if (id_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(125);

@@ -117,7 +117,7 @@ void answer_or_report(int signal, siginfo_t* info, void* /*context*/) {
   if (self == nullptr || !is_asked) return answer(signal);
   report_and_exit(
       "a thread has run for too long without a call that the simulator sees: it spins, or it "
-      "waits in a call that the simulator does not know");
+      "waits in a call that the simulator does not support");
 }
 
 void ask_for_stacks() {
@@ -167,8 +167,8 @@ void report_and_exit(const char* sentence) {
 
 void refuse(const char* call_name, const char* reason) {
   std::array<char, 300> sentence{};
-  std::snprintf(sentence.data(), sentence.size(),
-                "the program called %s, which a simulation of one process cannot have: %s", call_name, reason);
+  std::snprintf(sentence.data(), sentence.size(), "the program called %s, which the simulator does not support: %s",
+                call_name, reason);
   report_and_exit(sentence.data());
 }
 

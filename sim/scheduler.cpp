@@ -105,7 +105,7 @@ void add_record(call kind, std::uint16_t is_wait = 0) {
   page->time = what.time;
   page->switches.store(at + 1, std::memory_order_relaxed);
   if (page->wanted.max_switches != 0 && at >= page->wanted.max_switches)
-    report_and_exit("the program still runs after as many switches as --max-switches allows");
+    report_and_exit("the program still runs after the maximum number of switches (--max-switches)");
 }
 
 void end_wait(thread& waiter, woken how) {

@@ -144,7 +144,7 @@ class searcher {
     } else {
       print_end(shown);
     }
-    std::fprintf(stderr, "braid-sim: seed %s fails; repeat it by\n  %s\n", number(shown.seed()).c_str(),
+    std::fprintf(stderr, "braid-sim: seed %s fails; to repeat it, run\n  %s\n", number(shown.seed()).c_str(),
                  repeat_command(*options_, shown.seed(), failed_.second != nullptr).c_str());
     return 1;
   }

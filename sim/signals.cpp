@@ -40,7 +40,8 @@ void set_default(int signal);
 
 void crash(int signal) {
   std::array<char, 100> sentence{};
-  std::snprintf(sentence.data(), sentence.size(), "the program ended by signal %d: %s", signal, ::sigdescr_np(signal));
+  std::snprintf(sentence.data(), sentence.size(), "the program was ended by signal %d: %s", signal,
+                ::sigdescr_np(signal));
   if (self != nullptr) write_report(sentence.data());
   set_default(signal);
   sigset_t only;

@@ -397,7 +397,8 @@ SIM_CALL(int, getpriority, int which, id_t who) {
 
 namespace {
 
-constexpr const char* one_process = "it makes another process; move what needs one out of the simulated program";
+constexpr const char* one_process =
+    "it creates another process; move the code that needs one out of the simulated program";
 
 }  // namespace
 

@@ -116,7 +116,7 @@ SIM_CALL(int, pthread_detach, pthread_t handle) {
 }
 
 SIM_CALL(int, pthread_cancel, pthread_t handle) {
-  if (on()) refuse("pthread_cancel", "the simulator cannot end a thread within a call");
+  if (on()) refuse("pthread_cancel", "the simulator cannot cancel a thread in the middle of a call");
   return REAL(pthread_cancel)(handle);
 }
 

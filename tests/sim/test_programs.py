@@ -138,7 +138,7 @@ class Network(unittest.TestCase):
     def test_a_simulated_descriptor_is_not_passed(self):
         status, _, errors = run("sockets", "passed")
         self.assertEqual(status, 70)
-        self.assertIn("the program called sendmsg with SCM_RIGHTS, which a simulation of one process cannot have", errors)
+        self.assertIn("the program called sendmsg with SCM_RIGHTS, which the simulator does not support", errors)
 
     def test_clients_and_servers_are_deterministic(self):
         for kind in ("http", "redis"):
@@ -196,13 +196,13 @@ class Ends(unittest.TestCase):
             with self.subTest(how):
                 status, _, errors = run("ends", how)
                 self.assertEqual(status, 134, errors)
-                self.assertIn("the program ended by signal 6: Aborted", errors)
+                self.assertIn("the program was ended by signal 6: Aborted", errors)
                 self.assertIn(function, errors)
 
     def test_fork_is_refused_by_a_sentence(self):
         status, _, errors = run("ends", "fork")
         self.assertEqual(status, 70)
-        self.assertIn("the program called fork, which a simulation of one process cannot have", errors)
+        self.assertIn("the program called fork, which the simulator does not support", errors)
 
     def test_io_uring_does_not_exist(self):
         status, output, _ = run("ends", "io_uring")
@@ -232,7 +232,7 @@ class Ends(unittest.TestCase):
     def test_a_run_may_have_a_limit_of_switches(self):
         status, _, errors = run("calls", "clocks", options=("--max-switches", "100"))
         self.assertEqual(status, 70)
-        self.assertIn("the program still runs after as many switches as --max-switches allows", errors)
+        self.assertIn("the program still runs after the maximum number of switches (--max-switches)", errors)
 
 
 @unittest.skipUnless(SIMULATOR and PROGRAMS, "BRAID_SIM and BRAID_SIM_PROGRAMS name no programs")
@@ -248,8 +248,8 @@ class CommandLine(unittest.TestCase):
         for sentence, words in (
                 ("a command is missing", ()),
                 ("unknown command `walk`; expected `run` or `search`", ("walk",)),
-                ("no program is named", ("run",)),
-                ("no program is named", ("run", "--")),
+                ("the program is missing", ("run",)),
+                ("the program is missing", ("run", "--")),
                 ("--seed must be an integer from 0 to 18446744073709551615, got `seven`", ("run", "--seed", "seven", "--", ends)),
                 ("got `-1`", ("run", "--seed", "-1", "--", ends)),
                 ("got `18446744073709551616`", ("run", "--seed", "18446744073709551616", "--", ends)),
@@ -277,7 +277,8 @@ class CommandLine(unittest.TestCase):
 
     def test_a_program_that_cannot_be_simulated_is_refused(self):
         self.assert_refused("the program `/nowhere/program` does not exist", "run", "--", "/nowhere/program")
-        self.assert_refused("the program `no-such-program` is in no folder of PATH", "run", "--", "no-such-program")
+        self.assert_refused("the program `no-such-program` is not in any folder of PATH", "run", "--",
+                            "no-such-program")
         self.assert_refused(f"`{PROGRAMS}` is not an executable file", "run", "--", PROGRAMS)
         with tempfile.TemporaryDirectory() as folder:
             script = Path(folder, "script")
