@@ -15,17 +15,17 @@ class braid_errors final : public std::error_category {
     switch (static_cast<errc>(value)) {
       case errc::stopped: return "stopped before it was done";
       case errc::deadline_exceeded: return "the deadline passed before it was done";
-      case errc::closed: return "it is closed and accepts nothing more";
-      case errc::dropped: return "dropped by a shutdown before it ran";
+      case errc::closed: return "already closed; nothing more is accepted";
+      case errc::dropped: return "the work was dropped by a shutdown before it ran";
       case errc::cycle: return "the edges form a cycle";
       case errc::would_deadlock: return "the caller would wait for itself";
       case errc::invalid_argument: return "the call does not allow this value";
       case errc::broken_promise: return "the promise was dropped without a result";
-      case errc::already_set: return "it has been set already";
+      case errc::already_set: return "the value has been set already";
       case errc::full: return "there is no room for more";
       case errc::stale: return "the handle is stale: its slot was used again";
-      case errc::finished: return "it has finished already";
-      case errc::unfinished: return "it has not finished yet";
+      case errc::finished: return "the operation has finished already";
+      case errc::unfinished: return "the operation has not finished yet";
       case errc::ended: return "the stream ended too early";
       case errc::unknown_host: return "no address was found for this host name";
       case errc::unknown_backend: return "BRAID_IO must be uring, epoll or poll";

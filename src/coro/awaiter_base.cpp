@@ -51,7 +51,7 @@ auto may_go_on() noexcept -> bool {
 
 auto awaiter_base::connect(promise_base& promise, std::coroutine_handle<> self, await_place place) noexcept -> home& {
   scope* const in = promise.where();
-  BRAID_EXPECTS(in != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
+  BRAID_EXPECTS(in != nullptr, "this task has no home executor: spawn it into a scope, or pass it to sync_wait");
   promise.suspends_at(place);
   promise_ = &promise;
   handle_ = self;

@@ -43,7 +43,7 @@ auto write_dumps(void* /*nothing*/) -> void* {
     try {
       write_all("braid: tasks of process " + std::to_string(::getpid()) + "\n" + dump().to_text());
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "braid: no dump: %s\n", error.what());
+      std::fprintf(stderr, "braid: the tasks cannot be dumped: %s\n", error.what());
     }
   }
 }
@@ -71,12 +71,12 @@ void begin_dumps_by_signal() noexcept {
   const char* const value = ::secure_getenv("BRAID_DUMP");
   if (value == nullptr || value[0] == 0) return;
   if (std::string_view(value) != "quit") {
-    std::fprintf(stderr, "braid: BRAID_DUMP is ignored: \"%s\" is not quit\n", value);
+    std::fprintf(stderr, "braid: BRAID_DUMP is ignored: it must be quit, got \"%s\"\n", value);
     return;
   }
   ::sem_init(&signals, 0, 0);
   if (!start_dump_thread()) {
-    std::fprintf(stderr, "braid: BRAID_DUMP is ignored: no thread can be started\n");
+    std::fprintf(stderr, "braid: BRAID_DUMP is ignored: its thread cannot be started\n");
     return;
   }
   struct sigaction action{};

@@ -61,7 +61,7 @@ void add_home(std::string& text, const task_dump::home& home) {
   if (!home.thread.empty()) text += " on thread " + detail::shown_name(home.thread);
   switch (home.how) {
     case task_dump::home::answer::whole: break;
-    case task_dump::home::answer::part: text += ", not all for lack of memory"; break;
+    case task_dump::home::answer::part: text += ", incomplete because of a lack of memory"; break;
     case task_dump::home::answer::late: text += ": no answer, its thread is busy or blocked"; break;
     case task_dump::home::answer::not_running: text += ": does not run"; break;
   }

@@ -140,7 +140,7 @@ fiber_frame::fiber_frame(home& home, std::size_t stack_bytes, void (*body)(void*
     : home_(&home), body_(body), context_(context) {
   if (!home.has_own_thread())
     throw std::system_error(std::make_error_code(std::errc::operation_not_supported),
-                            "a fiber at a home that changes its thread");
+                            "a fiber cannot run on a home executor that changes its thread");
   stacks_ = stacks::make(stack_bytes);
 }
 
@@ -173,7 +173,7 @@ struct fiber_frame::stacks {};
 fiber_frame::fiber_frame(home& home, std::size_t /*stack_bytes*/, void (*body)(void*), void* context)
     : home_(&home), body_(body), context_(context), stacks_(nullptr) {
   throw std::system_error(std::make_error_code(std::errc::function_not_supported),
-                          "a fiber in a build of braid without Boost.Context");
+                          "fibers need a build of braid with Boost.Context");
 }
 
 fiber_frame::~fiber_frame() = default;
@@ -185,7 +185,7 @@ void fiber_frame::wait(fiber_wait /*for_what*/) {}
 auto fiber_frame::current() noexcept -> fiber_frame* { return this_fiber; }
 
 auto fiber_frame::that_may_wait() -> fiber_frame& {
-  BRAID_EXPECTS(this_fiber != nullptr, "fiber_await may only be called on a fiber: start one by run_fiber");
+  BRAID_EXPECTS(this_fiber != nullptr, "fiber_await may only be called on a fiber: start one with run_fiber");
   BRAID_EXPECTS(std::uncaught_exceptions() == 0, "a fiber must not wait while an exception is being handled");
   return *this_fiber;
 }

@@ -66,14 +66,14 @@ auto promise_base::stop() noexcept -> std::coroutine_handle<> {
 }
 
 void destructor_threw() noexcept {
-  std::string sentence = "a destructor of a local of a coroutine threw while its frame was destroyed before its end";
+  std::string sentence = "a destructor of a local variable threw while an unfinished coroutine was destroyed";
   try {
     throw;
   } catch (const std::exception& thrown) {
     sentence.append(": ").append(thrown.what());
   } catch (...) {}
   sentence += "; a destructor must catch what it throws, because no await is left that could rethrow it";
-  contract_failed(sentence, "the coroutine has no result any more");
+  contract_failed(sentence, "destructors of a coroutine do not throw");
 }
 
 void promise_base::end_at_home(ending ending) noexcept {

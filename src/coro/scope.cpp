@@ -10,7 +10,7 @@ namespace braid {
 scope::scope(home& home) noexcept : job(&stop_posted), stop_callback(&parent_stopped), home_(&home) {}
 
 scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_) {
-  BRAID_ASSERT(home_->is_current(), "a scope inside another one is made on their home");
+  BRAID_ASSERT(home_->is_current(), "a nested scope must be created on the home executor of the outer scope");
   parent_ = &parent;
   deadline_ = std::min(deadline, parent.deadline_);
   if (parent.stop_.requested()) {

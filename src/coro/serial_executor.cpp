@@ -247,7 +247,7 @@ auto serial_executor::now() const noexcept -> time_point {
 }
 
 void serial_executor::arm(timer& item, time_point time) noexcept {
-  BRAID_ASSERT(is_current(), "timers are armed by the tasks of their home");
+  BRAID_ASSERT(is_current(), "a timer must be armed by a task of its home executor");
   try {
     if (timer_state_ == nullptr) timer_state_ = std::make_unique<timer_state>(*this);
   } catch (const std::bad_alloc&) {
@@ -258,7 +258,7 @@ void serial_executor::arm(timer& item, time_point time) noexcept {
 }
 
 void serial_executor::disarm(timer& item) noexcept {
-  BRAID_ASSERT(is_current(), "timers are disarmed by the tasks of their home");
+  BRAID_ASSERT(is_current(), "a timer must be disarmed by a task of its home executor");
   if (timer_state_ != nullptr) timer_state_->wheel.disarm(item);
 }
 

@@ -40,7 +40,7 @@ auto flow_draft::add(const flow_node_options& options, flow_call call, boxed_cal
   const bool is_small = call.run != nullptr && options.size == node_size::small;
   if (is_small && options.timeout != duration::max())
     add_diagnostic("timeout_of_small_node", options.name,
-                   "a small function is not interrupted, so it can have no timeout");
+                   "a small function is not interrupted, so it cannot have a timeout");
   for (const flow_source source : takes) {
     if (!is_known(source)) {
       add_diagnostic("unknown_node", options.name, "its input comes from a node of another builder");
@@ -74,7 +74,7 @@ auto flow_draft::build(flow_source result) -> checked<std::shared_ptr<const flow
   if (result.builder != 0 && !is_known(result))
     add_diagnostic("unknown_node", {}, "the result comes from a node of another builder");
   if (plan_.values.size() > max_count || edges_.size() > max_count || !place_values(plan_))
-    add_diagnostic("too_large", {}, "a flow has at most 2^30 nodes and as many edges, and values of a tebibyte");
+    add_diagnostic("too_large", {}, "a flow has at most 2^30 nodes, 2^30 edges and a tebibyte of values");
   if (!diagnostics_.empty()) return std::unexpected(std::move(diagnostics_));
   plan_.shape = graph_shape::make(plan_.nodes.size(), edges_).value();
   return std::make_shared<const flow_plan>(std::move(plan_));

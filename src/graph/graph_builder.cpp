@@ -30,7 +30,7 @@ void graph_builder::add_edge(graph_node from, graph_node to) {
                         .message = "an edge " +
                                    (is_known(from) ? "from " + name_of(from.number_) + " " : std::string()) +
                                    (is_known(to) ? "to " + name_of(to.number_) + " " : std::string()) +
-                                   "names a node that this builder has not given",
+                                   "refers to a node that this builder has not created",
                         .hint = {},
                         .node = {},
                         .source = {}});
@@ -58,11 +58,11 @@ void graph_builder::report_cycle(const std::vector<node_index>& cycle) {
 
 auto graph_builder::build() && -> checked<static_graph> {
   if (calls_.size() > max_graph_size || edges_.size() > max_graph_size) {
-    add_diagnostic("too_large", 0, "a graph has at most 2^30 nodes and as many edges");
+    add_diagnostic("too_large", 0, "a graph has at most 2^30 nodes and 2^30 edges");
     return std::unexpected(std::move(diagnostics_));
   }
   for (const auto [from, to] : edges_)
-    if (from == to) add_diagnostic("self_edge", from, name_of(from) + " is to begin after itself");
+    if (from == to) add_diagnostic("self_edge", from, name_of(from) + " cannot be its own predecessor");
   for (const auto [from, to] : detail::repeated_edges(size(), edges_))
     add_diagnostic("duplicate_edge", from,
                    "the edge from " + name_of(from) + " to " + name_of(to) + " was given before");

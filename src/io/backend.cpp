@@ -100,8 +100,8 @@ void wake_signal::clear() const noexcept {
 void cannot_wait(const char* call, int error) noexcept {
   const std::string sentence = std::string("a loop cannot wait any more: ") + call +
                                " failed: " + std::system_category().message(error) +
-                               "; expected that it stays allowed while loops run: install seccomp filters before the "
-                               "first loop is made, and close no descriptors of a loop";
+                               "; the call must stay allowed while loops run: install seccomp filters before the "
+                               "first loop is created, and do not close a loop's descriptors";
   contract_failed(sentence, "the system call of a waiting loop succeeds");
 }
 

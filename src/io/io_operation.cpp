@@ -22,7 +22,7 @@ open_descriptor::open_descriptor(loop& loop, descriptor owned, io_registration::
 open_descriptor::~open_descriptor() {
   BRAID_EXPECTS(
       registration_.pending(io_interest::read) == nullptr && registration_.pending(io_interest::write) == nullptr,
-      "a stream or listener lives until what reads, writes or accepts on it has ended");
+      "a stream or listener must not be destroyed while a task reads, writes or accepts on it");
   loop_->backend().forget(registration_);
   loop_->open_descriptors_.fetch_sub(1, relaxed);
 }
@@ -30,9 +30,9 @@ open_descriptor::~open_descriptor() {
 void open_descriptor::move_to(loop& other) noexcept {
   BRAID_EXPECTS(
       registration_.pending(io_interest::read) == nullptr && registration_.pending(io_interest::write) == nullptr,
-      "a stream or listener is moved to another loop when nothing reads, writes or accepts on it");
+      "a stream or listener must not be moved to another loop while a task uses it");
   BRAID_EXPECTS(!registration_.is_registered() || loop_->is_current(),
-                "a stream or listener that has waited is moved to another loop by a task of its own loop");
+                "a stream or listener that was used must be moved to another loop by a task of its own loop");
   if (registration_.is_registered()) loop_->backend().release(registration_);
   const bool ends_read_waits = registration_.ends_read_waits();
   registration_.begin_anew();
@@ -79,10 +79,9 @@ constinit const wait_layout readiness_awaiter::layout = {
 
 auto io_operation::begin(awaiter_base& self) noexcept -> std::coroutine_handle<> {
   auto& starting = static_cast<io_operation&>(self);
-  BRAID_EXPECTS(&starting.where() == starting.loop_,
-                "a descriptor may only be used by tasks that are at home on its loop");
+  BRAID_EXPECTS(&starting.where() == starting.loop_, "a descriptor may only be used by tasks of its own loop");
   BRAID_EXPECTS(starting.registration().pending(starting.side()) == nullptr,
-                "one task at a time reads a descriptor or accepts on it, and one writes it");
+                "only one task at a time may read a descriptor or accept on it, and only one may write to it");
   if (!starting.over_or_waiting()) return {};
   if (may_go_on()) return starting.not_started();
   starting.complete_later();

@@ -76,11 +76,11 @@ loop::~loop() {
   drop_early_tasks();  // they may hold objects that are open on the loop
   // edge loop.woken: observe, the waking threads have left the backend before it is destroyed
   while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();
-  BRAID_EXPECTS(open_descriptors_.load(relaxed) == 0, "streams and listeners must end before their loop");
+  BRAID_EXPECTS(open_descriptors_.load(relaxed) == 0, "streams and listeners must be destroyed before their loop");
 }
 
 void loop::enter() {
-  BRAID_EXPECTS(current_loop == nullptr, "a thread runs one loop at a time");
+  BRAID_EXPECTS(current_loop == nullptr, "a thread can run only one loop at a time");
   auto seen = state::idle;
   if (!state_.compare_exchange_strong(seen, state::starting, relaxed, relaxed)) {
     const bool never_ran = thread_.load(relaxed) == 0;
@@ -253,7 +253,7 @@ auto loop::is_ready() const noexcept -> bool {
 /// Prepares the loop for a wait by an outer event loop, and returns how long it may last. Polls the backend first, so
 /// that an old wake-up does not end the wait at once.
 auto loop::prepare_sleep() noexcept -> std::optional<duration> {
-  BRAID_EXPECTS(backend_->descriptor() >= 0, "an outer event loop can only wait for a loop with the backend epoll");
+  BRAID_EXPECTS(backend_->descriptor() >= 0, "an outer event loop can only wait for a loop with the epoll backend");
   backend_->wait(duration::zero());
   backend_->is_answering_.store(false, relaxed);
   if (!try_arm() || status() == state::stopping) return duration::zero();
@@ -393,7 +393,7 @@ auto loop::ask(job& question) noexcept -> detail::asked {
 }
 
 void loop::arm(timer& item, time_point time) noexcept {
-  BRAID_ASSERT(is_current(), "timers are armed on the loop's own thread");
+  BRAID_ASSERT(is_current(), "timers must be armed on the loop's own thread");
   if (!item.is_armed()) detail::add_to_count(armed_);
   wheel_.arm(item, time);
   if (sleeps_outside_) [[unlikely]]
@@ -403,7 +403,7 @@ void loop::arm(timer& item, time_point time) noexcept {
 /// Disarms a timer. If the loop has stopped, the thread that destroys the timer's owner may call this, because no other
 /// thread uses the loop.
 void loop::disarm(timer& item) noexcept {
-  BRAID_ASSERT(is_current() || status() == state::stopped, "timers are disarmed on the loop's own thread");
+  BRAID_ASSERT(is_current() || status() == state::stopped, "timers must be disarmed on the loop's own thread");
   if (item.is_armed()) detail::take_from_count(armed_);
   wheel_.disarm(item);
 }

@@ -64,7 +64,7 @@ class loop_timers::server final : public clock_source, private job, private time
 };
 
 auto loop_timers::serve_on(loop& loop) -> std::unique_ptr<server> {
-  BRAID_EXPECTS(loop.is_current(), "the timers of a loop are made on its thread");
+  BRAID_EXPECTS(loop.is_current(), "the timers of a loop must be created on its thread");
   return std::make_unique<server>(loop);
 }
 
@@ -76,7 +76,7 @@ loop_timers::loop_timers(std::unique_ptr<server> by)
 }
 
 loop_timers::~loop_timers() {
-  BRAID_EXPECTS(close(), "timers must not be destroyed by a function of one of them");
+  BRAID_EXPECTS(close(), "timers must not be destroyed by the function of a timer");
   server_->end();
 }
 

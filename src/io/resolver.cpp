@@ -105,7 +105,7 @@ void resolver::make_room() {
 }
 
 auto resolver::ask(const std::string& host) -> answer {
-  BRAID_EXPECTS(loop_->is_current(), "a resolver may only be used by tasks that are at home on its loop");
+  BRAID_EXPECTS(loop_->is_current(), "a resolver may only be used by tasks of its own loop");
   if (const auto found = known_.find(host); found != known_.end()) {
     if (is_fresh(found->second)) return found->second;
     known_.erase(found);

@@ -19,7 +19,7 @@ class tls_errors final : public std::error_category {
     }
     switch (static_cast<tls_errc>(value)) {
       case tls_errc::truncated: return "the connection ended without the peer's close notice";
-      case tls_errc::no_application_protocol: return "the sides have no application protocol in common";
+      case tls_errc::no_application_protocol: return "client and server have no application protocol in common";
       case tls_errc::no_client_certificate: return "the server requires a client certificate, and the client has none";
       default: return "unknown error of TLS";
     }

@@ -32,7 +32,8 @@ tls_stream::~tls_stream() = default;
 tls_stream::tls_stream(std::unique_ptr<detail::tls_connection> link) noexcept : connection_(std::move(link)) {}
 
 auto tls_stream::connect(tls_context as, stream_socket through, std::string host) -> task<result<tls_stream>> {
-  BRAID_EXPECTS(as.setup_->side() == detail::tls_side::client, "a client needs the context of a client");
+  BRAID_EXPECTS(as.setup_->side() == detail::tls_side::client,
+                "a TLS client needs a context that was created for clients");
   auto opened = open_connection(std::move(as.setup_), std::move(through), std::move(host));
   auto link = co_await std::move(opened);
   if (!link) co_return fail(link.error());
@@ -40,7 +41,8 @@ auto tls_stream::connect(tls_context as, stream_socket through, std::string host
 }
 
 auto tls_stream::accept(tls_context as, stream_socket through) -> task<result<tls_stream>> {
-  BRAID_EXPECTS(as.setup_->side() == detail::tls_side::server, "a server needs the context of a server");
+  BRAID_EXPECTS(as.setup_->side() == detail::tls_side::server,
+                "a TLS server needs a context that was created for servers");
   auto opened = open_connection(std::move(as.setup_), std::move(through), {});
   auto link = co_await std::move(opened);
   if (!link) co_return fail(link.error());

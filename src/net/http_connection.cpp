@@ -55,15 +55,16 @@ void http_service::add_metrics(const void* self, metric_list& metrics) {
   const auto now = [](const auto& count) { return static_cast<double>(read_count(count)); };
   metrics.counter("braid_http_connections_accepted", "Connections that HTTP servers accepted.", now(counts.accepted));
   metrics.gauge("braid_http_connections", "Connections of HTTP servers that are open.", now(counts.open));
-  metrics.counter("braid_http_requests", "Requests by handler, including those whose path has none.",
-                  now(counts.requests));
-  metrics.counter("braid_http_refused_requests", "Requests with a fault.", now(counts.refused));
+  metrics.counter("braid_http_requests", "Requests, including those without a handler.", now(counts.requests));
+  metrics.counter("braid_http_refused_requests", "Requests that were refused because they are invalid.",
+                  now(counts.refused));
   metrics.counter("braid_http_timeouts", "Connections that were cut because a deadline passed.", now(counts.timeouts));
-  metrics.counter("braid_http_failed_handlers", "Handlers that threw, or gave no answer.", now(counts.failed));
-  metrics.gauge("braid_http_tls_handshakes", "TLS handshakes of servers under way.", now(counts.handshakes));
+  metrics.counter("braid_http_failed_handlers", "Handlers that threw an exception or did not answer.",
+                  now(counts.failed));
+  metrics.gauge("braid_http_tls_handshakes", "TLS handshakes of servers that are in progress.", now(counts.handshakes));
   metrics.counter("braid_http_failed_tls_handshakes", "TLS handshakes that failed, were too slow or were abandoned.",
                   now(counts.failed_handshakes));
-  metrics.counter("braid_http_resumed_tls_sessions", "Connections that went on from an earlier session of TLS.",
+  metrics.counter("braid_http_resumed_tls_sessions", "Connections that resumed an earlier TLS session.",
                   now(counts.resumed));
   metrics.gauge("braid_http_event_streams", "Streams of server-sent events that are open.", now(counts.event_streams));
   metrics.counter("braid_http_events", "Server-sent events that were sent.", now(counts.events));
@@ -284,7 +285,7 @@ auto http_connection::limited(task<void> handler, duration deadline) -> task<voi
   task<result<void>> within = with_timeout(deadline, std::move(handler));
   if (const result<void> ended = co_await std::move(within); !ended) {
     is_late_ = true;
-    throw std::system_error(ended.error(), "it took longer than the deadline of its route");
+    throw std::system_error(ended.error(), "the handler took longer than the deadline of its route");
   }
 }
 
@@ -465,7 +466,8 @@ void http_connection::switch_protocol(std::string_view fields) {
   if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
   const http_framing as_it_is{http_framing::kind::until_close, 0};
   discard_body();
-  BRAID_EXPECTS(work_->body.finished(), "a connection switches its protocol after the body of the request");
+  BRAID_EXPECTS(work_->body.finished(),
+                "a connection can switch its protocol only after the whole body of the request has arrived");
   work_->output.append("HTTP/1.1 101 Switching Protocols\r\n").append(fields);
   for (const auto& [name, value] : work_->own_fields)
     work_->output.append(name).append(": ").append(value).append("\r\n");

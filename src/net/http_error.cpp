@@ -27,7 +27,7 @@ class http_errors final : public std::error_category {
       case http_errc::length_and_encoding: return "Content-Length and Transfer-Encoding exclude each other";
       case http_errc::bad_encoding: return "the Transfer-Encoding does not say where the body ends";
       case http_errc::unknown_encoding: return "the Transfer-Encoding is not chunked";
-      case http_errc::unknown_expectation: return "the expectation is not 100-continue";
+      case http_errc::unknown_expectation: return "the Expect field is not 100-continue";
       case http_errc::body_too_large: return "the body is too large";
       case http_errc::bad_chunk: return "a chunk is not SIZE CR LF DATA CR LF";
       case http_errc::trailers_too_large: return "the trailers are too large";
@@ -37,9 +37,9 @@ class http_errors final : public std::error_category {
       case http_errc::reserved_field: return "the library writes this field itself";
       case http_errc::too_many_responses: return "the server sent a response without a request";
       case http_errc::too_many_redirects: return "there are too many redirects";
-      case http_errc::no_answer: return "it ended without an answer: call reply, or begin and write";
+      case http_errc::no_answer: return "the handler ended without an answer: call reply, or begin and write";
       case http_errc::answered_twice:
-        return "the handler answered a request that was answered already: ask http_exchange::answered() before";
+        return "the handler answered a request that was answered already: check http_exchange::answered() first";
       case http_errc::used_twice:
         return "two tasks of a handler read the body, or wrote the answer, at the same time: let one do it";
       case http_errc::bad_url: return "not a URL: write http://host:port/path or https://…, without a user";

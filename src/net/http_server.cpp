@@ -277,11 +277,11 @@ http_server::http_server(loop& loop, const http_router& routes, http_server::opt
     : state_(std::make_unique<state>(loop, routes, std::move(options))) {}
 http_server::~http_server() {
   BRAID_EXPECTS(!state_->is_serving(),
-                "a server is destroyed while it serves: co_await its stop, or the end of serve, before");
+                "a server must not be destroyed while it serves: co_await its stop or the end of serve first");
 }
 
 void http_server::replace_tls(tls_context by) {
-  BRAID_EXPECTS(state_->options.tls.has_value(), "a server without TLS cannot get another context for it");
+  BRAID_EXPECTS(state_->options.tls.has_value(), "a server without TLS cannot be given a TLS context");
   state_->options.tls = std::move(by);
 }
 

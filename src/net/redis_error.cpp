@@ -20,7 +20,7 @@ class redis_errors final : public std::error_category {
       case redis_errc::loading: return "the server is loading its data";
       case redis_errc::moved: return "the slot of the key has moved to another node";
       case redis_errc::ask: return "the slot of the key is moving to another node";
-      case redis_errc::try_again: return "the keys are temporarily not on one node";
+      case redis_errc::try_again: return "the keys are temporarily on different nodes";
       case redis_errc::cross_slot: return "the keys have different slots";
       case redis_errc::cluster_down: return "the cluster is down";
       case redis_errc::no_authentication: return "the server requires a password";
@@ -36,7 +36,7 @@ class redis_errors final : public std::error_category {
       case redis_errc::too_many_clients: return "the server accepts no more connections";
       case redis_errc::protected_mode: return "the server accepts connections only from its own machine";
       case redis_errc::connection_lost: return "the connection ended before the reply arrived";
-      case redis_errc::unexpected_reply: return "the server sent a reply that the command cannot have";
+      case redis_errc::unexpected_reply: return "the server sent a reply of a wrong type for the command";
       case redis_errc::not_shared: return "the command would change the connection for all its users";
       case redis_errc::no_address: return "the endpoint is not an address";
       case redis_errc::too_many_hops: return "the cluster redirected the command too often";

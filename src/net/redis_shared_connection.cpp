@@ -56,7 +56,7 @@ redis_shared_connection::redis_shared_connection(loop& loop, redis_options optio
       random_(options_.backoff.seed != 0 ? options_.backoff.seed : std::random_device{}()),
       flush_(new flush_job(*this)) {
   BRAID_EXPECTS(loop.is_current(), "a connection must be created on the thread of its loop");
-  BRAID_EXPECTS(options_.in_flight > 0, "a connection has room for a command");
+  BRAID_EXPECTS(options_.in_flight > 0, "`in_flight` of a Redis connection must be at least 1");
   connect();
 }
 

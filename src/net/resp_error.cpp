@@ -17,10 +17,10 @@ class resp_errors final : public std::error_category {
       case resp_errc::bad_number: return "an integer or a length is malformed or too large";
       case resp_errc::bad_real: return "a real number is malformed";
       case resp_errc::bad_boolean: return "a boolean is neither t nor f";
-      case resp_errc::bad_null: return "a null is followed by something";
+      case resp_errc::bad_null: return "a null is followed by other characters";
       case resp_errc::bad_line_end: return "CR LF is missing, or CR or LF is alone";
-      case resp_errc::bad_verbatim: return "a verbatim text has no format of three letters and a colon";
-      case resp_errc::misplaced_push: return "a push is inside another value";
+      case resp_errc::bad_verbatim: return "a verbatim text does not begin with three letters and a colon";
+      case resp_errc::misplaced_push: return "a push message is inside another value";
       case resp_errc::streamed: return "a value of unknown length, which is not supported";
       case resp_errc::line_too_long: return "a line is longer than the limit";
       case resp_errc::too_deep: return "aggregates are nested deeper than the limit";

@@ -22,13 +22,13 @@ void metrics_reader::add(const worker& of, metric_list& metrics) {
   const auto now = [](const atomic<std::uint64_t>& count) { return static_cast<double>(count.load(relaxed)); };
   const worker_counters& counts = of.counters;
   metrics.counter("braid_worker_jobs", "Jobs that a worker began.", now(counts.jobs));
-  metrics.counter("braid_worker_steals", "How often a worker took jobs from another one.", now(counts.steals));
+  metrics.counter("braid_worker_steals", "How often a worker stole jobs from another worker.", now(counts.steals));
   metrics.counter("braid_worker_parks", "How often a worker went to sleep.", now(counts.sleeps));
-  metrics.counter("braid_worker_wakes", "How often a worker woke another one.", now(counts.wakes_of_own));
-  metrics.counter("braid_worker_stolen_forks", "Forks of others that a worker ran.", now(counts.forks_stolen));
+  metrics.counter("braid_worker_wakes", "How often a worker woke another worker.", now(counts.wakes_of_own));
+  metrics.counter("braid_worker_stolen_forks", "Forks of other workers that a worker ran.", now(counts.forks_stolen));
   metrics.gauge("braid_worker_local_queue_jobs", "Jobs in the local queue of a worker.",
                 static_cast<double>(of.queue.approximate_size()));
-  metrics.gauge("braid_worker_inbox_jobs", "Jobs that others posted to a worker and that have not begun.",
+  metrics.gauge("braid_worker_inbox_jobs", "Jobs that other threads posted to a worker and that have not started.",
                 static_cast<double>(of.box.size()));
   metrics.gauge("braid_worker_busy", "1 while a worker has something to run.", of.pace.is_running() ? 1 : 0);
   metrics.gauge("braid_worker_job_seconds", "Moving average of the time of a worker's jobs.",
@@ -94,10 +94,10 @@ void metrics_reader::add(loop& of, const std::string& name, metric_list& metrics
   metrics.gauge("braid_loop_running", "1 while a loop accepts posts.", of.status() == loop::state::running ? 1 : 0);
   metrics.counter("braid_loop_iterations", "Iterations of a loop.", now(of.iterations_));
   metrics.counter("braid_loop_jobs", "Jobs and resumptions that a loop ran.", now(of.jobs_));
-  metrics.counter("braid_loop_waits", "How often a loop waited in the system for something to do.", now(of.waits_));
+  metrics.counter("braid_loop_waits", "How often a loop waited for events of the system.", now(of.waits_));
   metrics.counter("braid_loop_wakes", "How often another thread woke a loop.",
                   static_cast<double>(of.woken_.load(relaxed)));
-  metrics.counter("braid_loop_io_events", "Waits and transfers of descriptors that a loop answered.",
+  metrics.counter("braid_loop_io_events", "Waits and transfers of descriptors that a loop completed.",
                   now(of.backend_->answers_));
   metrics.counter("braid_loop_timers_fired", "Timers that fired on a loop.", now(of.fired_));
   metrics.gauge("braid_loop_timers", "Timers that are armed on a loop.", now(of.armed_));
@@ -109,7 +109,7 @@ void metrics_reader::add(loop& of, const std::string& name, metric_list& metrics
                     of.job_times_.queued());
   metrics.histogram("braid_loop_run_seconds", "Time that a posted job or resumption ran on a loop.",
                     of.job_times_.ran());
-  metrics.histogram("braid_loop_iteration_seconds", "Time in which a loop did not ask the system what has happened.",
+  metrics.histogram("braid_loop_iteration_seconds", "Time of an iteration of a loop, without its wait for events.",
                     of.iteration_times_);
   metric_source::add_those_on(&of, metrics);
 }
@@ -121,7 +121,7 @@ void metrics_reader::add(runtime& runtime, metric_list& metrics) {
     add(*runtime.loops_[index], loop_name(runtime, index), metrics);
   add_stalls(*runtime.pool_, runtime.stalls_.get(), metrics);
   metrics.label({});
-  metrics.gauge("braid_job_memory_idle_bytes", "Memory for jobs and frames that lies in the central free lists.",
+  metrics.gauge("braid_job_memory_idle_bytes", "Memory for jobs and coroutine frames in the central free lists.",
                 static_cast<double>(idle_job_memory()));
 }
 
@@ -132,7 +132,7 @@ void metrics_reader::add_pool(const pool& pool, const stall_watch* stalls, metri
 
 void metrics_reader::add_stalls(const pool& pool, const stall_watch* stalls, metric_list& metrics) {
   metrics.label({{"pool", pool.options_.name}});
-  metrics.counter("braid_stalls", "How often a loop or a worker did not come back within the limit of the watchdog.",
+  metrics.counter("braid_stalls", "How often a job held up a loop or worker for longer than the limit of the watchdog.",
                   stalls != nullptr ? static_cast<double>(stalls->count()) : 0);
 }
 

@@ -107,7 +107,7 @@ void stall_watch::report(const stall_target& target) {
     if (report_) return report_(made);
     print(made);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "braid: no report of a stall: %s\n", error.what());
+    std::fprintf(stderr, "braid: a stall cannot be reported: %s\n", error.what());
   }
 }
 

@@ -99,7 +99,7 @@ auto serve(void* /*nothing*/) -> void* {
     try {
       answer(client);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "braid: no metrics: %s\n", error.what());
+      std::fprintf(stderr, "braid: the metrics cannot be sent: %s\n", error.what());
     }
     ::close(client);
   }
@@ -127,7 +127,7 @@ void forget_listener_in_child() noexcept {
 
 /// Opens the socket and starts the thread if `value`, the value of BRAID_TOP, is 1.
 void open_as_asked(const char* value) noexcept {
-  if (std::string_view(value) != "1") return refuse("it is not 1");
+  if (std::string_view(value) != "1") return refuse("it must be 1");
   listener = bound_socket();
   if (listener < 0) return refuse(std::strerror(errno));
   if (start_server()) {

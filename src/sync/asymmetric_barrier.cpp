@@ -92,8 +92,8 @@ void asymmetric_barrier::interrupt_processors() noexcept {
   count_contention(&contention_counts::heavy_barriers);
   const long status = ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   BRAID_EXPECTS(status == 0,
-                "membarrier(2) failed after it was granted; expected that it stays allowed: install seccomp filters "
-                "before the first pool is made");
+                "membarrier(2) failed although it was allowed before; it must stay allowed: install seccomp filters "
+                "before the first pool is created");
 }
 
 }  // namespace braid::detail

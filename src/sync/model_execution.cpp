@@ -103,7 +103,7 @@ model_execution::~model_execution() = default;
 auto model_execution::current() noexcept -> model_execution* { return current_run; }
 
 auto model_execution::run(std::function<void()> body) -> std::string {
-  BRAID_EXPECTS(current_run == nullptr, "a run does not begin inside another");
+  BRAID_EXPECTS(current_run == nullptr, "a run must not begin inside another run");
   start(std::move(body));
   current_run = this;
   ::swapcontext(&explorer_, &fibers_.front()->context);
@@ -183,7 +183,7 @@ void model_execution::leave_to_another() {
 }
 
 void model_execution::join() {
-  if (running_ != 0) fail("only the body of a run joins its threads");
+  if (running_ != 0) fail("only the body of a run may join its threads");
   if (with_state(model_state::ended).count + 1 < fibers_.size()) {
     running().state = model_state::joining;
     leave_to_another();

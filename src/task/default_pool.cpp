@@ -22,8 +22,8 @@ void warn_without_observer() noexcept {
     if (value == nullptr || value[0] == 0) continue;
     if (has_warned.exchange(true, relaxed)) return;
     std::fprintf(stderr,
-                 "braid: %s is ignored: this program is linked without the runtime of braid; expected one that "
-                 "calls a function of braid/runtime.hpp, such as braid::initialize\n",
+                 "braid: %s is ignored: this program is linked without the runtime of braid; "
+                 "call a function of braid/runtime.hpp, such as braid::initialize\n",
                  name);
   }
 }
@@ -33,8 +33,9 @@ void warn_without_observer() noexcept {
 auto default_pool() -> pool& {
   const default_pool_source source = default_source.load(relaxed);
   if (source == nullptr)
-    throw std::system_error(std::make_error_code(std::errc::no_such_device_or_address),
-                            "this thread is no worker, and there is no default pool: use run_in, or set_default_pool");
+    throw std::system_error(
+        std::make_error_code(std::errc::no_such_device_or_address),
+        "this thread is not a worker, and there is no default pool: use run_in, or set_default_pool");
   return source();
 }
 

@@ -108,7 +108,7 @@ auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   if (const executor_use use(where); !can_poll && use && use->is_current())
     throw std::system_error(
         make_error_code(errc::would_deadlock),
-        "this thread waits for work that only it can do: continue by `then`, or co_await the future in a task");
+        "this thread would wait for work that only it can run: use `then`, or co_await the future in a task");
   expect_to_block("this thread waits for I/O as well: co_await the future, or wait on the blocking pool");
   sleeper here(*this);
   if (self != nullptr) return block(here, this, deadline, where);

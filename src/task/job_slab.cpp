@@ -76,9 +76,9 @@ job_slab::job_slab(job_slab::options options)
       own_barrier_(std::make_unique<detail::asymmetric_barrier>()),
       barrier_(*own_barrier_) {
   BRAID_EXPECTS(options.jobs_per_thread != 0, "a job slab must have a slot for each thread");
-  BRAID_EXPECTS(full_ != when_full::wait, "a job slab refuses a job for which it has no slot, or runs it");
+  BRAID_EXPECTS(full_ != when_full::wait, "`full` of a job slab must be refuse or run_inline");
   BRAID_EXPECTS(options.jobs_per_thread < (std::size_t{1} << 31U) / (std::size_t{threads_} + 2),
-                "a job slab has less than 2^31 slots");
+                "a job slab must have fewer than 2^31 slots");
   slots_ = std::make_unique<slab_slot[]>(slot_count_);
   shared_next_ = per_thread_ * (threads_ + 1);
   for (std::uint32_t slot = shared_next_; slot < slot_count_; ++slot) slots_[slot].share();

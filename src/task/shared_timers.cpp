@@ -92,7 +92,7 @@ void shared_timers::state::wait(lock_type& lock) {
 }
 
 void shared_timers::state::begin_serving(lock_type& lock) {
-  BRAID_EXPECTS(!is_served_here(), "a function of a timer must not serve the timers");
+  BRAID_EXPECTS(!is_served_here(), "the function of a timer must not run the timers");
   while (server != std::thread::id()) wait(lock);
   server = std::this_thread::get_id();
   looks_at = time_point::min();
@@ -156,7 +156,7 @@ shared_timers::shared_timers(const clock_source& clock) : shared_timers(clock, n
 shared_timers::shared_timers(const clock_source& clock, wake_fn wake, void* context)
     : state_(std::make_shared<state>(clock, wake, context)) {}
 
-shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "timers must not be destroyed by a function of one of them"); }
+shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "timers must not be destroyed by the function of a timer"); }
 
 void shared_timers::arm(timer& item, time_point time) noexcept {
   if (!state_->try_arm(item, time)) item.drop();
@@ -167,7 +167,8 @@ void shared_timers::disarm(timer& item) noexcept { state_->retract(item); }
 auto shared_timers::now() const noexcept -> time_point { return state_->clock.now(); }
 
 void shared_timers::run() noexcept {
-  BRAID_EXPECTS(&state_->clock == &steady_time(), "the kernel sleeps by the system's clock");
+  BRAID_EXPECTS(&state_->clock == &steady_time(),
+                "timers with another clock than the system's must not be run by a sleeping thread");
   while (true) {
     const auto next = state_->run_once();
     if (state_->is_closed()) return;

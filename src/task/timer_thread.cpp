@@ -16,7 +16,7 @@ namespace braid {
 namespace {
 
 auto started(result<thread> thread) -> braid::thread {
-  if (!thread) throw std::system_error(thread.error(), "the thread of timers cannot be started with these settings");
+  if (!thread) throw std::system_error(thread.error(), "the timer thread cannot be started with these settings");
   return std::move(*thread);
 }
 
@@ -63,7 +63,7 @@ auto timer_thread::start(timer_thread::options options) -> result<thread> {
 }
 
 timer_thread::~timer_thread() {
-  BRAID_EXPECTS(close(), "the thread of timers must not be ended by a function of one of them");
+  BRAID_EXPECTS(close(), "the timer thread must not be destroyed by the function of a timer");
 }
 
 }  // namespace braid

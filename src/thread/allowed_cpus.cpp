@@ -73,7 +73,7 @@ auto read_allowed_cpus(const fs::path& root) -> allowed_cpus {
     if (!allowed.reason.empty()) allowed.reason += ", ";
     allowed.reason += limit.name + " " + limit.cpus.to_string();
     if (both.empty())
-      allowed.reason += " (passed over: it would leave nothing)";
+      allowed.reason += " (ignored: no CPU would be left)";
     else
       allowed.cpus = both;
   }

@@ -92,14 +92,14 @@ class settlement {
     made_.nodes.erase(repeated.begin(), repeated.end());
     if (made_.nodes.empty()) {
       made_.nodes.push_back({0, made_.online, {}});
-      note("no memory node is named");
+      note("no memory node is reported");
     }
     cpu_set left = made_.online;
     for (topology::node& node : made_.nodes) {
       node.cpus &= left;
       left -= node.cpus;
     }
-    if (!left.empty()) note("CPUs " + left.to_string() + " lie in no memory node, and are counted to the first");
+    if (!left.empty()) note("CPUs " + left.to_string() + " belong to no memory node, and are assigned to the first");
     made_.nodes.front().cpus |= left;
     for (unsigned at = 0; at < made_.nodes.size(); ++at)
       for (const unsigned cpu : made_.nodes[at].cpus) node_of_[cpu] = at;

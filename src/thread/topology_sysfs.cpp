@@ -76,7 +76,7 @@ auto draft_from_sysfs(const fs::path& root) -> topology_draft {
   topology_draft draft;
   auto online = cpus_in(root / cpu_folder / "online");
   if (!online) {
-    draft.reason = "/" + std::string(cpu_folder) + "/online names no CPU";
+    draft.reason = "/" + std::string(cpu_folder) + "/online lists no CPU";
     return draft;
   }
   draft.source = topology_source::sysfs;

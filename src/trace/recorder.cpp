@@ -193,7 +193,7 @@ void flight_recorder::save(std::string_view reason, std::uint64_t asked_ns, bool
   } catch (const std::bad_alloc&) {
     throw;  // the kept records may be half counted
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "braid: the last seconds are not written: %s\n", error.what());
+    std::fprintf(stderr, "braid: the trace of the last seconds cannot be written: %s\n", error.what());
   }
   quiet_until_ns_ = boot_nanoseconds() + session_.settings().last_ns;
 }

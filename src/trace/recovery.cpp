@@ -105,7 +105,7 @@ auto left_rings::read(const std::string& path) -> std::expected<left_rings, std:
   const ring_file_head& head = made.image_->head();
   if (head.magic != ring_file_head::its_magic) return std::unexpected(path + " is not a ring file");
   if (head.version != ring_file_head::its_version || head.ring_bytes != sizeof(thread_ring))
-    return std::unexpected(path + " is of another version of braid: its own braid-doctor can read it");
+    return std::unexpected(path + " was written by another version of braid: use the braid-doctor of that version");
   if (!format_line(head)) return std::unexpected(path + " is damaged: the speed of its clock is impossible");
   return made;
 }

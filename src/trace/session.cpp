@@ -122,7 +122,7 @@ auto open_rings(const trace_settings& settings, int file) -> std::unique_ptr<rin
   if (!settings.recovers) return nullptr;
   struct stat what{};
   if (::fstat(file, &what) != 0 || !S_ISREG(what.st_mode))
-    throw std::runtime_error("recover needs a file, and " + settings.file + " is none");
+    throw std::runtime_error("recover needs a regular file, and " + settings.file + " is not one");
   return std::make_unique<ring_file>(settings.file + ".rings");
 }
 
@@ -274,7 +274,7 @@ void trace_session::write_until_stopped() noexcept {
     settings_.last_ns == 0 ? write_all() : keep_last();
   } catch (const std::exception& error) {
     trace_is_on.store(false, relaxed);
-    std::fprintf(stderr, "braid: the trace ends here: %s\n", error.what());
+    std::fprintf(stderr, "braid: the trace ends early: %s\n", error.what());
   }
   refuse_requests();
 }

@@ -89,16 +89,16 @@ auto with_option(trace_settings found, std::string_view option) -> parsed_settin
 
 auto parse_trace_settings(std::string_view text) -> parsed_settings {
   parsed_settings found = trace_settings{.file = std::string(take(text, ','))};
-  if (found->file.empty()) return std::unexpected(std::string("no file is named"));
+  if (found->file.empty()) return std::unexpected(std::string("it must begin with the name of a file"));
   constexpr std::uint64_t memory = std::uint64_t{64} << 20U;  // the default of mb=N
   const std::uint64_t usual = std::exchange(found->max_bytes, 0);
   while (found && !text.empty()) found = with_option(std::move(*found), take(text, ','));
   if (!found) return found;
   if (found->at_signal && found->last_ns == 0)
     return std::unexpected(
-        std::string("on=signal needs last=8s or the like: without it the whole trace is written all the time"));
+        std::string("on=signal needs a time such as last=8s; without it the whole trace is written continuously"));
   if (found->recovers && found->last_ns != 0)
-    return std::unexpected(std::string("recover is for a whole trace: last=8s keeps what it has in memory"));
+    return std::unexpected(std::string("recover cannot be combined with last=8s, which keeps the trace in memory"));
   if (found->max_bytes == 0) found->max_bytes = found->last_ns != 0 ? memory : usual;
   return found;
 }

@@ -43,7 +43,7 @@ TEST_CASE("the text of a dump says what kind of home answered, and how") {
   CHECK(text_of(answer::whole, false, "") == "serial executor\n");
   CHECK(text_of(answer::whole, true, "") == "loop\n");
   CHECK(text_of(answer::whole, false, "w") == "serial executor on thread w\n");
-  CHECK(text_of(answer::part, true, "io") == "loop on thread io, not all for lack of memory\n");
+  CHECK(text_of(answer::part, true, "io") == "loop on thread io, incomplete because of a lack of memory\n");
   CHECK(text_of(answer::late, true, "io") == "loop on thread io: no answer, its thread is busy or blocked\n");
   CHECK(text_of(answer::not_running, true, "") == "loop: does not run\n");
   CHECK(task_dump{.homes = {}, .deadlocks = {"a", "b"}}.to_text() == "deadlock: a\ndeadlock: b\n");

@@ -427,7 +427,7 @@ TEST_CASE("a wait outside of a fiber, and one while an exception is on its way, 
   if (!has_fibers()) return;
   const auto outside = testing::run_in_child([] { fiber_await(yield()); });
   CHECK(outside.signal == SIGABRT);
-  CHECK(outside.errors.find("start one by run_fiber") != std::string::npos);
+  CHECK(outside.errors.find("start one with run_fiber") != std::string::npos);
   const auto on_its_way = testing::run_in_child([] {
     struct waits_when_it_goes {
       ~waits_when_it_goes() { fiber_await(yield()); }

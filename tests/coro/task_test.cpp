@@ -408,7 +408,7 @@ void ends_with_a_sentence(Begin begin) {
     here.run_once();
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("a destructor of a local of a coroutine threw") != std::string::npos);
+  CHECK(end.errors.find("a destructor of a local variable threw") != std::string::npos);
   CHECK(end.errors.find("from a destructor") != std::string::npos);
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("an edge from a node to itself is named") {
   graph_builder draft;
   const auto node = letters(draft, 2);
   draft.precede(node[1], node[1]);
-  CHECK(diagnostics(draft) == "node `1`: node 1 (b) is to begin after itself [self_edge]\n");
+  CHECK(diagnostics(draft) == "node `1`: node 1 (b) cannot be its own predecessor [self_edge]\n");
 }
 
 TEST_CASE("an edge that was given before is named, each time") {
@@ -124,8 +124,8 @@ TEST_CASE("nodes that the builder has not given are refused") {
   draft.precede(mine, foreign);
   draft.precede(graph_node(), mine);
   CHECK(diagnostics(draft) ==
-        "an edge from node 0 (mine) names a node that this builder has not given [unknown_node]\n"
-        "an edge to node 0 (mine) names a node that this builder has not given [unknown_node]\n");
+        "an edge from node 0 (mine) refers to a node that this builder has not created [unknown_node]\n"
+        "an edge to node 0 (mine) refers to a node that this builder has not created [unknown_node]\n");
 }
 
 TEST_CASE("all diagnostics come at once") {

@@ -525,7 +525,7 @@ TEST_CASE("a loop that goes before a stream of its own ends the program") {
     left = stream_socket::pair(*io).value().first;
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("must end before their loop") != std::string::npos);
+  CHECK(end.errors.find("must be destroyed before their loop") != std::string::npos);
 }
 
 TEST_CASE("two readers at once, a stream that goes while it is read, and a read of nothing end the program") {
@@ -540,11 +540,11 @@ TEST_CASE("two readers at once, a stream that goes while it is read, and a read 
     CHECK(end.errors.find(sentence) != std::string::npos);
   };
   auto reader = [](const stream_socket& from) -> task<void> { co_await read_text(from); };
-  ends_with("one task at a time reads", [&](test_loop& here, stream_socket& one) {
+  ends_with("one task at a time may read", [&](test_loop& here, stream_socket& one) {
     here.io().spawn(reader(one));
     here.io().spawn(reader(one));
   });
-  ends_with("lives until what reads", [&](test_loop& here, stream_socket& one) {
+  ends_with("must not be destroyed while a task reads", [&](test_loop& here, stream_socket& one) {
     here.io().spawn(reader(one));
     one.close();
   });

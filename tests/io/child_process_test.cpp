@@ -435,7 +435,7 @@ TEST_CASE("a loop that goes before a child process of its own ends the program")
     left.emplace(child_process::start(*io, shell("exit 0")).value());
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("must end before their loop") != std::string::npos);
+  CHECK(end.errors.find("must be destroyed before their loop") != std::string::npos);
 }
 
 TEST_CASE("a child process that is assigned over is killed and reaped, and the other one goes on") {

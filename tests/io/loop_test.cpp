@@ -570,7 +570,7 @@ TEST_CASE("a resumption for a loop that has stopped ends the program, because it
   CHECK(end.errors.find("a task cannot outlive its loop") != std::string::npos);
 }
 
-TEST_CASE("a loop can run only once, and a thread runs one loop at a time") {
+TEST_CASE("a loop can run only once, and a thread can run only one loop at a time") {
   const auto twice = testing::run_in_child([] {
     const auto io = loop::create().value();
     io->run_once();

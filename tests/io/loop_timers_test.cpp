@@ -115,5 +115,5 @@ TEST_CASE("timers that are made on another thread than the loop's end the progra
     const auto io = loop::create().value();
     const braid::detail::loop_timers timers(*io);
   });
-  CHECK(end.errors.find("made on its thread") != std::string::npos);
+  CHECK(end.errors.find("created on its thread") != std::string::npos);
 }

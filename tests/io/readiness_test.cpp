@@ -225,5 +225,5 @@ TEST_CASE("a task of another home that waits for a descriptor of a loop ends the
     elsewhere.run_all();
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("used by tasks that are at home on its loop") != std::string::npos);
+  CHECK(end.errors.find("used by tasks of its own loop") != std::string::npos);
 }

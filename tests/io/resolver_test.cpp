@@ -226,5 +226,5 @@ TEST_CASE("a task that is not at home on the loop of a resolver ends the program
     elsewhere.root().spawn(asks());
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("at home on its loop") != std::string::npos);
+  CHECK(end.errors.find("tasks of its own loop") != std::string::npos);
 }

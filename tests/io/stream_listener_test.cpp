@@ -308,7 +308,7 @@ TEST_CASE("two that accept at once, and a listener that goes meanwhile, end the 
     here.io().spawn(accepts(by));
     here.io().spawn(accepts(by));
   });
-  ends_with("lives until", [&](test_loop& here, stream_listener& by) {
+  ends_with("must not be destroyed while", [&](test_loop& here, stream_listener& by) {
     here.io().spawn(accepts(by));
     by.close();
   });

@@ -18,7 +18,7 @@ TEST_CASE("each named error has a sentence of its own") {
   CHECK(truncated.category().name() == std::string("tls"));
   CHECK(truncated.message() == "the connection ended without the peer's close notice");
   CHECK(make_error_code(tls_errc::no_application_protocol).message() ==
-        "the sides have no application protocol in common");
+        "client and server have no application protocol in common");
   CHECK(make_error_code(tls_errc::no_client_certificate).message() ==
         "the server requires a client certificate, and the client has none");
   CHECK(truncated != make_error_code(errc::stopped));

@@ -180,7 +180,7 @@ TEST_CASE("a loop that goes before a socket of its own ends the program, and so 
     left = on_loopback(*io);
   });
   CHECK(outlived.signal == SIGABRT);
-  CHECK(outlived.errors.find("must end before their loop") != std::string::npos);
+  CHECK(outlived.errors.find("must be destroyed before their loop") != std::string::npos);
   const testing::child_end strange = testing::run_in_child([] {
     test_loop here;
     const udp_socket one = on_loopback(here.io());
@@ -191,5 +191,5 @@ TEST_CASE("a loop that goes before a socket of its own ends the program, and so 
     elsewhere.run_all();
   });
   CHECK(strange.signal == SIGABRT);
-  CHECK(strange.errors.find("used by tasks that are at home on its loop") != std::string::npos);
+  CHECK(strange.errors.find("used by tasks of its own loop") != std::string::npos);
 }

@@ -302,7 +302,7 @@ TEST_CASE("what is wrong with a run itself is a failure") {
     r.thread([&r] { r.join(); });
     r.join();
   };
-  CHECK(says(model::explore_all({}, join_by_thread), "only the body of a run joins"));
+  CHECK(says(model::explore_all({}, join_by_thread), "only the body of a run may join"));
   CHECK(says(model::explore_all({}, [](model::run& r) { r.thread([] {}); }), "ended before its threads"));
 }
 

@@ -14,5 +14,5 @@ using namespace braid;
 TEST_CASE("a slab that is to wait for a slot ends the program with a sentence") {
   const auto end = testing::run_in_child([] { const job_slab one({.threads = 0, .full = when_full::wait}); });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("a job slab refuses a job for which it has no slot, or runs it") != std::string::npos);
+  CHECK(end.errors.find("`full` of a job slab must be refuse or run_inline") != std::string::npos);
 }

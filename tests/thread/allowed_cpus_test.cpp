@@ -34,7 +34,7 @@ TEST_CASE("a set that would leave nothing is passed over, and the reason says so
   files.write("sys/devices/system/cpu/online", "0-3\n");
   const auto allowed = read_allowed_cpus(files.path());
   CHECK(allowed.cpus == cpu_set{8, 9});
-  CHECK(allowed.reason == "affinity mask 8-9, online CPUs 0-3 (passed over: it would leave nothing)");
+  CHECK(allowed.reason == "affinity mask 8-9, online CPUs 0-3 (ignored: no CPU would be left)");
 }
 
 TEST_CASE("a mask that makes no sense counts as none") {

@@ -156,7 +156,7 @@ TEST_CASE("without files every allowed CPU is a core in one package and one node
   const machine_tree nothing;
   const topology machine = read(nothing);
   CHECK(machine.source == topology_source::nothing);
-  CHECK(machine.reason == "/sys/devices/system/cpu/online names no CPU");
+  CHECK(machine.reason == "/sys/devices/system/cpu/online lists no CPU");
   CHECK(machine.allowed == braid::detail::read_allowed_cpus().cpus);
   CHECK(machine.packages.size() == 1);
   CHECK(machine.nodes.size() == 1);
@@ -171,7 +171,7 @@ TEST_CASE("without files every allowed CPU is a core in one package and one node
   CHECK(read(nothing).source == topology_source::sysfs);
   CHECK(read(nothing).packages.size() == 1);
   CHECK(read(nothing).reason ==
-        "read from /sys/devices/system; the package of 2 CPUs is not known; no memory node is named; the core of 2 "
+        "read from /sys/devices/system; the package of 2 CPUs is not known; no memory node is reported; the core of 2 "
         "CPUs is "
         "not known");
 }
@@ -201,7 +201,7 @@ TEST_CASE("contradictions: a CPU claimed twice stays with the first, and a core 
   CHECK(machine.cores[0].cpus == cpu_set{0});
   CHECK(sets_of(machine.l3) == "0-3,16-19 4-7,20-23 8-15,24-31");
   CHECK(sets_of(machine.nodes) == "0-9,31 10-30");
-  CHECK(has(machine.reason, "CPUs 31 lie in no memory node, and are counted to the first"));
+  CHECK(has(machine.reason, "CPUs 31 belong to no memory node, and are assigned to the first"));
 }
 
 TEST_CASE("distances that are missing, too few or no numbers become 10 and 20") {

@@ -326,8 +326,10 @@ class Traced(unittest.TestCase):
         for file, options, sentence in (
                 (self.file, ",mb=x", "mb=x is not a number of megabytes from 1 to 1000000"),
                 (self.file, ",what=all", "what=all is not one of jobs, tasks, io and nodes"),
-                (self.file, ",last=1s,recover", "recover is for a whole trace: last=8s keeps what it has in memory"),
-                (self.file, ",on=signal", "on=signal needs last=8s or the like: without it the whole trace is written all the time"),
+                (self.file, ",last=1s,recover",
+                 "recover cannot be combined with last=8s, which keeps the trace in memory"),
+                (self.file, ",on=signal",
+                 "on=signal needs a time such as last=8s; without it the whole trace is written continuously"),
                 (missing, "", f"{missing} cannot be written: No such file or directory")):
             ended = self.run_program("spans", options=options, file=file)
             self.assertEqual((ended.returncode, ended.stdout), (0, "done\n"))

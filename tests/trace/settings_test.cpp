@@ -52,7 +52,7 @@ TEST_CASE("what a flight recorder keeps: a time, 64 megabytes unless it says mor
 TEST_CASE("rings lie in a file where that is wanted, and only for a whole trace") {
   CHECK(!parse_trace_settings("t")->recovers);
   CHECK(parse_trace_settings("t,recover,mb=5")->recovers);
-  CHECK(error_of("t,last=8s,recover") == "recover is for a whole trace: last=8s keeps what it has in memory");
+  CHECK(error_of("t,last=8s,recover") == "recover cannot be combined with last=8s, which keeps the trace in memory");
 }
 
 TEST_CASE("what is wrong is named") {
@@ -61,8 +61,8 @@ TEST_CASE("what is wrong is named") {
   CHECK(error_of("t,last=601s") == "last=601s is not a time from 1ms to 600s");
   CHECK(error_of("t,last=8s,on=stall") == "on=stall is not signal");
   CHECK(error_of("t,on=signal") ==
-        "on=signal needs last=8s or the like: without it the whole trace is written all the time");
-  CHECK(error_of(",mb=3") == "no file is named");
+        "on=signal needs a time such as last=8s; without it the whole trace is written continuously");
+  CHECK(error_of(",mb=3") == "it must begin with the name of a file");
   CHECK(error_of("t,mb=0") == "mb=0 is not a number of megabytes from 1 to 1000000");
   CHECK(error_of("t,mb=1x") == "mb=1x is not a number of megabytes from 1 to 1000000");
   CHECK(error_of("t,mb=99999999999999999999") ==

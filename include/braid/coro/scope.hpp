@@ -333,7 +333,7 @@ struct [[nodiscard, gnu::warn_unused]] this_scope_awaiter {
     return false;
   }
   [[nodiscard]] auto await_resume() const noexcept -> scope& {
-    BRAID_EXPECTS(found != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
+    BRAID_EXPECTS(found != nullptr, "this task has no home executor: spawn it into a scope, or pass it to sync_wait");
     return *found;
   }
 };

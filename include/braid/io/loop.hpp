@@ -205,8 +205,7 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
   static void became_ready(io_watch& self) noexcept { static_cast<wake_watch&>(self).owner->complete(); }
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<readiness_awaiter&>(self);
-    BRAID_EXPECTS(&waiting.where() == waiting.loop_,
-                  "a descriptor may only be used by tasks that are at home on its loop");
+    BRAID_EXPECTS(&waiting.where() == waiting.loop_, "a descriptor may only be used by tasks of its own loop");
     waiting.started_ = waiting.loop_->backend().watch(waiting.watch_);
     return waiting.started_ ? std::coroutine_handle<>() : waiting.not_started();
   }
