@@ -47,7 +47,7 @@ function run(folder: string, args: readonly string[], env: Readonly<Record<strin
 }
 
 const unchecked =
-  "dslc: nothing was checked, because there is no rankd: install @rankd/engine-linux-x64, or name the program by --engine\n";
+  "dslc: nothing was checked, because there is no rankd: install @rankd/engine-linux-x64, or pass the program's path with --engine\n";
 
 test("without an engine plans are compiled, one line says that nothing was checked, and the status is 3", () => {
   const folder = projectFolder();

@@ -32,7 +32,7 @@ test("a bool is a predicate that holds where it is true", () => {
   assert.deepEqual(treeOf(Pred.and(flag, fresh)), { op: "and", a: ofParam, b: ofKey });
   assert.deepEqual(treeOf(Pred.not(fresh)), { op: "not", x: ofKey });
   const score = keyToken<"float", { read: true }>(1001, "score", "float");
-  assert.throws(() => toTruth(score, 0), /a predicate is wanted here, not Key\.score/);
+  assert.throws(() => toTruth(score, 0), /expected a predicate, got Key\.score/);
 });
 
 test("types take bools for predicates, and no other tokens", () => {

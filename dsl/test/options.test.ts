@@ -92,13 +92,13 @@ test("what the text at the place does not decide alone is not changed there, and
   const why = (name: string): string => options.get(name)!.why;
   assert.equal(why("a.fanout"), "the same text gives it to b, too");
   assert.equal(why("b.fanout"), "the same text gives it to a, too");
-  assert.equal(why("both.rhs"), "it is an edge: the name of another set");
+  assert.equal(why("both.rhs"), "the option is an edge: its value is another set");
   assert.equal(why("half.count"), "it is computed");
   assert.equal(why("later.count"), "another statement changes it later");
   assert.equal(why("later.as"), "");
-  assert.equal(why("spread.count"), "what is spread after it has a value for it, too");
+  assert.equal(why("spread.count"), "an object that is spread after it contains the option, too");
   assert.equal(why("named.count"), "");
-  assert.equal(why("made.count"), "the text gives it by no name of its own");
+  assert.equal(why("made.count"), "the option is not written as a field with its own name");
   assert.equal(why("scored.expr"), "`formula` is defined elsewhere");
   assert.equal(why("called.expr"), "");
   const leadsTo = (name: string): string | undefined => {
@@ -133,13 +133,13 @@ test("what is no value for the option is refused, and so is a place where none s
     return "changed";
   };
   for (const wrong of ["", "many", "1, more: 2", "1 + 1", "--1", "1 }); g({ x: 1", "0x", "1 // so"])
-    assert.equal(refused("20", "number", wrong), `bad_value: \`${wrong}\` is no number`);
+    assert.equal(refused("20", "number", wrong), `bad_value: \`${wrong}\` is not a number`);
   for (const right of ["0", "-1.5", "1_000", "12345678901234567890n"])
     assert.equal(refused("20", "number", right), "changed");
   assert.equal(refused("true", "truth", "1"), "bad_value: `1` is neither true nor false");
   assert.equal(refused("true", "truth", "false"), "changed");
   for (const wrong of ["", "a,b", "a)", "(a", "a; b", "a /*", "/* a */ b", "a // b", "...a"])
-    assert.equal(refused("a + b", "expression", wrong), `bad_value: \`${wrong}\` is no expression`, wrong);
+    assert.equal(refused("a + b", "expression", wrong), `bad_value: \`${wrong}\` is not an expression`, wrong);
   for (const right of ["(a, b)", "a ? b : c", "f({ x: [1, 2] })", "a > /* so */ 1"])
     assert.equal(refused("a + b", "expression", right), "changed", right);
   assert.match(refused("order", "string", "x"), /^not_an_option: /);

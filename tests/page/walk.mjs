@@ -356,7 +356,7 @@ const tasks = {
     const count = walk.page.locator('#option-count');
     walk.expects = /status of 422/; // the browser writes down each refusal
     await walk.write('count', 'many');
-    await walk.page.getByText('`many` is no number').waitFor();
+    await walk.page.getByText('`many` is not a number').waitFor();
     walk.expects = null;
     must(await area.inputValue() === text, 'what is no number changes nothing');
     await walk.write('count', '12');

@@ -90,11 +90,11 @@ function parse(args: readonly string[]): Options {
     else files.push(word);
   }
   if (command === "publish" && files.length > 0)
-    throw new UsageError("publish takes no files: it records all fragments");
-  if (command === "serve" && files.length > 0) throw new UsageError("serve takes no files");
-  if (command === "diff" && files.length !== 2) throw new UsageError("diff wants two plans");
+    throw new UsageError("publish accepts no files, because it records all fragments");
+  if (command === "serve" && files.length > 0) throw new UsageError("serve accepts no files");
+  if (command === "diff" && files.length !== 2) throw new UsageError("diff needs two plans");
   if (command !== "test" && values.has("--only")) throw new UsageError("--only is an option of test");
-  if (command === "test" && values.has("--out")) throw new UsageError("--out is no option of test");
+  if (command === "test" && values.has("--out")) throw new UsageError("--out is not an option of test");
   const number = (name: string, otherwise: number): number => {
     const value = Number(values.get(name) ?? otherwise);
     if (!Number.isInteger(value) || value < 1) throw new UsageError(`${name} wants a whole number of at least 1`);
@@ -159,7 +159,7 @@ interface Rules {
   readonly program: string | undefined;
 }
 
-const howToGet = "install @rankd/engine-linux-x64, or name the program by --engine";
+const howToGet = "install @rankd/engine-linux-x64, or pass the program's path with --engine";
 const unchecked = `dslc: nothing was checked, because there is no rankd: ${howToGet}\n`;
 
 /** Reads a project, which the engine checks meanwhile. */

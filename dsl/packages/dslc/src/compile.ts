@@ -168,7 +168,7 @@ export class Compiler {
       const paths = files.map((file) => resolve(file));
       return new PlanProgram(this.root, paths, this.generated, spans, this.cache, texts);
     } catch (error) {
-      throw new ProgramFailure("the program cannot be made", { cause: error });
+      throw new ProgramFailure("the program cannot be created", { cause: error });
     }
   }
 
@@ -218,13 +218,13 @@ export class Compiler {
       error instanceof RangeError && message.includes("call stack")
         ? tooDeep(place)
         : error instanceof BadResult
-          ? diagnostic("bad_result", `the plan changed what it is built by: ${message}`, place, {
-              hint: "a plan must not change prototypes, or objects that it did not make",
+          ? diagnostic("bad_result", `the plan changed objects of the compiler: ${message}`, place, {
+              hint: "a plan must not change prototypes, or objects that it did not create",
             })
           : error instanceof ProjectError
             ? diagnostic("bad_project", message, place)
             : diagnostic("compiler_failed", `the compiler failed on this plan: ${message}`, place, {
-                hint: "report this as a fault of dslc, with the plan",
+                hint: "report this as a bug of dslc, and attach the plan",
               });
     return {
       file,
@@ -292,15 +292,18 @@ class PlanCompilation {
   check(): Compiled | undefined {
     if (!isInProject(this.path, this.root))
       return this.done([
-        diagnostic("outside_project", `the plan lies outside of ${this.root}`, startOf(this.shown), {
-          hint: "name the project with --project; a link to a file elsewhere counts as that file",
+        diagnostic("outside_project", `the plan is outside of ${this.root}`, startOf(this.shown), {
+          hint: "pass the project's folder with --project; a link counts as the file that it refers to",
         }),
       ]);
     if (reservedNames.includes(planNameOf(this.file)))
       return this.done([
-        diagnostic("reserved_name", "a file of that name beside the artifacts is no plan", startOf(this.shown), {
-          hint: "name the plan otherwise",
-        }),
+        diagnostic(
+          "reserved_name",
+          "a plan cannot have this name, because its artifact would replace another file",
+          startOf(this.shown),
+          { hint: "give the plan another name" },
+        ),
       ]);
     const refused = this.program.refusedTexts(this.sources);
     if (refused.length > 0) return this.done(refused);

@@ -33,6 +33,6 @@ export function processorMsSince({ at, usage }: Begin): number {
 export function timeLimit(timeMs: number): Failure {
   return {
     ...failure("time_limit", `the plan did not end within ${timeMs} ms of processor time`),
-    hint: "make it compute less, or give it more by --time-limit-ms",
+    hint: "reduce the work of the plan, or raise the limit with --time-limit-ms",
   };
 }

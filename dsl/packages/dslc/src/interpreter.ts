@@ -89,15 +89,15 @@ const prelude = `(function (modules, entry) {
   };
   const trap = (target, name, shown, why) =>
     Object.defineProperty(target, name, { get: refuse(shown, why), set: refuse(shown, why), configurable: false });
-  const outside = "a plan reaches neither files, nor the network, nor the system";
+  const outside = "a plan cannot access files, the network or the system";
   for (const name of ["require", "process", "fetch", "XMLHttpRequest", "WebSocket", "EventSource", "navigator", "Deno", "Bun", "Buffer",
     "module", "exports", "__dirname", "__filename", "importScripts", "WebAssembly", "setTimeout", "setInterval", "setImmediate",
     "queueMicrotask", "console", "print", "std", "os", "scriptArgs", "window", "document", "self", "global", "localStorage"])
     trap(globalThis, name, name, outside);
-  for (const name of ["eval", "Function"]) trap(globalThis, name, name, "a plan runs no text");
+  for (const name of ["eval", "Function"]) trap(globalThis, name, name, "a plan cannot evaluate text");
   for (const sample of [function () {}, async function () {}, function* () {}, async function* () {}])
-    trap(Object.getPrototypeOf(sample), "constructor", "Function", "a plan runs no text");
-  const same = "the same plan gives the same bytes every time";
+    trap(Object.getPrototypeOf(sample), "constructor", "Function", "a plan cannot evaluate text");
+  const same = "a plan must give the same result every time";
   for (const name of ["Date", "performance", "crypto", "WeakRef", "FinalizationRegistry", "SharedArrayBuffer", "Atomics"]) trap(globalThis, name, name, same);
   trap(Math, "random", "Math.random", same);
   // These methods decide while the plan is built, so their callbacks must not return a value of the request.
@@ -161,7 +161,7 @@ function interpret(limits: Limits, error: unknown): Failure {
     return { ...failure("memory_limit", `the plan needs more than ${limits.memoryMb} MB of memory`), ...place };
   // "Maximum call stack" is V8's message if V8's own stack overflows while it runs QuickJS.
   if (text.includes("stack overflow") || text.includes("Maximum call stack"))
-    return { ...failure("stack_limit", "the plan's calls go too deep"), ...place };
+    return { ...failure("stack_limit", "the plan's calls are nested too deeply"), ...place };
   return readFailure({ code: "plan_threw", message: text, ...place });
 }
 

@@ -75,7 +75,13 @@ class OptionReader {
     const source = this.texts.source(place.file);
     const property = source && propertyAt(source, place);
     if (source === undefined || property === undefined)
-      return this.option(field.replace("$", ""), "", "expression", "the text gives it by no name of its own", null);
+      return this.option(
+        field.replace("$", ""),
+        "",
+        "expression",
+        "the option is not written as a field with its own name",
+        null,
+      );
     const value = ts.isPropertyAssignment(property) ? property.initializer : property.name;
     const name = (property.name as ts.Identifier | ts.StringLiteral).text;
     const kind = this.kindOf(value);
@@ -122,12 +128,12 @@ class OptionReader {
       (each) =>
         ts.isSpreadAssignment(each) && checker.getTypeAtLocation(each.expression).getProperty(name) !== undefined,
     );
-    return isReplaced ? "what is spread after it has a value for it, too" : "";
+    return isReplaced ? "an object that is spread after it contains the option, too" : "";
   }
 
   private whyComputed(property: Property, value: ts.Expression): string {
     const { kind } = this.given;
-    if (kind === "node_ref") return "it is an edge: the name of another set";
+    if (kind === "node_ref") return "the option is an edge: its value is another set";
     if (ts.isShorthandPropertyAssignment(property) || ts.isIdentifier(value))
       return `\`${value.getText()}\` is defined elsewhere`;
     if (formulas.includes(kind)) return "";
@@ -260,7 +266,7 @@ export class RefusedChange extends Error {
 export function changedOption(text: string, from: number, to: number, kind: OptionKind, value: string): TextChange {
   const property = propertyOf(parsed(text), from, to);
   if (property === undefined || !ts.isPropertyAssignment(property))
-    throw new RefusedChange("not_an_option", "no value of an option stands there; the text has changed meanwhile");
+    throw new RefusedChange("not_an_option", "there is no option at this place; the text has changed in the meantime");
   const insert = kind === "string" || kind === "choice" ? quoted(value, text[from]!) : value.trim();
   const given = expressionOf(insert);
   const isFitting =
@@ -268,7 +274,8 @@ export function changedOption(text: string, from: number, to: number, kind: Opti
   if (given === undefined || isFitting === false)
     throw new RefusedChange(
       "bad_value",
-      `\`${value}\` is ${{ number: "no number", truth: "neither true nor false" }[kind as string] ?? "no expression"}`,
+      `\`${value}\` is ` +
+        ({ number: "not a number", truth: "neither true nor false" }[kind as string] ?? "not an expression"),
     );
   const next = text.slice(0, from) + insert + text.slice(to);
   const there = propertyOf(parsed(next), from, from + insert.length);

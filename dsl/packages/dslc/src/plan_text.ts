@@ -53,7 +53,12 @@ function refusalsOf(shown: string, source: ts.SourceFile): Diagnostic[] {
   for (const { pos, end } of ts.getLeadingCommentRanges(source.text, 0) ?? []) {
     const comment = source.text.slice(pos, end);
     if (/^\/\/\/\s*</.test(comment))
-      refuse(pos, end, "a plan has no `///` directives: they change how other plans are read", "delete the line");
+      refuse(
+        pos,
+        end,
+        "a plan must not contain `///` directives, because they change how other plans are read",
+        "delete the line",
+      );
     else if (/^\/\/\/?\s*@ts-nocheck/i.test(comment))
       refuse(pos, end, "the types of plans are always checked", "delete the line, and write `as any` if you must");
   }
@@ -63,7 +68,7 @@ function refusalsOf(shown: string, source: ts.SourceFile): Diagnostic[] {
       (ts.isStringLiteral(node.name) || (node.flags & ts.NodeFlags.GlobalAugmentation) !== 0);
     if (!isGlobal && !ts.isNamespaceExportDeclaration(node)) return;
     const hint = "declare the type in a module, and import it";
-    refuse(node.getStart(source), node.getEnd(), "a plan changes no types of other files", hint);
+    refuse(node.getStart(source), node.getEnd(), "a plan must not change the types of other files", hint);
   });
   if (visited !== undefined) found.push(tooDeep(placeOf(shown, source, visited.getStart(source), visited.getEnd())));
   return found;

@@ -309,14 +309,14 @@ export function refusals(file: string, source: ts.SourceFile): Diagnostic[] {
       refuse(
         node,
         "not_in_sandbox",
-        `\`${node.text}\` is not available: a plan runs no text and reaches nothing outside`,
+        `\`${node.text}\` is not available: a plan cannot evaluate text or access its surroundings`,
       );
     if (ts.isNumericLiteral(node) && !isExact(node.getText(source)))
       refuse(
         node,
         "number_not_exact",
-        `${node.getText(source)} is no number of 53 bits and would be rounded to ${Number(node.text)}`,
-        "write it as a bigint, in an expression by E.const, or with an exponent",
+        `${node.getText(source)} does not fit into 53 bits and would be rounded to ${Number(node.text)}`,
+        "write it as a bigint, with E.const in an expression, or with an exponent",
       );
     ts.forEachChild(node, visit);
   };

@@ -96,7 +96,9 @@ const ambient = new Set(
 const noAmbient: Rule.RuleModule = {
   meta: {
     type: "problem",
-    docs: { description: "A plan reaches nothing outside, runs no text, and comes out the same every time." },
+    docs: {
+      description: "A plan cannot access its surroundings or evaluate text, and gives the same result every time.",
+    },
     messages: { ambient: "{{ name }} is not available in plans." },
     schema: [],
   },
@@ -122,7 +124,7 @@ const noAmbient: Rule.RuleModule = {
 const planName: Rule.RuleModule = {
   meta: {
     type: "problem",
-    docs: { description: "A plan is called as its file." },
+    docs: { description: "A plan has the name of its file." },
     messages: { name: "The plan is called {{ name }} and its file {{ file }}." },
     schema: [],
   },

@@ -128,8 +128,7 @@ class SetNode {
     const span = argumentSpan(0);
     const { given, spans } = fieldsOf(options, "an object with on and use", ["on", "use", "nulls"], span);
     const { use, nulls } = given;
-    if (this.draft.fallback !== undefined)
-      throw new PlanError("duplicate_value", "something stands in for this node already");
+    if (this.draft.fallback !== undefined) throw new PlanError("duplicate_value", "this node has a fallback already");
     if (nulls !== undefined && !Array.isArray(nulls))
       throw wrongType("an array of keys", nulls, spans["nulls"] ?? span);
     this.draft.fallback = {
@@ -204,9 +203,9 @@ export class Graph {
 
   /** The node of a branch, which is built whatever requests will choose. */
   private branch(build: unknown, span: SpanId): Draft {
-    if (typeof build !== "function") throw wrongType("a function that gives a set of candidates", build, span);
+    if (typeof build !== "function") throw wrongType("a function that returns a set of candidates", build, span);
     const set = (build as () => unknown)();
-    this.idOf(set, span, "a set of candidates, as each branch gives it,");
+    this.idOf(set, span, "a set of candidates as the result of each branch");
     return (set as SetNode).draft;
   }
 
@@ -311,11 +310,11 @@ export class Graph {
     this.scope = [...around, use.as + separator];
     try {
       const result = inUse(use.span, make);
-      this.idOf(result, fragment.$span, "a set of candidates, as `build` of a fragment returns it,");
+      this.idOf(result, fragment.$span, "a set of candidates as the result of `build` of a fragment");
       const nodes = this.drafts.slice(before);
       const { draft } = result as SetNode;
       if (!nodes.includes(draft))
-        throw new PlanError("wrong_result", "the result of a fragment is a set that it makes itself", {
+        throw new PlanError("wrong_result", "the result of a fragment must be a set that the fragment itself creates", {
           span: fragment.$span,
         });
       // Inserted before the fragments that this fragment uses.
@@ -364,7 +363,7 @@ export class Graph {
     const built: BuiltJson = {
       plan_name: name,
       nodes: [],
-      outputs: list.map((each) => this.idOf(each, spans.outputs, "a set of candidates, as `build` returns it,")),
+      outputs: list.map((each) => this.idOf(each, spans.outputs, "a set of candidates as the result of `build`")),
       expr_table: {},
       pred_table: {},
       ...fallbackPlan,

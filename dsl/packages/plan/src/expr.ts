@@ -92,9 +92,9 @@ export function compared(how: string, a: unknown, b: unknown, span: SpanId, span
 
 /** Tests accept the strings of keys, params and the plan, but no computed strings. */
 function notCompared(value: ValueNode, span: SpanId): PlanError {
-  return new PlanError("string_in_arithmetic", `${value.what} makes a string, which no test takes`, {
+  return new PlanError("string_in_arithmetic", `${value.what} computes a string, which cannot be compared`, {
     span,
-    hint: "write it into a key of strings by vm, and test that",
+    hint: "write it to a key of strings with vm, and compare that key",
   });
 }
 
@@ -284,7 +284,7 @@ function matched(key: unknown, pattern: unknown, flags: string): TruthNode {
       : typeof pattern === "string"
         ? { kind: "literal", value: pattern }
         : undefined;
-  if (fields === undefined) throw wrongType("a pattern, or a param that holds one,", pattern, argumentSpan(1));
+  if (fields === undefined) throw wrongType("a pattern, or a param that contains one", pattern, argumentSpan(1));
   return new TruthNode("regex", { key_id: key.info.id, pattern: fields, flags }, currentSpan());
 }
 

@@ -147,7 +147,7 @@ function versionOf(text: unknown): readonly number[] | undefined {
 function wantVersion(text: unknown, span: SpanId): readonly number[] {
   const found = versionOf(text);
   if (found === undefined)
-    throw new PlanError("bad_version", "a version is MAJOR.MINOR.PATCH in digits, as 2.1.0", { span });
+    throw new PlanError("bad_version", "a version must be MAJOR.MINOR.PATCH in digits, such as 2.1.0", { span });
   return found;
 }
 
@@ -205,14 +205,16 @@ class FragmentNode {
   use(options: unknown): unknown {
     const span = currentSpan();
     if (building === undefined)
-      throw new PlanError("outside_of_build", "a fragment is used while a plan is built: inside of `build`");
+      throw new PlanError("outside_of_build", "a fragment can be used only while a plan is built, inside `build`");
     const known = [...uses, ...Object.keys(this.args)];
     const at = argumentSpan(0);
     const { given, spans } = fieldsOf(options, "an object with as and arguments", known, at);
     const { as, atLeast } = given;
     if (typeof as !== "string") throw wrongType("the name of the use", as, spans["as"] ?? at);
     if (!/^[A-Za-z0-9_]+$/.test(as))
-      throw new PlanError("bad_name", "the name of a use is letters, digits and `_`", { span: spans["as"] });
+      throw new PlanError("bad_name", "the name of a use must consist of letters, digits and `_`", {
+        span: spans["as"],
+      });
     refuseSeparator(as, spans["as"] ?? at);
     if (atLeast !== undefined) this.checkVersion(atLeast, spans["atLeast"] ?? at);
     const args = Object.entries(this.args).flatMap(([name, { standard }]) => {
@@ -260,7 +262,7 @@ export function defineFragmentNode(options: unknown): object {
   const nameSpan = spans["name"] ?? at;
   if (typeof name !== "string") throw wrongType("the name of the fragment", name, nameSpan);
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name))
-    throw new PlanError("bad_name", "the name of a fragment is a letter, then letters, digits and `_`", {
+    throw new PlanError("bad_name", "the name of a fragment must be a letter, followed by letters, digits and `_`", {
       span: nameSpan,
     });
   wantVersion(version, spans["version"] ?? at);
@@ -283,7 +285,7 @@ function argumentsOf(value: unknown, span: SpanId): Readonly<Record<string, Argu
     const at = spans[name] ?? span;
     if (uses.includes(name)) throw new PlanError("reserved_name", `each use has a field \`${name}\``, { span: at });
     if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name))
-      throw new PlanError("bad_name", "the name of an argument is letters, digits and `_`", { span: at });
+      throw new PlanError("bad_name", "the name of an argument must consist of letters, digits and `_`", { span: at });
     if (!(given[name] instanceof ArgumentNode)) throw wrongType("what arg makes", given[name], at);
   }
   return given as Readonly<Record<string, ArgumentNode>>;
@@ -294,7 +296,7 @@ export function fragmentOf(exported: unknown): FragmentJson {
   if (exported instanceof FragmentNode) return exported.json;
   throw new PlanError(
     "no_fragment",
-    "the file's default export is no fragment: write `export default defineFragment({ name, version, args, build })`",
+    "the file's default export must be a fragment: write `export default defineFragment({ name, version, args, build })`",
   );
 }
 

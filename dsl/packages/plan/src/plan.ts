@@ -64,14 +64,14 @@ export function buildPlan(exported: unknown, operators: readonly OperatorInfo[])
   if (typeof exported !== "object" || exported === null || !definitions.has(exported))
     throw new PlanError(
       "no_plan",
-      "the file's default export is no plan: write `export default definePlan({ name, build })`",
+      "the file's default export must be a plan: write `export default definePlan({ name, build })`",
     );
   const { name, build, fallback, span, spans } = exported as Definition;
   return inFrame(span, [], () => {
     const graph = new Graph(operators);
     const outputs = whileBuilding(graph, () => build(graph.context as never));
     if (outputs instanceof Promise)
-      throw new PlanError("promise_refused", "a plan is built at once, so `build` is not async", {
+      throw new PlanError("promise_refused", "`build` must not be async, because a plan is built synchronously", {
         span: spans["build"],
       });
     return graph.finish(name, outputs, fallback, { name: spans["name"] ?? span, outputs: spans["build"] ?? span });

@@ -134,7 +134,7 @@ export function buildTests(exported: unknown): unknown {
   if (typeof exported !== "object" || exported === null || !definitions.has(exported))
     throw new PlanError(
       "no_tests",
-      "the file's default export are no tests: write `export default defineTests(plan, ({ store, test }) => { … })`",
+      "the file's default export must be tests: write `export default defineTests(plan, ({ store, test }) => { … })`",
     );
   const { plan, define, span } = exported as Definition;
   return inFrame(span, [], () => {
@@ -151,7 +151,7 @@ export function buildTests(exported: unknown): unknown {
 
 function refusePromise(returned: unknown, span: SpanId): void {
   if (returned instanceof Promise)
-    throw new PlanError("promise_refused", "tests are data, and defined at once: the function is not async", { span });
+    throw new PlanError("promise_refused", "the function that defines tests must not be async", { span });
 }
 
 function defineTest(name: unknown, body: unknown, others: readonly TestJson[]): TestJson {
@@ -162,7 +162,7 @@ function defineTest(name: unknown, body: unknown, others: readonly TestJson[]): 
     throw new PlanError("duplicate_value", `another test is called \`${name}\``, { span: argumentSpan(0) });
   const out: TestJson = { name, records: [], faults: [], expect: [], request: undefined, $span: span };
   const request = (given: unknown): void => {
-    if (out.request !== undefined) throw new PlanError("duplicate_value", "a test has one request");
+    if (out.request !== undefined) throw new PlanError("duplicate_value", "a test must have exactly one request");
     if (typeof given !== "object" || given === null || Array.isArray(given))
       throw wrongType("a request", given, argumentSpan(0));
     out.request = plain(given, argumentSpan(0));
@@ -263,7 +263,7 @@ function idOf(value: unknown, span: SpanId): unknown {
   if (value instanceof TreeNode) throw runTimeValue(value, span);
   if (typeof value === "bigint" || (typeof value === "number" && Number.isSafeInteger(value)))
     return literal(value, span);
-  throw wrongType("an id, which is a whole number,", value, span);
+  throw wrongType("an id, which must be a whole number", value, span);
 }
 
 /** An id as the project's key `id` has it. */
@@ -271,7 +271,7 @@ function projectId(value: unknown, span: SpanId): unknown {
   if ((Key.id as unknown as KeyNode).info.type !== "string") return idOf(value, span);
   if (value instanceof TreeNode) throw runTimeValue(value, span);
   if (typeof value === "string") return value;
-  throw wrongType("an id, which is a string in this project,", value, span);
+  throw wrongType("an id, which must be a string in this project", value, span);
 }
 
 /** A value of a request as it is, down to its parts. */

@@ -164,7 +164,7 @@ export function textSource(value: unknown, span: SpanId): Readonly<Record<string
   if (typeof value === "string") return { kind: "literal", value };
   if (value instanceof KeyNode && value.info.type === "string") return { kind: "key", key_id: value.info.id };
   if (value instanceof ParamNode && value.info.type === "string") return { kind: "param", param_id: value.info.id };
-  throw wrongType("a string, or a key or param of strings,", value, span);
+  throw wrongType("a string, or a key or param of strings", value, span);
 }
 
 /** What keys and params of strings have of the methods of a string. */
@@ -181,7 +181,7 @@ abstract class NamedNode extends ValueNode {
 
   private tested(op: string, text: unknown, more: readonly unknown[]): TruthNode {
     if (more.length > 0)
-      throw new PlanError("too_many_arguments", "a test of strings of rows takes no position", {
+      throw new PlanError("too_many_arguments", "the string methods of keys and params have one argument", {
         span: argumentSpan(1),
       });
     return new TruthNode(
@@ -279,7 +279,10 @@ export function runTimeValue(node: TreeNode, span: SpanId): PlanError {
   return new PlanError(
     "runtime_value",
     `${node.what} has a value only while a request runs; a plan is built once, before any request`,
-    { span, hint: "put the choice into an expression (E.if) or a predicate, or, by params, between sets: ctx.choose" },
+    {
+      span,
+      hint: "put the choice into an expression (E.if) or a predicate; to choose between sets by a param, use ctx.choose",
+    },
   );
 }
 
@@ -314,7 +317,7 @@ function kindOf(value: unknown): string {
 
 /** The diagnostic about a value that is not what is wanted. */
 export function wrongType(wanted: string, value: unknown, span: SpanId): PlanError {
-  return new PlanError("wrong_type", `${wanted} is wanted here, not ${kindOf(value)}`, { span });
+  return new PlanError("wrong_type", `expected ${wanted}, got ${kindOf(value)}`, { span });
 }
 
 /** Converts a value that may be a number of each row to a node; leaves get the span of their use. */
@@ -337,7 +340,7 @@ export function toNumber(value: unknown, span: SpanId): ValueNode {
       `${node.what} is a string, which is null in arithmetic and in comparisons of numbers`,
       {
         span,
-        hint: "compare strings with strings",
+        hint: "compare it with a string",
       },
     );
   return node;
