@@ -33,13 +33,13 @@ auto file_at(const fs::path& place) -> std::optional<status> {
   return found;
 }
 
-/// Returns the mode of the file that is replaced, and adds read and write permission for the owner. Without these, no
-/// process could continue the part.
+/// Returns the mode for the part file: that of the file to be replaced, plus read and write permission for the owner.
+/// Without these permissions, no later process could continue the part.
 auto mode_until_complete(const status& replaced) -> ::mode_t {
   return (replaced.st_mode & permissions) | S_IRUSR | S_IWUSR;
 }
 
-/// Opens and locks the file with that name, whatever it is.
+/// Opens a file of any kind and locks it.
 auto open_and_lock(const fs::path& part, ::mode_t mode_if_new) -> braid::result<braid::descriptor> {
   for (;;) {
     constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -49,7 +49,7 @@ auto open_and_lock(const fs::path& part, ::mode_t mode_if_new) -> braid::result<
   }
 }
 
-/// Opens the part of a file, including the contents that an interrupted process may have left in it.
+/// Opens the part file. Keeps contents that an interrupted process may have left in it.
 auto open_part(const fs::path& part, const fs::path& place) -> braid::result<braid::descriptor> {
   const auto replaced = file_at(place);
   auto file = open_and_lock(part, replaced ? mode_until_complete(*replaced) : mode_of_new);

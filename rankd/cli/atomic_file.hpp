@@ -1,4 +1,4 @@
-// rankd/cli/atomic_file.hpp: a file that appears under its name when it is complete, and never before.
+// rankd/cli/atomic_file.hpp: an output file that appears under its name only when it is complete.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -11,10 +11,10 @@
 
 namespace rankd {
 
-/// The destination of a command's output. A regular file is written as a part file next to it, which gets its name at
-/// the end, so that a failure leaves the earlier contents; a device or a pipe is written directly. A part file is no
-/// more readable than the file that it replaces. While it is open, no other process opens it; the lock ends with the
-/// process, however that ends.
+/// The destination of a command's output. A regular file is written as a part file next to it, and renamed at the end.
+/// So a failure leaves the earlier contents unchanged. A device or a pipe is written directly. A part file is never
+/// more readable than the file that it replaces. An open part file is locked, so that no other process writes it; the
+/// lock ends with the process.
 /// Threads: one. Blocks: on the disk.
 class atomic_file {
  public:
@@ -22,13 +22,14 @@ class atomic_file {
 
   struct options {
     std::string_view suffix = default_suffix;  ///< of the name of the part, after the name of the file
-    /// The part outlives an unfinished file, and begins with the contents that an earlier process has left in it.
+    /// Whether the part file is kept if the output is not finished. If an earlier process has left a part file, writing
+    /// continues with its contents.
     bool keeps_part = false;
   };
 
-  /// Begins a file; standard output if the path is empty. A link is followed.
-  /// Errors: operation_would_block if another process is writing this file; file_exists if the part would be no regular
-  /// file; the system's.
+  /// Begins to write a file, or standard output if the path is empty. Follows a symbolic link.
+  /// Errors: operation_would_block if another process is writing this file; file_exists if something other than a
+  /// regular file has the name of the part file; the system's.
   static auto create(const std::filesystem::path& file, options options) -> braid::result<atomic_file>;
   static auto create(const std::filesystem::path& file) -> braid::result<atomic_file> { return create(file, {}); }
 
@@ -38,23 +39,23 @@ class atomic_file {
         part_(std::exchange(other.part_, {})),
         keeps_part_(other.keeps_part_) {}
   auto operator=(atomic_file&&) -> atomic_file& = delete;
-  /// Deletes the part of an unfinished file, unless it is kept.
+  /// Deletes the part file of an unfinished output, unless the options keep it.
   ~atomic_file();
 
   auto write(std::string_view bytes) -> braid::result<void>;
 
-  /// Returns the path of the part; empty if the target is not a regular file, and once the file has its name.
+  /// Returns the path of the part file. Empty if the target is not a regular file, or if the output is finished.
   [[nodiscard]] auto part() const noexcept -> const std::filesystem::path& { return part_; }
-  /// Returns how many bytes the part has.
+  /// Returns the size of the part file in bytes.
   [[nodiscard]] auto size() const -> braid::result<std::uint64_t>;
-  /// Keeps the first bytes of the part, and continues after them. A part that is emptied is made as private as a new
-  /// one.
+  /// Truncates the part file to its first bytes, and continues after them. An emptied part file gets the permissions of
+  /// a new one.
   auto keep_first(std::uint64_t bytes) -> braid::result<void>;
   /// Flushes the written bytes to the disk.
   auto sync() -> braid::result<void>;
 
-  /// Flushes everything to the disk, and renames the part to the file. The file gets the mode of the file that it
-  /// replaces, and if the system allows it, owner and group. Nothing may be written afterwards.
+  /// Flushes everything to the disk, and renames the part file to its final name. The file gets the mode of the file
+  /// that it replaces, and its owner and group if the system allows that. No bytes may be written afterwards.
   auto finish() -> braid::result<void>;
 
  private:
@@ -67,7 +68,7 @@ class atomic_file {
   bool keeps_part_ = false;
 };
 
-/// Returns whether an open file still has the name: it may have been renamed, replaced or deleted since.
+/// Returns whether an open file still has this name. It may have been renamed, replaced or deleted since it was opened.
 auto has_name(const braid::descriptor& file, const std::filesystem::path& name) -> bool;
 
 }  // namespace rankd

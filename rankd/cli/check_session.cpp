@@ -1,4 +1,4 @@
-// rankd/cli/check_session.cpp: reads messages, and checks and compares the artifacts that they carry.
+// rankd/cli/check_session.cpp: reads messages, and checks and compares the artifacts in them.
 #include <rankd/cli/check_session.hpp>
 
 #include <rankd/cli/output/diff_lines.hpp>
@@ -28,14 +28,14 @@ namespace {
 
 using json = nlohmann::json;
 
-/// An artifact that a message carries or names.
+/// An artifact that a message contains, or whose file the message names.
 struct given_artifact {
   std::string text;
   std::string source;               ///< the name in diagnostics; empty for a text that the message carries
   std::optional<std::string> name;  ///< the stem of its file, which the plan must have as its name
 };
 
-/// Returns nothing after a diagnostic.
+/// Reads an artifact of a message. Returns nothing if an error was reported.
 auto read_given(object_reader& reader, braid::diagnostics& problems) -> std::optional<given_artifact> {
   const std::string* const text = reader.text("artifact", presence::optional);
   const std::string* const file = reader.text("file", presence::optional);
@@ -66,7 +66,7 @@ auto read_given(object_reader& reader, braid::diagnostics& problems) -> std::opt
   return out;
 }
 
-/// Appends `"name":[…]`. A list has at most `braid::diagnostics::max_items` diagnostics.
+/// Appends a member `"name":[…]` with at most `braid::diagnostics::max_items` diagnostics.
 void append_diagnostic_list(std::string& out, std::string_view name, const braid::diagnostics& all) {
   out += '"';
   out += name;
@@ -94,7 +94,7 @@ auto parsed(const given_artifact& given, const registries& declared) -> braid::c
   return load_plan({.name = *given.name, .file = given.source, .text = given.text, .problems = {}}, rules);
 }
 
-/// One side of a comparison, bound with the files of models and of vectors that it names.
+/// Binds one of two compared artifacts, with the files of models and vectors that it names.
 auto bound(const given_artifact& given, const project& project, const registries& declared)
     -> braid::checked<bound_plan> {
   auto loaded = parsed(given, declared);
@@ -109,7 +109,7 @@ auto no_project() -> std::unexpected<braid::diagnostics> {
   return refused("no_project", "no project is open", "send a message with `do` open before this one");
 }
 
-/// Reads the id that the answer repeats. Returns its JSON, which is null for a message without one.
+/// Reads the id of a message, which the answer repeats. Returns it as JSON; null if the message has no id.
 auto read_id(object_reader& reader, braid::diagnostics& problems) -> std::string {
   const json* const id = reader.value("id", presence::optional);
   if (id == nullptr) return "null";

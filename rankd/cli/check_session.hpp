@@ -1,4 +1,4 @@
-// rankd/cli/check_session.hpp: answers questions about artifacts, one line of JSON for each: `rankd check --stdin`.
+// rankd/cli/check_session.hpp: answers messages about artifacts, one line of JSON each, for `rankd check --stdin`.
 #pragma once
 
 #include <rankd/registry/project.hpp>
@@ -16,15 +16,15 @@ namespace rankd {
 
 class object_reader;
 
-/// One project that artifacts are checked against. It opens no store, and keeps nothing of an artifact.
+/// A session that checks artifacts against one project. It opens no store, and forgets each artifact after its check.
 /// docs/plans.md has a table of the messages. Threads: one at a time.
 class check_session {
  public:
   static constexpr std::size_t max_id = 100;  ///< bytes of the id of a message
 
-  /// Returns the answer to one message: an object on one line, without a line feed. It repeats the `id` of the message.
-  /// The member `error` of the answer reports errors of the message itself. Blocks: on the disk, for a project and for
-  /// files that the message names. Cost: bounded by the limits of artifacts.
+  /// Answers one message with an object on one line, without a line feed. The answer repeats the `id` of the message.
+  /// Its member `error` reports errors of the message itself. Blocks: on the disk, for a project and for files that the
+  /// message names. Cost: bounded by the limits of artifacts.
   auto answer(std::string_view message) -> std::string;
 
   /// Returns the answer to a message that is longer than `max_bytes`.

@@ -1,4 +1,4 @@
-// rankd/cli/command_line.cpp: the command line of rankd.
+// rankd/cli/command_line.cpp: parses the command line of rankd, and runs the chosen command.
 #include <rankd/cli/detail/command_line.hpp>
 
 #include <rankd/cli/commands/check_command.hpp>
@@ -49,7 +49,7 @@ using rankd::detail::add_node_timeout;
 using rankd::detail::add_project;
 using rankd::detail::max_ms;
 
-/// The work of the chosen subcommand, which runs once the whole command line is parsed.
+/// The chosen subcommand. It runs after the whole command line has been parsed.
 using action = std::function<exit_status()>;
 
 template <typename Options>
@@ -64,7 +64,7 @@ void add_store(CLI::App& command, std::string& store) {
       ->type_name("URL");
 }
 
-/// Ids are integers, or any texts in a project whose ids are texts.
+/// Checks the ids after --why. They are integers, or any texts in a project whose ids are texts.
 void check_why(const rankd::rank_options& options) {
   const auto check = whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   for (std::string id : options.why)
@@ -113,7 +113,7 @@ void add_rank(CLI::App& app, action& chosen) {
   });
 }
 
-/// `I/N` with 1 <= I <= N.
+/// Parses `I/N` with 1 <= I <= N.
 auto parse_shard(const std::string& text) -> std::optional<rankd::batch_shard> {
   rankd::batch_shard shard;
   const char* const end = text.data() + text.size();
@@ -414,7 +414,7 @@ void add_init(CLI::App& app, action& chosen) {
   });
 }
 
-/// Returns whether everything that was printed has arrived; a full disk or a closed output shows only here.
+/// Flushes standard output, and returns whether everything was written. A full disk or a closed pipe may show only now.
 auto output_is_out() -> bool {
   const bool flushed = std::fflush(stdout) == 0;
   if (flushed && std::ferror(stdout) == 0) return true;
@@ -429,8 +429,8 @@ auto command_names(const CLI::App& app) -> std::vector<std::string_view> {
   return names;
 }
 
-/// Suggests a replacement for a word that is not a command of `app`: a command with a similar name, the option of a
-/// command, or all commands.
+/// Returns a suggestion for an unknown command: a command with a similar name, the command that has such an option, or
+/// the list of all commands.
 auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
   if (word.starts_with('-')) return {};
   const std::vector<std::string_view> names = command_names(app);
@@ -443,8 +443,8 @@ auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
   return "; the commands of `" + app.get_name() + "` are " + all;
 }
 
-/// Describes the error in the command line, which may contain text from other sources. If a command is missing, the
-/// word in its place is reported.
+/// Returns a message for an error in the command line, with unprintable characters escaped. If a command is missing,
+/// reports the word in its place.
 auto format_parse_error(const CLI::App* app, const CLI::Error& error) -> std::string {
   std::string what = error.what();
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {

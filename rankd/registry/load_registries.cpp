@@ -58,8 +58,7 @@ namespace {
 using detail::section;
 using detail::used_once;
 
-/// The names of types, in the order of value_type. Only keys may be vectors; params and features use the types before
-/// it.
+/// The names of types, in the order of value_type. Only keys may have the last type, vector.
 constexpr std::array<std::string_view, 5> type_names{"int", "float", "string", "bool", "vector"};
 constexpr std::span<const std::string_view> plain_type_names(type_names.data(), 4);
 

@@ -1,4 +1,4 @@
-// rankd/cli/checks/checkup.cpp: findings about the project, and how all findings are printed.
+// rankd/cli/checks/checkup.cpp: checks the project for rankd doctor, and prints all findings.
 #include <rankd/cli/checks/checkup.hpp>
 
 #include <rankd/cli/output/printable.hpp>
@@ -89,7 +89,7 @@ auto check_project(const fs::path& folder, checkup& checkup) -> std::optional<wo
 
 namespace {
 
-/// Checks the file of counters, as serve does. Adds nothing if the project has no such file.
+/// Checks counters.toml by the same rules as `rankd serve`. Does nothing if the project has no such file.
 void check_counters(const workspace& workspace, checkup& checkup) {
   std::error_code error;
   if (!fs::exists(workspace.where.registry / counters_file, error)) return;
@@ -99,7 +99,7 @@ void check_counters(const workspace& workspace, checkup& checkup) {
              counted(rules->types().size(), "event type") + ", " + counted(rules->counters().size(), "counter"));
 }
 
-/// Checks the experiments. Adds nothing if the project has no such file.
+/// Checks the experiments. Does nothing if the project has no experiments.toml.
 void check_experiments(const workspace& workspace, const std::vector<artifact>& artifacts, checkup& checkup) {
   if (workspace.experiments.digest().empty()) return;
   std::vector<std::string> names;

@@ -37,8 +37,7 @@ class checkup {
   void fail(std::string_view area, std::string found, std::string advice) {
     add(area, health::fail, std::move(found), std::move(advice));
   }
-  /// Adds the first diagnostics as failures or warnings, and the number of the others; `advice` replaces a missing
-  /// hint.
+  /// Adds the first diagnostics as findings, and the number of further ones. A diagnostic without a hint gets `advice`.
   void fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
     add(area, health::fail, problems, advice);
   }
@@ -58,20 +57,21 @@ class checkup {
   std::vector<finding> findings_;
 };
 
-/// Checks the project and its registries. Returns nothing if the later checks are impossible. An empty folder means the
-/// same as for `workspace::open`.
+/// Checks the project and its registries. Returns nothing if the project cannot be checked further. An empty `folder`
+/// means the same as for `workspace::open`.
 auto check_project(const std::filesystem::path& folder, checkup& checkup) -> std::optional<workspace>;
 
-/// counters.toml, if there is one, every artifact, and the index.
+/// Checks counters.toml, if it exists, every artifact, and the index.
 void check_plans(const workspace& workspace, checkup& checkup);
 
-/// Checks every endpoint: opens and reads an embedded store, greets a server. Blocks: at most some seconds for each.
+/// Checks every endpoint: opens and reads an embedded store, or sends a greeting to a server. Blocks: at most some
+/// seconds for each.
 void check_stores(const workspace& workspace, checkup& checkup);
 
-/// Checks the limits of this process, the features of the kernel, and the clock. `root` replaces `/`.
+/// Checks the limits of this process, the features of the kernel, and the clock. `root` replaces `/` in tests.
 void check_system(const std::filesystem::path& root, checkup& checkup);
 
-/// Returns a line for each finding, with its advice below.
+/// Returns the findings as text: a line for each, followed by its advice.
 auto to_text(const checkup& checkup) -> std::string;
 
 /// Returns the findings as one JSON object.

@@ -1,4 +1,5 @@
-// rankd/cli/checks/data_check.cpp: all artifacts of a project, and the fields that counters fill.
+// rankd/cli/checks/data_check.cpp: collects the columns that all plans of a project read, and those that counters
+// write.
 #include <rankd/cli/checks/data_check.hpp>
 
 #include <rankd/op/operator_list.hpp>

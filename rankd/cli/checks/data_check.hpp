@@ -16,12 +16,12 @@ struct data_check_options {
   std::span<const std::string> endpoints = {};        ///< whose nodes count; empty: all endpoints
 };
 
-/// The columns that the plans of a project read, except columns that the server writes by counters.toml. Invalid plans
-/// are left out.
+/// Checks data against the columns that the plans of a project read. Columns that the server writes itself
+/// (counters.toml) are not expected in the data. Invalid plans are ignored.
 /// Threads: one. Lifetime: the workspace, and everything that the options name, outlive it.
 class data_check {
  public:
-  /// Blocks: on the disk. It reads artifacts, and no models.
+  /// Reads the artifacts of the project, but no models. Blocks: on the disk.
   data_check(const workspace& workspace, data_check_options options);
   data_check(data_check&&) = delete;
   auto operator=(data_check&&) -> data_check& = delete;

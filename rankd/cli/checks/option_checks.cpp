@@ -1,4 +1,4 @@
-// rankd/cli/checks/option_checks.cpp: numbers, addresses and stores on the command line.
+// rankd/cli/checks/option_checks.cpp: checks numbers, addresses and stores on the command line.
 #include <rankd/cli/checks/option_checks.hpp>
 
 #include <rankd/embed/workspace.hpp>
@@ -31,7 +31,7 @@ auto starts_with_zero(std::string_view text) -> bool {
   return text.size() > 1 && text.front() == '0';
 }
 
-/// Returns the shortest text that identifies the value.
+/// Returns the shortest text for a number.
 auto spelled(double value) -> std::string {
   char room[32];
   return {room, std::to_chars(std::begin(room), std::end(room), value, std::chars_format::fixed).ptr};

@@ -1,4 +1,4 @@
-// rankd/cli/checks/option_checks.hpp: checks of option values, with errors for the person at the terminal.
+// rankd/cli/checks/option_checks.hpp: checks the values of command-line options, with readable errors.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +8,31 @@
 
 namespace rankd {
 
-/// Accepts decimal digits, from `min_value` to `max_value`. CLI11 by itself reads 010 as eight, and the largest number
-/// in place of a larger one.
+/// Returns a check for an integer in decimal digits, from `min_value` to `max_value`. CLI11's own check would read 010
+/// as eight, and would silently limit a number that is too large.
 [[nodiscard]] auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Validator;
 
-/// A number from `min_value` to `max_value`, with a fraction or without.
+/// Returns a check for a number from `min_value` to `max_value`, with or without a fraction.
 [[nodiscard]] auto number_between(double min_value, double max_value) -> CLI::Validator;
 
 [[nodiscard]] auto check_not_empty(const std::string& text) -> std::string;
 
-/// An address with its port, by numbers.
+/// Checks a numeric address with its port.
 [[nodiscard]] auto check_listen(const std::string& text) -> std::string;
 
 /// Checks the name of a host without a port, or `*`.
 [[nodiscard]] auto check_host_name(const std::string& text) -> std::string;
 
-/// Accepts a server without a path: http://HOST:PORT.
+/// Checks the URL of a server without a path, such as http://HOST:PORT.
 [[nodiscard]] auto check_server_url(const std::string& text) -> std::string;
 
-/// A collector of spans: a server, or an endpoint of one.
+/// Checks the URL of a collector of spans: a server, with or without a path.
 [[nodiscard]] auto check_collector_url(const std::string& text) -> std::string;
 
-/// A store that is a folder.
+/// Checks a store that must be a folder.
 [[nodiscard]] auto check_store(const std::string& url) -> std::string;
 
-/// A store that is a folder or a Redis.
+/// Checks a store that must be a folder or the URL of a Redis.
 [[nodiscard]] auto check_filled_store(const std::string& url) -> std::string;
 
 }  // namespace rankd

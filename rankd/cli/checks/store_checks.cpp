@@ -1,4 +1,4 @@
-// rankd/cli/checks/store_checks.cpp: embedded stores opened and read, servers greeted.
+// rankd/cli/checks/store_checks.cpp: checks stores for rankd doctor: reads embedded stores, and contacts servers.
 #include <rankd/cli/checks/checkup.hpp>
 
 #include <rankd/cli/checks/data_check.hpp>
@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 
 auto format_area(const endpoint_entry& endpoint) -> std::string { return "store " + endpoint.endpoint_id; }
 
-/// Returns whether a file of the project's data is younger than the store that was filled from it.
+/// Returns whether a data file of the project is newer than the store that was loaded from it.
 auto data_is_younger(const fs::path& data, const fs::path& folder) -> bool {
   std::error_code error;
   const auto filled = fs::last_write_time(folder / store_manifest::file_name, error);
@@ -44,7 +44,7 @@ auto data_is_younger(const fs::path& data, const fs::path& folder) -> bool {
   return false;
 }
 
-/// Reads the first records, and returns how many there are in all.
+/// Reads the first records. Returns them with the total number of records.
 auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::uint64_t, std::size_t>> {
   constexpr std::size_t enough = 1000;
   const auto snapshot = opened.take_snapshot();
@@ -66,7 +66,7 @@ auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::u
   return std::pair(*count, read);
 }
 
-/// Reports keys that plans read and that the store lacks or misspells.
+/// Warns of columns that plans read but that the store does not contain, perhaps because they are misspelt.
 void check_columns(const endpoint_entry& endpoint, const workspace& workspace, const embedded_store& opened,
                    checkup& checkup) {
   constexpr std::size_t enough = 100'000;
@@ -111,7 +111,7 @@ void check_embedded(const endpoint_entry& endpoint, const workspace& workspace, 
                  "rankd load takes over what is new");
 }
 
-/// The description that a server sends of itself.
+/// A server's answers to the first commands.
 struct greeting {
   std::error_code failure;
   std::string refusal;  ///< the text of an error reply, or of a refused connection; or empty
@@ -158,7 +158,7 @@ auto greet(braid::loop& loop, braid::redis_options how) -> braid::task<greeting>
   co_return seen;
 }
 
-/// Returns the value of a line `name:value` of INFO, or empty.
+/// Returns the value of a line `name:value` in the reply to INFO; empty if there is no such line.
 auto info_of(std::string_view info, std::string_view name) -> std::string {
   for (std::size_t at = info.find(name); at != std::string_view::npos; at = info.find(name, at + 1)) {
     const bool begins = at == 0 || info[at - 1] == '\n';
@@ -211,7 +211,7 @@ void check_server(const endpoint_entry& endpoint, braid::runtime& runtime, check
   judge(endpoint, place, std::move(seen), checkup);
 }
 
-/// Asks a server of models whether it is ready. Source: Open Inference Protocol V2, "Server Ready".
+/// Requests whether a model server is ready. Source: Open Inference Protocol V2, "Server Ready".
 auto ask_ready(braid::loop& loop, braid::executor& blocking, const model_server_options& how)
     -> braid::task<braid::result<braid::http_client::answer>> {
   braid::resolver names(loop, blocking);
@@ -236,7 +236,7 @@ void check_models(const endpoint_entry& endpoint, braid::runtime& runtime, check
                "start the server of models, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
 }
 
-/// Returns the endpoints that the nodes of plans name.
+/// Returns the ids of the endpoints that nodes of plans use.
 auto endpoints_in_plans(const workspace& workspace) -> std::set<std::string> {
   std::set<std::string> out;
   const auto artifacts = list_artifacts(workspace.where.plans);
@@ -256,7 +256,7 @@ void check_stores(const workspace& workspace, checkup& checkup) {
   const std::set<std::string> named = endpoints_in_plans(workspace);
   for (const endpoint_entry& endpoint : workspace.declared.endpoints()) {
     if (endpoint.kind == endpoint_entry::kind_type::vectors) continue;
-    // A server that no plan calls need not be there.
+    // Skips a model server that no plan calls, because it need not be running.
     if (endpoint.kind == endpoint_entry::kind_type::http && !named.contains(endpoint.endpoint_id)) continue;
     if (std::holds_alternative<embedded_resolver>(endpoint.resolver)) {
       check_embedded(endpoint, workspace, checkup);

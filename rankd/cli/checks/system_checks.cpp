@@ -1,4 +1,5 @@
-// rankd/cli/checks/system_checks.cpp: limits of the process, interfaces of the kernel, the clock.
+// rankd/cli/checks/system_checks.cpp: checks the limits of the process, the features of the kernel, and the clock for
+// rankd doctor.
 #include <rankd/cli/checks/checkup.hpp>
 
 #include <braid/base/clock.hpp>
@@ -30,7 +31,7 @@ auto text_in(const fs::path& file) -> std::string {
   return std::move(text).str();
 }
 
-/// Returns the number at the beginning of a text; nothing if there is no number, as in `max`.
+/// Returns the number at the beginning of a text; nothing if there is no number, as in the value `max`.
 auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t value = 0;
@@ -61,7 +62,7 @@ auto available_memory(const fs::path& root) -> std::optional<std::uint64_t> {
   return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
-/// Returns the folders of the process's own cgroup of version 2 and of its parents, as they are seen here.
+/// Returns the folders of this process's cgroup (version 2) and of its parents, as they are visible to the process.
 auto cgroup_folders(const fs::path& root) -> std::vector<fs::path> {
   const std::string text = text_in(root / "proc/self/cgroup");
   const fs::path top = root / "sys/fs/cgroup";
@@ -75,7 +76,7 @@ auto cgroup_folders(const fs::path& root) -> std::vector<fs::path> {
   return folders;
 }
 
-/// Returns the memory left in the tightest cgroup.
+/// Returns the least memory left in any cgroup of the process.
 auto cgroup_memory_left(const fs::path& root) -> std::optional<std::uint64_t> {
   std::optional<std::uint64_t> smallest;
   for (const fs::path& folder : cgroup_folders(root)) {
@@ -124,7 +125,8 @@ void check_kernel(const fs::path& root, checkup& checkup) {
     checkup.ok("kernel", found);
 }
 
-/// Returns the cost of one reading: the shortest of several, so that a pause in between does not count.
+/// Measures the cost of reading the clock. Uses the shortest of several measurements, so that a preemption does not
+/// count.
 auto cost_of_clock() -> braid::duration {
   braid::duration shortest = std::chrono::seconds(1);
   for (int tries = 0; tries < 50; ++tries) {

@@ -1,4 +1,4 @@
-// rankd/cli/commands/batch_command.cpp: rankd batch: a file of requests, a file of answers.
+// rankd/cli/commands/batch_command.cpp: rankd batch: answers a file of requests with a file of answers.
 #include <rankd/cli/output/batch_output.hpp>
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/registry/diagnostic.hpp>
@@ -43,7 +43,7 @@ auto unreadable(const fs::path& in, std::error_code error) -> std::unexpected<br
                                             (in.empty() ? "standard input" : in.string()) + ": " + error.message());
 }
 
-/// The part of a file of requests that must be answered.
+/// The part of a file of requests that this batch must answer.
 struct request_range {
   line_position begin;
   std::uint64_t end = UINT64_MAX;  ///< lines that begin here or later belong to others
@@ -69,7 +69,7 @@ auto read_range(const fs::path& in, batch_shard shard) -> braid::checked<request
   return request_range{*begin, cut(shard.index)};
 }
 
-/// Size and first bytes: enough to notice that it is another file.
+/// Returns the size of the file and a hash of its first bytes, to detect that a resumed batch reads another file.
 auto fingerprint(const fs::path& in) -> nlohmann::json {
   constexpr std::size_t looked_at = 1U << 16U;
   std::error_code error;
@@ -82,7 +82,7 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
   return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
 }
 
-/// Returns the bytes of all plans that a request could name, and of all models, operators and files of vectors that
+/// Returns a digest of all plans that a request could name, and of all models, operators and files of vectors that
 /// these could use.
 auto plans_digest(const workspace& workspace) -> std::string {
   std::string all;
@@ -101,7 +101,7 @@ auto plans_digest(const workspace& workspace) -> std::string {
   return sha256_hex(all);
 }
 
-/// Returns values that change when a file is rewritten, even with the same size.
+/// Returns values of a file that change when the file is rewritten, even with the same size.
 auto read_identity(const fs::path& file) -> nlohmann::json {
   struct ::stat status{};
   if (::stat(file.c_str(), &status) != 0) return {};
@@ -117,7 +117,7 @@ auto list_running(const experiment_set& experiments) -> std::string {
   return out;
 }
 
-/// Everything that the answers depend on.
+/// Returns everything on which the answers depend, as JSON. A batch is resumed only if this has not changed.
 auto made_from(const batch_command_options& options, const workspace& workspace, const bound_plan* plan)
     -> nlohmann::json {
   nlohmann::json stores = nlohmann::json::array();
@@ -163,13 +163,13 @@ auto open_requests(const fs::path& in, line_position start) -> braid::checked<li
   return std::move(*opened);
 }
 
-/// Returns whether two paths name one file.
+/// Returns whether two paths refer to the same file.
 auto is_same_file(const fs::path& one, const fs::path& other) -> bool {
   std::error_code error;
   return fs::equivalent(one, other, error) && !error;
 }
 
-/// A batch must not write over its own requests.
+/// Returns whether an output file of the batch is its file of requests.
 auto writes_over_requests(const batch_command_options& options) -> bool {
   if (options.in.empty() || options.out.empty() || !is_regular(options.in)) return false;
   for (const char* suffix : {"", ".part", ".part.state"})
@@ -185,8 +185,8 @@ auto open_output(const batch_command_options& options, const workspace& workspac
   return batch_output::open(options.out, made_from(options, workspace, plan), options.earlier);
 }
 
-/// Reads requests and writes answers. The output is opened when the first request is read: what its state depends on,
-/// such as a store that is filled at its first use, is there by then.
+/// Reads requests and writes answers. The output is opened only when the first request is read. By then, all files on
+/// which its state depends exist, such as a store that is filled on its first use.
 class batch_job {
  public:
   batch_job(const batch_command_options& options, const workspace& workspace, const bound_plan* plan,
@@ -197,7 +197,7 @@ class batch_job {
     if (is_regular(options.in)) end_ = std::min<std::uint64_t>(range.end, fs::file_size(options.in, error));
   }
 
-  /// Returns the next requests; none at the end.
+  /// Returns the next requests; an empty list at the end.
   auto next_lines() -> braid::checked<std::vector<batch_line>> {
     if (!answers_)
       if (auto begun = begin(); !begun) return std::unexpected(std::move(begun.error()));
@@ -217,7 +217,7 @@ class batch_job {
     return lines;
   }
 
-  /// Writes the answers to the oldest requests that have none.
+  /// Writes the answers to the oldest unanswered requests.
   auto write(const batch_answers& piece) -> braid::checked<void> {
     batch_progress now = answers_->progress();
     now.read = ends_.front();
@@ -229,7 +229,8 @@ class batch_job {
     return {};
   }
 
-  /// Completes the output once all answers are written. A file that loses lines while it is read has not been answered.
+  /// Completes the output after all answers were written. Fails if the file of requests became shorter while it was
+  /// read.
   auto finish() -> braid::checked<batch_progress> {
     if (end_ != 0 && requests_->bytes_done() < end_)
       return refused("requests_unreadable", options_->in.string() + " became shorter while it was read");

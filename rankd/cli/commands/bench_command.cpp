@@ -1,4 +1,4 @@
-// rankd/cli/commands/bench_command.cpp: rankd bench: one plan under load, in this process or by HTTP.
+// rankd/cli/commands/bench_command.cpp: rankd bench: measures one plan under load, in this process or over HTTP.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/output/load_plot.hpp>
@@ -32,7 +32,7 @@
 namespace rankd {
 namespace {
 
-/// Lines that are not empty.
+/// Returns the lines of a text that are not empty.
 auto list_lines(std::string_view text) -> std::vector<std::string> {
   std::vector<std::string> lines;
   while (!text.empty()) {
@@ -51,15 +51,14 @@ auto requests_from(const std::filesystem::path& file) -> braid::checked<std::vec
   return lines;
 }
 
-/// Returns the error if no requests are given, and there is no store to make them from.
+/// Returns the error for a benchmark without requests, if there is no store from which requests could be made.
 auto no_users(const braid::diagnostics& why) -> std::unexpected<braid::diagnostics> {
   return refused("no_requests",
                  "without requests, users are taken from the project's embedded store; " + why.front().message,
                  "name a file of requests with --requests", why.front().source);
 }
 
-/// Returns a request for each user that the store has a hash of, in the order of the store, up to as many as are
-/// enough.
+/// Returns a request for each user whose hash is in the store, in the order of the store, up to a maximum.
 auto requests_for_users(const workspace& workspace) -> braid::checked<std::vector<std::string>> {
   constexpr std::string_view prefix = "user:";
   constexpr std::size_t enough = 100'000;
@@ -113,7 +112,7 @@ struct named_part {
 constexpr std::array parts{named_part{"p50", 0.5}, named_part{"p90", 0.9}, named_part{"p99", 0.99},
                            named_part{"p999", 0.999}, named_part{"max", 1}};
 
-/// Returns one line, without parts that may be long.
+/// Returns a failure as one line. Long parts are left out.
 auto failure_text(const measured& of) -> std::string {
   constexpr std::size_t enough = 400;
   std::string_view text = of.seen.first_failure;
@@ -186,7 +185,8 @@ struct named_latencies {
   std::string_view name;
   latencies open_load_result::* all;
 };
-/// Measured from the time that was due, but `refusal` from when the client sent it; `late` is how late that was.
+/// The latencies in the output. `good` and `refused` count from the due time, `refusal` from the time of sending.
+/// `late` is the difference between the two.
 constexpr std::array rate_latencies{
     named_latencies{"good", &open_load_result::good}, named_latencies{"refused", &open_load_result::refused},
     named_latencies{"refusal", &open_load_result::refusals}, named_latencies{"late", &open_load_result::lateness}};
@@ -260,7 +260,7 @@ auto write_plot(const bench_options& options, const std::vector<measured>& all) 
   return {};
 }
 
-/// One load for each number of clients. `run` makes one of them.
+/// Runs one load for each number of clients. `run` runs a single load.
 template <typename Run>
 auto measure(const bench_options& options, Run run) -> braid::checked<std::vector<measured>> {
   std::vector<measured> all;
@@ -297,7 +297,7 @@ auto find_server(const bench_options& options) -> http_load_address {
   return {.url = options.http, .token = token == nullptr ? "" : token};
 }
 
-/// Returns the requests for a server that is there.
+/// Returns the requests for a remote server, after checking that the server has the plan.
 auto requests_for_server(const bench_options& options, const workspace& workspace)
     -> braid::checked<std::vector<std::string>> {
   auto requests = make_requests(options, workspace);
@@ -338,7 +338,7 @@ void print_all(const bench_options& options, const std::vector<Measured>& all) {
     print_table(all);
 }
 
-/// Refusals are not failures: the benchmark looks for them.
+/// Measures a server at fixed rates. Refusals do not count as failures, because the benchmark measures when they occur.
 auto bench_rates(const bench_options& options, const workspace& workspace) -> exit_status {
   const auto all = measure_rates(options, workspace);
   if (!all) return report(all.error(), options.form);

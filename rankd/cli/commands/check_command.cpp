@@ -1,5 +1,4 @@
-// rankd/cli/commands/check_command.cpp: rankd check --stdin: a line of JSON for each line of standard input, until it
-// ends.
+// rankd/cli/commands/check_command.cpp: rankd check --stdin: answers each line of standard input with a line of JSON.
 #include <rankd/cli/commands/check_command.hpp>
 
 #include <rankd/cli/check_session.hpp>
@@ -28,7 +27,7 @@ auto answer_lines() -> exit_status {
     if (!*line) return exit_status::fine;
     print(((*line)->too_long ? check_session::answer_too_long(line_reader::max_bytes) : session.answer((*line)->text)) +
           "\n");
-    // A client that has gone away needs no further answers.
+    // If the client has closed the pipe, it needs no further answers.
     if (std::fflush(stdout) != 0) return exit_status::failed;
   }
 }

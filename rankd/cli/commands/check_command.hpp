@@ -12,7 +12,7 @@ class App;
 
 namespace rankd {
 
-/// Adds the subcommand; if it is given, its work is stored in `chosen`.
+/// Adds the subcommand `check`. If it is given on the command line, stores its function in `chosen`.
 void add_check(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -26,14 +26,14 @@ class App;
 
 namespace rankd {
 
-/// How a command ends.
+/// The exit status of a command.
 enum class exit_status : std::uint8_t {
   fine = 0,
   failed = 1,       ///< the request, the plan or the data is at fault
   wrong_usage = 2,  ///< the command line is
 };
 
-/// Form of the output: text for people, or JSON for programs.
+/// The form of the output: text for people, or JSON for programs.
 enum class output_form : std::uint8_t { people, programs };
 
 struct project_options {
@@ -51,7 +51,7 @@ struct rank_options : project_options {
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
 
-/// Which part of the requests to answer: number `index` of `count` parts that follow each other.
+/// The part of the requests to answer: number `index` of `count` consecutive parts.
 struct batch_shard {
   unsigned index = 1;
   unsigned count = 1;
@@ -84,7 +84,7 @@ struct bench_options : project_options {
   unsigned connections = 512;  ///< for these
 };
 
-/// Files of captures: lines of JSON, or Arrow IPC streams.
+/// The format of files of captures: lines of JSON, or Arrow IPC streams.
 enum class capture_form : std::uint8_t { ndjson, arrow };
 
 struct serve_command_options : project_options {
@@ -197,9 +197,10 @@ struct init_options {
   demo_size size;
 };
 
-// Each command prints its result to standard output, and progress and readable errors to standard error.
+// The functions that run the commands. Each prints its result to standard output, and progress and errors to standard
+// error.
 
-/// Returns whether the ids of the project are texts; false if no project can be read.
+/// Returns whether the ids of the project are texts; false if the project cannot be read.
 auto has_text_ids(const project_options& options) -> bool;
 
 auto rank_command(const rank_options& options) -> exit_status;
@@ -210,16 +211,16 @@ auto load_command(const load_command_options& options) -> exit_status;
 auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const plans_options& options) -> exit_status;
-/// Returns `failed` if the plans differ, or their answers if there is traffic, and `wrong_usage` for all errors, as
-/// diff(1) does.
+/// Compares two plans. As in diff(1), returns `failed` if the plans or their answers to recorded traffic differ, and
+/// `wrong_usage` for all errors.
 auto diff_command(const diff_options& options) -> exit_status;
-/// Adds the subcommand; if it is given, its work is stored in `chosen`.
+/// Adds the subcommand `diff`. If it is given on the command line, stores its function in `chosen`.
 void add_diff(CLI::App& app, std::function<exit_status()>& chosen);
 auto eval_command(const eval_options& options) -> exit_status;
 auto ops_command(const ops_options& options) -> exit_status;
 auto registry_command(const registry_options& options) -> exit_status;
 auto experiment_check_command(const list_options& options) -> exit_status;
-/// Returns `failed` if a split is not as expected.
+/// Simulates how experiments split users. Returns `failed` if a split differs significantly from its shares.
 auto experiment_simulate_command(const simulate_options& options) -> exit_status;
 auto doctor_command(const list_options& options) -> exit_status;
 auto init_command(const init_options& options) -> exit_status;

@@ -1,4 +1,4 @@
-// rankd/cli/commands/data_commands.cpp: rankd load and rankd init: filling stores, making projects.
+// rankd/cli/commands/data_commands.cpp: rankd load and rankd init: fill stores, and create projects.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/write_file.hpp>
@@ -34,10 +34,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How long a load waits until the servers that read the store answer from the new data.
+/// How long a load waits until all servers that read the store have switched to the new data.
 constexpr auto patience_with_servers = std::chrono::seconds(60);
 
-/// Folders replaced by their *.ndjson files, in order of their names.
+/// Returns the data files. A folder is replaced by its *.ndjson files, sorted by name.
 auto find_files(const std::vector<fs::path>& data) -> braid::checked<std::vector<fs::path>> {
   std::vector<fs::path> files;
   for (const fs::path& each : data) {
@@ -56,7 +56,7 @@ auto find_files(const std::vector<fs::path>& data) -> braid::checked<std::vector
   return files;
 }
 
-/// Returns the files to load: those of the command line, or else of the project's data folder.
+/// Returns the files to load: those of the command line, or else those of the project's data folder.
 auto find_data(const load_command_options& options) -> braid::checked<std::vector<fs::path>> {
   std::vector<fs::path> data = options.data;
   if (data.empty()) {
@@ -68,7 +68,7 @@ auto find_data(const load_command_options& options) -> braid::checked<std::vecto
   return find_files(data);
 }
 
-/// A load that is done, and the place that was filled.
+/// The result of a load, and the store that was filled.
 struct done_load {
   load_report report;
   std::string place;
@@ -76,7 +76,7 @@ struct done_load {
   column_check::counts counts;
 };
 
-/// The project's checks of the data that is loaded; it checks nothing outside of a project.
+/// The project's checks of loaded data. Outside of a project, nothing is checked.
 class project_rules {
  public:
   project_rules(const fs::path& project, const std::vector<fs::path>& files) {
@@ -94,8 +94,8 @@ class project_rules {
     return [this](std::string_view key, const record_view& record) { check_->columns().see(key, record); };
   }
 
-  /// Returns warnings about values that plans will not find. After an interrupted load only some of the records were
-  /// seen.
+  /// Returns warnings about values that plans will not find. After a resumed load, missing columns are not reported,
+  /// because only some of the records were seen.
   [[nodiscard]] auto warnings(const load_report& done) -> braid::diagnostics {
     if (!check_) return {};
     braid::diagnostics out = check_->columns().malformed_values();
@@ -104,7 +104,7 @@ class project_rules {
     return out;
   }
 
-  /// Returns how many warnings of each kind there are.
+  /// Returns the number of warnings of each kind.
   [[nodiscard]] auto count(const load_report& done) -> column_check::counts {
     if (!check_) return {};
     column_check::counts out = check_->columns().count();
@@ -158,7 +158,7 @@ auto load_server(const load_command_options& options) -> braid::checked<done_loa
   return done_load{*loaded, find_place(*server), rules.warnings(*loaded), rules.count(*loaded)};
 }
 
-/// "3 malformed values, 1 unread record".
+/// Returns a summary of warnings, such as "3 malformed values, 1 unread record".
 auto make_summary(const column_check::counts& all) -> std::string {
   std::string out;
   const auto add = [&](std::uint64_t count, std::string_view what) {
@@ -170,7 +170,7 @@ auto make_summary(const column_check::counts& all) -> std::string {
   return out;
 }
 
-/// Loads the data that the options name, and prints what was loaded, with warnings.
+/// Loads the data that the options name, and prints a summary with warnings.
 auto load_once(const load_command_options& options) -> braid::checked<void> {
   const auto done = is_redis_url(options.store) ? load_server(options) : load_folder(options);
   if (!done) return std::unexpected(done.error());
@@ -189,7 +189,7 @@ auto load_once(const load_command_options& options) -> braid::checked<void> {
   return {};
 }
 
-/// Whether a load that failed with this code may succeed later, with the same data.
+/// Returns whether a failed load may succeed later with the same data, according to its error code.
 auto is_momentary(std::string_view code) -> bool {
   constexpr std::array<std::string_view, 8> codes{"store_busy",       "disk_full",      "store_write_failed",
                                                   "data_unreadable",  "store_timeout",  "store_unreachable",
@@ -197,15 +197,15 @@ auto is_momentary(std::string_view code) -> bool {
   return std::ranges::find(codes, code) != codes.end();
 }
 
-/// The files of a folder that are loaded as they come.
+/// A folder whose files are loaded as soon as they are complete.
 class watched_folder {
  public:
   explicit watched_folder(const load_command_options& options) : options_(options), folder_(options.watched) {
     options_.watched.clear();
   }
 
-  /// Loads the files that have not changed since the last look, in the order of their names. Each is moved to `done` or
-  /// `failed`. Returns false after a failure that may pass: then that file and those after it stay.
+  /// Loads the files that have not changed since the last call, sorted by name, and moves each to `done` or `failed`.
+  /// Returns false after a temporary failure; the file and all later ones then stay in the folder.
   auto look() -> bool {
     std::map<fs::path, state> now;
     std::error_code error;
@@ -250,7 +250,7 @@ class watched_folder {
     return true;
   }
 
-  /// A file that cannot be moved would be loaded again and again.
+  /// Moves a loaded file into a subfolder. Returns false if that fails: the file stays, and will be loaded again.
   auto move(const fs::path& file, std::string_view where) -> bool {
     std::error_code error;
     fs::create_directories(folder_ / where, error);

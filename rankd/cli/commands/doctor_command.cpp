@@ -1,4 +1,4 @@
-// rankd/cli/commands/doctor_command.cpp: rankd doctor: whether this project can be served on this machine.
+// rankd/cli/commands/doctor_command.cpp: rankd doctor: checks whether this project can be served on this machine.
 #include <rankd/cli/checks/checkup.hpp>
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/output/report.hpp>

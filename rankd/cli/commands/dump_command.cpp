@@ -1,4 +1,4 @@
-// rankd/cli/commands/dump_command.cpp: rankd dump: the contents of a store, as the data that would fill it.
+// rankd/cli/commands/dump_command.cpp: rankd dump: writes the contents of a store as data that a load can read.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/atomic_file.hpp>

@@ -1,4 +1,4 @@
-// rankd/cli/commands/eval_command.cpp: rankd eval: the answers of one plan or two, held against judgements.
+// rankd/cli/commands/eval_command.cpp: rankd eval: compares the answers of one or two plans with relevance judgements.
 #include <rankd/cli/commands/commands.hpp>
 
 #include <rankd/cli/output/printable.hpp>
@@ -36,13 +36,13 @@
 namespace rankd {
 namespace {
 
-/// One line of the file: a request, and judgements of ids for it.
+/// One line of a file of judgements: a request, and the relevance of ids for this request.
 struct judged_request {
   rank_request request;
   judgements judged;
 };
 
-/// The answers of one plan.
+/// The answers of one plan, and their metrics.
 struct plan_result {
   std::string plan;
   std::string digest;
@@ -86,7 +86,7 @@ auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics&
   return out;
 }
 
-/// Parses a line of judgements. The plans of the command line replace the one in the request.
+/// Parses a line of judgements. A plan named on the command line replaces the plan in the request.
 auto read_judged(std::string_view text, std::uint64_t number, const std::string& file, const registries& declared)
     -> braid::checked<judged_request> {
   const auto document = parse_json(text, file, number);
@@ -141,7 +141,7 @@ auto read_judgements(const std::filesystem::path& file, const registries& declar
   return out;
 }
 
-/// Returns the texts of a column, as answers show them.
+/// Returns the values of a column as texts, in the form in which answers show them.
 auto list_values(const ranking& answer, const key_entry* key) -> std::vector<std::optional<std::string>> {
   std::vector<std::optional<std::string>> out;
   const auto column = key == nullptr ? std::nullopt : answer.rows.table().find(key->key_id);
@@ -167,7 +167,7 @@ void note(plan_result& into, const ranking& answer, const judged_request& asked,
   into.shown.insert(ids.begin(), ids.end());
 }
 
-/// A failed request has no candidates.
+/// Returns an answer without candidates for a request that failed.
 auto failed_for(const braid::diagnostics& problems) -> ranking {
   ranking out;
   out.error = rank_error{problems.front().code, problems.front().message, {}, {}};
@@ -193,7 +193,7 @@ auto run_plan(const bound_plan& plan, const std::vector<judged_request>& all, co
   return out;
 }
 
-/// Returns the values of a metric for the requests that have one.
+/// Returns the values of a metric for the requests that have such a value.
 auto defined(const plan_result& of, std::size_t metric) -> std::vector<double> {
   std::vector<double> out;
   for (const quality& each : of.qualities)
@@ -209,7 +209,7 @@ auto differences(const plan_result& first, const plan_result& second, std::size_
   return out;
 }
 
-/// Which of the judged ids have been shown.
+/// How many of the judged ids appear in answers.
 struct coverage {
   std::size_t shown = 0;
   std::size_t judged = 0;
@@ -229,7 +229,7 @@ auto measure_coverage(const plan_result& of, const std::vector<judged_request>& 
 
 using estimates = std::array<std::optional<mean_estimate>, quality_metrics>;
 
-/// All that is printed.
+/// All results that are printed.
 struct evaluation {
   std::vector<plan_result> plans;
   std::vector<estimates> means;     ///< of each plan

@@ -1,4 +1,4 @@
-// rankd/cli/commands/events_command.cpp: rankd events join: shown rows and their events, as training data.
+// rankd/cli/commands/events_command.cpp: rankd events join: joins shown rows with their events, as training data.
 #include <rankd/cli/commands/events_command.hpp>
 
 #include <rankd/cli/checks/option_checks.hpp>
@@ -36,7 +36,7 @@ auto unwritable(const join_options& options, std::error_code error) -> std::unex
   return refused("output_unwritable", "the output cannot be written: " + error.message(), {}, options.out);
 }
 
-/// Returns the files of a series of exposures in their order.
+/// Returns the files of a series of exposures, in order.
 auto exposure_files(const fs::path& folder) -> std::vector<fs::path> {
   std::vector<fs::path> out;
   std::error_code ignored;
@@ -48,8 +48,8 @@ auto exposure_files(const fs::path& folder) -> std::vector<fs::path> {
   return out;
 }
 
-/// Calls `see(text, value)` for each line that is a JSON object. Returns the number of other lines and of those that
-/// `see` refuses.
+/// Calls `see(text, value)` for each line that is a JSON object. Returns the number of all other lines, and of lines
+/// for which `see` returns false.
 template <typename See>
 auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checked<std::uint64_t> {
   std::uint64_t broken = 0;
@@ -76,12 +76,13 @@ auto text_of(const json& value) -> std::string {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Returns whether a line is as the log wrote it. Lines from other writers need no checksum.
+/// Returns whether the checksum of a line is right. A line without a checksum was written by another program, and is
+/// accepted.
 auto is_intact(std::string_view text, const json& line) -> bool {
   return !line.contains("crc32c") || checked_event_line(text).has_value();
 }
 
-/// Returns whether a text is a number, which no spreadsheet computes anything of.
+/// Returns whether a text is a number. A spreadsheet does not run a number as a formula.
 auto is_number(std::string_view text) -> bool {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -89,14 +90,15 @@ auto is_number(std::string_view text) -> bool {
   return error == std::errc() && end == text.data() + text.size() && has_digit;
 }
 
-/// Returns whether a spreadsheet may interpret a text as a formula: it would run what others have written. A text that
-/// begins with the mark itself gets another one, so that removing the first mark of each cell restores the text.
+/// Returns whether a text must be marked, because a spreadsheet may run it as a formula; the text may come from
+/// strangers. A text that begins with the mark itself is marked too, so that removing the first mark of each cell
+/// restores all texts.
 auto wants_mark(std::string_view text) -> bool {
   return !text.empty() && std::string_view("=+-@\t\r'").contains(text.front()) && !is_number(text);
 }
 
-/// Appends a cell with a comma after it, so that an empty cell has one in any position. An empty text has quotes: a
-/// cell without quotes is a null.
+/// Appends a cell followed by a comma. An empty text is written with quotes, because a cell without quotes and text
+/// means null.
 void append_cell(std::string& out, const std::string& text) {
   constexpr std::string_view mark = "'";
   const std::string_view before = wants_mark(text) ? mark : std::string_view();
@@ -112,7 +114,7 @@ void append_cell(std::string& out, const std::string& text) {
   out += ',';
 }
 
-/// Appends the cell of a value.
+/// Appends a JSON value as a cell.
 void append_value_cell(std::string& out, const json& value) {
   if (value.is_null())
     out += ',';
@@ -120,10 +122,10 @@ void append_value_cell(std::string& out, const json& value) {
     append_cell(out, text_of(value));
 }
 
-/// Called after the last cell of a row.
+/// Ends a row: replaces the comma after its last cell by a line feed.
 void end_row(std::string& out) { out.back() = '\n'; }
 
-/// Returns a row that was shown, as events name it.
+/// Returns a key for a shown row: the request and the item, as events contain them.
 auto find_place(const std::string& request, const std::string& item) -> std::string { return request + '\n' + item; }
 
 class joiner {
@@ -163,7 +165,7 @@ class joiner {
     return true;
   }
 
-  /// Returns the rows of an answer: equally long columns, `id` among them; null for a line without rows.
+  /// Returns the rows of an exposure: columns of equal length, including `id`; null if the line has no rows.
   static auto find_rows(const json& line) -> const json* {
     const auto rows = line.find("rows");
     if (rows == line.end() || !rows->is_object() || !rows->contains("id") || !(*rows)["id"].is_array()) return nullptr;

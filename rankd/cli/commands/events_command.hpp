@@ -1,4 +1,4 @@
-// rankd/cli/commands/events_command.hpp: the command line of rankd events.
+// rankd/cli/commands/events_command.hpp: the options and functions of rankd events.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
@@ -31,14 +31,15 @@ struct join_counts {
   std::uint64_t broken = 0;   ///< skipped lines: no such record, or a wrong checksum
 };
 
-/// Writes a line of CSV for each row that an answer has shown: the request, its position, its columns, and how many
-/// events of each type name the request and the item. Holds all events that name a request in memory.
+/// Writes a line of CSV for each row that an answer has shown. The line contains the request, the position, the
+/// columns, and how many events of each type refer to this request and item. All events that name a request are kept in
+/// memory.
 /// Blocks: on the disk. Errors: unreadable_file, output_unwritable.
 auto join_events(const join_options& options, atomic_file& out) -> braid::checked<join_counts>;
 
 auto join_command(const join_options& options) -> exit_status;
 
-/// Adds `events`; if it is given, its work is stored in `chosen`.
+/// Adds the subcommand `events`. If it is given on the command line, stores its function in `chosen`.
 void add_events(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/commands/experiment_command.cpp: rankd experiment: errors in experiments, and how they split units.
+// rankd/cli/commands/experiment_command.cpp: rankd experiment: checks experiments, and simulates how they split units.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/experiments/experiment_split.hpp>
 #include <rankd/cli/output/report.hpp>
@@ -29,7 +29,7 @@ namespace {
 using ordered = nlohmann::ordered_json;
 using align = text_table::align;
 
-/// Returns the names of the plans that experiments are about, each once.
+/// Returns the names of all plans for which there are experiments.
 auto list_plans(const experiment_set& experiments) -> std::set<std::string> {
   std::set<std::string> out;
   for (const experiment_entry& each : experiments.experiments())
@@ -37,13 +37,13 @@ auto list_plans(const experiment_set& experiments) -> std::set<std::string> {
   return out;
 }
 
-/// Errors of experiments that are outside of their file, and probable mistakes.
+/// Errors of experiments that need more than their file to be found, and warnings about probable mistakes.
 struct findings {
   braid::diagnostics problems;
   braid::diagnostics warnings;
 };
 
-/// Drafts are held to the same rules as those that run.
+/// Checks all experiments. The same rules apply to drafts and to active experiments.
 auto collect_findings(const workspace& workspace, const std::vector<std::string>& names) -> findings {
   findings out{.problems = workspace.experiments.strangers(names), .warnings = {}};
   for (const std::string& name : list_plans(workspace.experiments)) {

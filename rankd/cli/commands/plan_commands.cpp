@@ -1,4 +1,4 @@
-// rankd/cli/commands/plan_commands.cpp: rankd validate, plans and ops: lists and checks plans and operators.
+// rankd/cli/commands/plan_commands.cpp: rankd validate, plans and ops: check and list plans and operators.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/output/plan_graph_text.hpp>
 #include <rankd/cli/output/printable.hpp>
@@ -43,12 +43,12 @@ auto plans_table(const std::vector<bound_plan>& plans) -> std::string {
   return table.to_text();
 }
 
-/// Returns whether every node has this param, regardless of its other params.
+/// Returns whether a param is possible for every node, regardless of the node's other params.
 auto is_always_there(const param_shape& param) -> bool {
   return param.need == presence::required && param.when.param.empty();
 }
 
-/// "1", or "0-1" if it may be left out.
+/// Returns the number of inputs as text: "1", or "0-1" if an input may be left out.
 auto inputs_text(const op_shape& shape) -> std::string {
   const std::string most = std::to_string(shape.inputs);
   return shape.optional_inputs == 0 ? most : std::to_string(shape.inputs - shape.optional_inputs) + "-" + most;
@@ -135,8 +135,8 @@ auto plans_command(const plans_options& options) -> exit_status {
 
 namespace {
 
-/// Returns the operators of the named project, or of the project in the current folder; nothing if there is no project.
-/// A project with invalid registries or plans still has operators.
+/// Returns the operators of a project, even if its registries or plans are invalid. If no project is named, uses the
+/// project of the current folder; returns nothing if there is none.
 auto ops_of_project(const std::filesystem::path& named) -> braid::checked<std::vector<const op_entry*>> {
   const auto root = named.empty() ? project::find(std::filesystem::current_path()) : named;
   std::vector<const op_entry*> out;

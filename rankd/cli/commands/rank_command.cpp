@@ -1,4 +1,4 @@
-// rankd/cli/commands/rank_command.cpp: rankd rank: one request, one response.
+// rankd/cli/commands/rank_command.cpp: rankd rank: answers one request.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/output/explain_tables.hpp>
 #include <rankd/cli/output/printable.hpp>
@@ -42,7 +42,7 @@ auto read_standard_input() -> braid::checked<std::string> {
   }
 }
 
-/// Returns the text of --request, or of the file that it names.
+/// Returns the request in the value of --request, or in the file that it names.
 auto text_of(const std::string& request) -> braid::checked<std::string> {
   if (!request.empty() && request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
   auto text = request.empty() ? read_standard_input() : read_text_file(request);
@@ -50,7 +50,7 @@ auto text_of(const std::string& request) -> braid::checked<std::string> {
   return text;
 }
 
-/// Returns the text of a row's value.
+/// Returns a value of a row as text.
 auto cell(const column& values, std::uint32_t row) -> std::string {
   if (values.is_null(row)) return std::string(nothing);
   if (const auto* text = values.strings(); text != nullptr && text->dimensions != 0)
@@ -61,7 +61,8 @@ auto cell(const column& values, std::uint32_t row) -> std::string {
   return printed("%.6g", (*values.floats())[row]);
 }
 
-/// Rows with these keys of each, with whose number they begin. A key that no row has a column of is a dash everywhere.
+/// Prints rows as a table: their number, their id, and these keys. A key for which there is no column is shown as a
+/// dash.
 void print_rows(const row_set& rows, const std::vector<const key_entry*>& keys, std::string number) {
   using align = text_table::align;
   std::vector<text_table::head> heads{{std::move(number), align::right}, {"id", align::right}};
@@ -81,7 +82,7 @@ void print_rows(const row_set& rows, const std::vector<const key_entry*>& keys, 
   print(table.to_text());
 }
 
-/// Returns the line that precedes captured rows.
+/// Returns the title above captured rows.
 auto capture_title(const captured_rows& rows) -> std::string {
   std::string out = rows.node + (rows.side == capture_side::in ? " takes of " + rows.source : " gives");
   if (!rows.fused_with.empty()) return out + ": nothing to show, it is one with " + rows.fused_with;
@@ -97,7 +98,7 @@ void print_captures(const ranking& answer) {
   }
 }
 
-/// Prints for people: always the times, the rest if it was requested.
+/// Prints an explanation for people: always the times, and further parts only on request.
 void print_explanation(const explanation& explanation, explain_mode asked) {
   print("\n" + nodes_text(explanation));
   if (asked == explain_mode::off) return;
@@ -105,7 +106,7 @@ void print_explanation(const explanation& explanation, explain_mode asked) {
   if (!explanation.ids.empty()) print("\n" + fates_text(explanation));
 }
 
-/// Appends a diagnostic for each text that is not an id.
+/// Requests explanations for the ids of --why. Returns a diagnostic for each text that is not an id.
 auto ask_for_explanation(const rank_options& options, value_type id_type, rank_request& request) -> braid::diagnostics {
   braid::diagnostics problems;
   if (options.form == output_form::people || options.explain == explain_mode::on) request.explain = explain_mode::on;
@@ -120,7 +121,7 @@ auto ask_for_explanation(const rank_options& options, value_type id_type, rank_r
   return problems;
 }
 
-/// Adds the nodes and keys that --capture names. Appends a diagnostic for each error.
+/// Requests the nodes and keys of --capture. Returns a diagnostic for each error.
 auto ask_for_rows(const rank_options& options, const registries& declared, rank_request& request)
     -> braid::diagnostics {
   braid::diagnostics problems;
@@ -139,7 +140,7 @@ auto ask_for_rows(const rank_options& options, const registries& declared, rank_
   return problems;
 }
 
-/// Prints an answer and returns how the command ends.
+/// Prints an answer, and returns the exit status of the command.
 auto show(const rank_options& options, const rank_answer& answer) -> exit_status {
   if (!answer.result) return report(answer.problems, options.form, answer.request_id);
   const ranking& result = *answer.result;

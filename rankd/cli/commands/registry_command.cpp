@@ -1,4 +1,4 @@
-// rankd/cli/commands/registry_command.cpp: rankd registry: the declarations and their digests.
+// rankd/cli/commands/registry_command.cpp: rankd registry: prints the declarations of a project and their digests.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/output/report.hpp>
 #include <rankd/cli/output/table.hpp>
@@ -22,7 +22,7 @@ namespace {
 using ordered = nlohmann::ordered_json;
 using align = text_table::align;
 
-// Output for programs: the fields of the files, in one order, with nothing left out.
+// Output for programs: all fields of the files, in a fixed order.
 
 auto to_json(const scalar& value) -> ordered {
   return std::visit(
@@ -149,7 +149,7 @@ auto format_default(const param_entry& param) -> std::string {
   return param.required ? "required" : value_cell(param.default_value);
 }
 
-/// Adds that a param of the context comes from there.
+/// Returns how a param may be used. For context params, adds that their value comes from the context.
 auto list_uses(const key_entry& key) -> std::string { return find_use(key); }
 auto list_uses(const param_entry& param) -> std::string {
   return param.source == param_source::context ? find_use(param) + ", context" : find_use(param);
@@ -218,7 +218,7 @@ auto make_table(std::span<const endpoint_entry> endpoints) -> text_table {
   return table;
 }
 
-// Experiments are declared separately: plans do not depend on them.
+// Output of experiments. They are declared separately, because plans do not depend on them.
 
 auto experiments_json(const workspace& workspace) -> ordered {
   ordered rows = ordered::array();
@@ -254,12 +254,12 @@ auto experiments_table(const experiment_set& experiments) -> text_table {
   return table;
 }
 
-/// A project without such a file shows no experiments, unless they are asked for.
+/// Returns whether to show experiments: if the project has any, or if they are requested explicitly.
 auto shows_experiments(const workspace& workspace, std::string_view wanted) -> bool {
   return wanted == "experiments" || (wanted.empty() && !workspace.experiments.digest().empty());
 }
 
-/// Returns the names and SHA-256 of all registries.
+/// Returns the names and SHA-256 digests of the requested registries.
 auto make_digests(const workspace& workspace, std::string_view wanted) -> std::vector<registry_digest> {
   std::vector<registry_digest> out;
   for (const registry_digest& each : workspace.declared.digests())
@@ -269,7 +269,7 @@ auto make_digests(const workspace& workspace, std::string_view wanted) -> std::v
   return out;
 }
 
-/// Calls `use` with the name and the entries of each registry that is wanted.
+/// Calls `use` with the name and the entries of each requested registry.
 template <typename Use>
 void for_each_registry(const registries& declared, std::string_view wanted, Use use) {
   const auto offer = [&](std::string_view name, auto entries) {

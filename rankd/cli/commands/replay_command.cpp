@@ -1,4 +1,4 @@
-// rankd/cli/commands/replay_command.cpp: rankd replay: recorded requests, answered again from their recorded reads.
+// rankd/cli/commands/replay_command.cpp: rankd replay: answers recorded requests again from their recorded reads.
 #include <rankd/cli/commands/replay_command.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
@@ -71,7 +71,8 @@ auto first_difference(const json& was, const json& is, const std::string& pointe
   return difference{pointer, shown(&was), shown(&is)};
 }
 
-/// Returns the whole answers if they are not JSON, or only spelled differently.
+/// Returns the first difference between two answers. If they are not JSON, or differ only in spelling, returns both
+/// completely.
 auto find_difference(const replayed_request& request) -> difference {
   const auto was = parse_json(request.recorded, "recorded");
   const auto is = parse_json(request.replayed, "replayed");
@@ -97,7 +98,7 @@ auto format_line(const replayed_request& request) -> std::string {
   return out + ": " + printable(found.pointer) + ": " + cut(found.was) + " → " + cut(found.is) + "\n";
 }
 
-/// JSON that is written as it came.
+/// Parses a text as JSON; returns the text itself if it is not JSON.
 auto or_text(const std::string& text) -> json {
   auto parsed = parse_json(text, "answer");
   return parsed ? std::move(*parsed) : json(text);
@@ -172,7 +173,7 @@ class tally {
   json listed_ = json::array();
 };
 
-/// Returns the artifacts of files and folders.
+/// Returns the artifacts among the given files and in the given folders.
 auto artifacts_in(const std::vector<std::filesystem::path>& given)
     -> braid::checked<std::vector<std::filesystem::path>> {
   std::vector<std::filesystem::path> out;
@@ -190,7 +191,7 @@ auto artifacts_in(const std::vector<std::filesystem::path>& given)
   return out;
 }
 
-/// Prints to standard error, since the records before are valid all the same.
+/// Reports a damaged end of the file on standard error. The results before it are valid.
 void note_end(const replay_options& options, const traffic_reader& from) {
   if (from.how_it_ends() == traffic_reader::end::whole) return;
   const bool is_torn = from.how_it_ends() == traffic_reader::end::torn;

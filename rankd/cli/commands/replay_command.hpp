@@ -1,4 +1,4 @@
-// rankd/cli/commands/replay_command.hpp: rankd replay: its options, and recorded traffic run again.
+// rankd/cli/commands/replay_command.hpp: the options and functions of rankd replay.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
@@ -23,10 +23,11 @@ struct replay_options {
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
 
-/// Returns `failed` if an answer differs, or if a request cannot be run because the record lacks something.
+/// Runs recorded requests again. Returns `failed` if an answer differs, or if a request cannot run because something is
+/// missing in the record.
 auto replay_command(const replay_options& options) -> exit_status;
 
-/// Adds the subcommand; if it is given, its work is stored in `chosen`.
+/// Adds the subcommand `replay`. If it is given on the command line, stores its function in `chosen`.
 void add_replay(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/commands/serve_command.cpp: rankd serve: plans behind HTTP, until a signal.
+// rankd/cli/commands/serve_command.cpp: rankd serve: serves plans over HTTP until a signal arrives.
 #include <rankd/cli/commands/commands.hpp>
 #include <rankd/cli/serve/project_compiler.hpp>
 #include <rankd/cli/output/progress.hpp>
@@ -51,7 +51,7 @@
 namespace rankd {
 namespace {
 
-/// The files that lines are written to.
+/// The files to which a server writes lines.
 struct outputs {
   std::unique_ptr<line_file> log;
   std::unique_ptr<line_file> audit;
@@ -87,7 +87,7 @@ struct outputs {
     return made;
   }
 
-  /// Logs which file could not be reopened, and when it was. Lifetime: the files outlive the log.
+  /// Logs which files could not be reopened, and when they are reopened later. Lifetime: the files outlive the log.
   void report_to(const serve_log& to) const {
     const auto listen = [&to](auto& file, std::string_view name) {
       if (file == nullptr) return;
@@ -105,7 +105,7 @@ struct outputs {
     listen(exposures, "exposures");
   }
 
-  /// Before the next lines.
+  /// Makes all files reopen before their next lines.
   void reopen() const {
     for (line_file* each : {log.get(), audit.get(), captures.get(), exposures.get()})
       if (each != nullptr) each->reopen();
@@ -113,7 +113,7 @@ struct outputs {
   }
 };
 
-/// Reads the tokens. Returns nothing if no file is named.
+/// Reads the tokens; returns nothing if no file is given.
 auto read_tokens(const std::filesystem::path& file) -> braid::checked<std::optional<token_list>> {
   if (file.empty()) return std::nullopt;
   auto read = token_list::read(file);
@@ -121,14 +121,15 @@ auto read_tokens(const std::filesystem::path& file) -> braid::checked<std::optio
   return std::move(*read);
 }
 
-/// Tokens and certificates as the files have them now.
+/// Reads tokens and certificates from their files again. The returned function makes them effective.
 auto renew(rank_server& server, const std::filesystem::path& token_file) -> braid::checked<std::function<void()>> {
   auto tokens = read_tokens(token_file);
   if (!tokens) return std::unexpected(std::move(tokens.error()));
   return server.renew(std::move(*tokens));
 }
 
-/// Returns null if traffic is not recorded. Lifetime: the workspace and the file of the log outlive it.
+/// Opens the file of recorded traffic; returns null if traffic is not recorded. Lifetime: the workspace and the file of
+/// the log outlive it.
 auto open_traffic(const serve_command_options& options, const workspace& workspace, const serve_log& log)
     -> braid::checked<std::unique_ptr<traffic_writer>> {
   if (options.record.empty()) return nullptr;
@@ -146,14 +147,14 @@ auto open_traffic(const serve_command_options& options, const workspace& workspa
        .on_no_image = report_plan});
 }
 
-/// Receives events. It has no log if no folder for events is named.
+/// The receivers of events: the log and the counters. Without a folder for events, there is no log.
 struct event_takers {
   event_rules rules;
   std::unique_ptr<counter_writer> counters;
   std::unique_ptr<embedded_counters> embedded;
   std::unique_ptr<event_log> log;  // writes to the counters
 
-  /// Overlays the embedded stores that have counters, before others use these stores.
+  /// Overlays embedded stores with their counters. Must be called before other parts of the server use these stores.
   static auto open(const serve_command_options& options, const workspace& workspace, const serve_log& log,
                    open_stores& over) -> braid::checked<std::unique_ptr<event_takers>> {
     auto made = std::make_unique<event_takers>();
@@ -201,13 +202,14 @@ struct event_takers {
   }
 };
 
-/// Called after a failed start: the file has no request, and would block the next start.
+/// Removes the file of recorded traffic after a failed start. It contains no request, and would make the next start
+/// fail.
 void remove_record(const serve_command_options& options) {
   std::error_code ignored;
   if (!options.record.empty()) std::filesystem::remove(options.record, ignored);
 }
 
-/// Returns the embedded stores of a workspace with the ids of their endpoints.
+/// Returns the embedded stores of a workspace, with the ids of their endpoints.
 auto list_scrubbed(const workspace& workspace, const open_stores& stores) -> std::vector<store_scrubber::target> {
   std::vector<store_scrubber::target> found;
   for (std::size_t at = 0; at < stores.owned.size(); ++at)
@@ -217,7 +219,7 @@ auto list_scrubbed(const workspace& workspace, const open_stores& stores) -> std
   return found;
 }
 
-/// Returns the same as stores that follow their folders.
+/// Returns the embedded stores that can switch to new generations.
 auto followed_of(const workspace& workspace, const open_stores& stores) -> std::vector<store_follower::target> {
   std::vector<store_follower::target> found;
   for (const store_scrubber::target& each : list_scrubbed(workspace, stores))
@@ -225,8 +227,8 @@ auto followed_of(const workspace& workspace, const open_stores& stores) -> std::
   return found;
 }
 
-/// Opens stores for candidates: they have separate connections to each Redis, so that no served request waits behind
-/// them. An embedded store has no connections, and is opened once.
+/// Opens stores for candidate plans. Each Redis gets separate connections, so that no served request waits for a
+/// candidate. Embedded stores have no connections, and are shared.
 auto open_shadow_stores(const workspace& workspace, const open_stores& served) -> braid::checked<shadow_stores> {
   shadow_stores out;
   for (std::size_t at = 0; at < served.owned.size(); ++at) {
@@ -240,7 +242,7 @@ auto open_shadow_stores(const workspace& workspace, const open_stores& served) -
   return out;
 }
 
-/// Reports settings of a project for plans that it does not have.
+/// Reports settings for plans that the project does not have.
 auto strangers_in(const workspace& workspace, const reload_report& loaded) -> braid::diagnostics {
   std::vector<std::string> plans = loaded.added;
   for (const left_out_plan& each : loaded.left_out) plans.push_back(each.name);
@@ -250,15 +252,15 @@ auto strangers_in(const workspace& workspace, const reload_report& loaded) -> br
   return all;
 }
 
-/// Whether requests are recorded, with the registries of the start.
+/// Whether requests are recorded. A record is bound to the registries at its start.
 enum class recording : std::uint8_t { off, on };
 
-/// Reads the registries of the project as they are on disk now.
+/// Reads the registries of the project again, for a reload.
 auto read_registries(const project& project, recording recorded, const std::shared_ptr<const registries>& now)
     -> braid::checked<registry_change> {
   auto read = registries::load(project.registry, project.environment);
   if (!read) return std::unexpected(std::move(read.error()));
-  // A param that has another name would be shown.
+  // Checks the redacted names again: a renamed param would no longer be hidden.
   if (auto hides = redaction::make(project.redacted, *read); !hides) return std::unexpected(std::move(hides.error()));
   auto change = change_registries(now, std::move(*read));
   if (change && change->next != now && recorded == recording::on)
@@ -267,14 +269,14 @@ auto read_registries(const project& project, recording recorded, const std::shar
   return change;
 }
 
-/// Returns the candidates that the project names now.
+/// Reads the candidates from rankd.toml again, for a reload.
 auto read_shadows(const std::filesystem::path& root) -> braid::checked<std::vector<shadow_settings>> {
   auto now = project::load(root);
   if (!now) return std::unexpected(std::move(now.error()));
   return std::move(now->shadows);
 }
 
-/// Sets what reloads read from the project. Lifetime: the workspace outlives the changes.
+/// Sets the functions with which reloads read the project. Lifetime: the workspace outlives the changes.
 void read_anew(plan_changes& changes, const workspace& workspace, recording recorded) {
   changes.budgets_by([root = workspace.where.root]() -> braid::checked<plan_budgets> {
     auto now = project::load(root);
@@ -289,7 +291,7 @@ void read_anew(plan_changes& changes, const workspace& workspace, recording reco
   });
 }
 
-/// Returns the options with the tokens and the certificate that the files have now.
+/// Returns the options of the server, with the tokens and the certificate read from their files.
 auto make_server_options(const serve_command_options& options) -> braid::checked<serve_options> {
   serve_options server_options = options.server;
   server_options.stall_limit = options.stall_limit;
@@ -307,7 +309,7 @@ auto make_server_options(const serve_command_options& options) -> braid::checked
   return server_options;
 }
 
-/// Applies the settings of rankd.toml; the command line overrides them.
+/// Applies the settings of rankd.toml. Options of the command line override them.
 void take_settings(const project& project, const serve_command_options& options, engine_options& into) {
   into.cursors = make_page_cursors(project.cursors);
   into.cache = {.bytes = options.cache_mib.value_or(project.cache.mib) << 20U, .entries = project.cache.entries};
@@ -319,21 +321,22 @@ void take_settings(const project& project, const serve_command_options& options,
                   .tracking = project.records.tracking};
 }
 
-/// Returns null if spans are not sent.
+/// Starts the exporter of spans; returns null if spans are not exported.
 auto open_exporter(const serve_command_options& options, const serve_log& log)
     -> braid::checked<std::unique_ptr<span_exporter>> {
   if (options.collector.empty()) return nullptr;
   return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
 }
 
-/// Returns nothing unless this is a studio: not every client may see the requests of others.
+/// Returns the places of recorded traffic for the page. Empty unless this is a studio, because not every client may see
+/// the requests of others.
 auto find_traffic_places(const serve_command_options& options, const workspace& workspace)
     -> std::vector<std::filesystem::path> {
   if (options.page_token.empty()) return {};
   return options.traffic.empty() ? std::vector<std::filesystem::path>{workspace.where.root} : options.traffic;
 }
 
-/// Returns null unless this is a studio.
+/// Returns the drafts for the page; null unless this is a studio.
 auto make_drafts(const serve_command_options& options, const workspace& workspace, plan_library& library)
     -> std::unique_ptr<draft_plans> {
   return options.page_token.empty() ? nullptr : open_drafts(workspace.where.root, library, options.compiler);
@@ -347,13 +350,13 @@ auto make_library_options(const serve_command_options& options, const workspace&
           .root = workspace.where.root};
 }
 
-/// A server with all that it uses, opened step by step. The thread that called the command opens it,
-/// starts the server, and waits for signals and for the end.
+/// A server with all parts that it uses, opened step by step. The thread that runs the command opens the parts, starts
+/// the server, and waits for signals and for the end.
 class service {
  public:
   explicit service(const serve_command_options& options) noexcept : options_(&options) {}
 
-  /// Opens everything. Errors: those of the first part that fails to open.
+  /// Opens all parts. Errors: those of the first part that fails to open.
   auto open() -> braid::checked<void> {
     constexpr std::array steps{&service::open_project, &service::load_plans,   &service::open_project_stores,
                                &service::open_outputs, &service::start_events, &service::connect_reloads};
@@ -362,7 +365,7 @@ class service {
     return {};
   }
 
-  /// Serves until a signal.
+  /// Serves until a signal arrives.
   auto run_to_end() -> exit_status {
     loop_->run([this] { start(); });
     server_.reset();
@@ -405,7 +408,7 @@ class service {
     return {};
   }
 
-  /// Opens the logs, and what checks stores and sends spans in the background.
+  /// Opens the logs, and starts the threads that check stores and export spans.
   auto open_outputs() -> braid::checked<void> {
     auto files = outputs::open(*options_);
     if (!files) return std::unexpected(std::move(files.error()));
@@ -458,7 +461,7 @@ class service {
     return {};
   }
 
-  /// Sets the parts that the server needs from everything that is open.
+  /// Passes pointers to all open parts to the server's context.
   void give_parts() {
     context_.declared = &workspace_->declared;
     context_.stores = stores_->pointers();

@@ -1,4 +1,5 @@
-// rankd/cli/commands/test_command.cpp: rankd test: tests of plans by name, their outcomes for people and for programs.
+// rankd/cli/commands/test_command.cpp: rankd test: runs tests of plans, and prints their outcomes for people or
+// programs.
 #include <rankd/cli/commands/test_command.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
@@ -28,7 +29,7 @@ namespace {
 
 constexpr std::size_t max_shown_ids = 30;
 
-/// All that came of the tests that ran, and why others did not.
+/// The outcomes of all tests that ran, and the errors of tests that could not run.
 struct test_report {
   std::vector<test_outcome> outcomes;
   braid::diagnostics problems;
@@ -39,13 +40,13 @@ struct test_report {
   }
 };
 
-/// A plan with the tests that are to run.
+/// A plan and the tests to run for it.
 struct tested_plan {
   bound_plan plan;
   plan_tests tests;
 };
 
-/// Returns the files of tests that the command line means.
+/// Returns the files of tests that the command line selects.
 auto find_files(const workspace& workspace, const test_options& options) -> braid::checked<std::vector<artifact>> {
   auto all = list_plan_tests(workspace.where.plans);
   if (!all) return std::unexpected(std::move(all.error()));

@@ -1,4 +1,4 @@
-// rankd/cli/commands/test_command.hpp: rankd test: its options, and the tests of plans that it runs.
+// rankd/cli/commands/test_command.hpp: the options and functions of rankd test.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
@@ -22,7 +22,7 @@ struct test_options : project_options {
 /// Runs the tests of plans and prints their results. Returns `failed` if a test fails, or if there are no tests.
 auto test_command(const test_options& options) -> exit_status;
 
-/// Adds the subcommand; if it is given, its work is stored in `chosen`.
+/// Adds the subcommand `test`. If it is given on the command line, stores its function in `chosen`.
 void add_test(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

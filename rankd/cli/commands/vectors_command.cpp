@@ -1,4 +1,4 @@
-// rankd/cli/commands/vectors_command.cpp: builds a file of vectors from lines of NDJSON, and describes such a file.
+// rankd/cli/commands/vectors_command.cpp: rankd vectors: builds, describes and searches files of vectors.
 #include <rankd/cli/commands/vectors_command.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
@@ -43,7 +43,7 @@ auto write(const fs::path& file, const std::string& bytes) -> braid::checked<voi
   return {};
 }
 
-/// In the order of vector_metric.
+/// The names of metrics, in the order of vector_metric.
 const std::array<std::string, 3> metric_names{std::string(to_string(vector_metric::dot)),
                                               std::string(to_string(vector_metric::cosine)),
                                               std::string(to_string(vector_metric::l2))};
@@ -103,7 +103,7 @@ auto vectors_show_command(const vectors_show_options& options) -> exit_status {
 
 namespace {
 
-/// The totals over the searches of all queries.
+/// The totals over all searches.
 struct search_totals {
   std::vector<std::chrono::steady_clock::duration> times;
   std::uint64_t looked_at = 0;

@@ -1,4 +1,4 @@
-// rankd/cli/commands/vectors_command.hpp: rankd vectors: files of vectors, made and looked at.
+// rankd/cli/commands/vectors_command.hpp: the options and functions of rankd vectors.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
@@ -23,7 +23,7 @@ struct vectors_build_options {
   std::int64_t seed = 1;
 };
 
-/// Reads vectors and writes a file of them, which replaces an earlier file in one step.
+/// Reads vectors, and writes them to a file, which replaces an earlier file atomically.
 auto vectors_build_command(const vectors_build_options& options) -> exit_status;
 
 struct vectors_show_options {
@@ -31,7 +31,7 @@ struct vectors_show_options {
   output_form form = output_form::people;
 };
 
-/// Compares a file with its checksums, and prints its contents.
+/// Verifies the checksums of a file, and describes its contents.
 auto vectors_show_command(const vectors_show_options& options) -> exit_status;
 
 struct vectors_search_options {
@@ -43,11 +43,11 @@ struct vectors_search_options {
   bool has_recall = false;  ///< whether each search is compared with an exact one
 };
 
-/// Prints the nearest to each query as NDJSON, and on standard error how long that took, one query after the other on
-/// this thread.
+/// Prints the vectors nearest to each query as NDJSON. Runs the queries one after the other on this thread, and prints
+/// their times to standard error.
 auto vectors_search_command(const vectors_search_options& options) -> exit_status;
 
-/// Adds the subcommand; if it is given, its work is stored in `chosen`.
+/// Adds the subcommand `vectors`. If it is given on the command line, stores its function in `chosen`.
 void add_vectors(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/detail/common_options.hpp: options that several commands have.
+// rankd/cli/detail/common_options.hpp: options that several commands share.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>

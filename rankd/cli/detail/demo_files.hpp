@@ -11,7 +11,7 @@ struct demo_file {
   std::string_view text;
 };
 
-/// Embedded at build time by rankd/cli/demo.cmake.
+/// Returns the files, which rankd/cli/demo.cmake embeds at build time.
 auto demo_files() noexcept -> std::span<const demo_file>;
 auto empty_files() noexcept -> std::span<const demo_file>;
 auto shop_files() noexcept -> std::span<const demo_file>;

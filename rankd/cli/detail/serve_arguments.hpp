@@ -1,4 +1,4 @@
-// rankd/cli/detail/serve_arguments.hpp: the part of the command line that is about serving.
+// rankd/cli/detail/serve_arguments.hpp: the command-line options of serve and studio.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
@@ -11,10 +11,10 @@ class App;
 
 namespace rankd::detail {
 
-/// Adds `serve`; if it is given, its work is stored in `chosen`.
+/// Adds the subcommand `serve`. If it is given on the command line, stores its function in `chosen`.
 void add_serve(CLI::App& app, std::function<exit_status()>& chosen);
 
-/// Does the same for `studio`.
+/// Adds the subcommand `studio`. If it is given on the command line, stores its function in `chosen`.
 void add_studio(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd::detail

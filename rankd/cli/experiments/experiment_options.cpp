@@ -1,4 +1,4 @@
-// rankd/cli/experiments/experiment_options.cpp: options of rankd experiment.
+// rankd/cli/experiments/experiment_options.cpp: adds the options of rankd experiment.
 #include <rankd/cli/experiments/experiment_options.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>

@@ -1,4 +1,4 @@
-// rankd/cli/experiments/experiment_options.hpp: the part of the command line that is about experiments.
+// rankd/cli/experiments/experiment_options.hpp: the command-line options of rankd experiment.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
@@ -9,7 +9,7 @@
 
 namespace rankd {
 
-/// Adds `experiment check` and `experiment simulate`; the work of the given one is stored in `chosen`.
+/// Adds the subcommands `experiment check` and `experiment simulate`. Stores the function of the given one in `chosen`.
 void add_experiment(CLI::App& app, std::function<exit_status()>& chosen);
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/experiments/experiment_split.cpp: counting units by arm, and Pearson's test of the counts.
+// rankd/cli/experiments/experiment_split.cpp: counts units by arm, and tests the counts by Pearson's chi-squared test.
 #include <rankd/cli/experiments/experiment_split.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int max_terms = 10'000;
 
-/// Returns the upper tail of the gamma distribution, Q(a, x), by its series below a + 1 and by a continued fraction
+/// Returns the upper tail of the gamma distribution, Q(a, x). Uses a series for x below a + 1, and a continued fraction
 /// above. Source: Press et al., Numerical Recipes, 6.2.
 auto upper_gamma(double a, double x) -> double {
   if (x <= 0) return 1;
@@ -51,8 +51,8 @@ auto measure_deviation(std::uint64_t count, double share, std::uint64_t total) -
   return (static_cast<double>(count) - static_cast<double>(total) * share) / std::sqrt(variance);
 }
 
-/// An experiment that is counted. `arm_of` holds the number of the arm by bucket of the layer; the last number means no
-/// arm.
+/// An experiment whose units are counted. `arm_of` contains the number of the arm for each bucket of the layer; the
+/// last number means no arm.
 struct counted_experiment {
   const experiment_entry* entry = nullptr;
   std::vector<std::uint32_t> arm_of;
@@ -78,7 +78,7 @@ auto to_be_counted(const experiment_entry& entry, const experiment_layer& layer)
   return out;
 }
 
-/// Two experiments of different layers, and how many units are in each pair of their arms.
+/// Two experiments of different layers, with the number of units for each pair of their arms.
 struct counted_pair {
   std::size_t first = 0;
   std::size_t second = 0;
@@ -95,7 +95,7 @@ auto list_pairs(const std::vector<counted_experiment>& all) -> std::vector<count
   return out;
 }
 
-/// Adds one unit to all counts.
+/// Counts units in all experiments and pairs of experiments.
 class unit_counter {
  public:
   unit_counter(const experiment_set& all, std::vector<counted_experiment>& experiments,

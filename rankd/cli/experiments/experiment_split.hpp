@@ -1,5 +1,5 @@
-// rankd/cli/experiments/experiment_split.hpp: counts how many ids fall into each arm, and compares that with the
-// shares.
+// rankd/cli/experiments/experiment_split.hpp: counts how many ids fall into each arm, and compares the counts with the
+// declared shares.
 #pragma once
 
 #include <rankd/registry/experiments.hpp>
@@ -11,7 +11,7 @@
 
 namespace rankd {
 
-/// The comparison of counts with expected counts, by Pearson's test.
+/// The result of Pearson's test, which compares counts with expected counts.
 struct split_test {
   double chi_squared = 0;
   std::size_t degrees = 0;       ///< of freedom
@@ -22,11 +22,11 @@ struct split_test {
   [[nodiscard]] auto is_fair() const noexcept -> bool { return p_value >= suspect; }
 };
 
-/// Tests `counts`, whose shares of `total` are expected to be these. A share of 0 or 1 says nothing.
+/// Tests whether `counts` fit the expected shares of `total`. Shares of 0 and 1 are not tested.
 [[nodiscard]] auto test_split(const std::vector<std::uint64_t>& counts, const std::vector<double>& shares,
                               std::uint64_t total) -> split_test;
 
-/// The units of one arm.
+/// The number of units in one arm.
 struct arm_split {
   std::string arm;
   std::uint32_t from = 0;
@@ -43,7 +43,7 @@ struct experiment_split {
   split_test test;
 };
 
-/// The units of two experiments of different layers, each with arms and outside.
+/// The units of two experiments of different layers, by the arm in each of them, or outside of its arms.
 struct split_overlap {
   std::string first;
   std::string second;
@@ -60,8 +60,8 @@ struct split_report {
   [[nodiscard]] auto is_fair() const noexcept -> bool;
 };
 
-/// Returns the split of the units "1", "2" and so on to `ids`, for each experiment that has not ended. Filters and
-/// plans play no part. Cost: half a microsecond for each id and layer.
+/// Returns how the units "1", "2" and so on up to `ids` are split, for each experiment that has not ended. Filters and
+/// plans are ignored. Cost: half a microsecond for each id and layer.
 [[nodiscard]] auto simulate_split(const experiment_set& experiments, std::uint64_t ids) -> split_report;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/output/batch_output.hpp: the destination of a batch's answers, and its known progress.
+// rankd/cli/output/batch_output.hpp: the output file of a batch, and its saved progress.
 #pragma once
 
 #include <rankd/cli/atomic_file.hpp>
@@ -31,29 +31,30 @@ enum class unfinished : std::uint8_t {
   restart,  ///< forget it
 };
 
-/// A file of answers. It is written as OUT.part, and gets its name when it is complete. OUT.part.state, next to it,
-/// records how much of it is on the disk, and for what: an interrupted batch continues from there only if nothing that
-/// the answers depend on has changed.
+/// A file of answers. It is written as OUT.part, and renamed when it is complete. OUT.part.state, next to it, records
+/// how much of it is on the disk, and from what it was made. An interrupted batch continues only if nothing has changed
+/// on which its answers depend.
 /// Threads: one. Blocks: on the disk.
 class batch_output {
  public:
-  /// `made_from` is an object of everything that the answers depend on, by names that people understand. A link is
-  /// followed; if the target is not a regular file, it is written directly, and cannot be resumed.
-  /// Errors: output_unwritable, output_busy (another process writes it), batch_unfinished (with unfinished::refuse),
-  /// resume_mismatch (what changed is named), resume_corrupt.
+  /// Opens the output. `made_from` is an object with everything on which the answers depend, under readable names. A
+  /// symbolic link is followed. If the target is not a regular file, it is written directly, and the batch cannot be
+  /// resumed.
+  /// Errors: output_unwritable, output_busy (another process writes the file), batch_unfinished (with
+  /// unfinished::refuse), resume_mismatch (the message names what has changed), resume_corrupt.
   static auto open(std::filesystem::path out, const nlohmann::json& made_from, unfinished earlier)
       -> braid::checked<batch_output>;
   /// Writes to standard output, which cannot be resumed. Errors: output_unwritable.
   static auto standard_output() -> braid::checked<batch_output>;
 
-  /// Returns where to begin: not at 0 if an earlier batch is continued.
+  /// Returns the progress at which the batch begins. It is not 0 if an earlier batch is continued.
   [[nodiscard]] auto progress() const noexcept -> const batch_progress& { return progress_; }
 
-  /// Appends lines, and from time to time flushes them to the disk. `now` is the progress of the batch including them.
-  /// Errors: output_unwritable; lines that were safe before stay so.
+  /// Appends lines, and regularly flushes them to the disk. `now` is the progress of the batch, including these lines.
+  /// Errors: output_unwritable; lines that were flushed before are kept.
   auto write(std::string_view lines, const batch_progress& now) -> braid::checked<void>;
 
-  /// Renames the part to the file, with the mode of the file that it replaces. Errors: output_unwritable.
+  /// Renames the part file to its final name, with the mode of the file that it replaces. Errors: output_unwritable.
   auto finish() -> braid::checked<void>;
 
  private:

@@ -1,4 +1,4 @@
-// rankd/cli/output/diff_lines.cpp: prints what differs in two plans, a line each.
+// rankd/cli/output/diff_lines.cpp: prints the differences of two plans, one a line.
 #include <rankd/cli/output/diff_lines.hpp>
 
 #include <rankd/cli/output/printable.hpp>

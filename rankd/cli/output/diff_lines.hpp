@@ -1,4 +1,4 @@
-// rankd/cli/output/diff_lines.hpp: the difference of two plans for people.
+// rankd/cli/output/diff_lines.hpp: prints the differences of two plans for people.
 #pragma once
 
 #include <rankd/engine/explain/plan_comparison.hpp>
@@ -7,7 +7,7 @@
 
 namespace rankd {
 
-/// Returns one printable line for each difference, each with its end: the output of `rankd diff` and `dslc diff`.
+/// Returns one printable line for each difference, with a line feed. `rankd diff` and `dslc diff` print this text.
 [[nodiscard]] auto diff_lines(const plan_comparison& found) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/output/explain_tables.cpp: times and fates in columns.
+// rankd/cli/output/explain_tables.cpp: formats the times of nodes and the fates of ids as tables.
 #include <rankd/cli/output/explain_tables.hpp>
 
 #include <rankd/cli/output/printable.hpp>
@@ -50,7 +50,7 @@ auto fields_text(const id_drop& drop) -> std::string {
   return out;
 }
 
-/// "top: count is 3, the override of page_size"
+/// Returns an option whose value came from a param, such as "top: count is 3, the override of page_size".
 auto option_text(const node_report& node, const option_report& option) -> std::string {
   std::string value;
   if (const auto* whole = std::get_if<std::int64_t>(&option.value)) append_json_number(value, *whole);

@@ -1,4 +1,4 @@
-// rankd/cli/output/explain_tables.hpp: explanations for people.
+// rankd/cli/output/explain_tables.hpp: formats explanations of answers for people.
 #pragma once
 
 #include <rankd/engine/explain/explanation.hpp>
@@ -7,14 +7,15 @@
 
 namespace rankd {
 
-/// Returns a table of what each node did, and the total.
+/// Returns a table of the work of each node, and the totals.
 auto nodes_text(const explanation& explanation) -> std::string;
 
-/// Returns the critical path with its share of the total, and the fate of each id that was asked about.
+/// Returns the critical path with its share of the total time, and the fate of each requested id.
 auto path_text(const explanation& explanation) -> std::string;
 auto fates_text(const explanation& explanation) -> std::string;
 
-/// Returns the fate of an id in one line: "id 7 ends at `nearby` (core::filter): the predicate is false; country BR".
+/// Returns the fate of an id in one line, such as "id 7 ends at `nearby` (core::filter): the predicate is false;
+/// country BR".
 auto fate_sentence(const id_fate& fate) -> std::string;
 
 }  // namespace rankd

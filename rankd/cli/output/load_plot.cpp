@@ -1,4 +1,4 @@
-// rankd/cli/output/load_plot.cpp: two panels of lines.
+// rankd/cli/output/load_plot.cpp: draws two panels of lines as SVG.
 #include <rankd/cli/output/load_plot.hpp>
 
 #include <braid/base/config.hpp>
@@ -30,7 +30,7 @@ auto number(double value) -> std::string {
   return text.data();
 }
 
-/// Returns a number for people: 1.2M, 34k, 560, 7.5.
+/// Returns a number in a short form for people, such as 1.2M, 34k, 560 or 7.5.
 auto short_text(double value) -> std::string {
   std::array<char, 32> text{};
   const auto print = [&text](const char* format, double shown) {
@@ -106,7 +106,7 @@ auto column_at(const load_plot& plot, std::size_t index) -> double {
          (sheet::right - sheet::left - 40) * static_cast<double>(index) / static_cast<double>(plot.points.size() - 1);
 }
 
-/// 1, 2 or 5 times a power of ten: the smallest that is no less.
+/// Returns the smallest number of the form 1, 2 or 5 times a power of ten that is not less than `value`.
 auto round_up(double value) -> double {
   const double power = std::pow(10.0, std::floor(std::log10(std::max(value, 1e-9))));
   for (const double factor : {1.0, 2.0, 5.0})

@@ -1,4 +1,5 @@
-// rankd/cli/output/load_plot.hpp: a load as a picture: latencies and throughput over the number of clients.
+// rankd/cli/output/load_plot.hpp: draws the results of a load test: latencies and throughput over the number of
+// clients.
 #pragma once
 
 #include <string>
@@ -20,9 +21,9 @@ struct load_plot {
   std::vector<load_point> points;  ///< at least one, each with a latency for each name
 };
 
-/// Returns an SVG document: above, requests per second from zero; below, latencies on a logarithmic scale; each number
-/// of clients has a column of the same width. It needs only the viewer's own font, and no script. The same plot has the
-/// same bytes.
+/// Returns an SVG document with two panels. The upper panel shows requests per second from zero, the lower one
+/// latencies on a logarithmic scale. Each number of clients has a column of the same width. The document needs no fonts
+/// except the viewer's own, and no script. The same plot produces the same bytes.
 auto to_svg(const load_plot& plot) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/output/plan_graph_text.cpp: the printers of a plan's graph for people and for drawing.
+// rankd/cli/output/plan_graph_text.cpp: prints a plan's graph as tables, for Graphviz, and for Mermaid.
 #include <rankd/cli/output/plan_graph_text.hpp>
 
 #include <rankd/cli/output/printable.hpp>
@@ -21,7 +21,7 @@ auto sources_text(const std::vector<graph_source>& sources) -> std::string {
   return joined(all, "-");
 }
 
-/// Fields that are not edges.
+/// Returns the fields of a node without those that are edges.
 auto own_fields(const graph_node& node) -> std::vector<node_field> {
   std::vector<node_field> own;
   for (const node_field& field : node.fields)
@@ -29,7 +29,7 @@ auto own_fields(const graph_node& node) -> std::vector<node_field> {
   return own;
 }
 
-/// Returns the lines of a node's label in a picture.
+/// Returns the lines of a node's label in a drawing.
 auto label_lines(const graph_node& node) -> std::vector<std::string> {
   std::vector<std::string> lines{node.id, node.op + ": " + std::string(node.doc)};
   for (const node_field& field : own_fields(node)) lines.push_back(field.name + ": " + field.text);
@@ -50,7 +50,8 @@ auto make_title(const plan_graph& graph) -> std::string {
   return graph.name + " (" + graph.digest.substr(0, 12) + "), budget: " + budget_text(graph.budget);
 }
 
-/// Text inside the quotes of Graphviz: control characters are escaped first, so that no line ends in it.
+/// Escapes a text for the quotes of Graphviz. Control characters are escaped first, so that no line ends within the
+/// text.
 auto dot_text(std::string_view text) -> std::string {
   std::string out;
   for (const char c : printable(text)) {
@@ -60,7 +61,7 @@ auto dot_text(std::string_view text) -> std::string {
   return out;
 }
 
-/// Text inside the quotes of Mermaid, which knows entities between `#` and `;`.
+/// Escapes a text for the quotes of Mermaid. Mermaid writes entities between `#` and `;`.
 auto mermaid_text(std::string_view text) -> std::string {
   constexpr std::string_view special = "\"#<>&;`\\";
   std::string out;

@@ -7,11 +7,11 @@
 
 namespace rankd {
 
-/// Returns text for a terminal. Text of the plan's author is escaped, as by `printable`.
+/// Returns the graph as tables for a terminal. Texts of the plan's author are escaped by `printable`.
 [[nodiscard]] auto graph_tables(const plan_graph& graph) -> std::string;
 
-/// Returns a digraph in the language of Graphviz, or a flowchart in that of Mermaid. Outputs have a second border; an
-/// edge that a param makes is dashed and has its name.
+/// These functions return the graph as a digraph for Graphviz, or as a flowchart for Mermaid. Outputs have a second
+/// border. An edge from a param that names a node is dashed and labelled with the param.
 [[nodiscard]] auto graph_dot(const plan_graph& graph) -> std::string;
 [[nodiscard]] auto graph_mermaid(const plan_graph& graph) -> std::string;
 

@@ -1,4 +1,4 @@
-// rankd/cli/output/printable.cpp: which characters are escaped, and how wide the others are.
+// rankd/cli/output/printable.cpp: escapes characters that a terminal would not show, and computes the width of text.
 #include <rankd/cli/output/printable.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -16,11 +16,12 @@ struct character_range {
   char32_t last;
 };
 
-/// Line separators, marks of direction, and other invisible characters that change the text around them.
+/// Invisible characters that change the text around them, such as line separators and direction marks.
 constexpr std::array<character_range, 5> steering{
     {{0x061C, 0x061C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}}};
 
-/// Combining marks, joiners, variation selectors. Source: Unicode, the blocks of categories Mn and Cf in common use.
+/// Characters without a width of their own: combining marks, joiners, variation selectors. Source: Unicode, the common
+/// blocks of categories Mn and Cf.
 constexpr std::array<character_range, 9> joining{{{0x0300, 0x036F},
                                                   {0x0483, 0x0489},
                                                   {0x0591, 0x05BD},
@@ -31,7 +32,7 @@ constexpr std::array<character_range, 9> joining{{{0x0300, 0x036F},
                                                   {0xFE00, 0xFE0F},
                                                   {0xE0100, 0xE01EF}}};
 
-/// Source: Unicode, EastAsianWidth.txt, the blocks that are wide throughout.
+/// Characters that occupy two columns. Source: Unicode, EastAsianWidth.txt, the blocks that are wide throughout.
 constexpr std::array<character_range, 14> wide{{{0x1100, 0x115F},
                                                 {0x2E80, 0x303E},
                                                 {0x3041, 0x33FF},
@@ -52,7 +53,7 @@ auto is_in(const std::array<character_range, Count>& ranges, char32_t c) -> bool
   return std::ranges::any_of(ranges, [c](character_range each) { return each.first <= c && c <= each.last; });
 }
 
-/// Returns the character that a well-formed sequence spells.
+/// Decodes a well-formed UTF-8 sequence.
 auto decoded(std::string_view sequence) -> char32_t {
   const auto byte = [sequence](std::size_t at) { return static_cast<unsigned char>(sequence[at]); };
   if (sequence.size() == 1) return byte(0);

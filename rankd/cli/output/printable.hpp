@@ -1,4 +1,4 @@
-// rankd/cli/output/printable.hpp: text that came from elsewhere, made fit for a terminal.
+// rankd/cli/output/printable.hpp: makes untrusted text safe for a terminal.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -9,16 +9,16 @@
 
 namespace rankd {
 
-/// Returns the text with everything escaped that would not show as itself or would steer a terminal: control characters
-/// as `\n` or `\x1b`, bytes that are not UTF-8 as `\xff`, line separators and marks that turn the direction of writing
-/// as `\u{202e}`. A backslash stays as it is: this is for reading, not for reading back.
+/// Escapes all characters that a terminal would not show, or would treat as a command. Control characters become `\n`
+/// or `\x1b`; bytes that are not UTF-8 become `\xff`; line separators and direction marks become `\u{202e}`. A
+/// backslash stays unchanged, because the result is for people and is not parsed again.
 auto printable(std::string_view text) -> std::string;
 
-/// Returns the lines of `diagnostics::to_text`, each part of them printable.
+/// Returns the lines of `diagnostics::to_text`, with all texts escaped.
 auto printable(const braid::diagnostics& problems) -> std::string;
 
-/// Returns the columns that printable text occupies on a terminal: two for wide characters, zero for marks that join
-/// the preceding character.
+/// Returns the number of columns that printable text occupies on a terminal: two for wide characters, zero for
+/// combining marks.
 auto width_of(std::string_view text) -> std::size_t;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/output/progress.cpp: drawing the bar.
+// rankd/cli/output/progress.cpp: draws a progress bar.
 #include <rankd/cli/output/progress.hpp>
 
 #include <rankd/cli/output/printable.hpp>

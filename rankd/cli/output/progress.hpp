@@ -1,4 +1,4 @@
-// rankd/cli/output/progress.hpp: a bar on standard error for long work, if standard error is a terminal.
+// rankd/cli/output/progress.hpp: a progress bar on standard error for long work, if standard error is a terminal.
 #pragma once
 
 #include <rankd/cli/projects/demo.hpp>
@@ -12,8 +12,8 @@
 
 namespace rankd {
 
-/// `label [#####.....] 50 %`, redrawn at most ten times a second, removed when it is destroyed. Nothing is drawn if
-/// standard error is not a terminal.
+/// A progress bar, `label [#####.....] 50 %`. It is redrawn at most ten times a second, and removed when it is
+/// destroyed. Nothing is drawn if standard error is not a terminal.
 /// Threads: one.
 class progress_bar {
  public:
@@ -26,7 +26,7 @@ class progress_bar {
 
   void show(std::uint64_t done, std::uint64_t total);
 
-  /// Callbacks that draw this bar. Lifetime: the bar outlives them.
+  /// These functions return callbacks that draw this bar. Lifetime: the bar outlives them.
   auto for_load() -> std::function<void(const load_progress&)>;
   auto for_demo() -> std::function<void(const demo_progress&)>;
 
@@ -37,10 +37,10 @@ class progress_bar {
   bool drawn_ = false;
 };
 
-/// Draws a bar for each load of an embedded store.
+/// Returns an observer that draws a bar for each load of an embedded store.
 auto load_bars() -> load_observer;
 
-/// The text of a bar without the label: `[#####.....]  50 %`.
+/// Returns a bar without its label, such as `[#####.....]  50 %`.
 auto bar_text(std::uint64_t done, std::uint64_t total) -> std::string;
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/cli/output/report.cpp: diagnostics for people and for programs.
+// rankd/cli/output/report.cpp: prints diagnostics for people and for programs.
 #include <rankd/cli/output/report.hpp>
 
 #include <rankd/cli/output/printable.hpp>

@@ -1,4 +1,4 @@
-// rankd/cli/output/report.hpp: how commands print diagnostics.
+// rankd/cli/output/report.hpp: prints diagnostics and other texts for all commands.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
@@ -12,27 +12,27 @@
 
 namespace rankd {
 
-/// Prints diagnostics for people on standard error, one a line; for programs as an error response on standard output,
-/// with the request's id if there is one. Returns exit_status::failed.
+/// Prints diagnostics: for people one a line on standard error; for programs as an error response on standard output,
+/// with the request id, if any. Returns exit_status::failed.
 auto report(const braid::diagnostics& problems, output_form form = output_form::people,
             std::string_view request_id = {}) -> exit_status;
 
-/// "1 record", "2 records".
+/// Returns a count with its noun, such as "1 record" or "2 records".
 auto counted(std::uint64_t count, std::string_view noun) -> std::string;
 
 /// The text that a table shows for an absent value.
 inline constexpr std::string_view nothing = "-";
 
-/// Returns a number by a format of printf for one double. Zero has no sign.
+/// Formats a number. `format` is a format of printf for one double. A zero is printed without sign.
 auto printed(const char* format, double value) -> std::string;
 
-/// Returns "a, b, c"; `none` if there are no items.
+/// Joins items with commas, as in "a, b, c". Returns `none` if there are no items.
 auto joined(std::span<const std::string> items, std::string_view none = {}) -> std::string;
 
-/// "yes" or "no".
+/// Returns "yes" or "no".
 auto yes_or_no(bool yes) -> std::string;
 
-/// Text on standard output.
+/// Prints a text to standard output.
 void print(const std::string& text);
 
 }  // namespace rankd

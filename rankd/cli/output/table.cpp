@@ -1,4 +1,4 @@
-// rankd/cli/output/table.cpp: widths and padding.
+// rankd/cli/output/table.cpp: computes the widths of columns, and pads cells.
 #include <rankd/cli/output/table.hpp>
 
 #include <rankd/cli/output/printable.hpp>

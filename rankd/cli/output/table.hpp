@@ -1,4 +1,4 @@
-// rankd/cli/output/table.hpp: columns of text for people.
+// rankd/cli/output/table.hpp: tables of text for people.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rankd {
 
-/// Rows of cells, printed with columns as wide as their widest cell.
+/// A table of text. Each column is as wide as its widest cell.
 class text_table {
  public:
   enum class align : std::uint8_t { left, right };
@@ -18,10 +18,10 @@ class text_table {
 
   explicit text_table(std::vector<head> columns) : columns_(std::move(columns)) {}
 
-  /// Requires one cell for each column. Characters that would not show as themselves are escaped, as by `printable`.
+  /// Adds a row. Requires one cell for each column. Unprintable characters are escaped by `printable`.
   void add(std::vector<std::string> cells);
 
-  /// Returns a line for the titles, a rule, and one for each row.
+  /// Returns the table: a line with the titles, a rule, and a line for each row.
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:

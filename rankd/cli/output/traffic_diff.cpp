@@ -1,4 +1,5 @@
-// rankd/cli/output/traffic_diff.cpp: reads records, runs two plans, and prints the differences for people and programs.
+// rankd/cli/output/traffic_diff.cpp: runs two plans on recorded traffic, and prints the differences for people and
+// programs.
 #include <rankd/cli/output/traffic_diff.hpp>
 
 #include <rankd/cli/output/printable.hpp>
@@ -86,7 +87,7 @@ auto for_people(const traffic_findings& findings, bool is_live) -> std::string {
   return out;
 }
 
-/// Reports a damaged end on standard error; the comparison of the requests before it is valid.
+/// Reports a damaged end of a record on standard error. The comparison of the requests before it is valid.
 void note_end(const read_record& of) {
   if (of.end == traffic_reader::end::whole) return;
   std::fprintf(stderr, "rankd: %s: %s after byte %llu; the requests before that were compared\n",

@@ -1,4 +1,4 @@
-// rankd/cli/output/traffic_diff.hpp: rankd diff --traffic: how the answers of two plans to recorded requests differ.
+// rankd/cli/output/traffic_diff.hpp: rankd diff --traffic: compares the answers of two plans to recorded requests.
 #pragma once
 
 #include <rankd/cli/commands/commands.hpp>
@@ -11,15 +11,16 @@
 
 namespace rankd {
 
-/// The report that is printed after the difference of the plans themselves.
+/// A report about answers, which is printed after the structural difference of the plans.
 struct traffic_report {
   std::string text;           ///< lines for people, or one JSON object without a line feed
   bool is_all_equal = false;  ///< every request could be compared, and no answer differs
 };
 
-/// Runs both plans for the requests that the options name, with progress on standard error. Blocks: as long as it runs.
+/// Runs both plans for the recorded requests, and shows the progress on standard error. Blocks: until all requests have
+/// run.
 /// Errors: those of `traffic_reader::open`, `traffic_comparison` and `open_all_stores`; no_records for a folder without
-/// records; unknown_plan if no recorded request is for the plan in question.
+/// records; unknown_plan if no recorded request is for the compared plan.
 auto compare_on_traffic(const diff_options& options, const workspace& workspace, const bound_plan& before,
                         const bound_plan& after) -> braid::checked<traffic_report>;
 

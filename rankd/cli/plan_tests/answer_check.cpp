@@ -1,4 +1,4 @@
-// rankd/cli/plan_tests/answer_check.cpp: one check for each kind of expectation.
+// rankd/cli/plan_tests/answer_check.cpp: checks an answer against each kind of expectation.
 #include <rankd/cli/plan_tests/answer_check.hpp>
 
 #include <rankd/cli/output/report.hpp>
@@ -27,7 +27,7 @@ auto list_ids(const ranking& answer) -> ids_type {
   return out;
 }
 
-/// Returns the ids of `wanted` that `there` has less often, each once.
+/// Returns the ids that occur less often in `there` than in `wanted`, each once.
 auto lacking(const ids_type& wanted, const ids_type& there) -> ids_type {
   ids_type out;
   for (const row_id& id : wanted)
@@ -90,7 +90,8 @@ auto answer_checker::find_column(std::uint32_t key_id) const -> std::optional<co
   return answer_.rows.table().find(key_id);
 }
 
-/// Returns a value as answers show it; the id is not a column.
+/// Returns a value of a row in the form in which answers show it. The id is handled separately, because it is not a
+/// column.
 auto answer_checker::value_text(std::uint32_t key_id, std::size_t position) const -> std::string {
   if (key_id == registries::id_key) return to_text(ids_[position]);
   const auto values = find_column(key_id);
@@ -101,7 +102,7 @@ auto answer_checker::value_text(std::uint32_t key_id, std::size_t position) cons
   return out;
 }
 
-/// Returns the first position at which the rows are not those that are expected there.
+/// Returns the first position at which the ids differ from the expected ones.
 auto answer_checker::sequence_difference(const id_expectation& expectation) const -> std::optional<mismatch> {
   const bool whole = expectation.rule == id_rule::exactly;
   for (std::size_t at = 0; at < expectation.ids.size() || (whole && at < ids_.size()); ++at) {
@@ -241,7 +242,7 @@ auto answer_checker::operator()(const order_expectation& expectation) const -> s
   return std::nullopt;
 }
 
-/// The message names the node.
+/// Returns the code and the message of an error. The message contains the name of the node.
 auto error_text(const rank_error& error) -> std::string { return error.code + ": " + error.message; }
 
 auto answer_checker::operator()(const error_expectation& expectation) const -> std::optional<mismatch> {

@@ -24,7 +24,7 @@ struct mismatch {
   std::vector<std::string> fates;       ///< for `missing`: a sentence on the node that lost each id, once that is known
 };
 
-/// All expectations that are not met, in their order. Requires an answer to the request of the test.
+/// Returns all expectations that the answer does not meet, in order. Requires an answer to the request of the test.
 auto find_mismatches(const plan_test& test, const ranking& answer) -> std::vector<mismatch>;
 
 }  // namespace rankd

@@ -29,7 +29,7 @@ using json = nlohmann::json;
 
 constexpr std::int64_t schema_version = 1;
 
-/// A part of the document, and its position.
+/// A part of the document, with its location in the author's file.
 struct located {
   const json* value;
   std::string pointer;
@@ -42,7 +42,7 @@ auto list_items(const json* list, const std::string& pointer) -> std::vector<loc
   return out;
 }
 
-/// Returns a span as "plans/feed.test.ts:12:5"; empty if it is not a span.
+/// Returns a source span as text, such as "plans/feed.test.ts:12:5"; empty if the value is not a span.
 auto place_text(const json& span, const std::vector<std::string>& files) -> std::string {
   const auto number = [&](const char* field) -> std::optional<std::uint64_t> {
     const auto found = span.is_object() ? span.find(field) : span.end();
@@ -57,7 +57,7 @@ auto place_text(const json& span, const std::vector<std::string>& files) -> std:
   return name.substr(0, name.find('#')) + ":" + std::to_string(*line) + ":" + std::to_string(*column);
 }
 
-/// Returns the part of `within` that a token of a JSON pointer names, or null.
+/// Returns the part of `within` that a token of a JSON pointer names; null if there is none.
 auto step(const json& within, std::string token) -> const json* {
   if (within.is_array()) {
     std::size_t at = 0;
@@ -74,7 +74,7 @@ auto step(const json& within, std::string token) -> const json* {
   return found == within.end() ? nullptr : &*found;
 }
 
-/// Returns the place of the smallest part around `pointer` that has one.
+/// Returns the source location of the smallest part that contains `pointer` and has a location.
 auto place_around(const json& document, std::string_view pointer, const std::vector<std::string>& files)
     -> std::string {
   std::string found;
@@ -126,7 +126,7 @@ class tests_reader {
   record_parser parser_{list_lengths(declared_)};
 };
 
-/// Returns the diagnostics, each with its place in the author's file at the end of its message.
+/// Returns the diagnostics. The message of each ends with its location in the author's file.
 auto tests_reader::placed() const -> braid::diagnostics {
   braid::diagnostics out;
   for (braid::diagnostic each : problems_) {
@@ -365,7 +365,8 @@ auto tests_reader::run() -> braid::checked<plan_tests> {
   read_files(top);
   if (const std::string* plan = top.text("tests_of", presence::required)) plan_ = *plan;
   top.text("built_by", presence::optional);
-  // Predicates contain keys and params by number: after a change of the registry these may mean others.
+  // Checks that the registries have not changed: predicates contain keys and params by number, which could mean others
+  // now.
   read_registry_digests(top, "the tests were", declared_, problems_);
   plan_tests out{.plan = plan_, .tests = {}};
   const std::vector<test_record> shared = read_records(top);

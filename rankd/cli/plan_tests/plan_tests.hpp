@@ -1,5 +1,5 @@
-// rankd/cli/plan_tests/plan_tests.hpp: the tests of a plan as dslc compiles them: a golden-test file with records,
-// requests and expectations, read and checked before any of them runs.
+// rankd/cli/plan_tests/plan_tests.hpp: reads the compiled tests of a plan, NAME.tests.json: records, requests and
+// expectations. All are checked before any test runs.
 #pragma once
 
 #include <rankd/engine/requests/request.hpp>
@@ -20,7 +20,7 @@
 
 namespace rankd {
 
-/// The rule that the ids of an answer must satisfy.
+/// The rule that the ids of an answer must follow.
 enum class id_rule : std::uint8_t {
   exactly,    ///< these, in this order
   first,      ///< these before all others, in this order
@@ -35,20 +35,21 @@ struct id_expectation {
   std::vector<row_id> ids;
 };
 
-/// How many rows there are; both ends included.
+/// The expected number of rows; both ends are included.
 struct count_expectation {
   std::uint64_t min = 0;
   std::uint64_t max = 0;
 };
 
-/// In any `window` consecutive rows, at most `count` have the same value; rows without a value do not count.
+/// The expectation that at most `count` of any `window` consecutive rows have the same value. Rows without a value do
+/// not count.
 struct spread_expectation {
   const key_entry* key = nullptr;
   std::uint64_t count = 1;
   std::optional<std::uint64_t> window;  ///< nothing: all rows
 };
 
-/// A predicate that holds for all rows, or for no row.
+/// The expectation that a predicate is true for all rows, or for no row.
 struct row_expectation {
   bool holds = true;
   pred_program test;
@@ -57,19 +58,19 @@ struct row_expectation {
 
 enum class sort_direction : std::uint8_t { ascending, descending };
 
-/// Rows are in the order of their values, rows without a value last.
+/// The expectation that rows are sorted by a value. Rows without a value come last.
 struct order_expectation {
   const key_entry* key = nullptr;
   sort_direction direction = sort_direction::ascending;
 };
 
-/// The request fails.
+/// The expectation that the request fails with an error.
 struct error_expectation {
   std::string code;
   std::string node;  ///< that fails; empty: any
 };
 
-/// The failures that a fallback replaced.
+/// The expected failures for which fallbacks were used.
 struct degraded_expectation {
   std::vector<std::string> names;  ///< of nodes in plan order, perhaps after the plan's own; may be empty
 };
@@ -82,23 +83,23 @@ struct expectation {
   std::string place;  ///< "plans/feed.test.ts:12:5", or empty
 };
 
-/// One hash, list, set, sorted set or string of the store of a test.
+/// One record in the store of a test: a hash, list, set, sorted set or string.
 struct test_record {
   std::string key;
   std::string line;  ///< as data files have it
 };
 
-/// Faults of the store of an endpoint.
+/// The faults that a test injects into the store of an endpoint.
 struct endpoint_fault {
   std::string endpoint_id;
   planted_fault fault;
 };
 
-/// One test: a store, a request, and the expectations of the answer.
+/// A test: a store, a request, and the expectations for its answer.
 struct plan_test {
   std::string name;
   std::string place;  ///< as in expectations
-  /// with the records that all tests of the file share, except keys that the test has
+  /// The records of the test, and the shared records of the file for all other keys.
   std::vector<test_record> records;
   std::vector<endpoint_fault> faults;
   rank_request request;
@@ -119,8 +120,8 @@ inline constexpr std::size_t max_test_expectations = 1'000;  ///< of one test
 /// Errors: those of read_json_file and parse_plan_tests, and name_mismatch.
 auto load_plan_tests(const std::filesystem::path& file, const registries& declared) -> braid::checked<plan_tests>;
 
-/// Parses the same from memory. Diagnostics end with the place in the author's file, if that is known.
-/// Errors: every diagnostic at once: those of `parse_json`, `object_reader`, `parse_request`, `parse_pred`,
+/// Parses the tests of a plan from a text. Diagnostics end with the location in the author's file, if that is known.
+/// Errors: all diagnostics at once: those of `parse_json`, `object_reader`, `parse_request`, `parse_pred`,
 /// `compile_pred` and of records; unsupported_schema, registry_changed, unknown_key, unreadable_key, unknown_endpoint,
 /// duplicate_key, duplicate_value, no_tests, no_expectations, too_many_tests, too_many_expectations, plan_mismatch.
 auto parse_plan_tests(std::string_view text, std::string_view source_name, const registries& declared)

@@ -1,5 +1,4 @@
-// rankd/cli/plan_tests/test_run.cpp: stores from records, requests through the engine, sentences on the fate of missing
-// ids.
+// rankd/cli/plan_tests/test_run.cpp: makes stores from records, runs requests in the engine, and explains missing ids.
 #include <rankd/cli/plan_tests/test_run.hpp>
 
 #include <rankd/cli/output/explain_tables.hpp>
@@ -26,7 +25,7 @@
 namespace rankd {
 namespace fs = std::filesystem;
 
-/// A new folder that is deleted with everything in it.
+/// A temporary folder, which is deleted with all of its contents.
 class test_folder {
  public:
   explicit test_folder(fs::path path) : path_(std::move(path)) {}
@@ -55,14 +54,14 @@ auto make_folder() -> braid::checked<std::unique_ptr<test_folder>> {
   return std::make_unique<test_folder>(name);
 }
 
-/// A request that does not suit its plan has no candidates.
+/// Returns an answer without candidates for a request that its plan refuses.
 auto failed_by(const braid::diagnostics& problems) -> ranking {
   ranking out;
   out.error = rank_error{problems.front().code, problems.front().message, {}, problems.front().pointer};
   return out;
 }
 
-/// Which of the ids that a request may ask about are missing.
+/// Returns the missing ids, up to the number that a request may ask about.
 auto missing_ids(const std::vector<mismatch>& failures) -> std::vector<row_id> {
   std::vector<row_id> out;
   for (const mismatch& each : failures)
@@ -113,7 +112,7 @@ class test_runner::state {
   std::unique_ptr<braid::runtime> runtime_;  // destroyed first: its last tasks use all of the above
 };
 
-/// Returns the folder of a store with the records of a test, possibly one made for an earlier test.
+/// Returns the folder of a store with the records of a test. Reuses the store of an earlier test with the same records.
 auto test_runner::state::loaded(const plan_test& test) -> braid::checked<fs::path> {
   std::string lines;
   for (const test_record& each : test.records) lines += each.line + "\n";

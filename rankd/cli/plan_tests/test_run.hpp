@@ -1,5 +1,5 @@
-// rankd/cli/plan_tests/test_run.hpp: runs the tests of plans in the engine that serves them, over stores made of their
-// records.
+// rankd/cli/plan_tests/test_run.hpp: runs the tests of plans in the serving engine, with stores made from the records
+// of the tests.
 #pragma once
 
 #include <rankd/cli/plan_tests/answer_check.hpp>
@@ -14,7 +14,7 @@
 
 namespace rankd {
 
-/// How a test went.
+/// The outcome of a test.
 struct test_outcome {
   std::string plan;
   std::string test;
@@ -22,21 +22,21 @@ struct test_outcome {
   std::vector<mismatch> failures;  ///< empty: it passed
 };
 
-/// Keeps the stores of records that tests share, in a folder of its own below the temporary folder of the system, which
-/// is deleted with it.
+/// Runs tests of plans. Tests with the same records share a store. The stores are in a temporary folder, which is
+/// deleted together with the runner.
 /// Threads: one. Lifetime: the registries outlive it.
 class test_runner {
  public:
-  /// Errors: no_runtime, store_write_failed.
+  /// Creates the temporary folder and the runtime. Errors: no_runtime, store_write_failed.
   static auto create(const registries& declared) -> braid::checked<test_runner>;
 
   test_runner(test_runner&&) noexcept;
   auto operator=(test_runner&&) -> test_runner& = delete;
   ~test_runner();
 
-  /// Runs one test, and again with an explanation if ids are missing. A request that the plan refuses fails, as it
-  /// would in a server.
-  /// Blocks: until the answer is there.
+  /// Runs one test. If ids are missing in the answer, runs it again with an explanation. A request that the plan
+  /// refuses fails, as it would in a server.
+  /// Blocks: until the answer is available.
   /// Errors: those of load_store and open_store.
   auto run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome>;
 

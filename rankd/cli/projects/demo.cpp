@@ -1,5 +1,5 @@
-// rankd/cli/projects/demo.cpp: the files of a demo project, one after another; rankd.toml last, as the mark of a whole
-// one.
+// rankd/cli/projects/demo.cpp: writes the files of a new project. rankd.toml comes last, because it marks a complete
+// project.
 #include <rankd/cli/projects/demo.hpp>
 
 #include <rankd/registry/diagnostic.hpp>
@@ -39,7 +39,7 @@ auto find_files(project_kind kind) noexcept -> std::span<const detail::demo_file
   return detail::empty_files();
 }
 
-/// Writes one file in pieces. Errors of the stream stay until `close` reports them.
+/// Writes one file in pieces. Errors are reported only by `close`.
 class file_writer {
  public:
   explicit file_writer(const fs::path& file) : out_(file, std::ios::binary | std::ios::trunc) {}
@@ -59,10 +59,10 @@ class file_writer {
   std::uint64_t bytes_ = 0;
 };
 
-/// The folders that were created on the way to the project, so that a failure can remove them.
+/// The folders that were created for the project, so that a failure can remove them.
 class made_folders {
  public:
-  /// Makes those that are missing, `folder` the last of them.
+  /// Creates `folder` and its missing parents.
   auto make(const fs::path& folder) -> std::error_code {
     std::error_code error;
     std::vector<fs::path> missing;
@@ -73,7 +73,7 @@ class made_folders {
     return error;
   }
 
-  /// Deletes the folders, except those into which another process has put something.
+  /// Deletes the folders, except those into which another process has written something.
   void remove() {
     std::error_code ignored;  // nothing better can be done than to continue
     for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
@@ -83,7 +83,7 @@ class made_folders {
   std::vector<fs::path> made_;
 };
 
-/// Deletes all that a project consists of and that is there, and the folders that it leaves empty.
+/// Deletes the existing files of a project, and the folders that become empty.
 void remove_demo(const fs::path& folder, project_kind kind) {
   std::vector<fs::path> names(data_files.begin(), data_files.end());
   for (const detail::demo_file& file : find_files(kind)) names.emplace_back(file.path);
@@ -99,7 +99,7 @@ class demo_writer {
   demo_writer(const fs::path& folder, const demo_options& options)
       : folder_(folder), options_(options), network_(options.size) {}
 
-  /// `mark` becomes the file that makes the folder a project.
+  /// Writes the project. `mark` is rankd.toml, the file that makes a folder a project.
   auto run(atomic_file& mark) -> braid::checked<demo_report>;
 
  private:
@@ -143,7 +143,7 @@ auto demo_writer::write_text(const detail::demo_file& file) -> bool {
   return close(out, file.path);
 }
 
-/// Returns the mark of a project that is called as its folder.
+/// Returns the text of rankd.toml with the name of the folder as the project's name.
 auto named_mark(std::string_view text, const fs::path& folder) -> std::string {
   constexpr std::string_view placeholder = "name = \"project\"";
   std::string out(text);
@@ -216,7 +216,7 @@ auto demo_writer::run(atomic_file& mark) -> braid::checked<demo_report> {
                  folder_ / failed_);
 }
 
-/// Returns why nothing may be written into `folder`, or no diagnostic.
+/// Returns why `folder` must not be written; no diagnostic if it may be.
 auto check_folder(const fs::path& folder) -> braid::diagnostics {
   std::error_code error;
   const bool begun = fs::exists(folder / (std::string(mark_file) + std::string(atomic_file::default_suffix)), error);
@@ -233,14 +233,15 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
                          folder);
 }
 
-/// Writes into an existing folder. As long as the mark is unfinished, the other files in its folder belong to the demo.
+/// Writes into an existing folder. As long as rankd.toml is unfinished, the other files in its folder belong to the new
+/// project.
 auto write_into(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
   if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
   auto mark = atomic_file::create(folder / mark_file);
   if (!mark && mark.error() == std::errc::operation_would_block)
     return refused("demo_busy", "another process is writing a demo here", "wait until it is done", folder);
   if (!mark) return refused("demo_write_failed", "the folder cannot be used: " + mark.error().message(), {}, folder);
-  // Another process may have ended its demo before this one got the mark.
+  // Checks the folder again: another process may have completed a project before this one locked rankd.toml.
   if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
   auto report = demo_writer(folder, options).run(*mark);
   if (!report) remove_demo(folder, options.kind);

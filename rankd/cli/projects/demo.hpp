@@ -1,4 +1,4 @@
-// rankd/cli/projects/demo.hpp: writing a project that can be tried at once.
+// rankd/cli/projects/demo.hpp: writes a new project that can be used at once.
 #pragma once
 
 #include <rankd/cli/projects/demo_data.hpp>
@@ -18,8 +18,8 @@ struct demo_progress {
   std::uint64_t lines_total = 0;  ///< of all data files
 };
 
-/// The initial contents of a project: the made-up network, an example of a plan on rows of the request, or a made-up
-/// shop whose ids are texts.
+/// The initial contents of a project: a synthetic social network, an example plan for candidates of the request, or a
+/// synthetic shop whose ids are texts.
 enum class project_kind : std::uint8_t { demo, empty, shop };
 
 struct demo_options {
@@ -33,12 +33,12 @@ struct demo_report {
   std::uint64_t bytes = 0;
 };
 
-/// Writes rankd.toml, README.md, registries, plans, settings for npm and editors, and the data of a demo into `folder`,
-/// which is created if necessary: the same bytes for the same options. A failure deletes unfinished files; after a
-/// killed process, the demo is written from the beginning. Until it is complete, the folder holds rankd.toml.unfinished
-/// in place of rankd.toml, and is no project. Blocks: on the disk.
-/// Errors: demo_exists (such a project is there already), folder_not_empty, demo_busy (another process is writing one
-/// there), demo_write_failed.
+/// Writes a new project into `folder`, which is created if necessary: rankd.toml, README.md, registries, plans,
+/// settings for npm and editors, and data. The same options produce the same bytes. After a failure, unfinished files
+/// are deleted. After a killed process, the project is written from the beginning. Until the project is complete,
+/// rankd.toml is called rankd.toml.unfinished, so that the folder is not a project yet. Blocks: on the disk.
+/// Errors: demo_exists (such a project exists already), folder_not_empty, demo_busy (another process is writing a
+/// project there), demo_write_failed.
 auto write_demo_project(const std::filesystem::path& folder, const demo_options& options)
     -> braid::checked<demo_report>;
 

@@ -1,4 +1,5 @@
-// rankd/cli/projects/demo_data.cpp: a synthetic social network: users, their follows (heavy-tailed), their media.
+// rankd/cli/projects/demo_data.cpp: generates a synthetic social network: users, whom they follow (heavy-tailed), and
+// their media.
 #include <rankd/cli/projects/demo_data.hpp>
 
 #include <algorithm>
@@ -88,7 +89,8 @@ auto demo_network::recommendations(std::uint32_t user) -> std::vector<std::int64
 }
 
 auto demo_network::media(std::uint32_t user) const -> std::vector<std::int64_t> {
-  // The share of all users above `user` falls with the square of the number that is left.
+  // The share of media of all users above `user` is the square of the share of these users, so that low numbers publish
+  // more.
   const auto find_end = [this](std::uint64_t u) {
     const std::uint64_t left = size_.users - u;
     return size_.media - size_.media * left / size_.users * left / size_.users;

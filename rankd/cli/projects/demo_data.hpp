@@ -1,4 +1,5 @@
-// rankd/cli/projects/demo_data.hpp: a made-up social network: the same for the same numbers, on every machine.
+// rankd/cli/projects/demo_data.hpp: a synthetic social network. The same parameters produce the same data on every
+// machine.
 #pragma once
 
 #include <braid/base/random.hpp>
@@ -22,27 +23,27 @@ struct demo_profile {
   std::string title;
 };
 
-/// Returns the data of each user, in any order, without holding all of it. Users are 1 … users; low numbers are
-/// followed more often and publish more. The number of users that a user follows has a heavy tail: most follow a dozen,
-/// of ten thousand about ten follow 5 000, and the mean is about 50.
+/// Generates the data of each user on request, in any order, without keeping all of it in memory. Users are numbered
+/// from 1; low numbers are followed more often and publish more. The number of users that a user follows has a heavy
+/// tail. Most follow a dozen, about ten of ten thousand follow 5 000, and the mean is about 50.
 /// Threads: one. All methods require 1 <= user <= users.
 class demo_network {
  public:
   explicit demo_network(const demo_size& size) : size_(size), marked_(size.users + std::size_t{1}) {}
 
   [[nodiscard]] auto profile(std::uint32_t user) const -> demo_profile;
-  /// Distinct users, without the user.
+  /// Returns the users that a user follows: distinct, without the user.
   auto follows(std::uint32_t user) -> std::vector<std::int64_t>;
-  /// 20 to 100 distinct users, as far as there are any, without the user and those whom the user follows.
+  /// Returns 20 to 100 distinct users, or fewer if there are not enough. The user and followed users are left out.
   auto recommendations(std::uint32_t user) -> std::vector<std::int64_t>;
-  /// Each of the media belongs to one user.
+  /// Returns the media of a user. Each of the media belongs to one user.
   [[nodiscard]] auto media(std::uint32_t user) const -> std::vector<std::int64_t>;
 
  private:
   enum class topic : std::uint64_t { profile, follows, recommendations };
 
   [[nodiscard]] auto source_for(topic about, std::uint32_t user) const -> braid::random_source;
-  /// True the first time since the last `++mark_`.
+  /// Marks a user; returns true if the user was not marked since the last `++mark_`.
   auto mark(std::uint32_t user) -> bool { return std::exchange(marked_[user], mark_) != mark_; }
 
   demo_size size_;
@@ -50,7 +51,7 @@ class demo_network {
   std::uint32_t mark_ = 0;
 };
 
-/// The forms of rankd/store/record_parser.hpp, each a whole line.
+/// These functions append a record as a whole line in a form of rankd/store/record_parser.hpp.
 void append_hash(std::string& out, std::uint32_t user, const demo_profile& profile);
 void append_list(std::string& out, std::string_view prefix, std::uint32_t user, const std::vector<std::int64_t>& ids);
 

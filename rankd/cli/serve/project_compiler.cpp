@@ -1,4 +1,5 @@
-// rankd/cli/serve/project_compiler.cpp: the compiler of a project looked for as npm and shells do.
+// rankd/cli/serve/project_compiler.cpp: finds the compiler of a project, in its packages like npm, or in PATH like a
+// shell.
 #include <rankd/cli/serve/project_compiler.hpp>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ auto is_program(const fs::path& file) -> bool {
   return !error && fs::is_regular_file(status) && (status.permissions() & any) != fs::perms::none;
 }
 
-/// Returns whether a folder is of this user or of root, and other users may not write to it.
+/// Returns whether a folder belongs to this user or to root, and other users cannot write to it.
 auto is_trusted(const fs::path& folder) -> bool {
   struct ::stat found{};
   if (::stat(folder.c_str(), &found) != 0) return false;
@@ -32,7 +33,8 @@ auto is_trusted(const fs::path& folder) -> bool {
 
 }  // namespace
 
-/// Others may own a folder above the project, such as /tmp: a program there would run with this user's rights.
+/// Finds dslc in trusted folders only. Other users may own a folder above the project, such as /tmp, and a program
+/// there would run with this user's rights.
 auto find_compiler(const fs::path& root, const std::string& path) -> std::string {
   std::error_code error;
   const fs::path project = fs::absolute(root, error);
@@ -52,7 +54,7 @@ auto find_compiler(const fs::path& root, const std::string& path) -> std::string
 
 namespace {
 
-/// Returns the path of this program, or nothing if the system does not know it.
+/// Returns the path of this program; empty if the system does not report it.
 auto own_program() -> std::string {
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored).string();

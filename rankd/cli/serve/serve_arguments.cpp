@@ -1,4 +1,4 @@
-// rankd/cli/serve/serve_arguments.cpp: options of rankd serve.
+// rankd/cli/serve/serve_arguments.cpp: adds the options of rankd serve.
 #include <rankd/cli/detail/serve_arguments.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>

@@ -1,4 +1,4 @@
-// rankd/cli/serve/service_manager.cpp: one datagram for each message.
+// rankd/cli/serve/service_manager.cpp: sends each message to the service manager as one datagram.
 #include <rankd/cli/serve/service_manager.hpp>
 
 #include <braid/io/sockets.hpp>
@@ -21,7 +21,7 @@ void notify_service_manager(std::string_view lines) noexcept {
   if (!to) return;
   const int from = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (from < 0) return;
-  // While the queue of a busy service manager is full the call waits, but not for ever.
+  // The longest wait if the queue of a busy service manager is full.
   constexpr ::timeval limit{.tv_sec = 5, .tv_usec = 0};
   ::setsockopt(from, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   static_cast<void>(::sendto(from, lines.data(), lines.size(), MSG_NOSIGNAL, to->data(), to->size()));

@@ -6,8 +6,8 @@
 namespace rankd {
 
 /// Sends lines such as `READY=1` to the socket that the variable NOTIFY_SOCKET names: a file, or an abstract name after
-/// `@`. Without the variable there is no service manager, and nothing is sent.
-/// Threads: any. Errors: none; an unreachable service manager does not keep a server from its work.
+/// `@`. Does nothing without this variable, because then there is no service manager.
+/// Threads: any. Errors: none; an unreachable service manager does not prevent serving.
 void notify_service_manager(std::string_view lines) noexcept;
 
 }  // namespace rankd

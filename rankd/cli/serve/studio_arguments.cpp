@@ -1,4 +1,4 @@
-// rankd/cli/serve/studio_arguments.cpp: rankd studio: a project on this machine with the page of plans.
+// rankd/cli/serve/studio_arguments.cpp: rankd studio: serves a project on this machine with the page of plans.
 #include <rankd/cli/detail/serve_arguments.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
@@ -16,7 +16,8 @@
 namespace rankd::detail {
 namespace {
 
-/// 128 bits of chance: other users of the machine can reach a loopback address, too, and must not guess it.
+/// Returns a token of 128 random bits. Other users of the machine can reach a loopback address too, and must not be
+/// able to guess the token.
 auto made_token() -> std::string {
   constexpr std::string_view digits = "0123456789abcdef";
   std::random_device chance;
@@ -28,7 +29,8 @@ auto made_token() -> std::string {
   return out;
 }
 
-/// Text and token go through plain HTTP, and the token lets files be written.
+/// Refuses any address that is not a loopback address: texts and the token are sent over plain HTTP, and the token
+/// allows writing files.
 auto check_loopback(const std::string& text) -> std::string {
   const auto at = braid::socket_address::parse(text);
   if (!at || !at->is_ip()) return "must be ADDRESS:PORT with a numeric address: 127.0.0.1:8080, [::1]:8080";
@@ -37,7 +39,7 @@ auto check_loopback(const std::string& text) -> std::string {
   return "studio listens on this machine alone (127.0.0.1 or [::1]): reach it from elsewhere by `ssh -L`";
 }
 
-/// Runs the studio. The page shows every error of a plan, so an invalid plan does not affect the others.
+/// Runs the studio. Invalid plans are accepted, because the page shows their errors.
 auto run_studio(serve_command_options options) -> exit_status {
   options.page_token = made_token();
   auto tokens = token_list::parse("studio [force, shadow, edit] " + options.page_token, "studio");

@@ -1,4 +1,4 @@
-// home_feed: whom the viewer follows from North America, then who is recommended, the best first.
+// home_feed: accounts from North America that the viewer follows, then recommended accounts, the best first.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.redis_default;

@@ -1,4 +1,4 @@
-// home_feed.test.ts: what home_feed promises, on a store of five accounts. `dslc test` compiles and runs it.
+// home_feed.test.ts: tests of the plan home_feed on a store of five accounts. `dslc test` compiles and runs them.
 import { defineTests, EP, Key } from "@rankd/plan";
 
 export default defineTests("home_feed", ({ store, test }) => {

@@ -1,4 +1,4 @@
-// first: the candidates of the request, the best score first.
+// first: ranks the candidates of the request by their score, the best first.
 import { definePlan, Key, P } from "@rankd/plan";
 
 export default definePlan({

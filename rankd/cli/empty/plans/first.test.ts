@@ -1,4 +1,4 @@
-// first.test.ts: what the plan first promises. `dslc test` compiles and runs it.
+// first.test.ts: tests of the plan first. `dslc test` compiles and runs them.
 import { defineTests, Key } from "@rankd/plan";
 
 export default defineTests("first", ({ test }) => {

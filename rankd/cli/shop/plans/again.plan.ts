@@ -1,4 +1,4 @@
-// again: what the member has bought before and will need again: food, gas, batteries.
+// again: products that the member has bought before and will need again: food, gas, batteries.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

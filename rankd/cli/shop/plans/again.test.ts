@@ -1,4 +1,4 @@
-// again.test.ts: what members buy again.
+// again.test.ts: tests of the plan again: which products members need again.
 import { defineTests } from "@rankd/plan";
 
 export default defineTests("again", ({ store, test }) => {

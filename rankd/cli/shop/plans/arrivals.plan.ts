@@ -1,4 +1,4 @@
-// arrivals: what came into the shop in the last 90 days, the newest first, no more than two of a brand in a row.
+// arrivals: products added in the last 90 days, the newest first; at most two of three in a row have the same brand.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

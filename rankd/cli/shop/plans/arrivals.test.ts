@@ -1,4 +1,4 @@
-// arrivals.test.ts: what counts as new.
+// arrivals.test.ts: tests of the plan arrivals: which products count as new.
 import { defineTests, Key } from "@rankd/plan";
 
 const now = 1_795_000_000;

@@ -1,4 +1,4 @@
-// cart: what goes with all that is in the cart, and is not in it. A product near to several of these comes first.
+// cart: products similar to those in the cart, without these. Products similar to several of them come first.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

@@ -1,4 +1,4 @@
-// cart.test.ts: what is offered beside a cart.
+// cart.test.ts: tests of the plan cart: which products are offered for a cart.
 import { defineTests, Key } from "@rankd/plan";
 
 export default defineTests("cart", ({ store, test }) => {

@@ -1,4 +1,4 @@
-// category: the products of one category by their sales rank, up to a price that the visitor may name.
+// category: the products of one category by their sales rank, up to a price that the visitor may set.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

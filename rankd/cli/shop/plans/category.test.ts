@@ -1,4 +1,4 @@
-// category.test.ts: what the page of a category promises.
+// category.test.ts: tests of the plan category: the order of products, and the price limit.
 import { defineTests, Key } from "@rankd/plan";
 
 export default defineTests("category", ({ store, test }) => {

@@ -1,4 +1,4 @@
-// for_you: all that is trending, scored by a model that knows the member's budget and favourite category.
+// for_you: trending products, scored by a model that uses the member's budget and favourite category.
 import { definePlan, E, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

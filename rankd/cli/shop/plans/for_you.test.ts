@@ -1,4 +1,4 @@
-// for_you.test.ts: what the model is asked.
+// for_you.test.ts: tests of the plan for_you: which inputs the model gets.
 import { defineTests, Key } from "@rankd/plan";
 
 export default defineTests("for_you", ({ store, test }) => {

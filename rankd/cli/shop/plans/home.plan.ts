@@ -1,4 +1,4 @@
-// home: what is trending in the country and what goes with earlier purchases, without what the member has already.
+// home: products that are trending in the country or match earlier purchases, without products already bought.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

@@ -1,4 +1,4 @@
-// home.test.ts: what the page home promises, on a shop of six products. `dslc test` compiles and runs it.
+// home.test.ts: tests of the plan home on a shop of six products. `dslc test` compiles and runs them.
 import { defineTests, EP, Key } from "@rankd/plan";
 
 export default defineTests("home", ({ store, test }) => {

@@ -1,4 +1,4 @@
-// recent: what the member looked at last, each product once, without what the member then bought.
+// recent: the products that the member viewed last, each once, without products that the member has bought.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

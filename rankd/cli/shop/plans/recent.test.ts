@@ -1,4 +1,4 @@
-// recent.test.ts: what a member looked at.
+// recent.test.ts: tests of the plan recent: which viewed products are shown.
 import { defineTests } from "@rankd/plan";
 
 export default defineTests("recent", ({ store, test }) => {

@@ -1,4 +1,4 @@
-// sale: what is cheaper than usual, the largest saving first. Sale prices are strings with keys of their own.
+// sale: reduced products, the largest relative saving first. Sale prices are strings under their own keys.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

@@ -1,4 +1,4 @@
-// sale.test.ts: what counts as a saving.
+// sale.test.ts: tests of the plan sale: which prices count as a saving.
 import { defineTests, Key } from "@rankd/plan";
 
 export default defineTests("sale", ({ store, test }) => {

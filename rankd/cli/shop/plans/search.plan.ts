@@ -1,4 +1,4 @@
-// search: the hits of a search engine, which come with the request, by their relevance and by what is sold.
+// search: ranks the hits of a search engine, which the request contains, by their relevance and by sales.
 import { definePlan, E, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

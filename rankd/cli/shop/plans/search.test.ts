@@ -1,4 +1,4 @@
-// search.test.ts: what the order of hits promises.
+// search.test.ts: tests of the plan search: the order of the hits.
 import { defineTests, Key } from "@rankd/plan";
 
 export default defineTests("search", ({ store, test }) => {

@@ -1,4 +1,4 @@
-// similar: what is bought together with the product of the page, and is in stock.
+// similar: products in stock that are often bought together with the product of the page.
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 const endpoint = EP.shop;

@@ -1,4 +1,4 @@
-// similar.test.ts: what stands under a product.
+// similar.test.ts: tests of the plan similar: which products are shown below a product.
 import { defineTests, Key } from "@rankd/plan";
 
 export default defineTests("similar", ({ store, test }) => {
