@@ -55,7 +55,7 @@ struct plan_rules {
 /// Errors: those of `parse_plan`, of `read_text_file`, and name_mismatch.
 auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> braid::checked<plan>;
 
-/// Does the same for a file whose contents have been read already.
+/// Loads an artifact from a file whose contents have been read already.
 /// Errors: those of `parse_plan`, and name_mismatch.
 auto load_plan(const artifact_image& image, const plan_rules& rules) -> braid::checked<plan>;
 

@@ -70,7 +70,7 @@ auto read_operators(object_reader& project, const std::filesystem::path& root, b
   return out;
 }
 
-/// Reads the table `cache`.
+/// Reads the table `cache`: the limits of the cache for rows of nodes.
 auto read_cache(object_reader& reader, braid::diagnostics& problems) -> cache_settings {
   constexpr std::int64_t tebibyte = 1'048'576;
   cache_settings out;
@@ -85,7 +85,7 @@ auto read_cache(object_reader& reader, braid::diagnostics& problems) -> cache_se
   return out;
 }
 
-/// Reads the table `record_cache`.
+/// Reads the table `record_cache`: the limits of the cache for values from remote stores.
 auto read_record_cache(object_reader& reader, braid::diagnostics& problems) -> record_cache_settings {
   constexpr std::int64_t tebibyte = 1'048'576;
   constexpr std::int64_t day_ms = 86'400'000;

@@ -85,7 +85,7 @@ class plan_changes {
   std::filesystem::path folder_;
   serve_log log_;
   std::mutex reloading_;  // held by one reload from start to end
-  // guarded by `reloading_`:
+  // The following members are guarded by `reloading_`:
   reload_step step_;
   std::function<braid::checked<plan_budgets>()> read_budgets_;
   std::function<braid::checked<experiment_set>(const registries&)> read_experiments_;

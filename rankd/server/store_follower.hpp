@@ -39,7 +39,7 @@ class store_follower {
   };
 
   store_follower(std::vector<target> targets, serve_log log);
-  /// Ends the thread.
+  /// Ends the thread that follows the stores.
   ~store_follower();
   store_follower(const store_follower&) = delete;
   auto operator=(const store_follower&) -> store_follower& = delete;

@@ -48,7 +48,7 @@ class store_scrubber {
   static constexpr std::uint64_t step_bytes = std::uint64_t{1} << 20U;
 
   store_scrubber(std::vector<target> targets, serve_log log);
-  /// Ends the thread.
+  /// Ends the thread that scrubs the stores.
   ~store_scrubber();
   store_scrubber(const store_scrubber&) = delete;
   auto operator=(const store_scrubber&) -> store_scrubber& = delete;

@@ -14,7 +14,7 @@ namespace rankd {
 
 namespace detail {
 
-/// Does the same on any processor: eight table look-ups for eight bytes ("slicing by 8").
+/// Returns the CRC-32C like `crc32c`, but on any processor: eight table look-ups for eight bytes ("slicing by 8").
 [[nodiscard]] auto crc32c_by_tables(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept
     -> std::uint32_t;
 

@@ -97,7 +97,7 @@ auto obstacle(const store_entry& entry) -> std::optional<std::string_view> {
   return std::nullopt;
 }
 
-/// One dump of one snapshot.
+/// A running dump of one snapshot.
 class dump_job {
  public:
   dump_job(const fs::path& folder, const dump_options& options, const dump_sink& sink)

@@ -39,10 +39,10 @@ class embedded_store {
   /// The key of the history. It sorts after all keys of records, because those are UTF-8.
   static constexpr std::string_view history_key = "\xfe";
 
-  /// Opens the store in `folder`. Compares every block of its file with the checksum from the load before LMDB reads
-  /// it, because LMDB follows the pointers in a damaged page even out of the file. Checks the size first, because
-  /// reading a missing page would end the process by SIGBUS. A store of format 1 has no checksums, and is opened
-  /// without this check.
+  /// Opens the store in `folder`. Before LMDB reads the file, every block is compared with the checksum from the load:
+  /// in a damaged page, LMDB would follow pointers even out of the file. The size is checked first, because reading a
+  /// missing page would end the process by SIGBUS. A store of format 1 has no checksums, and is opened without this
+  /// check.
   /// Blocks: reads the whole file, about 0.2 s a GiB if it is in memory. Takes no lock, so a load may run at the same
   /// time.
   /// Errors: those of read_manifest, store_truncated, store_corrupt with the first block that is damaged.

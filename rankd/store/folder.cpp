@@ -73,7 +73,7 @@ auto take_number(std::string_view& text, char terminator) -> std::optional<std::
   return value;
 }
 
-/// Does the same as `take_number` for a checksum.
+/// Removes a checksum and the character after it from the front of `text`, and returns the checksum.
 auto take_checksum(std::string_view& text, char terminator) -> std::optional<std::uint32_t> {
   const auto number = take_number(text, terminator);
   if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;

@@ -56,7 +56,7 @@ class load_job {
            std::optional<store_manifest> old)
       : folder_(folder), files_(files), options_(options), old_(old), parser_(options.vectors) {}
 
-  /// Reads all files.
+  /// Reads all files, and makes a new store from them.
   auto run() -> braid::checked<load_report>;
   /// Applies `changes` to the open store `old`, instead of reading files.
   auto run(embedded_store old, const store_changes& changes) -> braid::checked<load_report>;

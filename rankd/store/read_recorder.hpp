@@ -24,7 +24,7 @@ class read_recorder {
 
   /// Reserves memory for `usual_bytes` of recorded batches.
   explicit read_recorder(const std::vector<store*>& behind, std::size_t usual_bytes = 0);
-  /// Does the same, and keeps the stores alive.
+  /// Keeps the stores alive, in addition to recording their batches.
   explicit read_recorder(store_list behind, std::size_t usual_bytes = 0) : read_recorder(*behind, usual_bytes) {
     kept_ = std::move(behind);
   }

@@ -249,7 +249,7 @@ auto record_cache::head_of(const store_question& question) -> head* {
   return &*heads_.try_emplace(head_text_, 0U).first;
 }
 
-// Lookups
+// Functions that look up cached values
 
 /// Returns the cached value of a key if it is recent enough. Drops it if it is too old.
 auto record_cache::find_value(std::string_view key, const head* what, braid::time_point now) -> const value* {
@@ -346,7 +346,7 @@ void record_cache::add(record_lookup& to_lookup, std::span<const std::uint32_t> 
       to_lookup.answer);
 }
 
-// Reads
+// Functions that register running reads, and cache their answers
 
 void record_cache::begin(record_read& read) {
   head* const what = head_of(read.question);
@@ -433,7 +433,7 @@ void record_cache::keep(std::string_view key, value made) {
   make_room(of);
 }
 
-// Eviction
+// Functions that drop cached values
 
 void record_cache::drop_value(record& of, std::size_t at) noexcept {
   bytes_ -= of.values[at].bytes();

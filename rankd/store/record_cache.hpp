@@ -103,7 +103,8 @@ class record_cache final : public braid::redis_tracker {
 
   /// Registers a read that has begun. Until it ends, lookups of its keys return this read.
   void begin(record_read& read);
-  /// Ends a read and caches its answer, except for keys that have changed since its start. A failed read passes null.
+  /// Ends a read and caches its answer, except for keys that have changed since its start. `answer` is null if the read
+  /// has failed.
   void end(record_read& read, const store_answer* answer) noexcept;
 
   /// Sets whether a server reports changes of keys that are read from now on.

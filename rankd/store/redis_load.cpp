@@ -263,7 +263,7 @@ void add_record_alone(braid::redis_batch& batch, const parsed_record& record) {
   batch.add("RENAME", std::string_view(*draft), record.key);
 }
 
-/// Sends the checked records.
+/// Sends records to Redis after all files were checked.
 class sender {
  public:
   sender(const redis_address& server, std::span<const fs::path> files, const redis_load_options& options,

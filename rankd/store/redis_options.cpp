@@ -52,7 +52,7 @@ auto number_of(std::string_view text, std::uint32_t max_count) -> std::optional<
   return value;
 }
 
-// The environment
+// Functions that read environment variables
 
 enum class given : std::uint8_t { nothing, already };
 
@@ -77,7 +77,7 @@ auto add_environment(braid::redis_options& server, std::string_view endpoint_id,
   return {};
 }
 
-// Addresses
+// Functions that resolve addresses
 
 auto text_of(const addrinfo& found) -> std::string {
   const auto address = braid::socket_address::from_system(found.ai_addr, found.ai_addrlen);
@@ -101,7 +101,7 @@ auto find_address(const std::string& host) -> braid::checked<std::string> {
   return best;
 }
 
-// URLs
+// Functions that parse URLs
 
 struct redis_url {
   const url_scheme* scheme = nullptr;
@@ -189,7 +189,7 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
   return out;
 }
 
-// Endpoints and URLs
+// Functions for both endpoints and URLs
 
 /// Resolves the hosts of a server or cluster and stores their addresses. The first host, as it was written, becomes
 /// `server_name`.
@@ -210,7 +210,7 @@ auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::opti
   return {};
 }
 
-/// Returns the address completed by settings from the environment and, for TLS, by a context.
+/// Completes the address of a server by settings from the environment and, for TLS, by a context.
 auto completed(redis_address server, std::string_view endpoint_id, carrier by, given login, given database)
     -> braid::checked<redis_address> {
   if (auto added = add_environment(server, endpoint_id, login, database); !added)

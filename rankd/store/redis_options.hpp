@@ -36,9 +36,9 @@ struct redis_address : braid::redis_options {
 /// Blocks: on the name resolver, if a host is not an address. Errors: unknown_host, bad_environment.
 auto parse_redis_options(const endpoint_entry& endpoint) -> braid::checked<redis_address>;
 
-/// Does the same for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and password. Missing parts
-/// come from the environment. `rediss://` means TLS. `redis-cluster://` and `rediss-cluster://` name a cluster by some
-/// of its nodes, `host[:port],host[:port]…`, without a database.
+/// Returns the address and the limits for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and
+/// password. Missing parts come from the environment. `rediss://` means TLS. `redis-cluster://` and `rediss-cluster://`
+/// name a cluster by some of its nodes, `host[:port],host[:port]…`, without a database.
 /// Errors: also bad_redis_url.
 auto parse_redis_options(std::string_view url) -> braid::checked<redis_address>;
 

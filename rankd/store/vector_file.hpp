@@ -52,7 +52,8 @@ class vector_file {
   /// the file.
   static auto open(const std::filesystem::path& file) -> braid::checked<std::shared_ptr<const vector_file>>;
 
-  /// Does the same for the bytes of a file in memory. They must outlive the result, and begin at a multiple of 64.
+  /// Checks the bytes of a file in memory, and returns them as a file. The bytes must outlive the result, and begin at
+  /// a multiple of 64.
   static auto parse(std::span<const std::byte> bytes, const std::filesystem::path& name)
       -> braid::checked<std::shared_ptr<const vector_file>>;
 

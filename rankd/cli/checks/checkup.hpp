@@ -27,7 +27,7 @@ struct finding {
   std::string advice;  ///< what to do; empty if all is fine
 };
 
-/// The findings so far.
+/// The findings of rankd doctor so far.
 class checkup {
  public:
   void ok(std::string_view area, std::string found) { add(area, health::ok, std::move(found), {}); }

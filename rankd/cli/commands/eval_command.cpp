@@ -229,7 +229,7 @@ auto measure_coverage(const plan_result& of, const std::vector<judged_request>& 
 
 using estimates = std::array<std::optional<mean_estimate>, quality_metrics>;
 
-/// All results that are printed.
+/// All results that rankd eval prints.
 struct evaluation {
   std::vector<plan_result> plans;
   std::vector<estimates> means;     ///< of each plan

@@ -103,7 +103,7 @@ auto vectors_show_command(const vectors_show_options& options) -> exit_status {
 
 namespace {
 
-/// The totals over all searches.
+/// The totals over the searches of all queries.
 struct search_totals {
   std::vector<std::chrono::steady_clock::duration> times;
   std::uint64_t looked_at = 0;

@@ -56,7 +56,7 @@ struct draft {
 /// Reads `nodes`. Reads all ids first, because a node may refer to a later node.
 void read_nodes(const nlohmann::json& nodes, draft& draft);
 
-/// Reads `outputs`.
+/// Reads `outputs`, the list of nodes whose rows a plan returns.
 void read_outputs(const nlohmann::json& outputs, draft& draft);
 
 /// Reads `extensions` of the plan or of a node. Refuses extensions of capabilities that the plan does not require.
@@ -84,7 +84,7 @@ auto read_key_list(object_reader& reader, std::string_view field, braid::diagnos
 auto read_fallback(object_reader& node, const plan_node& of, draft& draft, braid::diagnostics& problems)
     -> std::optional<node_fallback>;
 
-/// Reads `fallback_plan`.
+/// Reads `fallback_plan`, the plan that runs a request after this plan has failed.
 void read_plan_fallback(object_reader& top, draft& draft);
 
 /// Reads the fragments. Requires that all nodes have been read.

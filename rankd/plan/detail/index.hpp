@@ -27,8 +27,8 @@ void check_index_row(object_reader& row, const std::vector<artifact>& artifacts,
 void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts,
                  const digest_source& make_digest, braid::diagnostics& problems);
 
-/// Does the same, and returns the errors by the name of the artifact. Errors of the whole index are stored under an
-/// empty name.
+/// Checks the whole index, and returns the errors by the name of the artifact. Errors that concern no single artifact
+/// have an empty name.
 auto index_faults(const nlohmann::json& document, const std::vector<artifact>& artifacts,
                   const digest_source& make_digest) -> std::map<std::string, braid::diagnostics, std::less<>>;
 

@@ -22,7 +22,7 @@ namespace rankd::detail {
 auto asked_plan(endpoint_context& context, braid::http_exchange& x, endpoint endpoint, std::string_view name,
                 std::string_view field) -> plan_handle;
 
-/// Two plans to be compared.
+/// Two plans that a request compares.
 struct plan_pair {
   plan_handle before;
   plan_handle after;

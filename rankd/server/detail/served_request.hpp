@@ -73,7 +73,7 @@ struct served_request {
   std::unique_ptr<recorded_ask> kept;  // null: it is not recorded
   std::unique_ptr<shadow_ask> shadow;  // null: no candidate runs for it
 
-  // Set if the request ran:
+  // The following members are set if the request ran:
   plan_handle plan;
   const ranking* ranked = nullptr;    // null: it did not run to its end
   std::string_view text;              // the bytes of its answer

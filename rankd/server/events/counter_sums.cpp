@@ -53,7 +53,7 @@ auto printed(const char* format, double value) -> std::string {
   return {digits.data(), static_cast<std::size_t>(size)};
 }
 
-/// Does the same as the script of `counter_writer`: adds to a decaying sum, computed with doubles as in Lua.
+/// Adds to a decaying sum, computed with doubles as in the Lua script of `counter_writer`.
 auto add_fading(counted_hash& hash, const event_counter& counter, const counter_step& step) -> bool {
   const std::string time_field = counter.time_field();
   const auto half_life = static_cast<double>(counter.half_life_s * 1000);

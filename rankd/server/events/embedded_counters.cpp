@@ -180,7 +180,7 @@ void embedded_counters::add(const std::vector<counter_step>& steps, event_positi
   until_ = after;
 }
 
-/// Applies one step. Requires `counting_`.
+/// Applies one step. Requires that the caller holds `counting_`.
 void embedded_counters::count_step(const counter_step& step) {
   const auto found = hashes_.find(rules_->counters()[step.counter].endpoint);
   if (found == hashes_.end()) return;  // it is in Redis
@@ -211,7 +211,8 @@ auto embedded_counters::make_room(const counter_step& step) -> bool {
   return sweep(step.received);
 }
 
-/// Frees hashes that have expired by `now`. Returns false if there were none. Requires `counting_`.
+/// Frees hashes that have expired by `now`. Returns false if no hash has expired. Requires that the caller holds
+/// `counting_`.
 auto embedded_counters::sweep(milliseconds now) -> bool {
   const std::size_t before = hashes();
   for (const auto& [endpoint, hashes] : hashes_) hashes->sweep(now - sweep_delay);

@@ -50,7 +50,7 @@ class embedded_counters {
   /// Returns null if no counter is in an embedded store.
   [[nodiscard]] static auto make(const event_rules& rules, const registries& declared,
                                  embedded_counters_options options) -> std::unique_ptr<embedded_counters>;
-  /// Calls `end`.
+  /// Calls `end`, which writes a last snapshot.
   ~embedded_counters();
   embedded_counters(const embedded_counters&) = delete;
   auto operator=(const embedded_counters&) -> embedded_counters& = delete;

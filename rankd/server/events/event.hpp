@@ -52,7 +52,8 @@ struct logged_event {
 [[nodiscard]] auto parse_event_line(std::string_view line, const event_rules& rules, const registries& declared)
     -> std::optional<logged_event>;
 
-/// Returns `{"event_id":…,"type":…,"time_ms":…,"received_ms":…,"user_id":…,"item_id":…,"request_id":…,"fields":{…}}`.
+/// Returns the line of an event:
+/// `{"event_id":…,"type":…,"time_ms":…,"received_ms":…,"user_id":…,"item_id":…,"request_id":…,"fields":{…}}`.
 [[nodiscard]] auto event_line(const event& event, std::chrono::milliseconds received) -> std::string;
 
 /// A step of a counter: one addition to a field in a store.

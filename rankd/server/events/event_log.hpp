@@ -76,11 +76,11 @@ struct event_counts {
 
 /// A log of events in a folder of files `events-000001.ndjson`, … A line is an event with its checksum. Events are
 /// synced before they are reported as written. One sync serves many calls: events that arrive while the disk is busy
-/// form the next group. When the log is opened after a crash, a partial line at the end is removed, and the ids of the
-/// last `window` are read from the files. If there are undamaged lines after a damaged one, the file stays unchanged,
-/// and the log continues in another file. If the folder, its file `lock` or the current file is deleted, moved or
-/// replaced, all events fail until the files are back. Otherwise written events could not be found, or another process
-/// could write to the log as well.
+/// form the next group. After a crash, opening the log removes a partial line at the end, and reads the ids of the last
+/// `window` from the files. If there are undamaged lines after a damaged one, the file stays unchanged, and the log
+/// continues in another file. If the folder, its file `lock` or the current file is deleted, moved or replaced, all
+/// events fail until the files are back. Otherwise written events could not be found, or another process could write to
+/// the log as well.
 /// Threads: any. Lifetime: the file of `event_log_options::log` outlives it.
 class event_log {
  public:
@@ -88,7 +88,7 @@ class event_log {
   /// Errors: unwritable_file, folder_in_use if another process writes there, no_runtime.
   static auto open(event_log_options options) -> braid::checked<std::unique_ptr<event_log>>;
 
-  /// Writes all accepted events.
+  /// Writes all accepted events, and closes the log.
   ~event_log();
   event_log(const event_log&) = delete;
   auto operator=(const event_log&) -> event_log& = delete;

@@ -19,7 +19,7 @@ namespace rankd {
 
 inline constexpr std::string_view counters_file = "counters.toml";
 
-/// A type of events.
+/// A type of events, such as click, with its fields.
 struct event_type {
   std::string name;
   /// The declared types of fields, by name. If there is no declaration, any fields are accepted.

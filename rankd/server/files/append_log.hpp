@@ -32,15 +32,13 @@ struct append_options {
 
 /// A queue between threads that must not wait for a disk, and a thread that writes the entries in batches. The encoder
 /// defines the format and the files, and decides which entries are lost. It provides:
-///
-///     batch                       a container of entries in their order, with `empty()`, `size()` in bytes, and
-///     `clear()` counts_type                 a struct of counters, such as `append_counts` write(batch&, append_then)
-///     writes the entries, and then reopens the file if requested lose(batch&)                counts the entries that
-///     `write` had not counted when it threw, for lack of memory next_attempt()              optional: the time at
-///     which `write` is called even without entries, to retry
-///
-/// Only the writing thread calls `write`, `lose` and `next_attempt`. A log must be the last member of its encoder, so
-/// that the thread ends before the members that it uses are destroyed. Threads: any.
+/// - `batch`, a container of entries in their order, with `empty()`, `size()` in bytes, and `clear()`
+/// - `counts_type`, a struct of counters, such as `append_counts`
+/// - `write(batch&, append_then)`, which writes the entries, and then reopens the file if requested
+/// - `lose(batch&)`, which counts the entries that `write` had not counted when it threw, for lack of memory
+/// - `next_attempt()`, which is optional: the time at which `write` is called even without entries, to retry
+/// Only the writing thread calls the three functions. A log must be the last member of its encoder, so that the thread
+/// ends before the members that it uses are destroyed. Threads: any.
 template <typename Encoder>
 class append_log {
  public:

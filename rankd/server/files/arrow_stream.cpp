@@ -35,7 +35,7 @@ auto make_message(FlatBufferBuilder& out, format::MessageHeader kind, Offset<voi
   return text.append(body);
 }
 
-// --- the schema ---
+// --- functions that build the schema ---
 
 using field = Offset<format::Field>;
 
@@ -78,7 +78,7 @@ auto item_field(FlatBufferBuilder& out, const captured_key& key) -> field {
   return make_field(out, item, format::Type::FixedSizeList, of, {number});
 }
 
-// --- a batch ---
+// --- functions that build a batch ---
 
 /// A bitmap, or booleans as bits. The first bit is the lowest bit of the first byte.
 class bit_buffer {

@@ -1,4 +1,4 @@
-// rankd/server/files/serve_log.cpp: writes lines of JSON.
+// rankd/server/files/serve_log.cpp: writes events to the log as lines of JSON.
 #include <rankd/server/files/serve_log.hpp>
 
 #include <rankd/registry/json_members.hpp>

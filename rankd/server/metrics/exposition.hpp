@@ -35,7 +35,7 @@ class exposition {
   /// Adds metric families of braid. Requires that they were not added before.
   void add(std::span<const braid::metric> all) { text_ += braid::metrics_text(all); }
 
-  /// Returns all families so far.
+  /// Returns the text of all metric families so far.
   [[nodiscard]] auto text() const noexcept -> const std::string& { return text_; }
 
  private:

@@ -31,7 +31,7 @@ class metered_store final : public store_layer {
   explicit metered_store(store& behind) noexcept : store_layer(behind) {}
 
   auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
-  /// Returns a pinned store. Its reads are counted here.
+  /// Returns a pinned store whose reads this layer counts as well.
   [[nodiscard]] auto pinned() -> std::shared_ptr<store> override;
 
   [[nodiscard]] auto metrics() const -> endpoint_metrics;

@@ -38,8 +38,8 @@ class serve_metrics {
   /// Counts the end of a request that reached its plan. `code` is `ok`, or why there are no candidates. Only existing
   /// plans are counted by name, so that requests cannot create any number of metrics.
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
-  /// Counts the arms to which experiments assigned a run. Arms that the request names itself are left out, because they
-  /// say nothing about the assignment.
+  /// Counts the arms to which experiments assigned a run. Arms that the request chooses explicitly are left out,
+  /// because they say nothing about the assignment.
   void count_arms(const plan_experiments& running, std::span<const chosen_arm> arms);
   /// Counts the fallbacks that were used for failed nodes and plans.
   void count_degraded(std::string_view plan, std::span<const degradation> all);

@@ -24,7 +24,7 @@ class shadow_boards {
   /// otherwise a lock that all loops share.
   [[nodiscard]] auto find(std::string_view plan) const -> std::shared_ptr<shadow_board>;
 
-  /// Returns all boards. Never null.
+  /// Returns the boards of all candidates. Never null.
   [[nodiscard]] auto all() const -> std::shared_ptr<const list>;
 
   /// Replaces the candidates. A candidate that remains keeps its counts. Returns false if nothing has changed.

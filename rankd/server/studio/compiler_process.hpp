@@ -34,7 +34,7 @@ class compiler_process {
   };
 
   explicit compiler_process(settings settings);
-  /// Kills the process.
+  /// Kills the compiler's process.
   ~compiler_process();
   compiler_process(const compiler_process&) = delete;
   auto operator=(const compiler_process&) -> compiler_process& = delete;

@@ -50,8 +50,8 @@ class draft_plans {
   /// null if compiling failed. Each diagnostic has a position in the text, or null. `options` lists the positions at
   /// which the text sets options of nodes.
   auto compile(const std::string& plan, const std::string& text) -> braid::checked<std::string>;
-  /// Does the same for an artifact that another compiler (`browser_compiler`) has made from such a text. Returns
-  /// `{diagnostics, plan}`.
+  /// Binds an artifact that another compiler (`browser_compiler`) has made from an edited text. Returns `{diagnostics,
+  /// plan}`.
   auto take(const std::string& plan, const std::string& artifact) -> braid::checked<std::string>;
   /// Returns the files that a compiler in a browser needs to compile the plan, and loads the script of that compiler
   /// (`browser_compiler`).

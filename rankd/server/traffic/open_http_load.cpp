@@ -30,7 +30,7 @@ using std::chrono::nanoseconds;
 constexpr std::uint64_t sent_in_succession = 64;
 constexpr std::size_t max_backlog = 1'000'000;
 
-/// A request that is due.
+/// A request that is due to be sent.
 struct arrival {
   braid::time_point due;
   std::uint64_t number = 0;

@@ -84,7 +84,7 @@ class traffic_comparison {
     unsigned workers = 0;          ///< threads; 0: as many as the machine grants
   };
 
-  /// Starts the threads. Errors: no_runtime.
+  /// Starts the threads that run requests. Errors: no_runtime.
   static auto make(settings settings) -> braid::checked<std::unique_ptr<traffic_comparison>>;
   ~traffic_comparison();
   traffic_comparison(const traffic_comparison&) = delete;

@@ -79,7 +79,7 @@ struct recorded_request {
 [[nodiscard]] auto encode_frame(const recorded_project& project) -> std::string;
 [[nodiscard]] auto encode_frame(const recorded_plan& plan) -> std::string;
 [[nodiscard]] auto encode_frame(const recorded_request& request) -> std::string;
-/// Does the same, and replaces the contents of `out`.
+/// Writes the frame of a request without its checksum, and replaces the contents of `out`.
 void write_frame(std::string& out, const recorded_request& request);
 void number_request(std::span<char> frame, std::uint64_t number, std::uint32_t plan) noexcept;
 void seal_frame(std::span<char> frame) noexcept;

@@ -165,7 +165,7 @@ void traffic_writer::write(batch& taken, append_then /*then*/) {
 /// Counts all frames of a batch as lost. `write` throws only before it writes its first frame, if memory runs out.
 void traffic_writer::lose(const batch& taken) noexcept { count(0, taken.items.size(), traffic_loss::write); }
 
-/// Does the same as `has_plan`, and returns `traffic_loss::plan` if memory runs out.
+/// Calls `has_plan`, and returns `traffic_loss::plan` if memory runs out.
 auto traffic_writer::plan_loss(const plan_handle& plan, std::uint32_t number) noexcept -> std::optional<traffic_loss> {
   try {
     return has_plan(plan, number);
