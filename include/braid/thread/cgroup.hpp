@@ -1,4 +1,4 @@
-// braid/thread/cgroup.hpp: what the cgroup leaves this process, and how many workers that makes.
+// braid/thread/cgroup.hpp: the CPU limits of this process's cgroups, and the number of workers that follows from them.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,23 +14,23 @@
 
 namespace braid {
 
-/// The limits that the cgroups of this process set, for versions 1 and 2. `root` replaces `/`. A file that is missing
-/// or malformed sets no limit.
+/// The CPU limits of the cgroups of this process, for versions 1 and 2. Functions with a `root` use it instead of `/`.
+/// A file that is missing or malformed sets no limit.
 /// Threads: any. Blocks: while it reads or writes a few small files.
 struct cgroup {
-  /// CPU time.
+  /// A limit of CPU time.
   struct quota {
     double cpus = 0;             ///< the CPU time in units of CPUs
     std::filesystem::path file;  ///< that says so, as the process sees it, whatever `root` was
   };
 
-  /// A set of CPUs.
+  /// A limit to a set of CPUs.
   struct cpuset {
     cpu_set cpus;
     std::filesystem::path file;  ///< that says so, as the process sees it, whatever `root` was
   };
 
-  /// Returns the quotas over the process's own cgroup and all its parents, each from the inside out.
+  /// Returns the quotas of the process's cgroup and all its parents, innermost first.
   BRAID_API static auto cpu_quotas(const std::filesystem::path& root = "/") -> std::vector<quota>;
 
   /// Returns the smallest of `cpu_quotas`, or nothing if no quota is set.
@@ -40,16 +40,16 @@ struct cgroup {
   /// if no file contains a cpuset.
   BRAID_API static auto allowed_cpus(const std::filesystem::path& root = "/") -> std::optional<cpuset>;
 
-  /// Moves one thread, and no other of its process, into the cgroup that `folder` is: writes `cgroup.threads` of
-  /// version 2, `tasks` of version 1, and creates nothing. Blocks: while the kernel moves the thread. Errors:
-  /// invalid_argument for a folder that is not a cgroup, or a thread below 1; the system's own codes, such as
-  /// operation_not_supported for a cgroup of version 2 that is not of the kind for threads.
+  /// Moves one thread, and no other thread of its process, into the cgroup of `folder`. It writes to `cgroup.threads`
+  /// for version 2 and to `tasks` for version 1, and creates no file. Blocks: while the kernel moves the thread.
+  /// Errors: invalid_argument if the folder is not a cgroup, or the thread is below 1; system errors, such as
+  /// operation_not_supported if a cgroup of version 2 is not threaded.
   [[nodiscard]] BRAID_API static auto attach(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
 };
 
 namespace this_thread {
 
-/// Moves the calling thread, as `cgroup::attach` does. Blocks and errors: as there.
+/// Moves the calling thread, as `cgroup::attach` does, with the same blocking and errors.
 [[nodiscard]] BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder) -> result<void>;
 
 }  // namespace this_thread
@@ -63,9 +63,9 @@ struct worker_count {
   std::string reason;                   ///< one sentence for people; names a BRAID_WORKERS that is ignored
 };
 
-/// BRAID_WORKERS if it is set, otherwise the smaller of the allowed CPUs and the quota rounded up; at least one.
-/// `root` replaces `/`, as for `read_allowed_cpus` and `cgroup::cpu_quota`. Threads: any; no other may change the
-/// environment meanwhile. Blocks: while it reads a few small files.
+/// Returns BRAID_WORKERS if it is set. Otherwise, returns the number of allowed CPUs or the quota rounded up, whichever
+/// is smaller. The result is at least one. `root` replaces `/`, as for `read_allowed_cpus` and `cgroup::cpu_quota`.
+/// Threads: any, while no thread changes the environment. Blocks: while it reads a few small files.
 BRAID_API auto default_worker_count(const std::filesystem::path& root = "/") -> worker_count;
 
 }  // namespace braid

@@ -1,4 +1,4 @@
-// braid/thread/chaos.hpp: disturbs the affinity and the nice value of chosen threads, to show what relies on them.
+// braid/thread/chaos.hpp: disturbs the affinity and the nice value of threads, to find code that relies on them.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -30,15 +30,15 @@ struct disturbed_settings {
   auto operator==(const disturbed_settings&) const -> bool = default;
 };
 
-/// Decides what one thread gets, step by step, and changes no thread. The answers depend only on the numbers that it is
-/// made with and on `before`. Threads: one at a time.
+/// Computes the disturbed settings of one thread, step by step, without changing a thread. The results depend only on
+/// the constructor's arguments and on `before`. Threads: one at a time.
 class BRAID_API chaos_sequence {
  public:
-  /// `index`: which of the threads of a `chaos` this is.
+  /// Constructs the sequence of one thread. `index` is the thread's index in its `chaos`.
   chaos_sequence(std::uint64_t seed, std::size_t index) noexcept;
 
-  /// Some of the CPUs that the thread had before, one at least. A policy with a nice value keeps it or gets a larger
-  /// one; other policies stay.
+  /// Returns the next settings: at least one of the CPUs that the thread had before, and for a policy with a nice value
+  /// the same value or a larger one. Other policies stay unchanged.
   auto next(const disturbed_settings& before) -> disturbed_settings;
 
  private:
@@ -47,14 +47,14 @@ class BRAID_API chaos_sequence {
 
 }  // namespace detail
 
-/// Disturbs threads from a thread of its own, `braid-chaos`: at once and then at each interval, each thread gets the
-/// next settings of its `chaos_sequence`. The destructor restores the original settings.
+/// Disturbs threads from its own thread, `braid-chaos`. At once and then at each interval, each thread gets the next
+/// settings of its `chaos_sequence`. The destructor restores the original settings.
 ///
-/// A setting that other code changes meanwhile is neither disturbed nor restored any more. Threads that have ended are
-/// skipped. Nice values are disturbed only if the system lets the process restore them, and never those of real-time
-/// threads.
+/// If other code changes a setting in the meantime, the setting is no longer disturbed or restored. Threads that have
+/// ended are skipped. Nice values are disturbed only if the system allows the process to restore them, and never those
+/// of real-time threads.
 /// Threads: one at a time; `steps` and `refusals` from any. Blocks: the destructor for less than 100 ms with up to 100
-/// threads, whatever the interval.
+/// threads, regardless of the interval.
 class BRAID_API chaos {
  public:
   /// The interval, and the seed of the random numbers.
@@ -63,12 +63,13 @@ class BRAID_API chaos {
     duration interval = 10ms;  ///< between the steps; more than 0
   };
 
-  /// Errors: invalid_argument if the interval is not positive; the system's error if the thread cannot be started.
+  /// Starts to disturb these threads. Errors: invalid_argument if the interval is not positive; the system's error if
+  /// the thread cannot be started.
   [[nodiscard]] static auto start(const std::vector<thread_info>& threads, options options) -> result<chaos>;
 
-  /// As above for the threads that `find()` returns, which is called again before each step, on the thread that
-  /// disturbs: threads that it returns later are disturbed from then on, and those that it no longer returns are put
-  /// back as they were. It must not throw. Errors: as above.
+  /// Starts to disturb the threads that `find()` returns. `find` is called again before each step, on the disturbing
+  /// thread. Threads that it newly returns are disturbed from then on; the settings of those that it no longer returns
+  /// are restored. It must not throw. Errors: as above.
   template <std::invocable Find>
     requires std::convertible_to<std::invoke_result_t<Find&>, std::vector<thread_info>>
   [[nodiscard]] static auto start(Find find, options options) -> result<chaos> {
@@ -79,10 +80,10 @@ class BRAID_API chaos {
   auto operator=(chaos&& other) noexcept -> chaos&;
   ~chaos();
 
-  /// Returns the thread that disturbs the others. Errors: the system's own codes.
+  /// Returns the thread that disturbs the others. Errors: system errors.
   [[nodiscard]] auto info() const -> result<thread_info>;
 
-  /// Returns how often all threads were disturbed.
+  /// Returns the number of steps. In each step, all threads are disturbed.
   [[nodiscard]] auto steps() const noexcept -> std::size_t;
 
   /// Returns the number of changes that the system refused. Threads that have ended do not count.

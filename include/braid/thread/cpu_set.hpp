@@ -1,4 +1,4 @@
-// braid/thread/cpu_set.hpp: a set of CPUs, as affinity masks, topology and quotas use it.
+// braid/thread/cpu_set.hpp: a set of CPUs, used for affinity masks, topology and quotas.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -15,28 +15,29 @@
 
 namespace braid {
 
-/// A set of CPU numbers as the system assigns them, which may have gaps. It is a value: copies share nothing.
+/// A set of CPU numbers of the system, which may have gaps. It is a value type: copies are independent.
 /// Threads: as any container.
 class BRAID_API cpu_set {
  public:
   class iterator;
   using value_type = unsigned;
 
-  /// The largest number that a set can hold, plus one. No Linux kernel has more CPUs.
+  /// One more than the largest CPU number that a set can contain. No Linux kernel has more CPUs.
   static constexpr unsigned limit = 8192;
 
   cpu_set() = default;
-  /// Requires each number below `limit`.
+  /// Constructs a set of these CPUs. Requires that each number is below `limit`.
   cpu_set(std::initializer_list<unsigned> cpus);
 
-  /// Reads `0-3,8`, the form of the system's own files; blanks around the text and an empty text are fine.
-  /// Errors: invalid_argument for anything else, a range that runs backwards, or a number of `limit` or more.
+  /// Parses a text such as `0-3,8`, the format of the system's files. Blanks around the text, and an empty text, are
+  /// allowed.
+  /// Errors: invalid_argument for another format, a descending range, or a number of `limit` or more.
   [[nodiscard]] static auto parse(std::string_view text) -> result<cpu_set>;
 
-  /// Returns the CPUs from `first` to `last`, both included. Requires first <= last < limit.
+  /// Returns the CPUs from `first` to `last`, inclusive. Requires first <= last < limit.
   static auto range(unsigned first, unsigned last) -> cpu_set;
 
-  /// Requires cpu < limit.
+  /// Adds a CPU. Requires cpu < limit.
   void add(unsigned cpu);
   void remove(unsigned cpu) noexcept;
 
@@ -45,17 +46,17 @@ class BRAID_API cpu_set {
   [[nodiscard]] auto size() const noexcept -> std::size_t;
   [[nodiscard]] auto empty() const noexcept -> bool { return words_.empty(); }
 
-  /// Returns the smallest number, or nothing in an empty set.
+  /// Returns the smallest number, or nothing if the set is empty.
   [[nodiscard]] auto first() const noexcept -> std::optional<unsigned>;
 
-  /// Members in ascending order.
+  /// Iterates over the members in ascending order.
   [[nodiscard]] auto begin() const noexcept -> iterator;
   [[nodiscard]] auto end() const noexcept -> iterator;
 
-  /// Returns the form that `parse` reads: `0-3,8`; empty for an empty set.
+  /// Returns the text that `parse` accepts, such as `0-3,8`; empty for an empty set.
   [[nodiscard]] auto to_string() const -> std::string;
 
-  /// Intersection, union and difference.
+  /// Intersects with `other`. The following operators compute the union and the difference.
   auto operator&=(const cpu_set& other) -> cpu_set&;
   auto operator|=(const cpu_set& other) -> cpu_set&;
   auto operator-=(const cpu_set& other) -> cpu_set&;
@@ -74,7 +75,7 @@ class BRAID_API cpu_set {
   std::vector<std::uint64_t> words_;  // bit n of word w is CPU 64 w + n; the last word is never 0
 };
 
-/// Walks over the members in ascending order. Lifetime: until the set changes.
+/// An iterator over the members in ascending order. Lifetime: until the set changes.
 class cpu_set::iterator {
  public:
   using iterator_category = std::forward_iterator_tag;

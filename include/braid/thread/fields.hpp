@@ -1,4 +1,4 @@
-// braid/thread/fields.hpp: the fields of plain structs: how many, their names and places, at compile time.
+// braid/thread/fields.hpp: the number, names and offsets of the fields of plain structs, at compile time.
 #pragma once
 
 #include <braid/thread/detail/field_tie.hpp>
@@ -19,8 +19,8 @@
 
 namespace braid {
 
-/// A struct that is initialised field by field. Its fields are neither C arrays nor references, it has no bases, and it
-/// has at most 32 fields: the compiler refuses other structs when their fields are named.
+/// A struct that is initialised field by field. It has no bases and at most 32 fields, none of which is a C array or a
+/// reference. The compiler refuses other structs when their fields are used.
 template <typename T>
 concept plain_struct = std::is_aggregate_v<T> && std::is_class_v<T>;
 
@@ -34,7 +34,7 @@ struct field {
 
 namespace detail {
 
-/// Storage of a T that never begins to live: its fields have addresses, and nothing else.
+/// Storage for a T that is never constructed. Its fields have addresses, but no values.
 template <typename T>
 union unborn {
   constexpr unborn() noexcept : nothing() {}
@@ -81,7 +81,7 @@ consteval auto takes(std::index_sequence<I...> /*values*/) -> bool {
   return requires { T{(static_cast<void>(I), anything{})...}; };
 }
 
-/// Returns the longest list of values that initialises a T.
+/// Returns the number of values in the longest list that initialises a T.
 template <typename T>
 consteval auto count_fields() -> std::size_t {
   constexpr std::size_t max_count = 32;
@@ -93,7 +93,7 @@ consteval auto count_fields() -> std::size_t {
   }(std::make_index_sequence<max_count + 1>());
 }
 
-/// Returns the compiler's name of the field at a given address: text that ends in `.name]`, or in `::name); …]`.
+/// Returns the compiler's text for the field at a given address, which ends in `.name]`, or in `::name); …]`.
 template <auto Address>
 consteval auto spelled() -> std::string_view {
   return __PRETTY_FUNCTION__;
@@ -120,8 +120,8 @@ consteval auto class_of(Value T::* /*member*/) -> T;
 template <auto Member>
 using class_of_t = decltype(class_of(Member));
 
-/// Addresses of different types never belong to the same field, although a struct and its first field have the same
-/// address.
+/// Returns whether two addresses belong to the same field. Addresses of different types never do, although a struct and
+/// its first field have the same address.
 template <typename Left, typename Right>
 constexpr auto same_field(const Left* left, const Right* right) noexcept -> bool {
   if constexpr (std::same_as<Left, Right>)
@@ -136,14 +136,14 @@ constexpr auto same_field(const Left* left, const Right* right) noexcept -> bool
 template <plain_struct T>
 inline constexpr std::size_t field_count = detail::count_fields<T>();
 
-/// Returns the name of a field, as its struct spells it.
+/// Returns the name of a field, as written in its struct.
 template <plain_struct T, std::size_t Index>
   requires(Index < field_count<T>)
 consteval auto field_name() -> std::string_view {
   return detail::name_of_field<T, Index>();
 }
 
-/// Calls `fn(name, field)` for each field in order. The fields of a constant object are constant.
+/// Calls `fn(name, field)` for each field in order. If the object is const, the fields are const.
 template <typename T, typename Fn>
   requires plain_struct<std::remove_const_t<T>>
 constexpr void visit_fields(T& object, Fn&& fn) {
@@ -173,7 +173,7 @@ consteval auto find_field() -> field {
 
 }  // namespace detail
 
-/// Index and name of a field that is given as a pointer to member: `field_of<&thread_entry::tag>.name == "tag"`.
+/// The index and name of a field that is given as a pointer to member: `field_of<&thread_entry::tag>.name == "tag"`.
 template <auto Member>
   requires std::is_member_object_pointer_v<decltype(Member)>
 inline constexpr field field_of = detail::find_field<Member>();

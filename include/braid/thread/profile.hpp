@@ -1,4 +1,4 @@
-// braid/thread/profile.hpp: all settings of a thread at once, and what became of each.
+// braid/thread/profile.hpp: a set of thread settings that is applied at once, and the outcome of each setting.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -16,19 +16,19 @@
 
 namespace braid {
 
-/// The behavior if the system refuses a setting.
+/// What happens if the system refuses a setting.
 enum class refusal : std::uint8_t {
   fail,    ///< nothing runs, and the caller gets the error
   ignore,  ///< the thread runs without that setting, and the report says so
 };
 
-/// The outcomes of all settings that were asked for, in the order in which they were tried. Threads: as any value.
+/// The outcomes of all requested settings, in the order in which they were tried. Threads: as any value.
 class BRAID_API settings_report {
  public:
   /// The settings of a thread.
   enum class setting : std::uint8_t { name, affinity, scheduling, stack_size };
 
-  /// A setting, with the error if it was refused.
+  /// A setting, with its error if the system refused it.
   struct outcome {
     settings_report::setting setting;
     result<void> outcome;
@@ -44,32 +44,32 @@ class BRAID_API settings_report {
   /// Returns true if nothing was refused.
   [[nodiscard]] auto all_applied() const noexcept -> bool { return first_refusal().has_value(); }
 
-  /// Returns text for people: `name applied, scheduling refused: Operation not permitted`; empty if nothing was
-  /// requested.
+  /// Returns a readable text: `name applied, scheduling refused: Operation not permitted`. It is empty if no setting
+  /// was requested.
   [[nodiscard]] auto to_string() const -> std::string;
 
  private:
   std::vector<outcome> outcomes_;
 };
 
-/// Settings that a thread is to have; those that are not given stay as they are. A program's own profile is a value of
+/// Settings for a thread. Settings without a value stay unchanged. A program can define its own profiles as values of
 /// this type. Threads: as any value.
 struct thread_profile {
   std::optional<std::string> name = std::nullopt;
   std::optional<cpu_set> affinity = std::nullopt;
   std::optional<braid::scheduling> scheduling = std::nullopt;
 
-  /// Runs before all threads with fair scheduling: fifo, below the priority that Linux uses for its interrupt threads.
-  /// Needs a privilege.
+  /// Returns a profile that runs before all threads with fair scheduling: fifo, below the priority that Linux uses for
+  /// its interrupt threads. Needs a privilege.
   static auto realtime() -> thread_profile { return {.scheduling = scheduling::fifo{40}}; }
 
-  /// A large share of the CPU: other, nice -10. Needs a privilege.
+  /// Returns a profile with a large share of the CPU: other, nice -10. Needs a privilege.
   static auto low_latency() -> thread_profile { return {.scheduling = scheduling::other{-10}}; }
 
   /// Returns a profile for long computations: batch, nice 0.
   static auto throughput() -> thread_profile { return {.scheduling = scheduling::batch{0}}; }
 
-  /// Uses only time that no other thread wants: idle. Needs no privilege.
+  /// Returns a profile that uses only CPU time that no other thread needs: idle. Needs no privilege.
   static auto background() -> thread_profile { return {.scheduling = scheduling::idle{}}; }
 };
 
@@ -98,7 +98,8 @@ struct apply_profile {
 
 }  // namespace detail
 
-/// `apply(profile, target)` tries every setting of the profile; after a refusal it continues with the others.
+/// Applies a profile: `apply(profile, target)` tries every setting of the profile. After a refusal it continues with
+/// the other settings.
 /// Threads: as the setters of the target. Errors: the error of each setting, in the report. It is an object, because a
 /// function with this name would conflict with std::apply if the target's type involves std.
 inline constexpr detail::apply_profile apply{};

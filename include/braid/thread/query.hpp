@@ -1,4 +1,4 @@
-// braid/thread/query.hpp: queries over a snapshot, chained lazily, with fields that the compiler checks.
+// braid/thread/query.hpp: lazily chained queries over a snapshot, with fields that the compiler checks.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -31,7 +31,7 @@ concept field_in = std::is_member_object_pointer_v<decltype(Member)> && std::sam
 template <auto Member>
 using field_type = std::remove_cvref_t<decltype(std::declval<const class_of_t<Member>&>().*Member)>;
 
-/// How a value to compare with is passed: any kind of text for a field that is a string.
+/// The parameter type for a value that a field is compared with. For a string field, it accepts any kind of text.
 template <auto Member>
 using wanted = std::conditional_t<std::same_as<field_type<Member>, std::string>, std::string_view, field_type<Member>>;
 
@@ -54,7 +54,7 @@ auto equals(wanted<Member> value) -> field_equals<Member> {
 template <typename Stage>
 class query;
 
-/// A value of a query, and what `apply` got for it.
+/// A value of a query, and the result of `apply` for it.
 template <typename T, typename Answer>
 struct applied {
   T value;
@@ -63,22 +63,23 @@ struct applied {
 
 namespace detail {
 
-/// The queries on anything with values: a query, or a registry. `Derived::stage()` returns the values. Callables are
-/// invoked as constants, by std::invoke, so a pointer to member will do. They are copied with the query.
-/// Threads: any number may query at once, as far as the callables allow. Errors: what a callable throws;
-/// std::bad_alloc. Lifetime: a query keeps its snapshot; it is executed each time that a result is requested.
+/// The query functions for all classes that have values: a query, or a registry. `Derived::stage()` returns the values.
+/// Callables are invoked as const objects by std::invoke, so they may be pointers to members. They are copied with the
+/// query.
+/// Threads: any number may query at once if the callables allow that. Errors: exceptions of a callable; std::bad_alloc.
+/// Lifetime: a query keeps its snapshot. It is executed each time that a result is requested.
 template <typename Derived>
 class queryable {
  public:
   /// Keeps the values for which `holds` is true.
   template <typename Fn>
   [[nodiscard]] auto filter(Fn holds) const;
-  /// `fn` of each value.
+  /// Replaces each value by the result of `fn`.
   template <typename Fn>
   [[nodiscard]] auto map(Fn fn) const;
-  /// The first `max_count` values.
+  /// Keeps only the first `max_count` values.
   [[nodiscard]] auto take(std::size_t max_count) const;
-  /// All but the first `first` values.
+  /// Skips the first `first` values.
   [[nodiscard]] auto skip(std::size_t first) const;
 
   /// Keeps the values whose field equals `value`: `where<&thread_entry::tag>("io")`.
@@ -86,7 +87,7 @@ class queryable {
   [[nodiscard]] auto where(detail::wanted<Member> value) const {
     return filter(detail::equals<Member>(std::move(value)));
   }
-  /// The values whose field `holds`.
+  /// Keeps the values for whose field `holds` is true.
   template <auto Member, typename Fn>
   [[nodiscard]] auto where_if(Fn holds) const;
   /// Returns one field of each value, or several as a std::tuple.
@@ -96,7 +97,7 @@ class queryable {
   /// Returns the first value for which `holds` is true.
   template <typename Fn>
   [[nodiscard]] auto find_if(const Fn& holds) const;
-  /// The first value whose field equals `value`.
+  /// Returns the first value whose field equals `value`.
   template <auto Member>
   [[nodiscard]] auto find_by(detail::wanted<Member> value) const {
     return find_if(detail::equals<Member>(std::move(value)));
@@ -124,12 +125,14 @@ class queryable {
   template <typename Fn>
   void for_each(Fn&& fn) const;
 
-  /// Invokes `change(value, args...)` for each value and returns the results together with the values. For entries of
-  /// threads, `change` may also be a function of the object that `control()` returns; then it returns a result:
-  /// `apply(&thread_info::set_affinity, cpus)`. After a refusal it continues with the others.
+  /// Invokes `change(value, args...)` for each value, and returns the results together with the values. For entries of
+  /// threads, `change` may also be a function of the object that `control()` returns:
+  /// `apply(&thread_info::set_affinity, cpus)`. In that case it returns a result. After an error it continues with the
+  /// other values.
   template <typename Fn, typename... Args>
   auto apply(const Fn& change, const Args&... args) const;
-  /// For entries of threads: what became of each setting of the profile, or why there is no such thread any more.
+  /// Applies a profile to each thread, for entries of threads. Returns the outcome of each setting, or an error if the
+  /// thread no longer exists.
   auto apply(const thread_profile& profile) const {
     return apply([&profile](const thread_info& thread) { return braid::apply(profile, thread); });
   }
@@ -143,8 +146,8 @@ class queryable {
 
 }  // namespace detail
 
-/// A chain of steps over a snapshot. Nothing runs before an answer is asked for.
-/// Threads: any number may ask at once, as far as the callables allow.
+/// A chain of steps over a snapshot. No step runs before a result is requested.
+/// Threads: any number may request results at once if the callables allow that.
 template <typename Stage>
 class query : public detail::queryable<query<Stage>> {
  public:
@@ -152,7 +155,7 @@ class query : public detail::queryable<query<Stage>> {
 
   explicit query(Stage stage) : stage_(std::move(stage)) {}
 
-  /// Returns the stage, as `queryable` requires.
+  /// Returns the last stage of the chain. Required by `queryable`.
   [[nodiscard]] auto stage() const -> const Stage& { return stage_; }
 
  private:
@@ -161,7 +164,7 @@ class query : public detail::queryable<query<Stage>> {
 
 namespace detail {
 
-/// Returns a query over values that belong to it. Threads: any.
+/// Returns a query over values that the query owns. Threads: any.
 template <typename T>
 [[nodiscard]] auto query_over(std::vector<T> values) -> query<detail::snapshot_stage<T>> {
   return query(detail::snapshot_stage<T>{std::make_shared<const std::vector<T>>(std::move(values))});

@@ -1,4 +1,4 @@
-// braid/thread/registry.hpp: the registry of threads, and threads that enter it by themselves.
+// braid/thread/registry.hpp: the registry of threads, and threads that register themselves.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -27,17 +27,17 @@
 
 namespace braid {
 
-/// A registered thread. A copy, which stays as it was when the thread has ended. Threads: as any value.
+/// A registered thread. It is a copy, which does not change when the thread ends. Threads: as any value.
 struct BRAID_API thread_entry {
   std::string tag;
   std::string name;
   ::pid_t tid = 0;
-  /// The number of this registration among all of the process, whatever the registry: no other ever has it.
+  /// The number of this registration. It is unique among all registrations of the process, in all registries.
   std::uint64_t generation = 0;
   std::chrono::nanoseconds registered_at{};  ///< since the machine was booted, the time that it slept included
 
-  /// Returns the thread, to read its state and to change it. Blocks: while it reads a file of /proc. Errors:
-  /// no_such_process when it has ended, also when another thread has its id; the system's own codes.
+  /// Returns the thread, to read and change its state. Blocks: while it reads a file of /proc. Errors: no_such_process
+  /// if the thread has ended, even if another thread has its id now; system errors.
   [[nodiscard]] auto control() const -> result<thread_info>;
 
   auto operator==(const thread_entry&) const -> bool = default;
@@ -52,13 +52,14 @@ using thread_query = query<detail::snapshot_stage<thread_entry>>;
 
 /// A registry of threads that registered themselves (braid/thread/registry.hpp). It is a handle: copies refer to the
 /// same registry, which lives as long as a handle, a registration or an observer of it. A thread that does not register
-/// costs nothing. A chain of queries sees the threads at the moment in which the chain begins:
+/// has no cost. A chain of queries uses the threads that are registered when the chain begins:
 /// `registry.where<&thread_entry::tag>("io").apply(&thread_info::set_affinity, cpus)`.
 /// Threads: any. Blocks: while another thread copies the entries. Errors: std::bad_alloc.
 class BRAID_API thread_registry : public detail::queryable<thread_registry> {
  public:
-  /// Makes another registry the default for all threads while this object lives. If there are several, the one that was
-  /// created last counts; they may end in any order. Existing registrations stay in their registry.
+  /// Makes another registry the default for all threads while this object exists. If there are several such objects,
+  /// the one that was created last counts; they may be destroyed in any order. Existing registrations stay in their
+  /// registry.
   /// Threads: any. Errors: std::bad_alloc.
   class BRAID_API scoped_default {
    public:
@@ -70,13 +71,13 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
 
   using value_type = thread_entry;
 
-  /// A new one, without threads.
+  /// Constructs a new registry without threads.
   thread_registry();
   thread_registry(const thread_registry&) = default;  // and no move: a handle always means a registry
   auto operator=(const thread_registry&) -> thread_registry& = default;
   ~thread_registry() = default;
 
-  /// Returns the threads of this moment, to be asked several questions.
+  /// Returns a query over the currently registered threads, which can be used several times.
   [[nodiscard]] auto snapshot() const -> thread_query { return query(stage()); }
   [[nodiscard]] auto entries() const -> std::vector<thread_entry>;
 
@@ -84,14 +85,14 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
   [[nodiscard]] static auto merged(std::initializer_list<thread_registry> registries) -> thread_query;
   [[nodiscard]] auto size() const -> std::size_t;
 
-  /// Returns whether this registration has not ended.
+  /// Returns whether this registration still exists.
   /// Cost: O(n) for n threads.
   [[nodiscard]] auto has(const thread_entry& entry) const -> bool;
 
-  /// Returns the stage, as `queryable` requires.
+  /// Returns the first stage of a query. Required by `queryable`.
   [[nodiscard]] auto stage() const -> detail::snapshot_stage<thread_entry>;
 
-  /// Returns whether both are handles of one registry.
+  /// Returns whether both are handles of the same registry.
   auto operator==(const thread_registry& other) const noexcept -> bool { return state_ == other.state_; }
 
  private:
@@ -104,7 +105,7 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
   std::shared_ptr<detail::registry_state> state_;
 };
 
-/// Returns the threads of these entries that have not ended: `threads_of(registry.where<&thread_entry::tag>("io"))`.
+/// Returns the threads of these entries that still exist: `threads_of(registry.where<&thread_entry::tag>("io"))`.
 /// Threads: any. Cost: reads a file of /proc for each.
 template <typename Entries>
 [[nodiscard]] auto threads_of(const detail::queryable<Entries>& entries) -> std::vector<thread_info> {
@@ -115,14 +116,14 @@ template <typename Entries>
   return threads;
 }
 
-/// Calls the hooks while this object lives: on the thread that registers or unregisters, with no lock held, so that
-/// they may query and use registries. They must not wait for a thread that registers.
+/// Calls hooks while this object exists. They are called on the thread that registers or unregisters, without holding a
+/// lock, so that they may query and use registries. They must not wait for a thread that registers.
 /// Threads: any may create and destroy it; the hooks are called by several threads at a time. Blocks: the destructor
 /// waits for running calls, unless a hook calls it. Errors: an exception of a hook is printed on stderr; the
 /// registration remains valid, and the other hooks are called.
 class BRAID_API registry_observer {
  public:
-  /// The functions that are called when threads register and unregister; either may be empty.
+  /// The functions that are called when threads register and unregister; each may be empty.
   struct hooks {
     std::function<void(const thread_entry&)> registered = {};    ///< after snapshots show it
     std::function<void(const thread_entry&)> unregistered = {};  ///< after snapshots have lost it
@@ -138,7 +139,7 @@ class BRAID_API registry_observer {
   std::shared_ptr<detail::observer> observer_;
 };
 
-/// Returns the registry of threads that name no registry. The whole process shares it, including shared objects, if
+/// Returns the registry for threads that specify no registry. The whole process shares it, including shared objects, if
 /// braid is a shared library.
 /// Threads: any.
 [[nodiscard]] BRAID_API auto default_registry() -> thread_registry;
@@ -147,11 +148,11 @@ namespace detail {
 struct registered_thread_node;
 }  // namespace detail
 
-/// Keeps the calling thread registered while this object lives, in the given registry or in the default registry at the
-/// time of construction. It unregisters from the same registry, even if the default has changed. A thread may be
+/// Keeps the calling thread registered while this object exists. It uses the given registry, or the default registry at
+/// the time of construction, and unregisters from the same registry even if the default has changed. A thread may be
 /// registered more than once.
 ///
-/// Threads: may be destroyed on another thread. The thread that created it should not end before it.
+/// Threads: may be destroyed on another thread. The thread that created it should not end before it is destroyed.
 /// Blocks: the constructor and the destructor, while hooks of observers run. Errors: std::bad_alloc. Cost: under 2 µs,
 /// if there are no hooks.
 class BRAID_API registration {
@@ -164,7 +165,7 @@ class BRAID_API registration {
 
   [[nodiscard]] auto entry() const noexcept -> const thread_entry&;
 
-  /// Returns the registry in which it is registered.
+  /// Returns the registry that contains the registration.
   [[nodiscard]] auto registry() const noexcept -> const thread_registry& { return registry_; }
 
  private:
@@ -172,11 +173,11 @@ class BRAID_API registration {
   std::unique_ptr<detail::registered_thread_node> node_;
 };
 
-/// A `thread` that registers itself before it calls its callable, and unregisters when that returns.
+/// A `thread` that registers itself before it calls its callable, and unregisters when the callable returns.
 /// Threads: one at a time, as `thread`. Blocks: the destructor, until the thread has ended.
 class registered_thread : public thread {
  public:
-  /// The thread, and what it is registered as.
+  /// The settings of the thread, and its label in the registry.
   struct options {
     thread_label label;  ///< if its name is empty, the name in `thread` is used
     braid::thread::options thread = {};
@@ -184,13 +185,13 @@ class registered_thread : public thread {
   };
 
   /// Starts a thread as `thread::create` does, and registers it.
-  /// Blocks: until it is registered and the hooks have returned. Errors: as `thread::create`; also throws what the
-  /// registration threw, and then `fn` has not been called.
+  /// Blocks: until it is registered and the hooks have returned. Errors: as `thread::create`; exceptions of the
+  /// registration, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
   [[nodiscard]] static auto create(options options, Fn&& fn, Args&&... args) -> result<registered_thread>;
 
-  /// Returns the entry as it was registered.
+  /// Returns the entry with which the thread was registered.
   [[nodiscard]] auto entry() const noexcept -> const thread_entry& { return entry_; }
 
  private:

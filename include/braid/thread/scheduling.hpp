@@ -1,4 +1,4 @@
-// braid/thread/scheduling.hpp: how a thread gets its share of the CPUs: each policy with exactly the numbers it takes.
+// braid/thread/scheduling.hpp: the scheduling policies of threads, each with the parameters that it supports.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -16,7 +16,7 @@ namespace braid {
 
 namespace detail {
 
-/// Not constexpr, so that a constant outside of its range does not compile.
+/// Called if a number is out of range. It is not constexpr, so a constant out of range does not compile.
 BRAID_API void number_out_of_range();
 
 template <typename T, typename... All>
@@ -35,7 +35,7 @@ class nice_value {
     if (value < smallest || value > largest) detail::number_out_of_range();
   }
 
-  /// Returns a number that is known only when the program runs. Errors: invalid_argument outside of the range.
+  /// Converts a number at run time. Errors: invalid_argument if it is out of range.
   [[nodiscard]] static constexpr auto from(int value) -> result<nice_value>;
 
   [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
@@ -45,7 +45,7 @@ class nice_value {
   int value_ = 0;
 };
 
-/// The rank of a real-time thread, from 1 to 99 (first to run). A constant outside does not compile.
+/// The priority of a real-time thread, from 1 to 99 (runs first). A constant outside this range does not compile.
 class realtime_priority {
  public:
   static constexpr int smallest = 1;
@@ -55,7 +55,7 @@ class realtime_priority {
     if (value < smallest || value > largest) detail::number_out_of_range();
   }
 
-  /// Returns a number that is known only when the program runs. Errors: invalid_argument outside of the range.
+  /// Converts a number at run time. Errors: invalid_argument if it is out of range.
   [[nodiscard]] static constexpr auto from(int value) -> result<realtime_priority>;
 
   [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
@@ -65,36 +65,38 @@ class realtime_priority {
   int value_;
 };
 
-/// A policy of the system's scheduler and its numbers. A value.
-/// A nice value for a real-time policy, or a priority for a fair one, cannot be written down.
+/// A policy of the system's scheduler with its parameters. A value type.
+/// Invalid combinations, such as a nice value for a real-time policy, do not compile.
 class BRAID_API scheduling {
  public:
-  /// The default of threads: a fair share, weighted by the nice value.
+  /// The default policy of threads: a fair share of the CPU, weighted by the nice value.
   struct other {
     nice_value nice;
     auto operator==(const other&) const -> bool = default;
   };
-  /// Like `other`, for work that computes and does not wait: the thread is woken later and interrupted less.
+  /// A policy like `other`, for threads that compute and rarely wait: the thread is woken later and interrupted less.
   struct batch {
     nice_value nice;
     auto operator==(const batch&) const -> bool = default;
   };
-  /// Runs only if no other thread wants the CPU. The thread keeps its nice value, which then hardly counts.
+  /// A policy under which a thread runs only if no other thread needs the CPU. The thread keeps its nice value, which
+  /// then has almost no effect.
   struct idle {
     auto operator==(const idle&) const -> bool = default;
   };
-  /// Runs before all fair threads until it waits; threads of one priority in the order in which they came.
+  /// A real-time policy under which a thread runs before all fair threads until it waits. Threads of equal priority run
+  /// in the order in which they became ready.
   struct fifo {
     realtime_priority priority;
     auto operator==(const fifo&) const -> bool = default;
   };
-  /// Like `fifo`, but threads of equal priority take turns.
+  /// A policy like `fifo`, but threads of equal priority take turns.
   struct round_robin {
     realtime_priority priority;
     auto operator==(const round_robin&) const -> bool = default;
   };
-  /// Gets `runtime` in every `period`, before `deadline` of it has passed. The system refuses what it cannot promise,
-  /// and whatever is not runtime <= deadline <= period.
+  /// A policy that gives a thread `runtime` of CPU time in every `period`, before `deadline` of it has passed. The
+  /// system refuses what it cannot guarantee, and requires runtime <= deadline <= period.
   struct deadline {
     std::chrono::nanoseconds runtime;
     std::chrono::nanoseconds deadline;
@@ -116,11 +118,12 @@ class BRAID_API scheduling {
     return std::holds_alternative<Policy>(policy_);
   }
 
-  /// Returns nothing for a policy without a nice value.
+  /// Returns the nice value, or nothing for a policy without a nice value.
   [[nodiscard]] auto nice() const noexcept -> std::optional<nice_value>;
   [[nodiscard]] auto priority() const noexcept -> std::optional<realtime_priority>;
 
-  /// For people: `other, nice 5`, `fifo, priority 10`, `deadline, 1000000 ns of every 8000000 ns within 4000000 ns`.
+  /// Returns a readable text: `other, nice 5`, `fifo, priority 10`, `deadline, 1000000 ns of every 8000000 ns within
+  /// 4000000 ns`.
   [[nodiscard]] auto to_string() const -> std::string;
 
   auto operator==(const scheduling&) const -> bool = default;

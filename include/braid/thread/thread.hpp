@@ -1,4 +1,4 @@
-// braid/thread/thread.hpp: a thread with settings, and views of others.
+// braid/thread/thread.hpp: a thread class with settings, and views of other kinds of thread objects.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -26,12 +26,12 @@
 namespace braid {
 
 /// An owner of at most one thread. The destructor requests a stop and joins.
-/// Threads: one at a time, as std::thread. Blocks: the destructor, `join`, and an assignment over a running thread:
-/// until the thread has ended. Errors: no_such_process from operations on a thread that has ended, or if there is no
-/// thread.
+/// Threads: one at a time, as std::thread. Blocks: the destructor, `join`, and an assignment to an object with a
+/// running thread, until that thread has ended. Errors: no_such_process from operations on a thread that has ended, or
+/// if there is no thread.
 class BRAID_API thread : public detail::thread_control<thread> {
  public:
-  /// The settings of a thread from its start. Settings that are not given stay at the system's default.
+  /// The settings that a thread has from its start. Settings without a value have the system's default.
   struct options {
     std::optional<std::string> name = std::nullopt;
     std::optional<cpu_set> affinity = std::nullopt;
@@ -40,7 +40,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
     refusal on_refused = refusal::fail;
   };
 
-  /// No thread.
+  /// Constructs an object without a thread.
   thread() noexcept = default;
 
   /// Takes ownership of a running thread.
@@ -48,9 +48,9 @@ class BRAID_API thread : public detail::thread_control<thread> {
   explicit thread(std::jthread adopted) noexcept;
   static auto adopt(::pthread_t adopted) noexcept -> thread;
 
-  /// Starts a thread that calls `fn(stop_token, args...)` if that is possible, or `fn(args...)`, with copies of both as
-  /// std::jthread does. The new thread first applies the options to itself. An exception that leaves `fn` ends the
-  /// program, as with std::thread.
+  /// Starts a thread that calls `fn(stop_token, args...)` if that is possible, otherwise `fn(args...)`, with copies of
+  /// `fn` and the arguments, as std::jthread does. The new thread first applies the options to itself. An uncaught
+  /// exception of `fn` ends the program, as with std::thread.
   /// Blocks: until the options are applied or refused. After that `fn` runs, or it has been destroyed and never runs.
   /// Errors: the error of the first refused setting, unless the options ignore refusals; the system's error if the
   /// thread cannot be started. Throws std::bad_alloc, and then `fn` has not been called.
@@ -59,14 +59,14 @@ class BRAID_API thread : public detail::thread_control<thread> {
   [[nodiscard]] static auto create(options options, Fn&& fn, Args&&... args) -> result<thread>;
 
   thread(thread&& other) noexcept;
-  /// Ends the thread that it had as the destructor does.
+  /// Takes over another thread. The previous thread is stopped and joined as by the destructor.
   auto operator=(thread&& other) noexcept -> thread&;
   ~thread();
 
   /// Returns the outcome of each option that was passed to `create`.
   [[nodiscard]] auto report() const noexcept -> const settings_report& { return report_; }
 
-  /// Returns its identity, to keep beyond the life of this object.
+  /// Returns a reference to the thread that stays valid when this object is destroyed.
   [[nodiscard]] auto info() const -> result<thread_info>;
 
   [[nodiscard]] auto joinable() const noexcept -> bool { return !std::holds_alternative<std::monostate>(held_); }
@@ -75,16 +75,18 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// Errors: invalid_argument if there is no thread; would_deadlock if it is the calling thread.
   [[nodiscard]] auto join() -> result<void>;
 
-  /// Returns true for the call that requested the stop. Returns false for later calls, and if the callable has no stop
+  /// Requests a stop. Returns true for the first call. Returns false for later calls, and if the callable has no stop
   /// token.
   auto request_stop() noexcept -> bool { return stop_.request_stop(); }
 
-  /// Returns a source for requesting a stop after `release`. It has no stop state if the callable has no stop token.
+  /// Returns a stop source that can still be used after `release`. It has no stop state if the callable has no stop
+  /// token.
   [[nodiscard]] auto stop_source() const noexcept -> std::stop_source { return stop_; }
 
   /// Releases the native thread: a std::thread if `create` started it without a stack size, a pthread_t if it has a
   /// stack size, otherwise the type that was adopted.
-  /// Errors: operation_not_supported for another type, and the thread stays; invalid_argument if there is no thread.
+  /// Errors: operation_not_supported for another type, and the thread is not released; invalid_argument if there is no
+  /// thread.
   template <typename Native = std::thread>
     requires detail::one_of<Native, std::thread, std::jthread, ::pthread_t>
   [[nodiscard]] auto release() -> result<Native>;
@@ -127,13 +129,13 @@ auto thread::release() -> result<Native> {
   return released;
 }
 
-/// Returns the system's identity of a thread of each kind.
+/// Returns a reference to the thread of a thread object of any kind.
 /// Threads: as the object. Errors: no_such_process if there is no thread, or if it has ended.
 [[nodiscard]] BRAID_API auto info_of(const std::thread& thread) -> result<thread_info>;
 [[nodiscard]] BRAID_API auto info_of(const std::jthread& thread) -> result<thread_info>;
 [[nodiscard]] inline auto info_of(const thread_info& thread) -> result<thread_info> { return thread; }
 
-/// Requires a thread that has been neither joined nor detached, as every use of a pthread_t does.
+/// Returns a reference to the thread of a pthread_t. Requires that the thread has been neither joined nor detached.
 [[nodiscard]] BRAID_API auto info_of(::pthread_t thread) -> result<thread_info>;
 
 template <typename T>
@@ -145,8 +147,8 @@ template <typename T>
 }
 
 /// Waits until the thread has ended.
-/// Threads: as the object. Blocks: until then. Errors: invalid_argument if it is not joinable; would_deadlock if it is
-/// the calling thread.
+/// Threads: as the object. Blocks: until then. Errors: invalid_argument if the thread is not joinable; would_deadlock
+/// if it is the calling thread.
 [[nodiscard]] BRAID_API auto join(std::thread& thread) -> result<void>;
 [[nodiscard]] BRAID_API auto join(std::jthread& thread) -> result<void>;
 [[nodiscard]] BRAID_API auto join(::pthread_t thread) -> result<void>;
@@ -167,16 +169,17 @@ concept thread_like = requires(const T& thread) {
   { info_of(thread) } -> std::same_as<result<thread_info>>;
 };
 
-/// A type that a view copies, instead of storing its address.
+/// A type of small handles, which a view copies instead of storing their address.
 template <typename T>
 concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
 
 }  // namespace detail
 
-/// All operations on the thread of a std::thread, a std::jthread, a pthread_t, a braid::thread or a thread_info. Owns
-/// nothing.
-/// Threads: as that object. Blocks: `join`, until the thread has ended. Errors: as for `thread_info`.
-/// Lifetime: a view of a pthread_t or a thread_info keeps a copy, the others need the object.
+/// A view that provides all thread operations for a std::thread, a std::jthread, a pthread_t, a braid::thread or a
+/// thread_info. It owns nothing.
+/// Threads: as the viewed object. Blocks: `join`, until the thread has ended. Errors: as for `thread_info`.
+/// Lifetime: a view of a pthread_t or a thread_info contains a copy; for other types, the viewed object must outlive
+/// the view.
 template <detail::thread_like T>
 class thread_view : public detail::thread_control<thread_view<T>> {
  public:
@@ -190,17 +193,17 @@ class thread_view : public detail::thread_control<thread_view<T>> {
       return *viewed_;
   }
 
-  /// Returns its identity, to keep beyond the life of the object.
+  /// Returns a reference to the thread that stays valid when the viewed object is destroyed.
   [[nodiscard]] auto info() const -> result<thread_info> { return info_of(get()); }
 
-  /// Waits until it has ended. Errors: as the function `join`.
+  /// Waits until the thread has ended. Errors: as the function `join`.
   [[nodiscard]] auto join() const -> result<void>
     requires requires(const thread_view& self) { braid::join(self.get()); }
   {
     return braid::join(get());
   }
 
-  /// Returns true for the call that requested the stop. Returns false for later calls, and if the thread has no stop
+  /// Requests a stop. Returns true for the first call. Returns false for later calls, and if the thread has no stop
   /// token.
   auto request_stop() const noexcept -> bool
     requires requires(T& thread) { thread.request_stop(); }

@@ -1,4 +1,4 @@
-// braid/thread/topology.hpp: processors, cores, caches and nodes of this machine, and sets of CPUs from them.
+// braid/thread/topology.hpp: the processors, cores, caches and memory nodes of this machine, and CPU sets for them.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,21 +14,21 @@
 
 namespace braid {
 
-/// The source of a topology.
+/// Where the data of a topology comes from.
 enum class topology_source : std::uint8_t {
   hwloc,    ///< the library of that name
   sysfs,    ///< the files of the kernel
   nothing,  ///< no source: every allowed CPU is a core of its own, in one package and one node
 };
 
-/// The CPUs that are online. Each of them is in exactly one package, node and core, and in at most one group of each
-/// cache, whatever the system's files say. The lists are ordered by their first CPU, nodes by their id.
+/// The online CPUs of a machine. Each CPU is in exactly one package, node and core, and in at most one group of each
+/// cache, even if the system's files are inconsistent. Lists are ordered by their first CPU, nodes by their id.
 /// Threads: a value.
 struct topology {
-  /// The kind of a core compared with the others of its machine.
+  /// The kind of a core compared with the other cores of its machine.
   enum class core_kind : std::uint8_t { alike, performance, efficiency };
 
-  /// A socket.
+  /// A CPU socket.
   struct package {
     unsigned id = 0;  ///< as the system numbers it
     cpu_set cpus;
@@ -40,14 +40,14 @@ struct topology {
     topology::core_kind kind = topology::core_kind::alike;
   };
 
-  /// A memory node with the CPUs that are next to it. It may have no CPUs.
+  /// A memory node with its CPUs. It may have no CPUs.
   struct node {
     unsigned id = 0;  ///< the number that the system assigns, which may have gaps
     cpu_set cpus;
     std::vector<unsigned> distances;  ///< to each node, in the order of `topology::nodes`; 10 is the node itself
   };
 
-  /// The location of one CPU: indexes in the lists of its topology.
+  /// The location of one CPU, as indexes in the lists of its topology.
   struct location {
     unsigned cpu = 0;
     unsigned package = 0;
@@ -78,9 +78,9 @@ struct topology {
   /// Lifetime: until the topology changes.
   [[nodiscard]] BRAID_API auto node_with_id(unsigned id) const noexcept -> const node*;
 
-  /// Reads the topology of this machine from the first source that answers: `first`, and after it the others in their
-  /// order. If `root` is not `/`, it describes another machine, of which only files are read. Never fails: if no source
-  /// answers, or if an answer is inconsistent, the lists are completed so that they form a valid `topology`.
+  /// Reads the topology of this machine. It tries `first`, and then the other sources in order, until one returns data.
+  /// If `root` is not `/`, it contains the files of another machine, and only files are read. Never fails: if no source
+  /// returns data, or the data is inconsistent, it is completed to a valid `topology`.
   /// Threads: any. Blocks: for thousands of small reads on a large machine; call it once.
   BRAID_API static auto read(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
       -> topology;
@@ -90,11 +90,11 @@ struct topology {
   /// Blocks: the first call, while it loads hwloc.
   BRAID_API static auto hwloc_state() -> std::string;
 
-  // The following functions return allowed CPUs only, may be called from any thread, and read nothing but the topology.
+  // The following functions return only allowed CPUs. They may be called from any thread, and read only the topology.
 
   /// Returns the allowed CPUs of the memory node with this id.
-  /// Errors: no_such_device if there is no such node; errc::invalid_argument, which the system also reports for an
-  /// empty mask, if none of its CPUs is allowed.
+  /// Errors: no_such_device if there is no such node; errc::invalid_argument if none of its CPUs is allowed, because
+  /// the system also returns this code for an empty mask.
   [[nodiscard]] BRAID_API auto cpus_of_node(unsigned id) const -> result<cpu_set>;
   /// Returns the allowed CPUs of the package with this id. Errors: as above.
   [[nodiscard]] BRAID_API auto cpus_of_package(unsigned id) const -> result<cpu_set>;
@@ -103,16 +103,16 @@ struct topology {
   /// Returns the allowed CPUs of all cores of one kind. Errors: as above.
   [[nodiscard]] BRAID_API auto cpus_of_kind(core_kind kind) const -> result<cpu_set>;
 
-  /// Returns the first allowed CPU of every core that has one: as many as can compute without sharing a core.
+  /// Returns the first allowed CPU of every core that has one. With one thread on each, no two threads share a core.
   [[nodiscard]] BRAID_API auto one_per_core() const -> cpu_set;
 
-  /// Returns a CPU for each of `workers`, far from each other: round robin over the nodes; within a node first one CPU
-  /// of each core, those that are not efficiency cores before those that are, then the other hardware threads. Begins
-  /// again when the allowed CPUs run out.
+  /// Returns a CPU for each of `workers`, far from each other. It goes round robin over the nodes. Within a node, it
+  /// first uses one CPU of each core, efficiency cores last, and then the other hardware threads. If there are more
+  /// workers than allowed CPUs, it starts again.
   [[nodiscard]] BRAID_API auto spread_over_nodes(std::size_t workers) const -> std::vector<unsigned>;
 
-  /// Returns a CPU for each of `workers`, close to each other: the hardware threads of a core, then the cores of a
-  /// cache, of a node, of a package. Begins again when the allowed CPUs run out.
+  /// Returns a CPU for each of `workers`, close to each other: the hardware threads of a core, then the cores that
+  /// share a cache, a node, a package. If there are more workers than allowed CPUs, it starts again.
   [[nodiscard]] BRAID_API auto compact(std::size_t workers) const -> std::vector<unsigned>;
 };
 

@@ -1,4 +1,4 @@
-// braid/trace/metric.hpp: metrics as values, and as text for Prometheus and OpenMetrics.
+// braid/trace/metric.hpp: metrics as values, and their text format for Prometheus and OpenMetrics.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -11,7 +11,7 @@
 
 namespace braid {
 
-/// One measured value: a sample of the family `name`, distinguished from the others of that family by its labels.
+/// One measured value: a sample of the family `name`. Its labels distinguish it from other samples of that family.
 struct metric {
   /// The text format of metrics.
   enum class format : std::uint8_t {
@@ -29,10 +29,10 @@ struct metric {
     std::string value = {};
     auto operator==(const label&) const -> bool = default;
   };
-  /// A class of a histogram.
+  /// A bucket of a histogram.
   struct bucket {
     double bound = 0;  ///< infinity for the last one
-    /// the number of values up to that bound, including the values of the buckets before it
+    /// The number of values up to that bound, including the values of earlier buckets.
     std::uint64_t count = 0;
     auto operator==(const bucket&) const -> bool = default;
   };
@@ -46,8 +46,9 @@ struct metric {
   std::vector<bucket> buckets = {};  ///< of a histogram, ordered by their bounds; otherwise empty
 };
 
-/// Writes metrics with the lines HELP and TYPE of each family, whose samples come one after the other, in the order of
-/// the first of each. Threads: any. Errors: std::bad_alloc. Source: Prometheus text format 0.0.4; OpenMetrics 1.0.
+/// Formats metrics, with the lines HELP and TYPE for each family. The samples of a family come one after the other, and
+/// families come in the order of their first sample. Threads: any. Errors: std::bad_alloc. Source: Prometheus text
+/// format 0.0.4; OpenMetrics 1.0.
 [[nodiscard]] BRAID_API auto metrics_text(std::span<const metric> all,
                                           metric::format format = metric::format::prometheus) -> std::string;
 

@@ -1,4 +1,4 @@
-// braid/trace/trace.hpp: a program's own slices, marks and counters in a trace of the process.
+// braid/trace/trace.hpp: adds a program's own slices, marks and counters to a trace of the process.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -14,7 +14,7 @@
 namespace braid::trace {
 
 /// The name of a slice, a mark or a counter: a string literal, or a name that `intern` returned. The characters must
-/// stay in place until the trace is complete: a library that is unloaded before must intern its names.
+/// exist until the trace is complete, so a library that may be unloaded must intern its names.
 class name {
  public:
   consteval name(const char* literal) noexcept : text_(literal) {}  // NOLINT: a literal is a name
@@ -33,12 +33,12 @@ class name {
 /// Threads: any. Blocks: for a lock. Errors: std::bad_alloc.
 [[nodiscard]] BRAID_API auto intern(std::string_view text) -> name;
 
-/// Returns whether the process is traced: for values that are computed only to be shown.
+/// Returns whether the process is traced. Use it to skip the computation of values that are only shown in a trace.
 /// Threads: any. Cost: a load.
 [[nodiscard]] inline auto is_on() noexcept -> bool { return detail::is_traced(); }
 
-/// A slice of the calling thread, from its construction to its destruction. Slices of a thread nest, so do not keep a
-/// span open across a `co_await`: the thread runs other tasks meanwhile.
+/// A slice of the calling thread, from its construction to its destruction. Slices of a thread are nested. So do not
+/// keep a span open across a `co_await`, because the thread then runs other tasks.
 /// Threads: begins and ends on the same thread. Blocks: never, after the first event of the thread. Cost: a load if the
 /// process is not traced; otherwise a read of the time-stamp counter at each end.
 class [[nodiscard]] span {
@@ -49,14 +49,14 @@ class [[nodiscard]] span {
   detail::trace_slice slice_;
 };
 
-/// An activity that extends over waits and threads: a track of its own with that name, from the construction to the
+/// An activity that extends over waits and threads. It has its own track with that name, from the construction to the
 /// destruction of the object. Its first slice is called `running`; `is_now` begins the next one.
 /// Threads: one at a time; it may end on another thread than it began on. Blocks: for a lock, at its beginning, if the
 /// process is traced. Cost: a load if the process is not traced; otherwise a copy of the name, and half of a span for
 /// each slice.
 class [[nodiscard]] activity {
  public:
-  /// Shows nothing.
+  /// Constructs an activity that is not shown.
   activity() = default;
   explicit activity(std::string_view name) noexcept {
     if (is_on()) [[unlikely]]
@@ -83,23 +83,24 @@ class [[nodiscard]] activity {
   std::uint64_t number_ = 0;
 };
 
-/// A point in time on the calling thread. Threads: any. Cost: as half a span.
+/// Records a mark at the current time on the calling thread. Threads: any. Cost: as half a span.
 inline void mark(name of) noexcept { detail::trace_mark(detail::trace_group::user, of.text()); }
 
-/// Requests a file of the last seconds, if `BRAID_TRACE=FILE,last=8s` keeps them: FILE.1, FILE.2, up to FILE.10. The
-/// calling thread does not wait for it. A request during the seconds of the last file is ignored, because that file
-/// shows how it began. Returns false if nothing is kept, so any program may call it.
+/// Requests a file with the last seconds, if `BRAID_TRACE=FILE,last=8s` keeps them. The files are FILE.1, FILE.2, up to
+/// FILE.10. The calling thread does not wait for the file. After a request, further ones are ignored for as many
+/// seconds as a file covers, because the first file shows how the problem began. Returns false if no records are kept,
+/// so any program may call it.
 /// Threads: any. Blocks: for a lock. Cost: a load if the process is not traced.
 inline auto save(std::string_view reason) noexcept -> bool { return is_on() && detail::trace_save(reason); }
 
-/// Returns the last seconds as the bytes of a file, if `BRAID_TRACE=FILE,last=8s` keeps them: as many as `span`, or as
-/// many as are kept. Slices that began earlier have their true beginning.
-/// Threads: any except a loop's, which it would block. Blocks: until the writer has created it, up to a second for a
-/// hundred megabytes. Errors: std::errc::not_supported if nothing is kept; errc::closed at the end of the process;
-/// std::bad_alloc.
+/// Returns the last seconds as the content of a trace file, if `BRAID_TRACE=FILE,last=8s` keeps them. It covers `span`,
+/// or less if less is kept. Slices that began earlier have their true beginning.
+/// Threads: any except a loop's, which it would block. Blocks: until the writer has created the content, up to a second
+/// for a hundred megabytes. Errors: std::errc::not_supported if no records are kept; errc::closed at the end of the
+/// process; std::bad_alloc.
 [[nodiscard]] BRAID_API auto last(duration span) -> result<std::string>;
 
-/// The value of a counter from now on. It has a track of its own. Threads: any. Cost: as half a span.
+/// Sets the value of a counter from now on. The counter has its own track. Threads: any. Cost: as half a span.
 inline void counter(name of, std::int64_t value) noexcept {
   if (is_on()) [[unlikely]]
     detail::trace_note(detail::trace_group::user, detail::trace_kind::counter, detail::trace_number(of.text()),

@@ -1,4 +1,4 @@
-// braid/thread/detail/allowed_cpus.hpp: the CPUs on which this process may run, and what says so.
+// braid/thread/detail/allowed_cpus.hpp: the CPUs on which this process may run, and the reason why.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -16,8 +16,9 @@ struct allowed_cpus {
 };
 
 /// Returns the intersection of the affinity mask of the process, its cpuset and the online CPUs. If `root` is not `/`,
-/// it describes another machine: the mask is read from its `proc/self/status`, and the mask of this process is used
-/// only if nothing can be read at all. A set that would leave no CPU is ignored, and the reason says so. Never fails.
+/// it describes another machine: the mask is read from `proc/self/status` below it, and the mask of this process is
+/// used only if no file can be read at all. If a set would leave no CPU, it is ignored, and the reason mentions that.
+/// Never fails.
 /// Threads: any. Blocks: while it reads a few small files.
 BRAID_API auto read_allowed_cpus(const std::filesystem::path& root = "/") -> allowed_cpus;
 

@@ -1,4 +1,4 @@
-// braid/thread/detail/field_tie.hpp: references to all fields of a plain struct.
+// braid/thread/detail/field_tie.hpp: creates references to all fields of a plain struct.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace braid::detail {
 
-/// References to the fields of `object`, in order. `Count` is how many it has, 32 at most.
-/// One branch a count: a structured binding names as many fields as there are, and takes no pack before C++26.
+/// Returns references to the fields of `object`, in order. `Count` is the number of fields, at most 32.
+/// Each count has a branch, because a structured binding must name all fields and accepts no pack before C++26.
 // clang-format off
 template <std::size_t Count, typename T>
 constexpr auto tie_fields([[maybe_unused]] T& object) noexcept {  // NOLINT(readability-function-size)

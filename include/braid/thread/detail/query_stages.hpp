@@ -1,4 +1,4 @@
-// braid/thread/detail/query_stages.hpp: the steps of a query, each of which pulls values from the one before it.
+// braid/thread/detail/query_stages.hpp: the stages of a query; each stage gets its values from the previous one.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace braid::detail {
 
-// `each(sink)` of a stage passes its values to `sink(value)`, in order, until that says false. Stages keep no state
-// between two runs: what counts does so in locals of `each`. All of it is inlined by force: left to itself, g++ 12
-// makes a call of every value, five times as slow as a loop.
+// `each(sink)` of a stage passes its values to `sink(value)`, in order, until `sink` returns false. Stages keep no
+// state between two runs; counters are local variables of `each`. Inlining is forced, because g++ 12 would otherwise
+// call a function for every value, which is five times as slow as a loop.
 
-/// Values in a vector that does not change any more.
+/// A stage with the values of an immutable vector.
 template <typename T>
 struct snapshot_stage {
   using value_type = T;

@@ -1,4 +1,5 @@
-// braid/thread/detail/registry_handle.hpp: what options need from the registry of threads, without its queries.
+// braid/thread/detail/registry_handle.hpp: a handle of the registry of threads for options, without the registry's
+// queries.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -10,8 +11,7 @@ namespace braid {
 
 class thread_registry;
 
-/// The label by which a thread is found in a registry. It may have any length, and is independent of the system's name
-/// of the thread.
+/// The label of a thread in a registry. It may have any length, and is independent of the system's name of the thread.
 struct thread_label {
   std::string tag;        ///< what kind it is: "io"
   std::string name = {};  ///< which one of them; empty: the name that the system has for the thread
@@ -21,11 +21,11 @@ namespace detail {
 
 struct registry_state;
 
-/// A handle of a `thread_registry`, for options whose headers leave out braid/thread/registry.hpp. It converts from a
-/// registry; `registry` returns it. Threads: as any value. Errors: std::bad_alloc.
+/// A handle of a `thread_registry`, for options whose headers do not include braid/thread/registry.hpp. It is
+/// implicitly constructed from a registry. Threads: as any value. Errors: std::bad_alloc.
 class BRAID_API registry_handle {
  public:
-  /// Refers to `default_registry()` as it is now.
+  /// Constructs a handle of the current `default_registry()`.
   registry_handle();
   registry_handle(const thread_registry& registry) noexcept;
 

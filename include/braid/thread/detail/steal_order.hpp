@@ -1,4 +1,4 @@
-// braid/thread/detail/steal_order.hpp: the order of victims for a worker: those with near caches and memory come first.
+// braid/thread/detail/steal_order.hpp: the order in which a worker visits victims: nearest caches and memory first.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -18,10 +18,10 @@ enum class cpu_nearness : std::uint8_t { same_cpu, same_core, same_l2, same_l3, 
 /// Threads: any.
 BRAID_API auto nearness_of(const topology& machine, unsigned a, unsigned b) -> cpu_nearness;
 
-/// Returns all workers except `worker`, the nearest first. `cpus` contains the CPU of each worker. Other nodes come in
-/// the order of their distance; equally near workers come in the order of their index from `worker` on, wrapping
-/// around, so that not all thieves begin with the same victim. The same arguments give the same order. Requires worker
-/// < cpus.size().
+/// Returns all workers except `worker`, nearest first. `cpus` contains the CPU of each worker. Other memory nodes come
+/// in the order of their distance. Equally near workers come in the order of their index, starting after `worker` and
+/// wrapping around, so that not all thieves begin with the same victim. The result depends only on the arguments.
+/// Requires worker < cpus.size().
 /// Threads: any. Cost: O(n log n) for n workers.
 BRAID_API auto steal_order(const topology& machine, std::span<const unsigned> cpus, std::size_t worker)
     -> std::vector<std::size_t>;

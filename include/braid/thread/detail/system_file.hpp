@@ -1,4 +1,4 @@
-// braid/thread/detail/system_file.hpp: reads the small files by which the kernel describes the machine.
+// braid/thread/detail/system_file.hpp: reads the small files in which the kernel describes the machine.
 #pragma once
 
 #include <braid/thread/cpu_set.hpp>
@@ -11,9 +11,9 @@
 
 namespace braid::detail {
 
-/// Returns the content of a regular file, cut after `limit` bytes, or nothing if the file does not exist or is not a
-/// regular file.
-/// Blocks: no; it refuses a pipe instead of waiting for it.
+/// Returns the content of a regular file, truncated after `limit` bytes. Returns nothing if the file does not exist or
+/// is not a regular file.
+/// Blocks: no; a pipe is refused.
 auto read_system_file(const std::filesystem::path& file, std::size_t limit = std::size_t{1} << 16U)
     -> std::optional<std::string>;
 
@@ -23,7 +23,7 @@ auto read_first_line(const std::filesystem::path& file) -> std::string;
 /// Parses the list of CPUs in a file. Returns nothing if the list is empty or malformed.
 auto cpus_in(const std::filesystem::path& file) -> std::optional<cpu_set>;
 
-/// Returns `path`, which begins with `/`, with `root` in place of `/`.
+/// Returns the absolute path `path` below `root` instead of `/`.
 inline auto under(const std::filesystem::path& root, const std::filesystem::path& path) -> std::filesystem::path {
   return root / path.relative_path();
 }
@@ -31,7 +31,8 @@ inline auto under(const std::filesystem::path& root, const std::filesystem::path
 /// Returns whether files below `root` describe the machine on which this process runs.
 inline auto is_this_machine(const std::filesystem::path& root) -> bool { return root.lexically_normal() == "/"; }
 
-/// Takes the text up to the next `mark` from the front of `rest`, and the mark with it.
+/// Removes the text up to the next `mark` from the front of `rest`, including the mark. Returns the text without the
+/// mark.
 inline auto take_until(std::string_view& rest, char mark) -> std::string_view {
   const std::size_t end = rest.find(mark);
   const std::string_view taken = rest.substr(0, end);

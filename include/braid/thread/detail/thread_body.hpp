@@ -1,4 +1,4 @@
-// braid/thread/detail/thread_body.hpp: what a thread was started to call, with its arguments.
+// braid/thread/detail/thread_body.hpp: the callable that a thread runs, with its arguments.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace braid::detail {
 
-/// Copies of the callable and its arguments can be called, with a stop token before the arguments or without.
+/// A callable that can be copied and called with copies of its arguments. A stop token may come before the arguments.
 template <typename Fn, typename... Args>
 concept thread_callable =
     (std::is_constructible_v<std::decay_t<Fn>, Fn> && ... && std::is_constructible_v<std::decay_t<Args>, Args>) &&
@@ -23,7 +23,7 @@ class thread_body {
   auto operator=(const thread_body&) -> thread_body& = delete;
   virtual ~thread_body() = default;
 
-  /// Called once. An exception of the callable ends the program.
+  /// Calls the callable, once. An exception of the callable ends the program.
   virtual void run() noexcept = 0;
 };
 

@@ -1,4 +1,4 @@
-// braid/thread/detail/thread_control.hpp: the operations of thread_info, for types that only know which thread it is.
+// braid/thread/detail/thread_control.hpp: adds the operations of thread_info to types that refer to a thread.
 #pragma once
 
 #include <braid/base/error.hpp>

@@ -1,4 +1,5 @@
-// braid/thread/detail/topology_draft.hpp: what a source claims of a machine, and the topology that follows from it.
+// braid/thread/detail/topology_draft.hpp: the data that a source reports about a machine, and its conversion to a
+// topology.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -31,17 +32,19 @@ struct topology_draft {
   std::vector<topology::node> nodes;
 };
 
-/// Turns any draft into a valid topology. If two CPUs contradict each other, the report of the lower CPU is used.
+/// Converts any draft to a valid topology. If the reports of two CPUs contradict each other, the one of the lower CPU
+/// is used.
 BRAID_API auto settle(topology_draft draft, allowed_cpus allowed) -> topology;
 
-/// Reads the files of the kernel. The source is `nothing` if they name no CPU.
+/// Reads the kernel's files. The source of the result is `nothing` if they name no CPU.
 BRAID_API auto draft_from_sysfs(const std::filesystem::path& root) -> topology_draft;
 
-/// Asks hwloc about this machine. The source is `nothing` if there is no hwloc, and the reason says so. It does not ask
-/// for capacities and distances.
+/// Queries hwloc about this machine. The source of the result is `nothing` if hwloc is not available, and the reason
+/// mentions that. Capacities and distances are not queried.
 BRAID_API auto draft_from_hwloc() -> topology_draft;
 
-/// Adds what files say of the speed of each CPU, and of the distances between the nodes that the draft has.
+/// Adds the speed of each CPU from the kernel's files. The function below adds the distances between the nodes of the
+/// draft.
 BRAID_API void add_capacities(const std::filesystem::path& root, topology_draft& draft);
 BRAID_API void add_distances(const std::filesystem::path& root, topology_draft& draft);
 

@@ -1,4 +1,4 @@
-// braid/trace/detail/hooks.hpp: the functions that the library calls at each event that a trace shows.
+// braid/trace/detail/hooks.hpp: the functions that the library calls at each event that a trace records.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -9,8 +9,8 @@
 
 namespace braid::detail {
 
-/// The kinds of records of a trace. A record has one number; if an event has two, a record `subject` precedes it. The
-/// numbers are shared by programs and libraries of different versions, so add new kinds at the end.
+/// The kinds of records of a trace. A record contains one number; if an event has two, a record `subject` precedes it.
+/// Programs and libraries of different versions share the numbers, so add new kinds at the end.
 enum class trace_kind : std::uint8_t {
   subject = 1,      ///< the first number of the event in the next record
   job_begin,        ///< code of the job; subject: the job
@@ -33,12 +33,12 @@ enum class trace_kind : std::uint8_t {
   wait_end,         ///< wait that is over without a slice of its coroutine
 };
 
-/// The groups of records that can be left out of a trace, one bit each.
+/// The groups of records that can be enabled in a trace, one bit each.
 enum class trace_group : std::uint8_t { jobs = 1, tasks = 2, io = 4, nodes = 8, user = 128 };
 
 /// True in a traced process, from the load of the library until the trace is complete. Written by the thread that loads
 /// the library, the thread that ends the process, and the child of a fork. It is not a braid::atomic, because the
-/// explorer of interleavings would treat it as a part of each protocol that has a hook.
+/// explorer of interleavings would then treat it as a part of every protocol that contains a hook.
 extern BRAID_API constinit std::atomic<bool> trace_is_on;
 
 /// Returns whether the process is traced.
@@ -51,38 +51,39 @@ extern BRAID_API constinit std::atomic<bool> trace_is_on;
 #endif
 }
 
-/// Adds a record to the ring of the calling thread, which the first record creates. Returns false if the ring is full,
-/// if the group is disabled, or if the process is not traced; then the trace does not contain the record. Once a slice
-/// has begun, there is room for its end.
+/// Adds a record to the ring of the calling thread, which is created by its first record. Returns false if the ring is
+/// full, if the group is disabled, or if the process is not traced. The trace then does not contain the record. Once a
+/// slice has begun, there is always room for the record of its end.
 /// Threads: any. Blocks: never, after the first record of the thread.
 BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t what) noexcept -> bool;
 BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept
     -> bool;
 
-/// The end of a slice that has begun on this thread.
+/// Records the end of a slice that has begun on this thread.
 BRAID_API void trace_note_end() noexcept;
 
-/// A task begins; `name` may be empty.
+/// Records that a task begins. `name` may be empty.
 BRAID_API void trace_task_begin(std::uint64_t number, std::string_view name) noexcept;
 
-/// Begins an activity, which may extend over waits and threads. Returns its number for the records of tasks, or 0 if
-/// the process is not traced. Activities have numbers of their own, beginning at `first_activity`.
+/// The first number for activities. `trace_activity_begin` begins an activity, which may extend over waits and threads.
+/// It returns the activity's number for the records of tasks, or 0 if the process is not traced.
 inline constexpr std::uint64_t first_activity = std::uint64_t{1} << 40U;
 [[nodiscard]] BRAID_API auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t;
 
-/// Requests that the last seconds are written to a file, if a flight recorder keeps them.
+/// Requests that the last seconds are written to a file, if a flight recorder is active.
 BRAID_API auto trace_save(std::string_view reason) noexcept -> bool;
 
 [[nodiscard]] inline auto trace_number(const void* address) noexcept -> std::uint64_t {
   return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/// The number of the wait of a coroutine: its awaiter is a job as well, whose posts have the even number.
+/// Returns the number of a coroutine's wait. It is odd, because the awaiter is also a job, whose posts have the even
+/// number.
 [[nodiscard]] inline auto trace_wait_number(const void* awaiter) noexcept -> std::uint64_t {
   return trace_number(awaiter) | 1U;
 }
 
-/// A slice of the calling thread, from here to the end of the object.
+/// A slice of the calling thread, from the construction to the destruction of the object.
 class trace_slice {
  public:
   trace_slice(trace_group group, const char* literal) noexcept {
@@ -108,7 +109,7 @@ class trace_slice {
   bool begun_ = false;
 };
 
-/// Runs a job, as a slice named by its code at the end of the arrow from its post.
+/// Runs a job as a slice. The slice is named by the job's code, and an arrow leads to it from the job's post.
 template <typename Job>
 void run_traced(Job& work) {
   const trace_slice slice(trace_group::jobs, trace_kind::job_begin, trace_number(&work),
@@ -122,7 +123,7 @@ void run_job(Job& work) {
   work.run();
 }
 
-/// A point in time on the calling thread.
+/// Records a mark on the calling thread.
 inline void trace_mark(trace_group group, const char* literal) noexcept {
   if (is_traced()) [[unlikely]]
     trace_note(group, trace_kind::mark, trace_number(literal));

@@ -1,4 +1,4 @@
-// braid/trace/detail/metric_source.hpp: parts of the process that add their counters to the metrics of their loop.
+// braid/trace/detail/metric_source.hpp: parts of the process that add their counters to the metrics of an event loop.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,10 +14,10 @@
 
 namespace braid::detail {
 
-/// Collects samples that have some labels in common.
+/// A list of samples that have some labels in common.
 class BRAID_API metric_list {
  public:
-  /// The labels of the samples that follow.
+  /// Sets the labels of the following samples.
   void label(std::vector<metric::label> labels) { labels_ = std::move(labels); }
 
   void counter(std::string_view name, std::string_view help, double value) {
@@ -28,8 +28,8 @@ class BRAID_API metric_list {
   }
   void histogram(std::string_view name, std::string_view help, const time_histogram& of);
 
-  /// Returns all samples. Samples of one name with the same labels, for example from two servers on one loop, have
-  /// become their sum.
+  /// Returns all samples. Samples with the same name and labels, for example from two servers on one loop, are added
+  /// up.
   [[nodiscard]] auto take() -> std::vector<metric>;
 
  private:
@@ -40,19 +40,21 @@ class BRAID_API metric_list {
   std::vector<metric> metrics_;
 };
 
-/// A part that has counters, listed for as long as it lives: the last member of its owner, so that what `add` reads is
-/// there. Threads: any; `add` is called on the thread that asks. Blocks: for the lock of the list.
+/// A part of the process that has counters. It is in a global list while it exists. It must be the last member of its
+/// owner, so that the members that `add` reads exist. Threads: any; `add` is called on the thread that collects the
+/// metrics. Blocks: for the lock of the list.
 class BRAID_API metric_source : public list_hook {
  public:
   using add_fn = void (*)(const void* of, metric_list& metrics);
 
-  /// `at` is the loop that the part is on; `add` reads `of`, and neither enters nor leaves the list.
+  /// Adds the part to the list. `at` is the loop that the part belongs to. `add` reads `of`, and must not add or remove
+  /// parts.
   metric_source(const void* at, add_fn add, const void* of) noexcept;
   metric_source(const metric_source&) = delete;
   auto operator=(const metric_source&) -> metric_source& = delete;
   ~metric_source();
 
-  /// Adds the samples of all parts on `at`.
+  /// Adds the samples of all parts of the loop `at`.
   static void add_those_on(const void* at, metric_list& metrics);
 
  private:

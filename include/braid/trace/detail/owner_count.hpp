@@ -1,4 +1,4 @@
-// braid/trace/detail/owner_count.hpp: counters that one thread writes and others read, in structs of plain numbers.
+// braid/trace/detail/owner_count.hpp: counters that one thread writes and others read, as plain numbers in a struct.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -8,7 +8,8 @@
 
 namespace braid::detail {
 
-/// Adds to a counter that one thread at a time writes and any thread may read with `read_count`: no read-modify-write.
+/// Adds to a counter without a read-modify-write. Only one thread at a time may write it; any thread may read it with
+/// `read_count`.
 template <std::unsigned_integral Count>
 void add_to_count(Count& count, Count by = 1) noexcept {
   const std::atomic_ref<Count> shared(count);

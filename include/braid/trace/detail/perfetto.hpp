@@ -1,4 +1,4 @@
-// braid/trace/detail/perfetto.hpp: encodes events as Perfetto's protobuf, without its library.
+// braid/trace/detail/perfetto.hpp: encodes events in Perfetto's protobuf format, without Perfetto's library.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// Protobuf wire format: fields appended to a string of bytes.
+/// A protobuf message in wire format: a string to which fields are appended.
 class BRAID_API protobuf_message {
  public:
   void number(std::uint32_t field, std::uint64_t value);
@@ -27,7 +27,7 @@ class BRAID_API protobuf_message {
   std::string bytes_;
 };
 
-/// An event on a track. Zeros are left out.
+/// An event on a track. Members that are zero are not written.
 struct trace_event {
   enum class kind : std::uint8_t { begin = 1, end = 2, mark = 3, counter = 4 };
 
@@ -41,12 +41,13 @@ struct trace_event {
   std::uint64_t due = 0;       ///< nanoseconds from here until a timer fires
 };
 
-/// Writes Perfetto's TracePackets. Each thread has a sequence: its times are differences, and names stand in it once.
+/// Writes Perfetto's TracePackets. Each thread has a sequence, in which times are stored as differences and each name
+/// is written once.
 /// Threads: one. Errors: std::bad_alloc.
 /// Format: docs/design/trace.md
 class BRAID_API perfetto_writer {
  public:
-  /// The events of a thread, whose times do not go back.
+  /// The events of one thread, in the order of their times.
   struct sequence {
     std::uint32_t id = 0;  ///< from 2, different for each thread
     std::uint64_t last_ns = 0;
@@ -55,9 +56,10 @@ class BRAID_API perfetto_writer {
 
   void process(std::uint64_t pid, std::string_view name);
   void thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
-  /// Begins a sequence that is not a thread. Events that name no track are on the track of this number.
+  /// Begins a sequence that does not belong to a thread. Its events are on the track with this number if they name no
+  /// other track.
   void begin(sequence& of, std::uint64_t track, std::uint64_t begin_ns);
-  /// Adds a track of the process, and returns its number.
+  /// Adds a track of the process with this number.
   void track(std::uint64_t number, std::string_view name);
   void counter_track(std::uint64_t number, std::string_view name);
 

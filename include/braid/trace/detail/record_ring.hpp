@@ -11,20 +11,20 @@
 
 namespace braid::detail {
 
-/// A bounded SPSC ring (Lamport's queue): the traced thread adds records, the writer thread reads them. Records that do
-/// not fit are counted and left out. An accepted slice reserves a record for its end, so whole slices are lost, but
-/// never only one of their ends.
-/// Threads: the producer and the consumer, each for the functions grouped under its name. Blocks: never.
-/// Protocol: docs/design/trace.md
+/// A bounded SPSC ring (Lamport's queue). The traced thread adds records, and the writer thread reads them. Records
+/// that do not fit are counted and dropped. An accepted slice reserves room for the record of its end. So only whole
+/// slices are lost, never just one of their ends.
+/// Threads: the producer and the consumer, each for the functions grouped under its name. Blocks: never. Protocol:
+/// docs/design/trace.md
 template <typename Record, std::size_t Capacity>
 class record_ring {
   static_assert((Capacity & (Capacity - 1)) == 0, "positions wrap around at a power of two");
 
  public:
-  // --- the producer ---
+  // --- Functions for the producer. ---
 
-  /// Adds one or two records, all or nothing; `opens` is the number of ends that will follow. Returns false if there is
-  /// no room.
+  /// Adds one or two records, all or none of them. `opens` is the number of end records that will follow. Returns false
+  /// if there is no room.
   template <std::size_t Count>
   [[nodiscard]] auto try_add(const std::array<Record, Count>& records, std::uint64_t opens = 0) noexcept -> bool {
     const std::uint64_t head = head_.load(relaxed);
@@ -43,7 +43,7 @@ class record_ring {
     put(head_.load(relaxed), std::array<Record, 1>{record});
   }
 
-  // --- the consumer ---
+  // --- Functions for the consumer. ---
 
   /// Calls `fn(record)` for each added record, in order. Returns their number.
   template <typename Fn>
@@ -59,11 +59,11 @@ class record_ring {
   /// Returns the number of records that were read so far.
   [[nodiscard]] auto read() const noexcept -> std::uint64_t { return tail_.load(relaxed); }
 
-  // --- what reads a ring that its process has left ---
+  // --- Functions for reading a ring whose process has ended. ---
 
-  /// Adds to `to` the records that were added after the first `from` records and are still there. Returns how many are
-  /// not. Whatever the bytes of the ring are, it adds no more than the ring holds. The last two places may hold half of
-  /// a new record.
+  /// Appends to `to` the records after the first `from` records that are still in the ring. Returns the number of
+  /// records that were overwritten. Even if the ring's bytes are invalid, it appends no more than the ring can contain.
+  /// The last two positions are skipped, because they may contain an incomplete record.
   auto copy_from(std::uint64_t from, std::vector<Record>& to) const -> std::uint64_t {
     constexpr std::uint64_t kept = Capacity - 2;
     const std::uint64_t head = head_.load(acquire);  // edge record_ring.record: observe, the records are seen whole
@@ -73,7 +73,7 @@ class record_ring {
     return first - from;
   }
 
-  /// Returns the number of records that were left out so far.
+  /// Returns the number of records that were dropped so far.
   /// Threads: any.
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return lost_.load(relaxed); }
 
@@ -84,7 +84,8 @@ class record_ring {
     return head + count - known_tail_ <= Capacity;
   }
 
-  /// The tail that the producer knows is at least as old as what it reserved by.
+  /// Writes records for which there is room. `known_tail_`, with which the room was computed, may be outdated, but only
+  /// to the safe side.
   template <std::size_t Count>
   void put(std::uint64_t head, const std::array<Record, Count>& records) noexcept {
     for (std::size_t i = 0; i < Count; ++i) records_[(head + i) % Capacity] = records[i];

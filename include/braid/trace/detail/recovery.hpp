@@ -1,4 +1,5 @@
-// braid/trace/detail/recovery.hpp: what a killed process had noted and not written, from the file of its rings.
+// braid/trace/detail/recovery.hpp: recovers the records that a killed process had not written, from the file of its
+// rings.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,7 +14,7 @@
 
 namespace braid::detail {
 
-/// A part that completes a trace.
+/// A missing part of a trace.
 struct recovered_part {
   std::string bytes;          ///< packets that follow on those that the trace has
   std::uint64_t records = 0;  ///< that are in them
@@ -21,18 +22,19 @@ struct recovered_part {
   std::size_t threads = 0;    ///< that have noted something since
 };
 
-/// FILE.rings as a process has left it. Whatever its bytes are, they are refused or make a trace.
+/// The content of FILE.rings as a process has left it. Any bytes are accepted: they are either refused or converted to
+/// a trace.
 /// Threads: one. Protocol: docs/design/trace.md
 class BRAID_API left_rings {
  public:
-  /// Errors: a sentence.
+  /// Reads the file. Errors: a message.
   [[nodiscard]] static auto read(const std::string& path) -> std::expected<left_rings, std::string>;
   left_rings(left_rings&& other) noexcept;
   auto operator=(left_rings&&) -> left_rings& = delete;
   ~left_rings();
 
-  /// Returns the number of bytes of the trace that are not in the rings any more. Everything after them is in the rings
-  /// as well.
+  /// Returns the number of bytes at the start of the trace that are no longer in the rings. The rings contain
+  /// everything after them.
   [[nodiscard]] auto trace_bytes() const noexcept -> std::uint64_t;
 
   /// Returns the first packet of the trace.
@@ -41,8 +43,8 @@ class BRAID_API left_rings {
   /// Converts any bytes to UTF-8.
   using text_fn = std::string (*)(std::string_view bytes);
 
-  /// Returns the rest of the trace. `open_states` names the states on the tracks of tasks in the trace that have no end
-  /// yet. Open states end with the last record. Names become `text`.
+  /// Returns the missing end of the trace. `open_states` contains the states on the tracks of tasks that have no end in
+  /// the trace yet; they end with the last record. Names are converted by `text`.
   /// Errors: std::bad_alloc.
   [[nodiscard]] auto rest(const std::unordered_map<std::uint64_t, std::int64_t>& open_states, text_fn text) const
       -> recovered_part;

@@ -1,4 +1,4 @@
-// braid/trace/detail/settings.hpp: what the variable BRAID_TRACE asks for.
+// braid/trace/detail/settings.hpp: parses the variable BRAID_TRACE.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -25,8 +25,7 @@ struct trace_settings {
   }
 };
 
-/// Reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]]. Errors: a sentence that describes the
-/// error.
+/// Parses FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]]. Errors: a message.
 [[nodiscard]] BRAID_API auto parse_trace_settings(std::string_view text) -> std::expected<trace_settings, std::string>;
 
 }  // namespace braid::detail

@@ -1,5 +1,4 @@
-// braid/trace/detail/time_histogram.hpp: how many of the measured times are at most a given length, counted by any
-// thread.
+// braid/trace/detail/time_histogram.hpp: a histogram of durations that any thread can update.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -14,7 +13,8 @@
 
 namespace braid::detail {
 
-/// Two buckets a decade, from a microsecond to a second; one up to ten seconds; one for longer times.
+/// A histogram with two buckets per decade from a microsecond to a second, one up to ten seconds, and one for longer
+/// times.
 /// Threads: any.
 /// Blocks: never.
 class BRAID_API time_histogram {
@@ -22,17 +22,17 @@ class BRAID_API time_histogram {
   static constexpr std::array<duration, 14> bounds{1us, 3us,  10us, 30us,  100us, 300us, 1ms,
                                                    3ms, 10ms, 30ms, 100ms, 300ms, 1s,    10s};
 
-  /// Adds a time that was measured once and represents `weight` times. A time below zero counts as zero.
+  /// Adds a time that was measured once and represents `weight` times. A negative time counts as zero.
   void add(duration span, std::uint64_t weight = 1) noexcept;
 
   /// Returns the sum of all times.
   [[nodiscard]] auto seconds() const noexcept -> double;
 
-  /// Returns cumulative counts, so that the last one counts all. Errors: std::bad_alloc.
+  /// Returns cumulative counts; the last one is the total. Errors: std::bad_alloc.
   [[nodiscard]] auto buckets() const -> std::vector<metric::bucket>;
 
  private:
-  // of each bucket, not cumulative; written by any thread
+  // The count of each bucket, not cumulative. Written by any thread.
   std::array<atomic<std::uint64_t>, bounds.size() + 1> counts_{};
   atomic<std::uint64_t> sum_ns_{0};  // the same
 };
