@@ -1,4 +1,4 @@
-// braid/graph/flow.hpp: graphs of functions with values between them.
+// braid/graph/flow.hpp: graphs of functions that pass values to each other.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -39,14 +39,14 @@ class flow_draft;
 struct flow_access;
 }  // namespace detail
 
-/// The result of a node, or an input of the flow, which later nodes can use as an argument. A later node only waits for
-/// a `flow_node<void>`.
+/// A handle for the result of a node, or for an input of the flow. Later nodes can use it as an argument. A
+/// `flow_node<void>` passes no value: a later node only waits for it.
 template <typename T>
 class flow_node {
  public:
   flow_node() = default;  ///< refers to no node
 
-  /// Use this for nodes that depend on the end of this one but not on its value.
+  /// Returns a handle for nodes that depend on the end of this node but not on its value.
   [[nodiscard]] auto done() const noexcept -> flow_node<void> { return {value_, builder_}; }
 
  private:
@@ -59,7 +59,7 @@ class flow_node {
   std::uint32_t builder_ = 0;  // the number of the builder; 0 if it refers to no node
 };
 
-/// How much a function computes, which decides on which thread it is called.
+/// The amount of work of a function. It decides on which thread the function is called.
 enum class node_size : std::uint8_t {
   large,  ///< on the workers
   small,  ///< at once, on the home of the run, which it holds up as long as it takes: a microsecond or two
@@ -74,38 +74,38 @@ struct flow_node_options {
 
 namespace detail {
 
-/// A function whose parameters are the values of nodes, by const reference or by value, and which returns its own
-/// value, directly or as a `task`. It is called through a const object, because runs of the flow share it, perhaps at
-/// the same time. If its last parameter is a `const stop_flag&`, it should return early once that flag is set. It must
-/// return an object: a reference would refer to something that another run owns or that no longer exists. A function
-/// that returns a task must not have a reference parameter to which an argument is converted first, because the
-/// converted object would be gone when the task runs.
+/// A function that can be a node. Its parameters are the values of nodes, by const reference or by value, and it
+/// returns its own value, directly or as a `task`. It is called through a const object, because runs of the flow share
+/// it, perhaps at the same time. If its last parameter is a `const stop_flag&`, it should return early once that flag
+/// is set. It must return an object, because a reference could refer to data of another run or to a destroyed object. A
+/// function that returns a task must not have a reference parameter that requires a conversion of the argument, because
+/// the converted object would be destroyed before the task runs.
 template <typename Fn, typename... Values>
 concept flow_function = detail::is_flow_function<std::decay_t<Fn>, Values...>();
 
 struct flow_ending;
 }  // namespace detail
 
-/// The progress of the nodes of a run. Nodes are numbered, and ordered, as they were added.
-/// Lifetime: keeps the names of the nodes; nothing else of the flow, and nothing of the run. Threads: any, because it
-/// does not change.
+/// A report of a run that has ended: the progress of its nodes. Nodes are numbered and ordered as they were added.
+/// Lifetime: keeps the names of the nodes, but nothing else of the flow or the run. Threads: any, because it does not
+/// change.
 class BRAID_API flow_report {
  public:
   [[nodiscard]] auto size() const noexcept -> std::size_t { return progress_.size(); }
   [[nodiscard]] auto name(node_index node) const noexcept -> const std::string&;
-  /// Never `running`: the run is over.
+  /// Returns the progress of a node. It is never `running`, because the run has ended.
   [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
   /// Returns the nodes that never began, because of a stop or an earlier failure.
   [[nodiscard]] auto skipped() const -> std::vector<node_index>;
   /// Returns the number of nodes that ended too late, so that their results were not used.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
 
-  /// Returns whether the times were recorded; without them the following functions return nothing useful.
+  /// Returns whether times were recorded. If not, the results of the following functions are meaningless.
   [[nodiscard]] auto has_times() const noexcept -> bool { return has_times_; }
   [[nodiscard]] auto times(node_index node) const noexcept -> node_times;
   /// Returns the time from the beginning of the run to the end of its last node.
   [[nodiscard]] auto total() const noexcept -> duration;
-  /// The steps add up to `total()`.
+  /// Returns the critical path. The times of its steps add up to `total()`.
   [[nodiscard]] auto critical_path() const -> std::vector<critical_step>;
   /// Returns a line for each node, and the critical path.
   [[nodiscard]] auto to_text() const -> std::string;
@@ -123,12 +123,12 @@ class BRAID_API flow_report {
 
 namespace detail {
 
-/// Throws the exception of a failure.
+/// Throws the exception for a failure.
 [[noreturn]] BRAID_API void throw_flow_failure(const graph_failure& failure, const flow_report& report);
 
 }  // namespace detail
 
-/// A value, or the reason why there is no value.
+/// The value of a run, or the reason why it has no value.
 template <typename T>
 class [[nodiscard]] flow_result {
   using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
@@ -138,16 +138,16 @@ class [[nodiscard]] flow_result {
   [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
 
   /// Moves the value out.
-  /// Errors: rethrows what the failed node threw. Throws std::system_error that names the node, with
-  /// errc::deadline_exceeded if it exceeded its time and errc::stopped if it gave up. If the deadline of the run
-  /// passed, the error names no node.
+  /// Errors: rethrows the exception of the failed node. Throws std::system_error with the name of the node:
+  /// errc::deadline_exceeded if the node exceeded its time limit, errc::stopped if it gave up. If the deadline of the
+  /// run passed, the error names no node.
   auto take() -> T {
     if (!has_value()) detail::throw_flow_failure(*failure_, report_);
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
   }
 
-  /// Returns nothing if there is a value. If several nodes failed, returns the failure of the node that was added
-  /// first, whatever the timing.
+  /// Returns the failure, or nothing if there is a value. If several nodes failed, returns the failure of the node that
+  /// was added first, regardless of their timing.
   [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
   [[nodiscard]] auto report() const noexcept -> const flow_report& { return report_; }
 
@@ -164,7 +164,7 @@ enum class flow_times : std::uint8_t { not_recorded, recorded };
 
 /// The options of one run of a flow.
 struct flow_run_options {
-  /// the deadline of the run; the deadline of the caller's scope applies as well
+  /// The deadline of the run. The deadline of the caller's scope applies as well.
   time_point deadline = time_point::max();
   flow_times times = flow_times::not_recorded;
   const clock_source* clock = nullptr;  ///< that times are read from, on any thread; null: the system's
@@ -174,7 +174,7 @@ namespace detail {
 
 using flow_run = graph_run<flow_state>;
 
-/// The ending of a run, once it is joined.
+/// The result of a run after all its nodes have been joined.
 struct flow_ending {
   template <typename T>
   static auto of(flow_state& state, const flow_run& run, flow_value_index result) -> flow_result<T> {
@@ -198,13 +198,13 @@ struct flow_ending {
 template <typename Signature>
 class flow;
 
-/// A graph of functions with typed values, made by a `flow_builder`. A run calls each node once, as soon as all of its
-/// arguments are available. Functions are called on workers, or in place if they are marked as small; functions that
-/// return a task run at the home of the run. If several nodes fail, the node that was added first decides the result,
-/// whatever the timing; nodes that were added after it are stopped or skipped, and nodes that were added before it
-/// continue (docs/decisions/0002-order-decides-failures.md).
-/// Threads: any; any number of runs at a time, on any homes. Lifetime: copies share the nodes, and so do runs, which do
-/// not need the flow once they have started.
+/// A graph of functions with typed values, created by a `flow_builder`. A run calls each node once, as soon as all of
+/// its arguments are available. Functions are called on workers, or in place if they are marked as small. Functions
+/// that return a task run on the home of the run. If several nodes fail, the node that was added first decides the
+/// result, regardless of their timing. Nodes that were added after it are stopped or skipped, and nodes that were added
+/// before it continue (docs/decisions/0002-order-decides-failures.md).
+/// Threads: any; any number of runs at a time, on any homes. Lifetime: copies and runs share the nodes. A run that has
+/// started does not need the flow.
 template <typename T, typename... In>
 class flow<T(In...)> {
  public:
@@ -212,8 +212,8 @@ class flow<T(In...)> {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return plan_->nodes.size(); }
 
   /// Runs the nodes and returns the value of the result node, or the reason why there is no value. It ends when all
-  /// nodes have ended: after a deadline, waiting nodes end at once and functions end when they return. The values of
-  /// nodes are then destroyed at the home of the run. Ends as stopped if the scope of the caller is stopped before the
+  /// nodes have ended: after a deadline, waiting nodes end at once, and functions end when they return. The values of
+  /// nodes are then destroyed on the home of the run. Ends as stopped if the scope of the caller is stopped before the
   /// result is available.
   /// Threads: a task with a home. Lifetime: `workers` outlives the run. Errors: std::bad_alloc. Cost: a block of memory
   /// for the run; a task for each node that is not small.
@@ -255,7 +255,7 @@ class flow<T(In...)> {
 
 namespace detail {
 
-/// The number of a value, and the number of the builder that returned it.
+/// The index of a value, and the number of its builder.
 struct flow_source {
   flow_value_index value = 0;
   std::uint32_t builder = 0;
@@ -272,7 +272,7 @@ struct flow_access {
   }
 };
 
-/// The part of a builder that does not depend on types.
+/// The part of a builder that does not depend on its types.
 /// Threads: one at a time.
 class BRAID_API flow_draft {
  public:
@@ -285,7 +285,7 @@ class BRAID_API flow_draft {
   }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return plan_.nodes.size(); }
 
-  /// A result with builder 0 means that the flow has no result node.
+  /// Builds the plan. If `result` has builder 0, the flow has no result node.
   auto build(flow_source result) -> checked<std::shared_ptr<const flow_plan>>;
 
  private:
@@ -300,7 +300,7 @@ class BRAID_API flow_draft {
   diagnostics diagnostics_;
 };
 
-/// A value that only points to its object.
+/// True for a value that only refers to an object, such as a pointer or a view.
 template <typename T>
 inline constexpr bool borrows = std::is_pointer_v<T> || std::ranges::borrowed_range<T>;
 template <typename T>
@@ -308,8 +308,8 @@ inline constexpr bool borrows<std::reference_wrapper<T>> = true;
 
 }  // namespace detail
 
-/// Collects nodes. Each node names its arguments, which were added before it, so there are no cycles. The template
-/// arguments are the types of the arguments of a run: `flow_builder<request>`.
+/// A builder that collects nodes. A node's arguments are nodes that were added before it, so there are no cycles. The
+/// template arguments are the types of a run's arguments: `flow_builder<request>`.
 /// Threads: one at a time.
 template <typename... In>
 class flow_builder {
@@ -318,15 +318,15 @@ class flow_builder {
  public:
   flow_builder() : draft_(std::array<detail::flow_value_kind, sizeof...(In)>{detail::kind_of_value<In>()...}) {}
 
-  /// Argument number `Index` of a run.
+  /// Returns a handle for argument number `Index` of a run.
   template <std::size_t Index = 0>
   [[nodiscard]] auto input() const noexcept {
     return detail::flow_access::find_node<std::tuple_element_t<Index, std::tuple<In...>>>(draft_.input(Index));
   }
 
-  /// Adds a node that calls `fn` with the values of `takes`. Its value is the result of `fn` or, if that is a task, of
-  /// the task. `fn` is called by several runs at a time; values live until the end of their run, and are destroyed at
-  /// its home.
+  /// Adds a node that calls `fn` with the values of `takes`. The node's value is the result of `fn`; if `fn` returns a
+  /// task, it is the result of the task. Several runs may call `fn` at the same time. Values live until the end of
+  /// their run, and are destroyed on its home.
   /// Cost: boxes `fn`.
   template <typename Fn, typename... Values>
     requires detail::flow_function<Fn, Values...>
@@ -343,7 +343,7 @@ class flow_builder {
   auto add(std::string_view name, Fn&& fn, flow_node<Values>... takes) {
     return add({.name = name}, std::forward<Fn>(fn), takes...);
   }
-  /// Does not compile: describes the error in the callable or in its values.
+  /// Does not compile; its error message describes what is wrong with the callable or its values.
   template <typename Fn, typename... Takes>
     requires(!detail::can_add_to_flow<Fn, Takes...>)
   auto add(const flow_node_options& /*how*/, Fn&& /*fn*/, Takes&&... /*takes*/) {
@@ -359,8 +359,8 @@ class flow_builder {
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return draft_.size(); }
 
-  /// Returns the flow, whose runs return the value of `result`; all nodes run, even if `result` does not depend on
-  /// them. The builder is consumed.
+  /// Returns the flow. A run returns the value of `result`, but all nodes run, even if `result` does not depend on
+  /// them. The builder cannot be used afterwards.
   /// Errors: the codes unknown_node, timeout_of_small_node, too_large; the messages name the nodes.
   template <typename T>
   [[nodiscard]] auto build(flow_node<T> result) && -> checked<flow<T(In...)>> {
@@ -371,7 +371,7 @@ class flow_builder {
     const detail::flow_source from = detail::flow_access::find_source(result);
     return made<T>(draft_.build(from), from.value);
   }
-  /// Does the same for a flow without a result.
+  /// Returns a flow without a result, like the function above.
   [[nodiscard]] auto build() && -> checked<flow<void(In...)>> { return made<void>(draft_.build({}), 0); }
 
  private:

@@ -1,4 +1,4 @@
-// braid/graph/run.hpp: runs the nodes of a graph, each after its predecessors, here, on workers or as tasks.
+// braid/graph/run.hpp: runs the nodes of a graph after their predecessors: in place, on workers or as tasks.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -29,52 +29,55 @@
 
 namespace braid {
 
-/// One run of a graph. The node that fails first in `shape.order()` decides what the run reports, whatever the timing:
-/// when a node fails, nodes behind it in that order are stopped or never start, nodes before it go on, because one of
-/// them may fail too. Once no node before it may fail any more (`detail::certain_nodes`), the run is settled, and the
-/// nodes that are left are stopped. With `after_failure::keep_going` only the nodes that depend on a failed one are
-/// skipped, and the run is settled when all others have ended. A node that is stopped while it waits for a worker does
-/// not begin. A run is settled when its result is known, and joined when nothing of it runs any more; between both,
-/// nodes that cannot be interrupted end late, and are counted. Threads: the home of the scope. Lifetime: outlives its
-/// tasks; so await `join` before it is destroyed.
+/// One run of a graph. The failed node that comes first in `shape.order()` decides the result of the run, regardless of
+/// timing. When a node fails, nodes after it in that order are stopped or never start. Nodes before it continue,
+/// because one of them may fail too. When no node before it can still fail (`detail::certain_nodes`), the run is
+/// settled, and the remaining nodes are stopped. With `after_failure::keep_going`, only the nodes that depend on a
+/// failed node are skipped, and the run is settled when all others have ended. A node that is stopped while it waits
+/// for a worker does not begin. A run is settled when its result is known, and joined when none of its nodes runs any
+/// more. In between, nodes that cannot be interrupted end late, and are counted. Threads: the home of the scope.
+/// Lifetime: outlives its tasks; await `join` before it is destroyed.
 template <detail::graph_nodes Nodes>
 class graph_run {
  public:
-  /// `nodes`, `workers` and `scope` outlive the run; its arrays come from `memory`.
+  /// Prepares a run of the graph. `nodes`, `workers` and `scope` must outlive the run, whose arrays are allocated from
+  /// `memory`.
   graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& scope,
             std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : graph_run(shape, nodes, workers, scope, graph_run_options{.memory = memory}) {}
-  /// Prepares a run of the graph with `options`. Everything that they point to must outlive the run.
+  /// Prepares a run of the graph with `options`. Everything that the options refer to must outlive the run.
   graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& scope, const graph_run_options& options);
   graph_run(const graph_run&) = delete;
   auto operator=(const graph_run&) -> graph_run& = delete;
 
-  /// Starts every node that waits for nothing. Call it once.
+  /// Starts every node without predecessors. Call it once.
   void start();
 
-  /// Happens when the result is known.
+  /// Returns the event that is set when the result is known.
   [[nodiscard]] auto settled() noexcept -> event& { return settled_; }
-  /// Returns why the run failed; nothing when all nodes are done. Requires that it is settled.
+  /// Returns why the run failed, or nothing if all nodes are done. Requires that the run is settled.
   [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
-  /// Returns all failed nodes in the order of the shape; empty without `keep_going`. Final once the run is joined.
+  /// Returns all failed nodes in the order of the shape. Empty without `keep_going`. The list is final once the run is
+  /// joined.
   [[nodiscard]] auto failures() const noexcept -> std::span<const graph_failure> { return record_.failures(); }
-  /// Returns when each node was ready, started and ended; empty without a clock in the options. Requires that the run
-  /// is joined.
+  /// Returns when each node was ready, started and ended. Empty if the options have no clock. Requires that the run is
+  /// joined.
   [[nodiscard]] auto times() const noexcept -> std::span<const node_times> { return record_.times(); }
-  /// Returns when the run started, for `critical_path`; time_point::min() without a clock.
+  /// Returns when the run started, for `critical_path`. Returns time_point::min() if the options have no clock.
   [[nodiscard]] auto begin_time() const noexcept -> time_point { return record_.begin_time(); }
   /// Waits until no node runs any more.
   [[nodiscard]] auto join() noexcept { return scope_->join(); }
   /// Returns the progress of `node`. It is final once the run is joined. After a failure, nodes that depend on the
   /// failed node were skipped; the progress of the other nodes depends on timing.
   [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
-  /// Nodes that ended after their time was over or the run was settled, so that no caller saw their result.
+  /// Returns the number of nodes whose results were not used, because they ended after their time limit, or after the
+  /// run was settled.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
 
  private:
   struct running_hook : list_hook {};
 
-  /// A node that has started elsewhere and has not ended.
+  /// A node that was started on a worker or as a task and has not ended.
   struct running : running_hook, stop_callback {
     running(graph_run& r, node_index n, time_point deadline)
         : stop_callback(&stopped), run(&r), node(n), inside(*r.scope_, deadline) {
@@ -86,8 +89,8 @@ class graph_run {
       running_hook::unlink();
     }
 
-    /// Handles a stop of the node. The node's own time is over if the run as a whole continues and nothing else has
-    /// stopped it.
+    /// Handles a stop of the node. If the cause is the node's own deadline, and the run itself was not stopped, the
+    /// node has exceeded its time limit.
     static void stopped(stop_callback& self) noexcept {
       auto& at = static_cast<running&>(self);
       const bool own_deadline = at.inside.stop().reason() == errc::deadline_exceeded;
@@ -195,8 +198,8 @@ void graph_run<Nodes>::become_ready(node_index node) {
     record_.push(to_start_, {node, mode});
 }
 
-/// Runs and starts what is ready. A node that ends while this is under way, however deep in the call stack, leaves its
-/// successors to the loop that is running already: a long chain does not recurse.
+/// Runs and starts all ready nodes. A node that ends within this loop, however deep in the call stack, only queues its
+/// successors for the loop. So a long chain of nodes does not recurse.
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::drain() {
   if (std::exchange(drain_state_, drain_state::draining) == drain_state::draining) return;
@@ -293,8 +296,8 @@ void graph_run<Nodes>::node_ended(node_index node, outcome<node_status>& ended) 
   fail_at(std::move(why));
 }
 
-/// A node ends as stopped by its own timeout; by a failure before it in the order; by a stop of the run, which settles
-/// the run here; or by itself, which is a failure.
+/// Handles the end of a node as stopped. The cause may be its own timeout, a failure before it in the order, or a stop
+/// of the run, which settles the run. If there is no such cause, the node has stopped itself, which is a failure.
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::node_stopped(node_index node, outcome<node_status>& ended) noexcept {
   if (progress_[node] == node_progress::failed || progress_[node] == node_progress::replaced) return;
@@ -316,8 +319,8 @@ void graph_run<Nodes>::release_successors(node_index node) noexcept {
   settle_if_decided();
 }
 
-/// A failure with a fallback does not count as a failure: the fallback nodes and the nodes after them then decide the
-/// result.
+/// Returns whether a fallback replaces the failed node. If so, the failure does not count, and the fallback nodes and
+/// the nodes after them decide the result.
 template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::is_replaced(const graph_failure& failure) noexcept -> bool {
   if constexpr (detail::replaceable_nodes<Nodes>) {
@@ -328,7 +331,8 @@ auto graph_run<Nodes>::is_replaced(const graph_failure& failure) noexcept -> boo
   return false;
 }
 
-/// Called by a timer: what becomes ready runs later, in a task of its own, and not in here.
+/// Handles a node that exceeded its time limit. A timer calls this, so nodes that become ready run later, in a separate
+/// task.
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::time_out(node_index node) noexcept {
   graph_failure why{graph_failure::cause::node_timeout, node, nullptr, errc::deadline_exceeded};
@@ -371,8 +375,8 @@ void graph_run<Nodes>::stop_run() noexcept {
   settled_.set();
 }
 
-/// The result is known when all nodes are done, or when a node has failed and no node before it can still fail. After
-/// `keep_going`, it is known when each node is done, has failed, or depends on a failed node.
+/// Settles the run if its result is known: all nodes are done, or a node has failed and no node before it can still
+/// fail. With `keep_going`, each node must be done, failed, or dependent on a failed node.
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::settle_if_decided() noexcept {
   const auto order = shape_->order();

@@ -21,7 +21,7 @@ enum class node_mode : std::uint8_t {
   task,    ///< as a task on the home of the run: it may wait
 };
 
-/// The ending of a node.
+/// The result of a node's function.
 enum class node_status : std::uint8_t {
   done,
   failed,
@@ -39,7 +39,7 @@ enum class node_progress : std::uint8_t {
   replaced,  ///< it failed, and the run continues as if it were done
 };
 
-/// Why a run did not succeed, or a node.
+/// The reason why a run or a node did not succeed.
 struct graph_failure {
   enum class cause : std::uint8_t {
     node_failed,   ///< `node` said so, or threw `error`
@@ -52,7 +52,7 @@ struct graph_failure {
   errc reason = errc::stopped;
 };
 
-/// The behavior of a run after a node has failed.
+/// What a run does after a node has failed.
 enum class after_failure : std::uint8_t {
   stop,        ///< nodes after the failed one in the order are stopped or never start
   keep_going,  ///< only nodes that depend on the failed one are skipped, as with `make -k`
@@ -63,9 +63,10 @@ struct graph_run_options {
   after_failure on_failure = after_failure::stop;
   /// The maximum number of nodes of the modes `worker` and `task` that run at a time, at least 1, as with `make -j`.
   std::size_t max_running = std::numeric_limits<std::size_t>::max();
-  /// A number for each node, as `remaining_paths` computes them. If several nodes are ready, the one with the largest
-  /// number starts first; among equals, the first in the order. Without priorities the order is not specified. They
-  /// matter most together with `max_running`, because the executor orders the nodes that have been started.
+  /// A priority for each node, as `remaining_paths` computes it. If several nodes are ready, the one with the largest
+  /// priority starts first; equal ones start in the order of the shape. Without priorities the order is not specified.
+  /// Priorities matter most together with `max_running`, because the executor determines the order of nodes that have
+  /// been started.
   std::span<const duration> priorities = {};
   const clock_source* clock = nullptr;  ///< records the times of each node, read on any thread; null: no times
   std::pmr::memory_resource* memory = std::pmr::get_default_resource();  ///< of the arrays of the run

@@ -12,14 +12,14 @@
 
 namespace braid {
 
-/// Names a node of a graph by its position.
+/// The index of a node in its graph.
 using node_index = std::uint32_t;
 
-/// The nodes and edges of a graph. Built once, run many times.
+/// The nodes and edges of a graph. It is built once and used by many runs.
 /// Threads: any, once built.
 class BRAID_API graph_shape {
  public:
-  /// `to` cannot start before `from` has ended.
+  /// An edge: the node `to` cannot start before the node `from` has ended.
   struct edge {
     node_index from;
     node_index to;
@@ -27,13 +27,13 @@ class BRAID_API graph_shape {
 
   graph_shape() = default;  ///< without nodes
 
-  /// Errors: errc::invalid_argument for an edge to a node that is not there, and for more than 2^32 - 1 nodes or edges;
-  /// errc::cycle. The same edge given twice
-  /// counts twice, on both sides.
+  /// Builds the shape. An edge that is listed twice counts twice, on both sides. Errors: errc::invalid_argument for an
+  /// edge to a node that does not exist, and for more than 2^32 - 1 nodes or edges; errc::cycle.
   [[nodiscard]] static auto make(std::size_t nodes, std::span<const edge> edges) -> result<graph_shape>;
 
-  /// Does the same for nodes with names, for graphs made from data: the errors name the nodes. Errors: unknown_node for
-  /// each edge to a node that is not there; too_large; cycle, with the nodes of one cycle in their order.
+  /// Builds the shape of a graph whose nodes have names, such as a graph that is described by data; the errors name the
+  /// nodes. Errors: unknown_node for each edge to a node that does not exist; too_large; cycle, with the nodes of one
+  /// cycle in order.
   [[nodiscard]] static auto make(std::span<const std::string_view> names, std::span<const edge> edges)
       -> checked<graph_shape>;
 
@@ -44,7 +44,8 @@ class BRAID_API graph_shape {
   /// Returns the number of edges that end in each node.
   [[nodiscard]] auto predecessor_counts() const noexcept -> std::span<const std::uint32_t> { return predecessors_; }
 
-  /// Returns all nodes, each after its predecessors; if several could be next, the one with the smallest number.
+  /// Returns all nodes in topological order. If several nodes could be next, the one with the smallest index comes
+  /// first.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
   /// Returns the index of a node in `order()`.
   [[nodiscard]] auto position(node_index node) const noexcept -> std::uint32_t { return position_[node]; }
@@ -59,7 +60,7 @@ class BRAID_API graph_shape {
   std::vector<std::uint32_t> position_;
 };
 
-/// The times at which a node of a run could begin, began and ended. A node that did not begin has no times.
+/// When a node of a run became ready, started and ended. A node that did not start has no times.
 struct node_times {
   static constexpr time_point never = time_point::min();
 
@@ -68,7 +69,7 @@ struct node_times {
   time_point ended = never;
 
   [[nodiscard]] auto has_run() const noexcept -> bool { return ended != never; }
-  /// Returns how long it waited for a thread after it was ready. Requires that it has run.
+  /// Returns how long the node waited for a thread after it was ready. Requires that it has run.
   [[nodiscard]] auto queue() const noexcept -> duration { return started - ready; }
   [[nodiscard]] auto run() const noexcept -> duration { return ended - started; }
 
@@ -84,20 +85,21 @@ struct critical_step {
   auto operator==(const critical_step&) const -> bool = default;
 };
 
-/// Returns the nodes that determine the duration of the run, first to last: the node that ended last, before it the
-/// predecessor that it waited for longest, and so on back to the beginning. The steps leave no gap: their times add up
-/// to the time from `begin` to the last end. If several ended at once, the first in the order is used. Requires a time
-/// for each node.
-/// Cost: goes once through all edges.
+/// Returns the nodes that determine the duration of the run, from first to last. The last one is the node that ended
+/// last. Before each node comes its predecessor that ended last. The steps leave no gap: their times add up to the time
+/// from `begin` to the last end. If several nodes ended at once, the first in the order is used. Requires a time for
+/// each node.
+/// Cost: one pass over all edges.
 [[nodiscard]] BRAID_API auto critical_path(const graph_shape& shape, time_point begin,
                                            std::span<const node_times> times) -> std::vector<critical_step>;
 
-/// Returns for each node how long the longest path from its start to an end of the graph takes, if each node takes its
-/// weight. As `priorities` of a run they start the nodes of the critical path first. Requires a weight for each node,
-/// none below zero. Cost: goes once through all edges; sums end at duration::max().
+/// Returns, for each node, the duration of the longest path from its start to the end of the graph, if each node takes
+/// its weight. If you use them as `priorities` of a run, the nodes of the critical path start first. Requires a
+/// non-negative weight for each node. Cost: one pass over all edges; sums are limited to duration::max().
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const duration> weights)
     -> std::vector<duration>;
-/// Does the same with measured weights, for example from an earlier run. The weight of a node that did not run is 0.
+/// Returns the same with measured times as weights, for example from an earlier run. The weight of a node that did not
+/// run is 0.
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const node_times> times)
     -> std::vector<duration>;
 

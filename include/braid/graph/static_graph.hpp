@@ -1,4 +1,4 @@
-// braid/graph/static_graph.hpp: graphs of functions without values, made once and run often.
+// braid/graph/static_graph.hpp: graphs of functions without values, which are built once and run often.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -26,8 +26,8 @@ namespace detail {
 class static_block;
 }  // namespace detail
 
-/// A graph of nodes that compute, on the workers of a pool, made by a `graph_builder`. For nodes that wait, may fail or
-/// have deadlines, use `graph_run`.
+/// A graph of computing nodes that runs on the workers of a pool. It is created by a `graph_builder`. For nodes that
+/// wait, may fail or have deadlines, use `graph_run`.
 /// Threads: any, one run at a time; a node may run other graphs, fork, and wait for its forks.
 class BRAID_API static_graph {
  public:
@@ -38,15 +38,15 @@ class BRAID_API static_graph {
   /// Returns the number of nodes.
   [[nodiscard]] auto size() const noexcept -> std::size_t;
 
-  /// Runs each node once, after all its predecessors, on this worker and on idle workers of its pool; from a thread
-  /// that is not a worker, in `default_pool`. A node sees everything that its predecessors did.
-  /// Blocks: until no node runs any more; the worker runs forks of others meanwhile. Errors: rethrows what a node threw
-  /// first, after which nodes that had not begun were left out; the graph can be run again. Requires that this graph is
-  /// not running. Cost: allocates nothing; on the stack, as much as one node.
+  /// Runs each node once, after all its predecessors, on this worker and on idle workers of its pool. On a thread that
+  /// is not a worker, the nodes run in `default_pool`. Everything that a node's predecessors did is visible to it.
+  /// Blocks: until no node runs any more; the worker runs other forks during the wait. Errors: rethrows the first
+  /// exception of a node; nodes that had not begun are skipped, and the graph can be run again. Requires that this
+  /// graph is not running. Cost: no allocation; stack memory for one node.
   void run() { static_cast<void>(run_until(nullptr, nullptr)); }
 
-  /// Does the same, but leaves out nodes that have not begun when a stop is requested.
-  /// Errors: errc::stopped, or the reason of the flag, if nodes were left out.
+  /// Works as `run`, but skips nodes that have not begun when a stop is requested.
+  /// Errors: errc::stopped, or the reason of the flag, if nodes were skipped.
   template <stop_signal Signal>
   [[nodiscard]] auto run(Signal&& stop) -> result<void> {
     if constexpr (std::is_same_v<std::remove_cvref_t<Signal>, stop_flag>)
@@ -64,7 +64,7 @@ class BRAID_API static_graph {
   std::unique_ptr<detail::static_block> nodes_;
 };
 
-/// Names a node to the builder that has given it.
+/// A handle for a node, for use with the builder that returned it.
 class graph_node {
  public:
   graph_node() = default;  ///< refers to no node
@@ -84,7 +84,7 @@ template <typename Fn>
 concept node_function = std::constructible_from<std::decay_t<Fn>, Fn> && std::invocable<std::decay_t<Fn>&> &&
                         !is_lazy_work<std::invoke_result_t<std::decay_t<Fn>&>>;
 
-/// Ends the compilation with one sentence, for what cannot be a node.
+/// Ends the compilation with a clear message for a callable that cannot be a node.
 template <typename Fn>
 struct refused_node : refused_call<Fn> {};
 template <typename Fn>
@@ -97,7 +97,7 @@ struct refused_node<Fn> {
 
 }  // namespace detail
 
-/// Threads: one at a time.
+/// A builder of a `static_graph`. Threads: one at a time.
 class BRAID_API graph_builder {
  public:
   graph_builder();
@@ -105,8 +105,7 @@ class BRAID_API graph_builder {
   auto operator=(graph_builder&&) -> graph_builder& = default;
   ~graph_builder() = default;
 
-  /// Returns a node that calls `fn`. Cost: no allocation of its own for captures of up to 16 bytes that are trivially
-  /// copyable.
+  /// Returns a node that calls `fn`. Cost: no additional allocation for trivially copyable captures of up to 16 bytes.
   template <detail::node_function Fn>
   auto add(Fn&& fn) -> graph_node {
     using callable = std::decay_t<Fn>;
@@ -119,7 +118,7 @@ class BRAID_API graph_builder {
     return {static_cast<node_index>(calls_.size() - 1), number_};
   }
 
-  /// Does the same with a name for errors; names need not be unique.
+  /// Returns a node as above, with a name that errors show. Names need not be unique.
   template <detail::node_function Fn>
   auto add(std::string_view name, Fn&& fn) -> graph_node {
     names_.push_back({static_cast<node_index>(size()), std::string(name)});
@@ -131,7 +130,7 @@ class BRAID_API graph_builder {
     }
   }
 
-  /// Does not compile: describes the error in the callable.
+  /// Does not compile; its error message describes what is wrong with the callable.
   template <typename Fn>
     requires(!detail::node_function<Fn>)
   auto add(Fn&& /*fn*/) {
@@ -150,7 +149,7 @@ class BRAID_API graph_builder {
     (add_edge(node, later), ...);
   }
 
-  /// `node` does not begin before all of `earlier` have ended.
+  /// Makes `node` begin only after all nodes of `earlier` have ended.
   template <std::same_as<graph_node>... Nodes>
   void succeed(graph_node node, Nodes... earlier) {
     (add_edge(earlier, node), ...);
@@ -158,8 +157,8 @@ class BRAID_API graph_builder {
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return calls_.size(); }
 
-  /// Returns the graph; the builder is empty then. Errors: the codes unknown_node, self_edge, duplicate_edge,
-  /// too_large, and cycle, for one of the cycles, when nothing else is wrong. The sentences name the nodes.
+  /// Returns the graph and leaves the builder empty. Errors: the codes unknown_node, self_edge, duplicate_edge,
+  /// too_large. If there is no other error, cycle for one of the cycles. The messages name the nodes.
   [[nodiscard]] auto build() && -> checked<static_graph>;
 
  private:

@@ -1,4 +1,4 @@
-// braid/runtime/default_runtime.hpp: the runtime of the process; its tasks and its figures.
+// braid/runtime/default_runtime.hpp: the runtime of the process, and the functions that use it without naming it.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -20,33 +20,34 @@
 
 namespace braid {
 
-/// Creates the runtime of the process with these options. You need this only if the default options do not fit. After
-/// `finalize` it creates a new runtime; the previous one is destroyed, and references to its parts become invalid.
+/// Creates the runtime of the process with these options. You need this only if the default options are not suitable.
+/// After `finalize` it creates a new runtime; the previous one is destroyed, and references to its parts become
+/// invalid.
 /// Threads: any, except threads of a runtime that is ending. Errors: already_set if the process has a runtime that was
 /// not finalized, whichever call created it; closed at the end of the process; as `runtime::create`.
 [[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
 /// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
-/// before. All code of the process shares it, including shared objects, if braid is a shared library. It is finalized,
-/// draining, at the latest with the static objects of the process, before those that were constructed before it. The
-/// child of a fork has none of its threads; the first call there creates a runtime of the child's own.
+/// before. All code of the process shares it, including shared objects, if braid is a shared library. At the latest, it
+/// is finalized by draining when the static objects of the process are destroyed, before those that were constructed
+/// earlier. The child of a fork has none of its threads; the first call there creates a separate runtime.
 /// Threads: any. Blocks: the first call, until its threads run. After `finalize` it returns the ended runtime, whose
 /// parts refuse work, until `initialize` creates another one. Errors: std::system_error with errc::closed if `finalize`
-/// was called before a runtime existed; the system's error if it refuses threads, and the next call tries again.
+/// was called before a runtime existed; the system's error if it cannot start threads, and the next call tries again.
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
 /// Ends the runtime of the process, if there is one, as `runtime::shutdown` does. Only `initialize` can then create
-/// another one. Work that is posted or spawned later, also after main, is refused with errc::closed. Parallel
-/// algorithms, `fork_join`, task groups and graphs are refused as well on threads that are not workers: they throw
+/// another one. Work that is posted or spawned later, even after main, is refused with errc::closed. Parallel
+/// algorithms, `fork_join`, task groups and graphs are also refused on threads that are not workers: they throw
 /// std::system_error with errc::closed and call nothing. Calls that had begun before end as usual.
-/// Threads: any, except those of the runtime. Lifetime: the runtime's parts can still be called, and refuse, until
-/// `initialize` creates another one; after the end of the static objects only its workers can. Errors: would_deadlock
-/// on a thread of the runtime.
+/// Threads: any, except those of the runtime. Lifetime: you can still call the runtime's parts, which refuse all work,
+/// until `initialize` creates another one. After the static objects of the process are destroyed, you can only call its
+/// workers. Errors: would_deadlock on a thread of the runtime.
 [[nodiscard]] BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
 
-/// Does the same with `runtime::shutdown_for`: if it is late, the next `finalize`, or the end of the process, waits for
-/// the rest.
-/// Errors: deadline_exceeded if the time was over first; would_deadlock as above.
+/// Ends the runtime as `runtime::shutdown_for` does. If it reaches the limit, the next `finalize`, or the end of the
+/// process, waits for the remaining jobs.
+/// Errors: deadline_exceeded if the jobs did not end within `limit`; would_deadlock as above.
 [[nodiscard]] BRAID_API auto finalize_for(duration limit) -> result<void>;
 
 namespace detail {
@@ -56,20 +57,22 @@ namespace detail {
 /// Errors: as `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_executor() -> executor_id;
 
-/// Returns the runtime of the process if it exists; otherwise the oldest living runtime that the program has created;
-/// otherwise the runtime of the process, which it creates. Returns null if `finalize` was called before.
+/// Returns the runtime of the process if it exists. Otherwise, returns the oldest existing runtime that the program has
+/// created. If there is none, creates the runtime of the process. Returns null if `finalize` was called before.
 /// Lifetime: the program must not end its runtime while other threads call this. Errors: as `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_runtime() -> runtime*;
 
-/// Returns the bounded queue of that runtime, if it has one and the caller is not a worker of any pool; otherwise null.
+/// Returns the bounded queue of `nearest_runtime`, if it has one and the caller is not a worker of any pool. Otherwise
+/// returns null.
 [[nodiscard]] BRAID_API auto nearest_queue() -> executor*;
 
 }  // namespace detail
 
-/// Runs `fn` once, some time later: on the pool of the calling worker; otherwise on the workers of the process if its
-/// runtime exists; otherwise on the workers of the oldest living runtime that the program has created.
-/// Threads: any; if that runtime has a `queue_capacity`, it must live while others call this. Errors: closed, or full
-/// if the capacity is reached, and then `fn` has been destroyed without being called.
+/// Runs `fn` once at some later time. On a worker, `fn` runs on the worker's pool. On other threads, it runs on the
+/// workers of the process's runtime if that exists, and otherwise on those of the oldest existing runtime that the
+/// program has created.
+/// Threads: any; a runtime with a `queue_capacity` must exist while other threads call this. Errors: closed, or full if
+/// the capacity is reached; `fn` has then been destroyed without being called.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(Fn&& fn) -> result<void> {
   if (executor* const queue = detail::nearest_queue()) [[unlikely]]
@@ -79,7 +82,7 @@ template <detail::job_function Fn>
   return post(*where.get(), std::forward<Fn>(fn));
 }
 
-/// Does the same and returns a future.
+/// Runs `fn` on the same executor as `post`, and returns a future of its result.
 /// Threads: any. Errors: in the future, as `spawn` on an executor.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
@@ -118,21 +121,22 @@ auto spawn(spawn_options options, Fn&& fn, Args&&... args) {
 
 namespace detail {
 
-/// True for a callable without an executor ahead of it, which `spawn` and `post` do not accept with these arguments.
+/// True for a callable that is passed without an executor, and that `spawn` and `post` do not accept with these
+/// arguments.
 template <typename Fn, typename... Args>
 concept refused_callable = has_call<std::decay_t<Fn>> && !work_place<std::remove_cvref_t<Fn>> &&
                            !spawnable<Fn, Args...> && !returns_lazy_work<Fn, Args...>;
 
 }  // namespace detail
 
-/// Does not compile: describes the error in the callable or its arguments.
+/// Does not compile; its error message describes what is wrong with the callable or its arguments.
 template <typename Fn, typename... Args>
   requires detail::refused_callable<Fn, Args...>
 auto spawn(Fn&& /*fn*/, Args&&... /*args*/) {
   static_cast<void>(detail::refused_call<Fn, Args...>());
   return future<void>();
 }
-/// Does not compile: describes the error in the callable.
+/// Does not compile; its error message describes what is wrong with the callable.
 template <typename Fn>
   requires detail::refused_callable<Fn>
 auto post(Fn&& /*fn*/) {
@@ -140,20 +144,20 @@ auto post(Fn&& /*fn*/) {
   return result<void>();
 }
 
-/// Returns what the suspended tasks of `runtime` wait for: tasks on its loops, and tasks on its workers and blocking
-/// threads that have homes of their own. `dump()` without a runtime does the same for the homes of all runtimes and for
-/// the program's own homes. Threads: any, while the runtime lives. Blocks, errors, cost: as `dump()`.
+/// Reports what the suspended tasks of `runtime` wait for: tasks on its loops, and tasks on its workers and blocking
+/// threads that have homes of their own. `dump()` without a runtime reports the homes of all runtimes and other homes
+/// of the program. Threads: any, while the runtime exists. Blocks, errors, cost: as `dump()`.
 [[nodiscard]] inline auto dump(runtime& runtime, duration limit = 1s) -> task_dump {
   std::vector<detail::executor_id> where{runtime.workers().id(), runtime.blocking().id()};
   for (const loop* const each : runtime.loops()) where.push_back(each->id());
   return detail::dump_of(where, limit);
 }
 
-/// Returns all counters of `runtime`: of each worker, the pool's common queues, the blocking pool, each loop, the HTTP
-/// servers and Redis connections on the loops, and the memory of jobs, which all runtimes of the process share. Each
-/// metric explains itself in `help`; the names are in docs/metrics.md. The values are read one after the other while
-/// the counters continue to change.
-/// Threads: any, while the runtime lives. Blocks: for short locks, for instance that of the blocking pool. Errors:
+/// Returns all metrics of `runtime`: of each worker, the pool's common queues, the blocking pool, each loop, the HTTP
+/// servers and Redis connections on the loops, and the memory of jobs, which all runtimes of the process share. The
+/// member `help` of a metric describes it; the names are in docs/metrics.md. The values are read one after the other
+/// while the counters continue to change.
+/// Threads: any, while the runtime exists. Blocks: for short locks, for instance that of the blocking pool. Errors:
 /// std::bad_alloc. Cost: about a microsecond for each worker and loop; counting costs the same whether this is called
 /// or not.
 [[nodiscard]] BRAID_API auto metrics(runtime& runtime) -> std::vector<metric>;

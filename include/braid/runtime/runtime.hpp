@@ -1,4 +1,4 @@
-// braid/runtime/runtime.hpp: pools and loops as one.
+// braid/runtime/runtime.hpp: a runtime: pools and event loops as one object.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -38,24 +38,25 @@ struct runtime_list;
 class stall_watch;
 }  // namespace detail
 
-/// Where tasks of a runtime wait.
+/// Whether tasks wait for I/O on a separate thread or on the workers.
 enum class runtime_shape : std::uint8_t {
   separate,  ///< on one loop with its own thread: computing does not delay it
   merged,    ///< each worker runs a loop between its jobs: a task that becomes ready continues on the same thread
 };
 
-/// Loops that wait and workers that compute, on separate threads or on the same threads.
+/// A set of loops that wait for I/O and workers that compute, on separate threads or on the same threads.
 /// Threads: created and destroyed on a thread that is not its own; any thread may call the members.
 class BRAID_API runtime {
  public:
-  /// A loop that did not end an iteration's job, or a worker that did not end a job, within the limit.
+  /// A report of a stall: a loop or a worker has run the same job for longer than the limit.
   struct stall {
     enum class place : std::uint8_t { loop, worker };
 
     place where = place::loop;
     std::string thread;      ///< its name
     duration at_least = {};  ///< how long that was when it was noticed
-    /// the functions that run there, innermost first; empty if the thread did not answer
+    /// The functions on the stack of the stalled thread, innermost first. Empty if the thread did not answer the
+    /// signal.
     std::vector<std::string> functions;
   };
 
@@ -67,14 +68,15 @@ class BRAID_API runtime {
     braid::scheduler scheduler = braid::scheduler::work_stealing;  ///< of the workers
     runtime_shape shape = runtime_shape::separate;
     std::size_t max_blocking_threads = 64;
-    /// The number of functions that may wait for a worker after `post` and `spawn` on threads that are not workers of
-    /// the runtime; 0: no limit. Functions that workers post do not count, nor do tasks, continuations and offloaded
-    /// functions.
+    /// The maximum number of functions that may wait for a worker after `post` and `spawn` on threads that are not
+    /// workers of the runtime; 0 means no limit. Functions that workers post do not count, nor do tasks, continuations
+    /// and offloaded functions.
     std::size_t queue_capacity = 0;
-    /// The treatment of more functions. On the thread of a loop, `wait` holds up all tasks of that loop.
+    /// What happens to functions beyond `queue_capacity`. On the thread of a loop, `wait` blocks all tasks of that
+    /// loop.
     when_full on_full = when_full::wait;
-    // The workers, as `pool::options` says of each of these. In a merged runtime they wait in their loops, and so have
-    // no spare threads.
+    // The following options of the workers are documented in `pool::options`. In a merged runtime workers wait in their
+    // loops, and therefore have no spare threads.
     std::function<void(std::size_t)> on_worker_start = {};
     std::function<void(std::size_t)> on_worker_stop = {};
     std::optional<thread_profile> profile = std::nullopt;
@@ -85,17 +87,18 @@ class BRAID_API runtime {
     std::optional<worker_registration> registration = std::nullopt;
     unsigned max_spare_threads = 64;
     duration stay_awake = 10us;
-    /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
+    /// Receives exceptions of posted jobs and spawned tasks; without it, the message goes to stderr. May be called on
+    /// any thread.
     error_callback on_error = {};
-    /// If a loop or a worker is blocked for this long, it is reported once, by `on_stall` or otherwise on stderr. Zero:
-    /// the value of the variable BRAID_STALL (`500ms`, `2s`), or no watchdog. See docs/stalls.md
+    /// The time after which a blocked loop or worker is reported once, by `on_stall` or otherwise on stderr. Zero means
+    /// the value of the variable BRAID_STALL (`500ms`, `2s`), or no watchdog if that is not set. See docs/stalls.md
     duration stall_limit = {};
-    /// Called by the watchdog's thread. Must not throw.
+    /// Called for each stall by the watchdog's thread. Must not throw.
     std::function<void(const stall&)> on_stall = {};
   };
 
-  /// Starts all threads. Errors: errc::invalid_argument for a merged runtime with a scheduler that has no threads; the
-  /// system's; not_enough_memory.
+  /// Creates a runtime and starts all threads. Errors: errc::invalid_argument for a merged runtime with a scheduler
+  /// that has no threads; system errors; not_enough_memory.
   [[nodiscard]] static auto create(options options) -> result<std::unique_ptr<runtime>>;
   [[nodiscard]] static auto create() -> result<std::unique_ptr<runtime>> { return create(options()); }
   /// Stops the tasks, runs accepted work, and joins the threads.
@@ -105,14 +108,14 @@ class BRAID_API runtime {
 
   [[nodiscard]] auto shape() const noexcept -> runtime_shape { return shape_; }
 
-  /// Returns a loop: the calling thread's own if it has one, otherwise the next one in turn.
+  /// Returns a loop: the loop of the calling thread if it has one, otherwise one of the loops in turn.
   [[nodiscard]] auto io() noexcept -> loop&;
   /// Returns all loops: one in a separate runtime; in a merged runtime, the loop of each worker, by the worker's index.
   [[nodiscard]] auto loops() noexcept -> std::span<loop* const> { return loops_; }
   [[nodiscard]] auto workers() noexcept -> pool& { return *pool_; }
-  /// Returns the queue in front of the workers that `queue_capacity` limits; null if nothing is limited.
+  /// Returns the queue that `queue_capacity` limits, or null if there is no limit.
   [[nodiscard]] auto queue() noexcept -> bounded_executor* { return queue_.get(); }
-  /// Returns the pool for jobs that block. It has threads while it has jobs, and for a short time after.
+  /// Returns the pool for jobs that block. It has threads while it has jobs, and for a short time afterwards.
   [[nodiscard]] auto blocking() noexcept -> blocking_pool& { return *blocking_; }
 
   /// Starts a task without a handle. In a merged runtime any worker may start it; the task then stays on that worker's
@@ -120,19 +123,20 @@ class BRAID_API runtime {
   /// Errors: closed, and then the task has been destroyed without having started.
   [[nodiscard]] auto post(task<void> work) -> result<void>;
 
-  /// Returns the number of functions, on workers and on threads that may block, that ended after their waiter had given
-  /// up (see `offload` with a timeout).
+  /// Returns the number of functions, on workers and on blocking threads, that ended after the code that waited for
+  /// them had given up (see `offload` with a timeout).
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return pool_->statistics().late + blocking_->late(); }
 
-  /// Stops the tasks of the loops, deals with accepted jobs as `mode` says, and joins the threads. Whatever comes later
-  /// is refused with errc::closed. May be called again, and from several threads: all return after the threads ended.
+  /// Stops the tasks of the loops, runs or drops accepted jobs according to `mode`, and joins the threads. Later work
+  /// is refused with errc::closed. May be called again, and from several threads: all calls return after the threads
+  /// have ended.
   /// Errors: would_deadlock on a thread of this runtime.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Drains as `shutdown` does, but at most for `limit`. When the time is over, pending jobs are dropped, running jobs
-  /// are asked to stop, and the call returns while the last tasks and jobs may still run; the destructor, or a
-  /// `shutdown`, waits for them.
-  /// Errors: deadline_exceeded if the time was over first; would_deadlock as `shutdown`.
+  /// Shuts down as `shutdown` with `drain`, but waits at most `limit`. After that time, pending jobs are dropped,
+  /// running jobs are requested to stop, and the call returns while the last tasks and jobs may still run. The
+  /// destructor, or a `shutdown`, waits for them.
+  /// Errors: deadline_exceeded if they did not end within `limit`; would_deadlock as `shutdown`.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
   /// Runs a task on a loop and blocks until it has ended. Errors: as `sync_wait`.
@@ -140,7 +144,7 @@ class BRAID_API runtime {
   auto run(task<T> work) -> T {
     return sync_wait(io(), std::move(work));
   }
-  /// Does the same for a callable that returns a task: `run([&]() -> task<int> { … })`.
+  /// Runs the task that a callable returns, and blocks until it has ended: `run([&]() -> task<int> { … })`.
   template <detail::task_function Fn>
   auto run(Fn&& fn) {
     return run(detail::make_task(std::forward<Fn>(fn)));
@@ -155,8 +159,8 @@ class BRAID_API runtime {
   template <typename T>
   friend auto spawn(runtime& runtime, spawn_options options, task<T> work) -> future<T>;
 
-  /// Posts the task that `std::move(make)()` returns. The thread that starts the task also creates it, near its own
-  /// memory.
+  /// Posts the task that `std::move(make)()` returns. The thread that starts the task also creates it, so that its
+  /// frame comes from that thread's memory.
   template <typename Make>
   [[nodiscard]] auto post_made(Make make) -> result<void> {
     auto begin = [this, make = std::move(make)]() mutable { start(std::move(make)()); };
@@ -187,7 +191,7 @@ class BRAID_API runtime {
   runtime* next_ = nullptr;           // in the list of the process; under its lock
   std::mutex join_mutex_;             // one thread joins the loop's
   std::thread loop_thread_;
-  // the last member, because it must end first; null without a watchdog
+  // The last member, because it must be destroyed first. Null if there is no watchdog.
   std::unique_ptr<detail::stall_watch> stalls_;
 };
 
@@ -197,8 +201,8 @@ inline constexpr place_kind place_kind_of<runtime> = place_kind::functions_and_t
 }  // namespace detail
 
 /// Starts a task as `runtime::post` does, and returns its future; see `spawn` on a home.
-/// Threads: any. Errors: in the future: errc::closed if the runtime accepts no more work; errc::stopped if it ended
-/// before the task began, or if there was no memory to start it, which is also reported.
+/// Threads: any. Errors: in the future: errc::closed if the runtime accepts no more work; errc::stopped if the runtime
+/// ended before the task began, or if there was no memory to start the task, which is also reported.
 template <typename T>
 auto spawn(runtime& runtime, spawn_options options, task<T> work) -> future<T> {
   auto& state =
@@ -225,7 +229,8 @@ auto spawn(runtime& runtime, spawn_options options, Fn&& fn, Args&&... args) {
 
 namespace detail {
 
-/// Returns the bounded queue that the calling thread posts to; null without one, and for workers of the runtime.
+/// Returns the bounded queue to which the calling thread posts. Returns null if there is no such queue, and for workers
+/// of the runtime.
 inline auto queue_for_caller(runtime& runtime) noexcept -> executor* {
   bounded_executor* const queue = runtime.queue();
   return queue != nullptr && !runtime.workers().is_current() ? queue : nullptr;
@@ -233,8 +238,8 @@ inline auto queue_for_caller(runtime& runtime) noexcept -> executor* {
 
 }  // namespace detail
 
-/// Runs a function on the workers. Threads: any. Errors: in the future, as `spawn` on an executor; errc::full if
-/// `queue_capacity` is reached and `on_full` refuses.
+/// Runs a function on the workers of the runtime. Threads: any. Errors: in the future, as `spawn` on an executor;
+/// errc::full if `queue_capacity` is reached and `on_full` is `refuse`.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(runtime& runtime, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -243,7 +248,7 @@ auto spawn(runtime& runtime, Fn&& fn, Args&&... args) -> detail::spawned_future<
   return spawn(runtime.workers(), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Without a handle: a task as `runtime::post` starts it, or a function on the workers. Threads: any.
+/// Posts a task as `runtime::post` does, or a function to the workers, without returning a handle. Threads: any.
 /// Errors: errc::closed, errc::full as `spawn`, and then `work` has been destroyed without having begun.
 [[nodiscard]] inline auto post(runtime& runtime, task<void> work) -> result<void> {
   return runtime.post(std::move(work));
@@ -261,20 +266,21 @@ template <detail::job_function Fn>
 
 namespace detail {
 
-/// The runtimes of the process, oldest first. Free functions use the first one if no runtime was initialized.
+/// The list of the runtimes of the process, oldest first. Free functions use the first one if no runtime was
+/// initialized.
 struct runtime_list {
   static void add(runtime& made);
   static void remove(runtime& gone) noexcept;
-  /// Calls `fn` for each runtime. No runtime is destroyed meanwhile.
+  /// Calls `fn` for each runtime. No runtime is destroyed during this call.
   static void for_each(const std::function<void(runtime&)>& fn);
 
  private:
   static void set_first(runtime* first) noexcept;
 };
 
-/// The part of a runtime that stays after the end of the process' static objects: workers that refuse work.
+/// Closes the runtime of the process at the end of its static objects. Its workers remain and refuse work.
 struct runtime_end {
-  /// Frees its loops, which have descriptors of the system. Requires that it was shut down.
+  /// Frees the loops of the runtime, which have file descriptors. Requires that the runtime was shut down.
   BRAID_API static void close(runtime& ended) noexcept;
 };
 

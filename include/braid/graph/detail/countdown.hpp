@@ -1,5 +1,4 @@
-// braid/graph/detail/countdown.hpp: counts the predecessors of a node that have not ended, and resets itself after the
-// last.
+// braid/graph/detail/countdown.hpp: a counter of the predecessors of a node that have not ended, which resets itself.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -8,14 +7,14 @@
 
 namespace braid::detail {
 
-/// A counter that each predecessor decrements once per run. The last predecessor sees everything that the others did,
-/// and resets the counter, because no other node reads it until the next run.
-/// Threads: `arrive` from any; the other functions only from a thread that has the node for itself.
+/// A counter that each predecessor of a node decrements once per run. Everything that the predecessors did is visible
+/// to the last one. It resets the counter, because no other node reads the counter until the next run.
+/// Threads: `arrive` from any; the other functions only from a thread that owns the node.
 /// Protocol: docs/design/static_graph.md
 class countdown {
  public:
-  /// Counts one of `all` predecessors that has ended. Returns true for the last one. Cost: a read-modify-write; the
-  /// last one seldom needs any.
+  /// Records that one of `all` predecessors has ended. Returns true for the last one. Cost: a read-modify-write;
+  /// usually none for the last one.
   [[nodiscard]] auto arrive(std::uint32_t all) noexcept -> bool {
     // If this reads 1, all other predecessors have arrived. edge static_graph.arrival: observe what the other
     // predecessors did
@@ -27,7 +26,7 @@ class countdown {
     return true;
   }
 
-  /// Does the same if no other thread runs nodes of the graph.
+  /// Works as `arrive`, if no other thread runs nodes of the graph.
   [[nodiscard]] auto arrive_alone(std::uint32_t all) noexcept -> bool {
     const std::uint32_t left = left_.load(relaxed);
     left_.store(left == 1 ? all : left - 1, relaxed);
@@ -36,7 +35,7 @@ class countdown {
 
   void set(std::uint32_t value) noexcept { left_.store(value, relaxed); }
 
-  /// While the node waits for nothing and is not counted down, its word may hold a number for the node's owner.
+  /// Returns the counter. If the node has no predecessors, its owner may store another number in it.
   [[nodiscard]] auto get() const noexcept -> std::uint32_t { return left_.load(relaxed); }
 
  private:

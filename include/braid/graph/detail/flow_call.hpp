@@ -21,7 +21,7 @@ class flow_node;
 
 namespace braid::detail {
 
-/// The arguments for one value: a reference to it, or no argument if the node only waits for it.
+/// Provides the argument for one value: a reference to it, or no argument if the node only waits for it.
 template <typename T>
 struct flow_argument {
   using types = std::tuple<const T&>;
@@ -55,7 +55,7 @@ struct flow_invocation<Fn, std::tuple<Args...>> {
   }
 };
 
-/// How `Fn` is called with these values, and the type of its result.
+/// The call of `Fn` with these values, and the type of its result.
 template <typename Fn, typename... Values>
 struct flow_call_of {
   using invocation = flow_invocation<Fn, flow_arguments<Values...>>;
@@ -63,7 +63,7 @@ struct flow_call_of {
   using value = typename given::type;
 };
 
-/// Whether a parameter of this type refers to the argument itself, and not to a converted object.
+/// True if a parameter of this type refers to the argument itself, and not to a converted object.
 template <typename Parameter, typename Argument>
 inline constexpr bool binds_directly =
     !std::is_reference_v<Parameter> ||
@@ -95,7 +95,7 @@ template <typename Fn>
   requires std::is_class_v<Fn> && requires { &Fn::operator(); }
 struct parameters_of<Fn> : parameters_of<decltype(&Fn::operator())> {};
 
-/// Whether a value can be stored in a run.
+/// True if a value can be stored in a run.
 template <typename T>
 concept flow_object = std::is_void_v<T> || (std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
                                             std::is_nothrow_destructible_v<T>);
@@ -131,7 +131,7 @@ template <typename Fn, typename... Takes>
 inline constexpr bool can_add_to_flow<Fn, Takes...> =
     accepts_values<Fn>(static_cast<std::remove_cvref_t<Takes>*>(nullptr)...);
 
-/// Ends the compilation with one sentence, for what cannot be a node.
+/// Ends the compilation with a clear message for a callable that cannot be a node.
 template <typename Fn, typename... Takes>
 struct refused_flow_node {
   static constexpr bool takes_nodes = (is_flow_node<std::remove_cvref_t<Takes>> && ...);

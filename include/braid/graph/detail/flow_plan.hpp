@@ -1,4 +1,4 @@
-// braid/graph/detail/flow_plan.hpp: the immutable plan of a flow, shared by all runs: nodes, edges, and the places of
+// braid/graph/detail/flow_plan.hpp: the immutable plan of a flow, which all runs share: nodes, edges, and offsets of
 // values.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace braid::detail {
 
 class flow_state;
 
-/// The number of a value: first the inputs of the flow, then the result of each node.
+/// The index of a value. The inputs of the flow come first, then the result of each node.
 using flow_value_index = std::uint32_t;
 
 /// The space that one value needs in the memory block of a run. A void value has size 0.
@@ -47,7 +47,7 @@ struct flow_value_slot {
   std::size_t offset = 0;  // in the block of a run
 };
 
-/// How a node is called: as a function, or as a function that returns a task. The other pointer is null.
+/// The function of a node: either a plain function, or one that returns a task. The other pointer is null.
 struct flow_call {
   void (*run)(const void* fn, flow_state& state, node_index node, const stop_flag& stop) = nullptr;
   auto (*start)(const void* fn, flow_state& state, node_index node) -> task<node_status> = nullptr;

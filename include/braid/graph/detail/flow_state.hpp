@@ -1,4 +1,4 @@
-// braid/graph/detail/flow_state.hpp: what one run of a flow works on, in one block of memory; its nodes for graph_run.
+// braid/graph/detail/flow_state.hpp: the values and times of one run of a flow, in one block of memory.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -18,24 +18,24 @@
 
 namespace braid::detail {
 
-/// Values, times, and room for the arrays of the `graph_run`. A node writes its own value and its own times, on any
-/// thread, and reads the values of nodes that have ended.
+/// The state of a run: values, times, and memory for the arrays of the `graph_run`. A node writes its own value and its
+/// own times, on any thread, and reads the values of nodes that have ended.
 /// Protocol: docs/design/flow.md Lifetime: outlives the run and all its nodes; the values are destroyed with it.
 class BRAID_API flow_state {
  public:
-  /// Times are recorded by `clock`, if there is one. Errors: std::bad_alloc.
+  /// Constructs the state. If `clock` is not null, times are recorded. Errors: std::bad_alloc.
   flow_state(std::shared_ptr<const flow_plan> plan, const clock_source* clock);
   flow_state(const flow_state&) = delete;
   auto operator=(const flow_state&) -> flow_state& = delete;
   ~flow_state();
 
-  /// Constructs value number `index` in its place from the result of `make()`. Called once per value.
+  /// Constructs value number `index` from the result of `make()`. Called once per value.
   template <typename T, typename Make>
   void emplace(flow_value_index index, Make&& make) {
     ::new (at(index)) T(std::forward<Make>(make)());
     present_[index] = true;
   }
-  /// Requires that the value was constructed.
+  /// Returns a value. Requires that it was constructed.
   template <typename T>
   [[nodiscard]] auto value(flow_value_index index) noexcept -> T& {
     return *std::launder(static_cast<T*>(at(index)));
@@ -45,11 +45,11 @@ class BRAID_API flow_state {
   [[nodiscard]] auto shared_plan() const noexcept -> const std::shared_ptr<const flow_plan>& { return plan_; }
   [[nodiscard]] auto memory() noexcept -> std::pmr::memory_resource* { return &rest_; }
   [[nodiscard]] auto records_times() const noexcept -> bool { return clock_ != nullptr; }
-  /// Empty if times are not recorded.
+  /// Returns the times of the nodes. Empty if times are not recorded.
   [[nodiscard]] auto times() const noexcept -> std::span<const node_times> { return times_; }
   [[nodiscard]] auto begin() const noexcept -> time_point { return begin_; }
 
-  // The functions that graph_run calls.
+  // The following functions are called by graph_run.
   auto mode(node_index node) noexcept -> node_mode;
   auto timeout(node_index node) const noexcept -> duration { return plan_->nodes[node].timeout; }
   auto may_fail(node_index node) const noexcept -> bool {
@@ -90,7 +90,7 @@ class BRAID_API flow_state {
   std::pmr::monotonic_buffer_resource rest_;
 };
 
-/// Notes when a node begins, and when it ends, however it does.
+/// A guard that records when a node begins and ends, also if it ends by an exception.
 class flow_stamp {
  public:
   flow_stamp(flow_state& of, node_index node) noexcept : state_(&of), node_(node) { of.note_start(node); }

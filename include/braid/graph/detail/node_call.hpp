@@ -1,4 +1,4 @@
-// braid/graph/detail/node_call.hpp: a callable of any kind in three words; it is called in place.
+// braid/graph/detail/node_call.hpp: a type-erased callable in three words, which is called without being copied.
 #pragma once
 
 #include <array>
@@ -11,10 +11,11 @@
 
 namespace braid::detail {
 
-/// The storage of a node's callable that is too large for the node, or that must not be copied as bytes.
+/// The storage for a callable that is too large for the node, or that is not trivially copyable.
 using boxed_call = std::unique_ptr<void, void (*)(void*)>;
 
-/// Copied as bytes: small callables that allow it lie inside, others in a box that outlives this.
+/// A type-erased callable that is copied as bytes. Small, trivially copyable callables are stored inside; others in a
+/// box that must outlive this.
 struct node_call {
   static constexpr std::size_t room = 2 * sizeof(void*);
 
@@ -42,7 +43,7 @@ template <typename Fn>
   return {new callable(std::forward<Fn>(fn)), [](void* at) { delete static_cast<callable*>(at); }};
 }
 
-/// Calls the callable in the box, which is a `Fn`.
+/// Calls the callable in the box, whose type is `Fn`.
 template <typename Fn>
 [[nodiscard]] auto call_of_box(const boxed_call& box) -> node_call {
   node_call made{.call = [](void* at) { static_cast<void>(std::invoke(**static_cast<Fn**>(at))); }};

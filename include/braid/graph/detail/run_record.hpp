@@ -1,4 +1,4 @@
-// braid/graph/detail/run_record.hpp: what a graph run keeps if its options ask for it: failures, times, priorities.
+// braid/graph/detail/run_record.hpp: the optional data of a graph run: failures, times, priorities.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -14,8 +14,8 @@
 
 namespace braid::detail {
 
-/// The optional part of a run. An array is empty unless an option needs it.
-/// Threads: the home of the run; `note_start` and `note_end` also the thread that runs the node.
+/// The optional part of a run. An array is empty unless an option requires it.
+/// Threads: the home of the run; `note_start` and `note_end` also on the thread that runs the node.
 class BRAID_API run_record {
  public:
   run_record(const graph_shape& shape, const graph_run_options& options);
@@ -29,7 +29,7 @@ class BRAID_API run_record {
 
   /// Returns whether the node depends on a failed node. Requires `keeps_going`.
   [[nodiscard]] auto is_blocked(node_index node) const noexcept -> bool { return blocked_[node]; }
-  /// Inserts the failure in the order of the shape, and blocks all nodes that depend on the node. Requires
+  /// Inserts the failure in the order of the shape, and blocks all nodes that depend on the failed node. Requires
   /// `keeps_going`.
   void fail(const graph_failure& failure) noexcept;
 
@@ -52,7 +52,7 @@ class BRAID_API run_record {
     ready.push_back(node);
     if (!priorities_.empty()) std::ranges::push_heap(ready, starts_later{this});
   }
-  /// Returns the ready node that starts next. Requires that a node is ready.
+  /// Removes and returns the ready node that starts next. Requires that a node is ready.
   template <typename Ready>
   auto pop(std::pmr::vector<Ready>& ready) -> Ready {
     if (!priorities_.empty()) std::ranges::pop_heap(ready, starts_later{this});
@@ -62,7 +62,7 @@ class BRAID_API run_record {
   }
 
  private:
-  /// An order of ready nodes whose largest element starts first.
+  /// The order of ready nodes. The largest element starts first.
   struct starts_later {
     const run_record* record;
 
@@ -88,7 +88,7 @@ class BRAID_API run_record {
   std::pmr::vector<graph_failure> failures_;  // in the order of the shape
 };
 
-/// Notes when a node starts and ends, however it ends.
+/// A guard that records when a node starts and ends, also if it ends by an exception.
 class run_stamp {
  public:
   run_stamp(run_record& record, node_index node) noexcept : record_(&record), node_(node) { record.note_start(node); }

@@ -1,4 +1,4 @@
-// braid/graph/detail/walk_count.hpp: detects when all threads that run nodes of a graph have come to the end.
+// braid/graph/detail/walk_count.hpp: detects when all threads that run nodes of a graph have ended.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -7,18 +7,19 @@
 
 namespace braid::detail {
 
-/// Counts the walks of a run. A walk is a sequence of nodes that one thread runs without a break. It leaves nodes
-/// behind for other threads, and each of these nodes begins another walk; a walk knows only at its end how many of its
-/// nodes were taken. `end` returns true to the last walk of the run, and everything that all walks did is then visible.
+/// Counts the walks of a run. A walk is a sequence of nodes that one thread runs without interruption. It leaves ready
+/// nodes to other threads, and each of them begins another walk. A walk determines only at its end how many of its
+/// nodes were taken. `end` returns true to the last walk of the run. Everything that all walks did is then visible to
+/// it.
 /// Threads: any. Cost: two read-modify-writes for each walk, nothing for each node.
 /// Protocol: docs/design/static_graph.md
 class walk_count {
  public:
-  /// A walk begins that was left behind by another one. The first walk has begun from the start.
+  /// Begins a walk with a node that another walk has left. Not called for the first walk of a run.
   void begin() noexcept { word_.fetch_add(one_under_way, relaxed); }
 
-  /// Ends a walk of whose nodes other threads took `children`. The number is negative if the walk ran nodes that
-  /// another walk, which is suspended below it on the same worker, had left behind. Returns true if the run is over.
+  /// Ends a walk. `children` is the number of its nodes that other threads have taken. It is negative if the walk ran
+  /// nodes of another walk that is suspended below it on the same worker's stack. Returns true if the run has ended.
   [[nodiscard]] auto end(std::int32_t children) noexcept -> bool {
     const std::uint64_t change = static_cast<std::uint64_t>(std::int64_t{children}) - 1 - one_under_way;
     return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both, the last sees what all did
@@ -27,8 +28,9 @@ class walk_count {
  private:
   static constexpr std::uint64_t one_under_way = std::uint64_t{1} << 32U;
 
-  // 2^32 for each walk that has begun and not ended; and the walks that were heard of, less those that have ended: one
-  // is heard of when its parent ends, and ends perhaps before that, so this part may be below 0 while walks go on.
+  // The upper half counts the walks that have begun and not ended. The lower half counts the walks that are known, less
+  // those that have ended. A walk becomes known when its parent ends. It may end before that, so the lower half may be
+  // negative while walks are running.
   atomic<std::uint64_t> word_{one_under_way + 1};
 };
 

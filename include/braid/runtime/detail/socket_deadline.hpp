@@ -1,4 +1,4 @@
-// braid/runtime/detail/socket_deadline.hpp: one point in time for all calls on a socket.
+// braid/runtime/detail/socket_deadline.hpp: a deadline that several calls on a socket share.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -17,13 +17,13 @@
 
 namespace braid::detail {
 
-/// The time limit of an exchange with an untrusted peer. All calls share it: with a limit for each call, a peer that
-/// reads or sends a byte now and then could prolong the exchange without end.
+/// The time limit of an exchange with an untrusted peer. All calls share it. With a separate limit for each call, a
+/// peer that reads or sends a single byte from time to time could prolong the exchange without end.
 class socket_deadline {
  public:
   explicit socket_deadline(duration limit) noexcept : end_(steady_time().now() + limit) {}
 
-  /// Lets a connect by this socket, which blocks, wait until the end at most. Returns false if the time is over.
+  /// Limits the time of a blocking connect of this socket to the deadline. Returns false if the deadline has passed.
   [[nodiscard]] auto limit_connect(int socket) const noexcept -> bool {
     using std::chrono::microseconds;
     const auto left = std::chrono::ceil<microseconds>(time_left());
@@ -34,8 +34,8 @@ class socket_deadline {
     return ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0;
   }
 
-  /// Waits for bytes until the end at most. Returns their number, 0 at the end of the stream, and less than 0 for an
-  /// error or if the time is over.
+  /// Waits for bytes until the deadline. Returns their number, 0 at the end of the stream, and a negative number after
+  /// an error or the deadline.
   [[nodiscard]] auto receive(int socket, std::span<char> buffer) const noexcept -> ::ssize_t {
     while (wait_for(socket, POLLIN)) {
       const ::ssize_t got = ::recv(socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -44,8 +44,8 @@ class socket_deadline {
     return -1;
   }
 
-  /// Returns whether the peer, or the buffer of the socket, has accepted everything in time. A blocking send would not
-  /// do: its limit begins again with each part that the peer accepts.
+  /// Sends the whole text. Returns whether the peer, or the buffer of the socket, has accepted it before the deadline.
+  /// A blocking send is not sufficient, because its time limit starts again with each part that the peer accepts.
   [[nodiscard]] auto send_all(int socket, std::string_view text) const noexcept -> bool {
     while (!text.empty()) {
       if (!wait_for(socket, POLLOUT)) return false;
@@ -59,7 +59,7 @@ class socket_deadline {
  private:
   [[nodiscard]] auto time_left() const noexcept -> duration { return end_ - steady_time().now(); }
 
-  /// Returns false if the time is over before the socket is ready or has failed.
+  /// Waits until the socket is ready or has failed. Returns false if the deadline passes before.
   [[nodiscard]] auto wait_for(int socket, short event) const noexcept -> bool {
     for (duration left = time_left(); left > duration::zero(); left = time_left()) {
       const auto seconds = std::chrono::floor<std::chrono::seconds>(left);

@@ -27,7 +27,8 @@ struct worker;
 
 namespace detail {
 
-/// The progress of a loop or a worker. If two samples are equal and busy, the same job has been running in between.
+/// The progress of a loop or a worker. If two samples are equal and both are busy, the same job has been running
+/// between them.
 struct stall_progress {
   std::uint64_t jobs = 0;
   std::uint64_t others = 0;  ///< forks of others; iterations
@@ -37,7 +38,7 @@ struct stall_progress {
   auto operator==(const stall_progress&) const -> bool = default;
 };
 
-/// A loop or a worker, and how long it has been seen without progress.
+/// A loop or a worker that is watched, and how long it has made no progress.
 struct stall_target {
   const loop* of_loop = nullptr;  ///< for a worker of a merged runtime: the loop that it runs
   const worker* of_worker = nullptr;
@@ -48,24 +49,24 @@ struct stall_target {
   bool is_reported = false;
 };
 
-/// Looks at each target at intervals of half the limit, but no more than 20 times a second. Reads what workers and
-/// loops count anyway; a thread gets a signal only when it has stalled, so that it writes down its stack.
-/// Threads: one at a time calls `look`, which is the watchdog's own between `start` and the end. `count` any.
+/// Checks each target at intervals of half the limit, but at most 20 times a second. It only reads counters that
+/// workers and loops update anyway. A thread gets a signal only when it has stalled, so that it records its stack.
+/// Threads: `look` from one at a time; between `start` and the end it is the watchdog's own thread. `count` from any.
 class BRAID_API stall_watch {
  public:
   using report_fn = std::function<void(const runtime::stall&)>;
 
-  /// If `report` is empty, stalls are written to stderr. Lifetime: the targets outlive it.
+  /// Constructs the watchdog. If `report` is empty, stalls are written to stderr. Lifetime: the targets outlive it.
   stall_watch(std::vector<stall_target> targets, duration limit, report_fn report, const clock_source& clock);
   stall_watch(const stall_watch&) = delete;
   auto operator=(const stall_watch&) -> stall_watch& = delete;
   ~stall_watch();
 
-  /// Starts a thread that looks. Errors: std::system_error.
+  /// Starts the watchdog's thread. Errors: std::system_error.
   void start();
   void look();
 
-  /// Returns the number of stalls.
+  /// Returns the number of stalls so far.
   [[nodiscard]] auto count() const noexcept -> std::uint64_t { return count_.load(relaxed); }
   [[nodiscard]] auto interval() const noexcept -> duration { return interval_; }
 
@@ -86,16 +87,17 @@ class BRAID_API stall_watch {
   std::thread thread_;
 };
 
-/// Returns the loops and the workers of a runtime, as long as that lives.
+/// Returns the loops and the workers of a runtime. They are valid as long as the runtime.
 [[nodiscard]] BRAID_API auto stall_targets_of(const runtime& runtime) -> std::vector<stall_target>;
-/// Returns whether it is running a job.
+/// Returns whether the target is running a job.
 /// Threads: any.
 [[nodiscard]] BRAID_API auto is_busy(const stall_target& target) noexcept -> bool;
 
 /// Parses the limit in BRAID_STALL, such as `500ms` or `2s`. Returns nothing if the text is not a positive time.
 [[nodiscard]] BRAID_API auto parse_stall_limit(std::string_view text) -> std::optional<duration>;
 
-/// Returns the limit of the variable BRAID_STALL, or nothing if it is not set. Says on stderr if its value is ignored.
+/// Returns the limit in the variable BRAID_STALL, or nothing if it is not set. Prints a warning on stderr if the value
+/// is invalid and ignored.
 [[nodiscard]] auto stall_limit_of_environment() -> std::optional<duration>;
 
 }  // namespace detail
