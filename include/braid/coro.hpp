@@ -1,7 +1,7 @@
 // braid/coro.hpp: coroutines with structured concurrency: tasks, scopes, deadlines, channels, fibers.
-// In it: `task`, `scope`, `with_scope`, `with_timeout` and `sleep_for`; `spawn`, `offload`, `schedule_on` and
-// `sync_wait`; `when_all` and `when_any`; awaiting futures and callbacks; generators; locks, semaphores, events,
-// latches and barriers between tasks; channels of four kinds; task-local values; coroutines that fork; fibers.
+// It contains `task`, `scope`, `with_scope`, `with_timeout` and `sleep_for`; `spawn`, `offload`, `schedule_on` and
+// `sync_wait`; `when_all` and `when_any`; awaitables for futures and callbacks; generators; locks, semaphores, events,
+// latches and barriers between tasks; four kinds of channels; task-local values; coroutines that fork; fibers.
 #pragma once
 
 #include <braid/coro/await_callback.hpp>

@@ -1,8 +1,7 @@
 // braid/http.hpp: HTTP/1.1 server and client.
-// In it: `http_server`, `http_router` and `http_exchange`; `http_client`, `http_client::call` and
-// `http_client::answer`; `http_url`, `http_status`, `http_method`, `http_fields` and `http_errc`;
-// `http_events` and `websocket`; `trace_context`. Parsers and the encoder, for other uses of the
-// protocol, have headers of their own.
+// It contains `http_server`, `http_router` and `http_exchange`; `http_client`, `http_client::call` and
+// `http_client::answer`; `http_url`, `http_status`, `http_method`, `http_fields` and `http_errc`; `http_events` and
+// `websocket`; `trace_context`. Parsers and the encoder, for other uses of the protocol, have separate headers.
 #pragma once
 
 #include <braid/net/http_client.hpp>

@@ -1,8 +1,8 @@
 // braid/io.hpp: event loop, sockets, files, child processes, signals, name resolution and TLS.
-// In it: `loop` and `loop_timers`; `stream_socket`, `stream_listener`, `udp_socket` and `pipe_stream`, with
+// It contains `loop` and `loop_timers`; `stream_socket`, `stream_listener`, `udp_socket` and `pipe_stream`, with
 // `buffered_reader`; `socket_address` and `resolver`; `tls_stream` and `tls_context`; `file`; `child_process`;
 // `signal_set`; `readable` and `writable`. Backends of loops (braid/io/backend.hpp) and protocols over any transport
-// (braid/io/tls.hpp) have headers of their own.
+// (braid/io/tls.hpp) have separate headers.
 #pragma once
 
 #include <braid/io/backend.hpp>

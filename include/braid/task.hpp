@@ -1,8 +1,8 @@
 // braid/task.hpp: thread pools, futures, fork-join and parallel algorithms.
-// In it: `pool`, `blocking_pool`, `bounded_executor`, `manual_executor`; `post`, `spawn`, `future`, `promise` and what
-// combines them; `fork_join`, `task_group`, `parallel_for`, `parallel_reduce`, scans and sorts; work at a time, after a
-// time or periodically. Job slabs are a part of their own (braid/slab.hpp); schedulers of a
-// program's own have a header of their own (braid/task/basic_pool.hpp).
+// It contains `pool`, `blocking_pool`, `bounded_executor`, `manual_executor`; `post`, `spawn`, `future`, `promise` and
+// combinations of futures; `fork_join`, `task_group`, `parallel_for`, `parallel_reduce`, scans and sorts; work that is
+// scheduled for a time, after a delay or periodically. Separate headers contain job slabs (braid/slab.hpp) and the
+// interface for user-defined schedulers (braid/task/basic_pool.hpp).
 #pragma once
 
 #include <braid/task/error_callbacks.hpp>

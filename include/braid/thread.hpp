@@ -1,7 +1,7 @@
 // braid/thread.hpp: threads with settings, CPU affinity, and the topology of the machine.
-// In it: `thread`, `thread_view`, `thread_info` and `this_thread`; names, affinity, scheduling and profiles;
-// `topology`, cgroups, and the number of workers that a machine or container grants. The registry of threads, its
-// queries, and the disturbance of affinity for tests are a part of their own, braid/threads.hpp.
+// It contains `thread`, `thread_view`, `thread_info` and `this_thread`; names, affinity, scheduling and profiles;
+// `topology`, cgroups, and the number of workers that a machine or container allows. The registry of threads, its
+// queries, and the disturbance of affinity for tests are in braid/threads.hpp.
 #pragma once
 
 #include <braid/thread/cgroup.hpp>

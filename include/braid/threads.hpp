@@ -1,7 +1,7 @@
-// braid/threads.hpp: the threads of a program as a set that it can query and change, and disturb in tests.
-// In it: `thread_registry`, `registration`, `registered_thread`, `registry_observer`; queries over their entries, with
-// `field`s that the compiler checks; `chaos`. Guide: docs/threads.md. <braid/braid.hpp> leaves this part out: single
-// threads with their settings are in <braid/thread.hpp>.
+// braid/threads.hpp: a registry of the threads of a program, to query and change them, and to disturb them in tests.
+// It contains `thread_registry`, `registration`, `registered_thread`, `registry_observer`; queries over their entries,
+// with `field`s that the compiler checks; `chaos`. Guide: docs/threads.md. <braid/braid.hpp> does not include this
+// part; for single threads with settings, use <braid/thread.hpp>.
 #pragma once
 
 #include <braid/thread/chaos.hpp>

@@ -1,4 +1,4 @@
-// braid/base/arena.hpp: memory that is handed out piece by piece and freed at once.
+// braid/base/arena.hpp: an arena: a memory resource whose allocations are all freed at once.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,22 +14,23 @@
 
 namespace braid {
 
-/// A bump allocator: an allocation moves a pointer, nothing is freed before the arena is reset or destroyed, and no
-/// destructor of an object in it is ever called. Also a std::pmr::memory_resource, so that standard containers can live
-/// in it.
+/// A bump allocator. An allocation moves a pointer, and no memory is freed before the arena is reset or destroyed.
+/// Destructors of objects in the arena are never called. It is also a std::pmr::memory_resource, so that standard
+/// containers can use it.
 /// Threads: one at a time. Errors: std::bad_alloc.
-/// Cost: about 2 ns an allocation; now and then a chunk from operator new or from its upstream resource.
+/// Cost: about 2 ns for an allocation; occasionally a chunk from operator new or from its upstream resource.
 class BRAID_API arena final : public std::pmr::memory_resource {
  public:
-  /// `first_chunk` is the size of the first chunk in bytes; later chunks double up to 1 MiB. Chunks come from
-  /// `chunks_from`, which must outlive the arena, or from operator new if it is null, and are returned there.
+  /// Constructs an arena. `first_chunk` is the size of the first chunk in bytes; later chunks double up to 1 MiB.
+  /// Chunks come from `chunks_from`, which must outlive the arena, or from operator new if it is null, and are returned
+  /// there.
   explicit arena(std::size_t first_chunk = 4096, std::pmr::memory_resource* chunks_from = nullptr) noexcept
       : next_chunk_(first_chunk), chunks_from_(chunks_from) {}
   arena(arena&& other) noexcept;
   auto operator=(arena&&) -> arena& = delete;
   ~arena() override { reset(); }
 
-  /// Returns bytes without a value, aligned to `alignment`.
+  /// Returns uninitialized bytes, aligned to `alignment`.
   [[nodiscard]] auto bytes(std::size_t size, std::size_t alignment) -> void* {
     void* place = cursor_;
     std::size_t space = static_cast<std::size_t>(limit_ - cursor_);
@@ -38,7 +39,7 @@ class BRAID_API arena final : public std::pmr::memory_resource {
     return place;
   }
 
-  /// `count` elements without a value.
+  /// Returns memory for `count` uninitialized elements.
   template <typename T>
     requires std::is_trivially_destructible_v<T>
   [[nodiscard]] auto uninitialized(std::size_t count) -> std::span<T> {
@@ -46,7 +47,7 @@ class BRAID_API arena final : public std::pmr::memory_resource {
     return {static_cast<T*>(bytes(count * sizeof(T), alignof(T))), count};
   }
 
-  /// `count` copies of `value`.
+  /// Returns `count` copies of `value`.
   template <typename T>
     requires std::is_trivially_destructible_v<T>
   [[nodiscard]] auto filled(std::size_t count, const T& value) -> std::span<T> {
@@ -83,8 +84,8 @@ class BRAID_API arena final : public std::pmr::memory_resource {
   /// Returns the number of bytes in all chunks.
   [[nodiscard]] auto reserved() const noexcept -> std::size_t { return reserved_; }
 
-  /// Returns the bytes that were handed out or lost at the ends of chunks. A first chunk of this size would have held
-  /// everything.
+  /// Returns the number of bytes that were allocated or wasted at the ends of chunks. A first chunk of this size would
+  /// have been sufficient.
   [[nodiscard]] auto used() const noexcept -> std::size_t {
     return reserved_ - static_cast<std::size_t>(limit_ - cursor_);
   }

@@ -9,13 +9,13 @@ namespace braid {
 
 using namespace std::chrono_literals;
 
-/// A span of time, to the nanosecond.
+/// A duration in nanoseconds.
 using duration = std::chrono::nanoseconds;
 /// A point in time of the monotonic clock.
 using time_point = std::chrono::time_point<std::chrono::steady_clock, duration>;
 
 /// A source of the current time for a loop or timer service. The default is the monotonic clock of the system.
-/// Threads: any may call `now`, unless a derived class says otherwise.
+/// Threads: any may call `now`, unless a derived class restricts it.
 class BRAID_API clock_source {
  public:
   clock_source() = default;
@@ -29,7 +29,7 @@ class BRAID_API clock_source {
 /// Returns the monotonic clock of the system. Threads: any. Cost: about 25 ns.
 BRAID_API auto steady_time() noexcept -> const clock_source&;
 
-/// A clock that stands still until `advance` is called. For tests. Threads: one.
+/// A clock for tests that only changes when `advance` is called. Threads: one.
 class BRAID_API manual_clock final : public clock_source {
  public:
   [[nodiscard]] auto now() const noexcept -> time_point override { return now_; }

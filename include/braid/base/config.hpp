@@ -1,4 +1,4 @@
-// braid/base/config.hpp: common definitions: exported symbols, cache lines, contracts.
+// braid/base/config.hpp: common definitions: symbol visibility, cache line size, contract checks.
 #pragma once
 
 #include <braid/base/detail/requirements.hpp>
@@ -8,7 +8,7 @@
 #include <source_location>
 #include <string_view>
 
-/// Marks what the shared library exports.
+/// Marks symbols that the shared library exports.
 #if defined(BRAID_STATIC)
 #define BRAID_API
 #else
@@ -19,7 +19,7 @@
 
 namespace braid {
 
-/// Two objects this many bytes apart never share a cache line, nor a pair of lines that the prefetcher fetches
+/// A distance in bytes at which two objects never share a cache line, nor a pair of lines that the prefetcher fetches
 /// together.
 inline constexpr std::size_t cache_line = 128;
 
@@ -27,17 +27,17 @@ inline constexpr std::size_t cache_line = 128;
 
 namespace braid::detail {
 
-/// Prints the sentence, the condition, the place and the call stack, then terminates.
+/// Prints the message, the condition, the source location and the call stack, then terminates.
 [[noreturn]] BRAID_API void contract_failed(std::string_view sentence, std::string_view condition,
                                             std::source_location location = std::source_location::current()) noexcept;
 
 }  // namespace braid::detail
 
-/// A contract with the caller, checked in every build.
+/// Checks a precondition of a call in every build.
 #define BRAID_EXPECTS(condition, sentence) \
   ((condition) ? static_cast<void>(0) : ::braid::detail::contract_failed(sentence, #condition))
 
-/// Checks an invariant of the library, or a contract that is too costly to check in every build. Active if
+/// Checks an invariant of the library, or a precondition that is too costly to check in every build. Active if
 /// BRAID_CHECKED is defined.
 #if defined(BRAID_CHECKED)
 #define BRAID_ASSERT(condition, sentence) BRAID_EXPECTS(condition, sentence)

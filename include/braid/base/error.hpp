@@ -15,10 +15,9 @@
 
 namespace braid {
 
-/// The refusals of the library; refusals of the operating system keep their own codes. If the system has a code for the
-/// same refusal, both compare equal to that std::errc: `error == std::errc::invalid_argument` is true for a value that
-/// braid refuses and for a value that the kernel refuses. `error == errc::invalid_argument` is true only if braid
-/// refused it.
+/// The errors of the library; errors of the operating system keep their own codes. If the system has a code for the
+/// same error, both compare equal to its std::errc. So `error == std::errc::invalid_argument` is true whether braid or
+/// the kernel has refused a value. `error == errc::invalid_argument` is true only if braid has refused it.
 enum class errc {
   stopped = 1,        ///< a stop was requested before the work was done; equals std::errc::operation_canceled
   deadline_exceeded,  ///< the deadline passed before the work was done; equals std::errc::timed_out
@@ -52,11 +51,11 @@ BRAID_API auto braid_category() noexcept -> const std::error_category&;
 /// Converts an `errc` to a std::error_code, implicitly if one is expected.
 BRAID_API auto make_error_code(errc code) noexcept -> std::error_code;
 
-/// A value, or the reason why there is no value.
+/// A value, or the error code that tells why there is no value.
 template <typename T>
 using result = std::expected<T, std::error_code>;
 
-/// Returns the failing side of a result: `return fail(errc::closed);`.
+/// Returns an error as a result: `return fail(errc::closed);`.
 inline auto fail(std::error_code code) -> std::unexpected<std::error_code> { return std::unexpected(code); }
 
 /// Returns the value of a result, or throws its error: `auto listener = or_throw(stream_listener::…);`.
@@ -77,7 +76,7 @@ struct std::is_error_code_enum<braid::errc> : std::true_type {};
 
 namespace braid {
 
-/// One diagnostic. `code` is stable and made for programs; `message` is a sentence for people.
+/// A diagnostic of a text. `code` is stable and intended for programs; `message` is a sentence for people.
 struct diagnostic {
   std::string code;     ///< snake_case, never renamed: "unknown_key"
   std::string pointer;  ///< JSON pointer (RFC 6901) into the document, or empty for the whole of it
@@ -89,8 +88,8 @@ struct diagnostic {
   auto operator==(const diagnostic&) const -> bool = default;
 };
 
-/// Diagnostics in the order in which they were found: the first `max_items` of them, so that a document of nothing but
-/// mistakes does not cost memory for each of a million. Threads: as any container. Errors: std::bad_alloc.
+/// A list of diagnostics in the order in which they were found. It keeps only the first `max_items`, so that a document
+/// with a million errors does not use too much memory. Threads: as any container. Errors: std::bad_alloc.
 class BRAID_API diagnostics {
  public:
   static constexpr std::size_t max_items = 1'000;
@@ -121,11 +120,11 @@ class BRAID_API diagnostics {
   std::vector<diagnostic> items_;
 };
 
-/// A value, or everything that is wrong with the data it was to be made from.
+/// A value, or all diagnostics of the data from which it was to be created.
 template <typename T>
 using checked = std::expected<T, diagnostics>;
 
-/// Returns the checked value, or throws its diagnostics; compare `or_throw` of a result.
+/// Returns the checked value, or throws its diagnostics, like `or_throw` of a result.
 /// Errors: throws std::invalid_argument with all diagnostics as text, preceded by `what` if it is given.
 template <typename T>
 auto or_throw(checked<T> from, std::string_view what = {}) -> T {

@@ -1,4 +1,4 @@
-// braid/base/intrusive_list.hpp: doubly linked lists whose links lie inside the elements: no allocation, O(1) removal.
+// braid/base/intrusive_list.hpp: doubly linked lists whose elements contain the links: no allocation, O(1) removal.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -22,7 +22,7 @@ class list_hook {
 
   [[nodiscard]] auto is_linked() const noexcept -> bool { return next_ != nullptr; }
 
-  /// Leaves the list. Requires that it is in one.
+  /// Removes the element from its list. Requires that it is in a list.
   void unlink() noexcept {
     BRAID_ASSERT(is_linked(), "only an element of a list can leave it");
     previous_->next_ = next_;
@@ -47,9 +47,9 @@ class list_hook {
   list_hook* next_ = nullptr;
 };
 
-/// A list of elements that derive from `list_hook` and belong to other objects. An element that can be in several
-/// lists has a `Hook` for each: a class of its own that derives from `list_hook`.
-/// Threads: one at a time. Lifetime: does not move, because its first and last element point to it.
+/// A list of elements that derive from `list_hook`. The list does not own them. An element that can be in several lists
+/// derives from a separate `Hook` class for each, which derives from `list_hook`.
+/// Threads: one at a time. Lifetime: cannot be moved, because its first and last element point to it.
 template <typename T, typename Hook = list_hook>
 class intrusive_list {
  public:
@@ -88,7 +88,7 @@ class intrusive_list {
     other.head_.previous_ = other.head_.next_ = &other.head_;
   }
 
-  /// Calls `fn(element)` for each, in order; `fn` must not change the list.
+  /// Calls `fn(element)` for each element, in order. `fn` must not change the list.
   template <typename Fn>
   void for_each(Fn&& fn) {
     for (list_hook* at = head_.next_; at != &head_; at = at->next_) fn(element(*at));

@@ -1,4 +1,4 @@
-// braid/base/random.hpp: a small, fast, seeded generator whose sequence is the same on every machine.
+// braid/base/random.hpp: a small, fast random generator that returns the same sequence for a seed on every machine.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,10 @@
 
 namespace braid {
 
-/// A sequence of 64-bit numbers that depends on the seed only; also a standard uniform random bit generator.
-/// Not for secrets. Threads: one at a time. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", 2014 (SplitMix64).
+/// A sequence of 64-bit numbers that depends only on the seed. It is also a standard uniform random bit generator. Not
+/// suitable for secrets.
+/// Threads: one at a time. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014
+/// (SplitMix64).
 class random_source {
  public:
   using result_type = std::uint64_t;

@@ -1,4 +1,4 @@
-// braid/base/timer_wheel.hpp: pending timers in a hierarchical wheel: O(1) to arm and disarm, never early.
+// braid/base/timer_wheel.hpp: a hierarchical wheel of pending timers: O(1) to arm and disarm, never early.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -12,21 +12,22 @@
 
 namespace braid {
 
-/// One pending call at a point in time. It is a part of the object that waits.
-/// Threads: as the timer service that it is armed with. Lifetime: disarmed, fired or dropped before it is destroyed.
+/// A timer: a function that is called at a point in time. It is a member of the object that waits.
+/// Threads: as the timer service that it is armed with. Lifetime: must be disarmed, fired or dropped before it is
+/// destroyed.
 class timer : public list_hook {
  public:
   using fire_fn = void (*)(timer&) noexcept;
 
-  /// `when_dropped` may be omitted if the timer service cannot end before the timer fires.
+  /// Constructs a timer. `when_dropped` may be omitted if the timer service cannot end before the timer fires.
   explicit timer(fire_fn when_due, fire_fn when_dropped = nullptr) noexcept : fire_(when_due), drop_(when_dropped) {}
 
   [[nodiscard]] auto is_armed() const noexcept -> bool { return is_linked(); }
 
-  /// Calls the function that was passed to the constructor.
+  /// Calls `when_due` of the constructor.
   void fire() noexcept { fire_(*this); }
 
-  /// Notifies it that it will not fire, because the timer service has ended.
+  /// Calls `when_dropped` of the constructor, because the timer service has ended and the timer will not fire.
   void drop() noexcept {
     if (drop_ != nullptr) drop_(*this);
   }
@@ -41,9 +42,9 @@ class timer : public list_hook {
   std::uint16_t slot_ = no_slot;
 };
 
-/// Pending timers, by the tick of about 16 µs in which they are due. A deadline is rounded up to its tick and a point
-/// in time down to its own, so that nothing fires early; it fires at most one tick late.
-/// Threads: one at a time. Cost: O(1) for each call; a timer moves down at most once a level on its way to firing.
+/// A set of pending timers, sorted by the tick of about 16 µs in which they are due. Deadlines are rounded up to a tick
+/// and the current time is rounded down. So no timer fires early, and a timer fires at most one tick late.
+/// Threads: one at a time. Cost: O(1) for each call; before a timer fires, it moves down at most one level at a time.
 /// Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987.
 class BRAID_API timer_wheel {
  public:
@@ -51,18 +52,18 @@ class BRAID_API timer_wheel {
 
   explicit timer_wheel(time_point now) noexcept : elapsed_(tick_before(now)) {}
 
-  /// Arms `item` for `time`, or moves it there if it is already armed. A time in the past is due at once.
+  /// Arms `item` for `time`. If it is already armed, it is moved to the new time. A time in the past is due at once.
   void arm(timer& item, time_point time) noexcept;
 
   /// Removes `item`, even if it is due and has not fired yet. Does nothing if it is not armed.
   void disarm(timer& item) noexcept;
 
-  /// Moves the wheel to `now`, and every timer that is due to the end of `due`: first those that were late when they
-  /// were armed, then by tick, within a tick in the order of arming. A timer in `due` still counts as armed and may be
-  /// disarmed or armed again.
+  /// Advances the wheel to `now`, and appends every timer that is due to `due`. Timers that were late when they were
+  /// armed come first. The others are in the order of their ticks, and within a tick in the order of arming. A timer in
+  /// `due` still counts as armed and may be disarmed or armed again.
   void advance(time_point now, intrusive_list<timer>& due) noexcept;
 
-  /// Moves every pending timer to the end of `pending`, due or not. They still count as armed there, as in `advance`.
+  /// Appends every pending timer to `pending`, due or not. The timers still count as armed, as in `advance`.
   void take_all(intrusive_list<timer>& pending) noexcept;
 
   /// Returns a time before which no timer is due, or nothing if no timer is pending. It may be earlier than the first

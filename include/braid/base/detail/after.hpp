@@ -1,4 +1,4 @@
-// braid/base/detail/after.hpp: points in time some span from now, for spans of any unit and size.
+// braid/base/detail/after.hpp: computes a point in time a duration from now, for durations of any unit and size.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -7,8 +7,8 @@
 
 namespace braid::detail {
 
-/// Returns `now + span`, rounded up to nanoseconds. Returns the end of time if the span is longer than a century, and
-/// `now` if it is not positive. Requires that `now` is within a century of the clock's epoch.
+/// Returns `now + span`, rounded up to nanoseconds. Returns the latest time_point if the span is longer than a century,
+/// and `now` if it is not positive. Requires that `now` is within a century of the clock's epoch.
 template <typename Rep, typename Period>
 constexpr auto after(time_point now, std::chrono::duration<Rep, Period> span) noexcept -> time_point {
   using seconds = std::chrono::duration<double>;  // holds every span, though not exactly

@@ -1,8 +1,10 @@
-// braid/base/detail/build_match.hpp: has a program that was compiled unlike the library fail to link.
+// braid/base/detail/build_match.hpp: makes linking fail if a program was compiled with options that do not match the
+// library's.
 #pragma once
 
-// The library defines symbols that name its kind of build, and every object of a program refers to the symbols of its
-// own kind. If the kinds differ, the linker or dlopen reports an undefined symbol. docs/using.md says what may differ.
+// The library defines symbols that name its kind of build, and every object file of a program refers to the symbols of
+// its own kind. If the kinds differ, the linker or dlopen reports an undefined symbol. docs/using.md lists what may
+// differ.
 #if defined(_GLIBCXX_DEBUG)
 #define BRAID_BUILD_CONTAINERS library_is_built_with_GLIBCXX_DEBUG
 #else
@@ -34,12 +36,12 @@
 
 namespace braid::detail {
 
-// Exported without BRAID_API, because the header of that includes this one.
+// Exported without BRAID_API, because the header that defines BRAID_API includes this one.
 extern __attribute__((visibility("default"))) const char BRAID_BUILD_CONTAINERS;
 extern __attribute__((visibility("default"))) const char BRAID_BUILD_ADDRESS;
 extern __attribute__((visibility("default"))) const char BRAID_BUILD_THREAD;
 
-/// The names that an object needs. One copy in a program.
+/// References to the symbols, so that each object file needs them. A program contains one copy.
 [[gnu::used]] inline const char* const build_of_program[] = {&BRAID_BUILD_CONTAINERS, &BRAID_BUILD_ADDRESS,
                                                              &BRAID_BUILD_THREAD};
 

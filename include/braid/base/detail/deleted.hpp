@@ -1,4 +1,4 @@
-// braid/base/detail/deleted.hpp: deleted functions that say why.
+// braid/base/detail/deleted.hpp: deleted functions with a reason in the error message.
 #pragma once
 
 /// `= delete` with a reason, if the compiler prints reasons.

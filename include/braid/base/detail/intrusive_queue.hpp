@@ -1,4 +1,4 @@
-// braid/base/detail/intrusive_queue.hpp: a first-in first-out queue of elements that carry their own `next` pointer.
+// braid/base/detail/intrusive_queue.hpp: a FIFO queue of elements that contain their own `next` pointer.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace braid::detail {
 
-/// A queue of elements with a member `T* next`, which belongs to the queue while they are in it.
+/// A queue of elements with a member `T* next`. The queue uses this member while an element is in the queue.
 /// Threads: one at a time. Cost: two stores to push, one load and one store to pop.
 template <typename T>
 class intrusive_queue {
@@ -27,29 +27,29 @@ class intrusive_queue {
     last_ = &element;
   }
 
-  /// Adds a chain that is linked by `next` and ends with null, in its order.
+  /// Appends a chain of elements that is linked by `next` and ends with null.
   void push_chain(T* first) noexcept {
     while (first != nullptr) push(*std::exchange(first, first->next));
   }
 
-  /// Adds all that `other` has, in its order, and leaves that empty.
+  /// Appends all elements of `other`, which is empty afterwards.
   void append(intrusive_queue& other) noexcept {
     if (other.first_ == nullptr) return;
     (first_ == nullptr ? first_ : last_->next) = std::exchange(other.first_, nullptr);
     last_ = other.last_;
   }
 
-  /// Returns the element that was pushed last, which stays; null if the queue is empty.
+  /// Returns the newest element without removing it, or null if the queue is empty.
   [[nodiscard]] auto newest() const noexcept -> T* { return first_ == nullptr ? nullptr : last_; }
 
-  /// Returns the oldest element, taken out; null if the queue is empty.
+  /// Removes and returns the oldest element, or returns null if the queue is empty.
   [[nodiscard]] auto pop() noexcept -> T* {
     T* taken = first_;
     if (taken != nullptr) first_ = taken->next;
     return taken;
   }
 
-  /// Removes the element if it is among the first `max_count`. Returns true if it was.
+  /// Removes the element if it is among the first `max_count`. Returns whether it was removed.
   [[nodiscard]] auto try_take(const T& element, std::size_t max_count) noexcept -> bool {
     T* before = nullptr;
     for (T* at = first_; at != nullptr && max_count > 0; --max_count, before = at, at = at->next) {

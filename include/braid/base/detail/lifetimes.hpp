@@ -1,4 +1,5 @@
-// braid/base/detail/lifetimes.hpp: what clang needs to know to report arguments that end before their coroutine.
+// braid/base/detail/lifetimes.hpp: attributes with which clang reports arguments that are destroyed before their
+// coroutine.
 #pragma once
 
 #if defined(BRAID_CHECK_LIFETIMES) && defined(__has_cpp_attribute)
@@ -16,15 +17,15 @@
 #endif
 
 /// Marks a function that returns such a class without being a coroutine. Under BRAID_CHECK_LIFETIMES, clang refuses
-/// those without the mark, and does not check the arguments of those that have it.
+/// unmarked functions of this kind, and does not check the arguments of marked ones.
 #if defined(BRAID_HAS_LIFETIME_CHECKS)
 #define BRAID_COROUTINE_WRAPPER [[clang::coro_wrapper]]
 #else
 #define BRAID_COROUTINE_WRAPPER
 #endif
 
-// Templates of the standard library, such as std::invoke and std::function, return what their callable returns. An
-// attribute must be on the first declaration, so they are declared and marked here.
+// Templates of the standard library, such as std::invoke and std::function, may return such a class from their
+// callable. An attribute must be on the first declaration, so they are declared and marked here.
 #if defined(BRAID_HAS_LIFETIME_CHECKS)
 #pragma clang attribute push(__attribute__((coro_wrapper)), apply_to = function)
 #include <algorithm>

@@ -1,4 +1,4 @@
-// braid/base/detail/memory_shortage.hpp: whether an exception says that there was no memory.
+// braid/base/detail/memory_shortage.hpp: checks whether an exception reports a lack of memory.
 #pragma once
 
 #include <exception>
@@ -7,7 +7,7 @@
 
 namespace braid::detail {
 
-/// Returns whether an exception says that there was no memory. Requires an exception.
+/// Returns whether the exception reports a lack of memory. Requires that `thrown` is not null.
 inline auto is_memory_shortage(const std::exception_ptr& thrown) -> bool {
   try {
     std::rethrow_exception(thrown);

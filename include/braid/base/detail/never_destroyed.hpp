@@ -3,8 +3,8 @@
 
 namespace braid::detail {
 
-/// Holds a static object that is never destroyed, because threads may use it after the static objects are destroyed. It
-/// can be `constinit` if T can.
+/// A wrapper for a static object that is never destroyed, because threads may use it after static objects are
+/// destroyed. It can be `constinit` if T can.
 template <typename T>
 union never_destroyed {
   constexpr never_destroyed() noexcept : value() {}

@@ -1,4 +1,4 @@
-// braid/base/detail/number_in.hpp: numbers as text.
+// braid/base/detail/number_in.hpp: parses numbers.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,12 +13,13 @@ namespace braid::detail {
 
 #if !defined(__cpp_lib_to_chars)
 
-/// Does what `std::from_chars` does for a double. The standard library may lack that function, as libc++ 19 does.
+/// Parses a double as `std::from_chars` does. Used if the standard library lacks that function, as libc++ 19 does.
 BRAID_API auto real_in(std::string_view text) -> std::optional<double>;
 
 #endif
 
-/// Returns the number that the whole text consists of, or nothing if the text is something else or does not fit.
+/// Parses a text that consists only of a number. Returns nothing if the text contains anything else, or if the number
+/// is out of range.
 template <typename T>
 auto number_in(std::string_view text) -> std::optional<T> {
 #if !defined(__cpp_lib_to_chars)

@@ -1,10 +1,10 @@
-// braid/base/detail/requirements.hpp: what a compiler must offer, and one sentence if it does not.
+// braid/base/detail/requirements.hpp: checks that the compiler is sufficient, with one clear message if it is not.
 #pragma once
 
 #include <cstddef>
 
-// A compiler that cannot build braid prints one sentence: the computed includes name no file, which ends the
-// compilation before the errors that would follow.
+// A compiler that cannot build braid prints one clear message. The #include after it names no existing file and ends
+// the compilation, so that no further errors follow.
 #if !defined(__cplusplus) || __cplusplus <= 202002L
 #error "braid needs C++23: compile with -std=c++23 or later (CMake: target_compile_features(app PRIVATE cxx_std_23))"
 #define BRAID_STOP_HERE <braid/needs_cpp23>

@@ -1,4 +1,4 @@
-// braid/base/detail/symbols.hpp: names of functions by their addresses.
+// braid/base/detail/symbols.hpp: finds the names of functions by their addresses.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -12,9 +12,9 @@
 
 namespace braid::detail {
 
-/// Symbolises code of this process from the `.symtab` tables of the program and its libraries, or from `.dynsym` if an
-/// object is stripped: dladdr knows only exported functions. The table of an object is read when an address inside it
-/// is looked up.
+/// Symbolises addresses of this process with the `.symtab` tables of the program and its libraries, or with `.dynsym`
+/// if a file is stripped. dladdr would only find exported functions. The table of a file is read when an address inside
+/// it is looked up.
 /// Threads: one. Blocks: for files. Errors: std::bad_alloc; an address in a file that cannot be read has no name.
 class BRAID_API symbol_table {
  public:
@@ -26,23 +26,23 @@ class BRAID_API symbol_table {
     std::uint64_t end = 0;    // of its last one
   };
 
-  /// Symbolises addresses of this process.
+  /// Constructs a table that symbolises addresses of this process.
   symbol_table() = default;
-  /// Symbolises addresses of another process, which may have ended. Addresses in paths that are not files have no
-  /// names.
+  /// Constructs a table that symbolises addresses of another process, which may have ended. Addresses in paths that are
+  /// not files have no names.
   explicit symbol_table(std::vector<loaded> objects) : loaded_(std::move(objects)), is_of_this_process_(false) {}
 
-  /// Returns the demangled name of the function at `address`, without uninformative parts; otherwise the object and the
-  /// offset in it.
+  /// Returns the demangled name of the function at `address`, without uninformative parts. If it is unknown, returns
+  /// the file and the offset in it.
   [[nodiscard]] auto name(std::uint64_t address) -> std::string;
 
-  /// Returns the literal at `address` in an object file of another process, or an empty string if there is no literal.
+  /// Returns the string literal at `address` in a file of another process, or an empty string if there is no literal.
   [[nodiscard]] auto literal(std::uint64_t address) -> std::string;
 
-  /// Returns the objects that are loaded in this process.
+  /// Returns the program and the libraries that are loaded in this process.
   /// Threads: any.
   [[nodiscard]] static auto all_loaded() -> std::vector<loaded>;
-  /// Returns the number of objects that have ever been loaded.
+  /// Returns the number of programs and libraries that have ever been loaded in this process.
   /// Threads: any.
   [[nodiscard]] static auto loads() noexcept -> std::uint64_t;
 
@@ -66,7 +66,7 @@ class BRAID_API symbol_table {
   bool is_of_this_process_ = true;
 };
 
-/// `void braid::detail::closure_job<F>::act(…)` is `closure_job<F>`, and so on.
+/// Shortens the name of a function: `void braid::detail::closure_job<F>::act(…)` becomes `closure_job<F>`, and so on.
 [[nodiscard]] BRAID_API auto short_function_name(std::string_view demangled) -> std::string;
 
 }  // namespace braid::detail
