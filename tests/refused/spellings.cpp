@@ -22,21 +22,21 @@ auto shared_at_once(future<int> ahead) -> task<void> { co_await std::move(ahead)
 // says: co_await std::move(future)
 auto timed(future<long> ahead) -> task<void> { co_await with_timeout(std::chrono::seconds(1), ahead); }
 
-// says: braid::spawn(scope, task) gives a future of it
+// says: braid::spawn(scope, task) returns a future of it
 void dropped(scope& in) { in.spawn(number()); }
 
-// says: the callable of a continuation gives a task, which nothing would begin
+// says: the continuation returns a task, which would never begin
 void continued(future<int> ahead) {
   std::move(ahead).then([](int) { return number(); }).detach();
 }
 
-// clang says: a task is handed on: std::move(work)
+// clang says: a task cannot be copied: use std::move(work)
 void by_name(pool& workers) {
   auto one = number();
   spawn(workers, one).detach();
 }
 
-// clang says: a task is handed on: std::move(work)
+// clang says: a task cannot be copied: use std::move(work)
 auto all_by_name() -> task<void> {
   auto one = number();
   co_await when_all(one, number());

@@ -46,7 +46,7 @@ struct fixed {
 // says: expected a callable and its arguments, got no callable
 [[maybe_unused]] void nothing_at_all(pool& workers) { spawn(workers).detach(); }
 
-// says: one of them allows neither
+// says: can neither be copied nor moved into the job
 [[maybe_unused]] void not_movable(pool& workers, fixed& place) { spawn(workers, hold, place).detach(); }
 
 // says: the callable cannot be called with these arguments
@@ -67,19 +67,19 @@ struct fixed {
 // says: the callable cannot be called with these arguments
 [[maybe_unused]] void wrong_task(pool& workers) { spawn(workers, later, std::string()).detach(); }
 
-// says: expected a task, or a callable that returns one for these arguments
+// says: expected a task, or a callable that returns a task
 [[maybe_unused]] void function_for_task(scope& in) { spawn(in, add, 1, 2).detach(); }
 
-// says: expected a task, or a callable that returns one for these arguments
+// says: expected a task, or a callable that returns a task
 [[maybe_unused]] void options_of_a_function(pool& workers) { spawn(workers, {.name = "x"}, add, 1L, 2L).detach(); }
 
-// says: expected a task alone
+// says: a task takes no arguments
 [[maybe_unused]] void task_with_arguments(pool& workers) { spawn(workers, spawn_options(), later(1), 1).detach(); }
 
-// says: a fork_task runs on a pool alone
+// says: a fork_task runs only on a pool
 [[maybe_unused]] void fork_task_elsewhere(loop& io) { spawn(io, computed()).detach(); }
 
-// says: expected a task, or a callable that returns one for these arguments
+// says: expected a task, or a callable that returns a task
 [[maybe_unused]] void function_in_scope(scope& in) { in.spawn(nothing); }
 
 // says: this would drop the value of the task
@@ -95,19 +95,19 @@ struct fixed {
 // says: the callable cannot be called without arguments
 [[maybe_unused]] void posted_to_the_nearest() { static_cast<void>(post(later)); }
 
-// says: post passes no arguments
+// says: post takes no arguments for the callable
 [[maybe_unused]] void posted_with_arguments(pool& workers) { static_cast<void>(post(workers, add, 1, 2)); }
 
 // says: got an object that cannot be called
 [[maybe_unused]] void posted_number(pool& workers) { static_cast<void>(post(workers, 4L)); }
 
-// says: one of them allows neither
+// says: can neither be copied nor moved into the job
 [[maybe_unused]] void posted_fixed(pool& workers, fixed& work) { static_cast<void>(post(workers, work)); }
 
 // says: post would drop the value of the task
 [[maybe_unused]] void posted_value(pool& workers) { static_cast<void>(post(workers, later(1))); }
 
-// says: a fork_task runs on a pool alone
+// says: a fork_task runs only on a pool
 [[maybe_unused]] void posted_fork_task(pool& workers) { static_cast<void>(post(workers, computed)); }
 
 // --- then ---
@@ -129,7 +129,7 @@ struct fixed {
 // says: expected a function, a lambda or another callable as the continuation
 [[maybe_unused]] void task_for_continuation(future<int> ahead) { std::move(ahead).then(later(1)).detach(); }
 
-// says: the continuation is copied or moved into the future, and allows neither
+// says: the continuation must be copyable or movable
 [[maybe_unused]] void fixed_continuation(future<void> ahead, fixed& work) { std::move(ahead).then(work).detach(); }
 
 // says: expected a callable, or an executor and a callable
@@ -149,7 +149,7 @@ struct fixed {
 // says: expected a callable, got a task
 [[maybe_unused]] auto offloaded_task(pool& workers) -> task<void> { co_await offload(workers, later(1)); }
 
-// says: an offload with a timeout passes no arguments
+// says: offload with a timeout accepts no arguments
 [[maybe_unused]] auto offloaded_in_time(pool& workers) -> task<void> {
   co_await offload(workers, {.timeout = std::chrono::seconds(1)}, add, 1, 2);
 }
@@ -168,7 +168,7 @@ struct fixed {
 // says: expected two callables or more
 [[maybe_unused]] void forked_alone() { fork_join(nothing); }
 
-// says: a fork runs functions, and would not run the task that one returns
+// says: a fork would not run the task that its function returns
 [[maybe_unused]] void forked_task() {
   fork_join(nothing, [] { return later(1); });
 }
@@ -185,7 +185,7 @@ struct fixed {
   nodes.add("sum", [](int, int) {});
 }
 
-// says: the nodes of this graph run functions, and would drop the task
+// says: a node of this graph is a function whose result is dropped
 [[maybe_unused]] void node_of_a_task(graph_builder& nodes) {
   nodes.add([] { return later(1); });
 }
@@ -193,7 +193,7 @@ struct fixed {
 // says: the callable cannot be called with the values of these nodes
 [[maybe_unused]] void node_of_a_flow(flow_builder<int>& nodes) { nodes.add("sum", add, nodes.input()); }
 
-// says: expected nodes of this flow behind the callable
+// says: expected nodes of this flow after the callable
 [[maybe_unused]] void node_of_values(flow_builder<int>& nodes) { nodes.add({.name = "sum"}, add, 1, 2); }
 
 // says: expected a function, a lambda or another callable as the node of a flow

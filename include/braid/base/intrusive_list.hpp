@@ -24,7 +24,7 @@ class list_hook {
 
   /// Removes the element from its list. Requires that it is in a list.
   void unlink() noexcept {
-    BRAID_ASSERT(is_linked(), "only an element of a list can leave it");
+    BRAID_ASSERT(is_linked(), "only an element that is in a list can be removed");
     previous_->next_ = next_;
     next_->previous_ = previous_;
     previous_ = next_ = nullptr;
@@ -36,7 +36,7 @@ class list_hook {
   friend struct detail::debug_layout;
 
   void link_before(list_hook& place) noexcept {
-    BRAID_ASSERT(!is_linked(), "an element is in one list at a time");
+    BRAID_ASSERT(!is_linked(), "an element may only be in one list at a time");
     next_ = &place;
     previous_ = place.previous_;
     previous_->next_ = this;
@@ -57,7 +57,7 @@ class intrusive_list {
   intrusive_list(const intrusive_list&) = delete;
   auto operator=(const intrusive_list&) -> intrusive_list& = delete;
   ~intrusive_list() {
-    BRAID_ASSERT(empty(), "a list is emptied before it is destroyed");
+    BRAID_ASSERT(empty(), "a list must be empty when it is destroyed");
     head_.previous_ = head_.next_ = nullptr;
   }
 
@@ -77,7 +77,7 @@ class intrusive_list {
 
   /// Moves all elements of `other`, which must be another list, to the end of this list.
   void splice_back(intrusive_list& other) noexcept {
-    BRAID_ASSERT(&other != this, "a list is not moved behind itself");
+    BRAID_ASSERT(&other != this, "a list cannot be spliced behind itself");
     if (other.empty()) return;
     list_hook& first = *other.head_.next_;
     list_hook& last = *other.head_.previous_;
@@ -97,7 +97,7 @@ class intrusive_list {
  private:
   static auto hook(T& element) noexcept -> list_hook& { return static_cast<Hook&>(element); }
   static auto element(list_hook& hook) noexcept -> T& {
-    static_assert(std::is_base_of_v<Hook, T>, "an element derives from its hook");
+    static_assert(std::is_base_of_v<Hook, T>, "the elements must derive from the hook of the list");
     return static_cast<T&>(static_cast<Hook&>(hook));
   }
 

@@ -117,7 +117,7 @@ class [[nodiscard]] awaited_callback {
   }
 
   void operator()(Args... args) noexcept {
-    BRAID_EXPECTS(to_ != nullptr, "the callback of an awaited operation is called once");
+    BRAID_EXPECTS(to_ != nullptr, "the callback of an awaited operation may be called only once");
     std::exchange(to_, nullptr)->complete(std::move(args)...);
   }
 

@@ -205,7 +205,7 @@ template <typename T>
 
 template <typename T>
 auto operator co_await(future<T>& /*from*/) {
-  static_assert(sizeof(T*) == 0, "a future is awaited once, and used up: co_await std::move(future)");
+  static_assert(sizeof(T*) == 0, "a future can be awaited only once: use co_await std::move(future)");
 }
 
 /// `co_await shared` waits for the value of a shared future. It returns the value as a const T&, as `shared.get()`
@@ -219,7 +219,7 @@ template <typename T>
 auto operator co_await(shared_future<T>&& /*from*/) {
   static_assert(
       sizeof(T*) == 0,
-      "the value lives only as long as the shared future: store the future in a variable, and co_await that variable");
+      "the value exists only as long as the shared future: store the future in a variable, and co_await that variable");
 }
 
 namespace detail {

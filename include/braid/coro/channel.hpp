@@ -27,7 +27,8 @@ namespace braid {
 /// Protocol: docs/design/coroutine_sync.md
 template <typename T>
 class channel {
-  static_assert(std::is_nothrow_move_constructible_v<T>, "values move under a lock, and must not throw there");
+  static_assert(std::is_nothrow_move_constructible_v<T>,
+                "moving a value must be noexcept, because it happens under a lock");
   class send_awaiter;
   class receive_awaiter;
 
@@ -284,7 +285,8 @@ class [[nodiscard]] oneshot_sender {
 /// Threads: one at a time; another thread may use the sender at the same time.
 template <typename T>
 class [[nodiscard]] oneshot_receiver {
-  static_assert(std::is_nothrow_move_constructible_v<T>, "a value moves under a lock, and must not throw there");
+  static_assert(std::is_nothrow_move_constructible_v<T>,
+                "moving a value must be noexcept, because it happens under a lock");
   class awaiter;
 
  public:

@@ -171,7 +171,7 @@ struct task_for_receiver {
   auto operator()(const Receiver& to) -> future<T> {
     const auto on = execution::get_scheduler(execution::get_env(to));
     static_assert(std::is_same_v<std::remove_cvref_t<decltype(on)>, executor_scheduler>,
-                  "the receiver names no scheduler of braid: say where the task runs, as_sender(where, task)");
+                  "the receiver has no scheduler of braid: pass an executor, as_sender(executor, task)");
     if (on.as_home() != nullptr) return spawn(*on.as_home(), std::move(work));
     return spawn(on.where(), std::move(work));
   }

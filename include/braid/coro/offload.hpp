@@ -172,7 +172,8 @@ BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, All&&... /*all*/) {
 template <typename... All>
   requires(!detail::can_offload_timed<All...>)
 BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, offload_options /*how*/, All&&... /*all*/) {
-  static_assert(sizeof...(All) < 2, "an offload with a timeout passes no arguments: capture them in a lambda");
+  static_assert(sizeof...(All) < 2,
+                "offload with a timeout accepts no arguments for the callable: capture them in a lambda");
   if constexpr (sizeof...(All) < 2) static_cast<void>(detail::refused_call<All...>());
   return task<void>();
 }

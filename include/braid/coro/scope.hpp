@@ -85,7 +85,7 @@ template <typename Fn>
   requires returns_lazy_work<Fn>
 struct refused_in_scope<Fn> {
   static_assert(!returns_lazy_work<Fn>,
-                "this would drop the value of the task: braid::spawn(scope, callable) gives a future of it");
+                "this would drop the value of the task: braid::spawn(scope, callable) returns a future of it");
 };
 
 }  // namespace detail
@@ -121,7 +121,7 @@ class BRAID_API scope : private job, private stop_callback {
     requires(!std::is_void_v<T>)
   void spawn(task<T> /*child*/) {
     static_assert(sizeof(T) == 0,
-                  "this would drop the value of the task: braid::spawn(scope, task) gives a future of it");
+                  "this would drop the value of the task: braid::spawn(scope, task) returns a future of it");
   }
   /// Does not compile; its error message describes what is wrong with the callable.
   template <typename Fn>
@@ -264,7 +264,7 @@ inline constexpr place_kind place_kind_of<scope> = place_kind::tasks_only;
 
 template <typename T, typename Owner>
 void scope::begin(task<T> child, Owner& owner) noexcept {
-  BRAID_ASSERT(home_->is_current(), "tasks are spawned on the home of their scope");
+  BRAID_ASSERT(home_->is_current(), "a task must be spawned on the home of its scope");
   const auto frame = child.release();
   BRAID_EXPECTS(frame, "only a task that has not been awaited yet can be spawned");
   ++tasks_;
@@ -291,7 +291,7 @@ class [[nodiscard, gnu::warn_unused]] scope::join_awaiter : detail::deaf_wait {
   explicit join_awaiter(scope& of) noexcept : deaf_wait(of), scope_(&of) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool {
-    BRAID_ASSERT(scope_->home_->is_current(), "a scope is joined on its home");
+    BRAID_ASSERT(scope_->home_->is_current(), "a scope must be joined on its home");
     return scope_->is_idle();
   }
   template <typename Promise>

@@ -245,7 +245,7 @@ struct sync_waiter : job {
 };
 
 inline constexpr const char* instead_of_sync_wait =
-    "this thread waits for I/O as well: co_await the task, or sync_wait on the blocking pool";
+    "this thread also waits for I/O and must not block: co_await the task, or call sync_wait on the blocking pool";
 
 }  // namespace detail
 
@@ -258,7 +258,7 @@ template <typename T>
 auto sync_wait(home& home, task<T> work) -> T {
   if (home.is_current())
     throw std::system_error(make_error_code(errc::would_deadlock),
-                            "sync_wait on its own home: co_await the task there");
+                            "sync_wait would block its own home: co_await the task there");
   detail::expect_to_block(detail::instead_of_sync_wait);
   detail::sync_waiter<T> waiter(home, std::move(work));
   if (!home.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");

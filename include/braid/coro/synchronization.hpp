@@ -276,7 +276,7 @@ class async_barrier {
   void arrive_and_drop() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
-    BRAID_EXPECTS(expected_ != 0, "no arrival is expected at this barrier any more");
+    BRAID_EXPECTS(expected_ != 0, "this barrier expects no more tasks");
     --expected_;
     arrive(woken);
   }

@@ -113,14 +113,14 @@ class task_promise<void> final : public task_promise_base<void> {
 /// stop ends the program.
 /// Threads: moved and destroyed only while it is not running. Cost: one frame from the thread's free lists.
 template <typename T = void>
-class [[nodiscard("a task that nothing awaits or spawns never begins")]] BRAID_COROUTINE_TYPE task {
+class [[nodiscard("a task does nothing until it is awaited or spawned")]] BRAID_COROUTINE_TYPE task {
  public:
   using promise_type = detail::task_promise<T>;
   using value_type = T;
 
   task() = default;
-  task(const task&) BRAID_DELETED("a task is handed on: std::move(work)");
-  auto operator=(const task&) -> task& BRAID_DELETED("a task is handed on: std::move(work)");
+  task(const task&) BRAID_DELETED("a task cannot be copied: use std::move(work)");
+  auto operator=(const task&) -> task& BRAID_DELETED("a task cannot be copied: use std::move(work)");
   task(task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
   auto operator=(task&& other) noexcept -> task& {
     if (this != &other) {
@@ -136,7 +136,7 @@ class [[nodiscard("a task that nothing awaits or spawns never begins")]] BRAID_C
   /// Runs the task and returns its value. Its frame is destroyed when the expression ends.
   auto operator co_await() && noexcept { return awaiter(release()); }
   auto operator co_await() & noexcept {
-    static_assert(sizeof(T*) == 0, "a task is awaited once, and used up: co_await std::move(work)");
+    static_assert(sizeof(T*) == 0, "a task can be awaited only once: use co_await std::move(work)");
   }
 
   /// Passes the frame to the caller, which must destroy it.

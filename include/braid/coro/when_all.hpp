@@ -72,7 +72,7 @@ class gathered {
 /// Throws if the scope was stopped by its own `request_stop`. Errors: std::system_error with the reason of the stop.
 inline void expect_no_own_stop(const scope& scope) {
   if (scope.has_own_stop())
-    throw std::system_error(make_error_code(scope.stop().reason()), "one of the tasks has stopped the scope of all");
+    throw std::system_error(make_error_code(scope.stop().reason()), "one of the tasks has stopped their common scope");
 }
 
 template <typename T>
@@ -235,7 +235,8 @@ auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>..
 /// Errors: as above; errc::invalid_argument if there are no tasks.
 template <typename T>
 auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
-  if (work.empty()) throw std::system_error(make_error_code(errc::invalid_argument), "when_any of no tasks");
+  if (work.empty())
+    throw std::system_error(make_error_code(errc::invalid_argument), "when_any needs at least one task, got none");
   outcome<T> ended;
   detail::race race;
   auto start = [&](scope& children) -> task<void> {

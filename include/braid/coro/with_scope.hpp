@@ -67,7 +67,7 @@ auto value_of_own_stop(errc reason) -> T {
   if constexpr (is_result<T>)
     return fail(reason);
   else if constexpr (!std::is_void_v<T>)
-    throw std::system_error(make_error_code(reason), "the scope was stopped before its body gave a value");
+    throw std::system_error(make_error_code(reason), "the scope was stopped before its body returned a value");
 }
 
 template <typename T>

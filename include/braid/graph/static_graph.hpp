@@ -91,8 +91,8 @@ template <typename Fn>
   requires returns_lazy_work<Fn>
 struct refused_node<Fn> {
   static_assert(!returns_lazy_work<Fn>,
-                "the nodes of this graph run functions, and would drop the task: a braid::flow "
-                "has nodes that return tasks");
+                "a node of this graph is a function whose result is dropped: use a braid::flow "
+                "for functions that return tasks");
 };
 
 }  // namespace detail

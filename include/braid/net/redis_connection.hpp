@@ -68,7 +68,7 @@ class redis_pool : public detail::redis_calls<redis_pool> {
  public:
   /// Creates the connections. Requires at least one. Errors: std::bad_alloc.
   redis_pool(loop& loop, const redis_options& options, std::size_t connections) {
-    BRAID_EXPECTS(connections > 0, "a pool has a connection");
+    BRAID_EXPECTS(connections > 0, "a redis_pool needs at least one connection");
     redis_options each = options;
     for (std::size_t i = 0; i < connections; ++i) {
       connections_.push_back(std::make_unique<detail::redis_shared_connection>(loop, each));

@@ -82,17 +82,17 @@ class resp_value {
 
   /// Returns the bytes of a string; for a verbatim string, without its format. Requires `has_text`.
   [[nodiscard]] auto text() const noexcept -> std::string_view {
-    BRAID_EXPECTS(has_text(), "only a text has bytes");
+    BRAID_EXPECTS(has_text(), "this RESP value is not a text");
     return type_ == resp_type::verbatim ? std::string_view(text_ + 4, size_ - 4U) : std::string_view(text_, size_);
   }
   /// Returns the three letters before a verbatim text, such as `txt`. Requires that type.
   [[nodiscard]] auto format() const noexcept -> std::string_view {
-    BRAID_EXPECTS(type_ == resp_type::verbatim, "only a verbatim text has a format");
+    BRAID_EXPECTS(type_ == resp_type::verbatim, "this RESP value is not a verbatim text");
     return {text_, 3};
   }
   /// Returns the elements. Requires `has_items`.
   [[nodiscard]] auto items() const noexcept -> std::span<const resp_value> {
-    BRAID_EXPECTS(has_items(), "only an aggregate has elements");
+    BRAID_EXPECTS(has_items(), "this RESP value is not an aggregate");
     return {items_, size_};
   }
   [[nodiscard]] auto integer() const noexcept -> std::int64_t {
@@ -100,11 +100,11 @@ class resp_value {
     return integer_;
   }
   [[nodiscard]] auto real() const noexcept -> double {
-    BRAID_EXPECTS(type_ == resp_type::real, "only a real has its value");
+    BRAID_EXPECTS(type_ == resp_type::real, "this RESP value is not a real number");
     return real_;
   }
   [[nodiscard]] auto boolean() const noexcept -> bool {
-    BRAID_EXPECTS(type_ == resp_type::boolean, "only a boolean has its value");
+    BRAID_EXPECTS(type_ == resp_type::boolean, "this RESP value is not a boolean");
     return integer_ != 0;
   }
 

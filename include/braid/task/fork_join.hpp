@@ -78,7 +78,7 @@ template <stop_signal Signal, detail::forkable First, detail::forkable... Rest>
 auto fork_join(Signal&& stop, First first, Rest... rest) {
   static_assert(!(std::is_lvalue_reference_v<detail::result_of<First>> || ... ||
                   std::is_lvalue_reference_v<detail::result_of<Rest>>),
-                "forks that may be stopped give values: return a pointer instead of a reference");
+                "a fork that may be stopped cannot return a reference: return a pointer");
   constexpr bool nothing = detail::gives_nothing<First, Rest...>;
   using whole = result<std::conditional_t<nothing, void, detail::results_of<First, Rest...>>>;
   const detail::stopped_by_t<Signal> stopped(stop);
@@ -115,7 +115,8 @@ struct refused_fork {
   static constexpr bool returns_task = (is_lazy_argument<typename returned_work<All>::type> || ...);
   static constexpr bool is_callable = returns_task || (is_copied_callable<All> && ... && true);
   static constexpr bool is_several = !is_callable || sizeof...(All) > 1;
-  static_assert(!returns_task, "a fork runs functions, and would not run the task that one returns");
+  static_assert(!returns_task,
+                "a fork would not run the task that its function returns: pass functions that compute a value");
   static_assert(is_callable,
                 "expected callables without arguments, which can be moved or copied: capture arguments in a lambda");
   static_assert(is_several, "expected two callables or more");

@@ -43,7 +43,7 @@ class shared_future;
 template <typename T>
 class [[nodiscard]] future : public detail::refused_continuations<T> {
   static_assert(std::is_void_v<T> || std::is_lvalue_reference_v<T> || std::is_same_v<T, std::remove_cvref_t<T>>,
-                "a future holds nothing, an lvalue reference, or an object that is not const");
+                "the value of a future must be void, an lvalue reference, or a non-const object");
   using gets = detail::continuation_takes;
   using mode = detail::continuation_mode;
 
@@ -345,7 +345,7 @@ auto promise<T>::set_value(Args&&... args) -> result<void> {
 template <typename T>
 auto promise<T>::set_exception(std::exception_ptr failure) noexcept -> result<void> {
   if (state_ == nullptr) return braid::fail(errc::already_set);
-  BRAID_EXPECTS(failure != nullptr, "a future fails with an exception");
+  BRAID_EXPECTS(failure != nullptr, "the exception of a failed future must not be null");
   detail::cascade more;
   std::exchange(state_, nullptr)->fail(std::move(failure), more);
   more.run();

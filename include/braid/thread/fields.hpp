@@ -85,7 +85,7 @@ consteval auto takes(std::index_sequence<I...> /*values*/) -> bool {
 template <typename T>
 consteval auto count_fields() -> std::size_t {
   constexpr std::size_t max_count = 32;
-  static_assert(!takes<T>(std::make_index_sequence<max_count + 1>()), "a plain struct has 32 fields at most");
+  static_assert(!takes<T>(std::make_index_sequence<max_count + 1>()), "a plain struct can have at most 32 fields");
   return []<std::size_t... N>(std::index_sequence<N...>) {
     std::size_t count = 0;
     static_cast<void>(((takes<T>(std::make_index_sequence<N>()) ? count = N : 0), ...));

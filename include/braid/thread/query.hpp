@@ -201,7 +201,7 @@ template <typename Fn>
 auto queryable<Derived>::filter(Fn holds) const {
   using from = std::remove_cvref_t<decltype(stage())>;
   static_assert(std::predicate<const Fn&, const detail::value_of<from>&>,
-                "filter asks a constant predicate of these values");
+                "filter needs a predicate that can be called as const with these values");
   return query(detail::filter_stage<from, Fn>{stage(), std::move(holds)});
 }
 
@@ -209,7 +209,8 @@ template <typename Derived>
 template <typename Fn>
 auto queryable<Derived>::map(Fn fn) const {
   using from = std::remove_cvref_t<decltype(stage())>;
-  static_assert(std::invocable<const Fn&, const detail::value_of<from>&>, "map calls a constant function");
+  static_assert(std::invocable<const Fn&, const detail::value_of<from>&>,
+                "map needs a function that can be called as const");
   return query(detail::map_stage<from, Fn>{stage(), std::move(fn)});
 }
 
@@ -226,7 +227,8 @@ auto queryable<Derived>::skip(std::size_t first) const {
 template <typename Derived>
 template <auto Member, typename Fn>
 auto queryable<Derived>::where_if(Fn holds) const {
-  static_assert(field_in<Member, detail::value_of<decltype(stage())>>, "the field is one of the values' struct");
+  static_assert(field_in<Member, detail::value_of<decltype(stage())>>,
+                "the field must belong to the struct of the values");
   return filter([holds = std::move(holds)](const detail::class_of_t<Member>& value) -> bool {
     return std::invoke(holds, value.*Member);
   });
@@ -235,8 +237,8 @@ auto queryable<Derived>::where_if(Fn holds) const {
 template <typename Derived>
 template <auto... Members>
 auto queryable<Derived>::project() const {
-  static_assert(sizeof...(Members) > 0, "project says which fields");
-  static_assert((field_in<Members, detail::value_of<decltype(stage())>> && ...), "the field is one of the values'");
+  static_assert(sizeof...(Members) > 0, "project needs at least one field");
+  static_assert((field_in<Members, detail::value_of<decltype(stage())>> && ...), "the field must belong to the values");
   if constexpr (sizeof...(Members) == 1)
     return map(Members...);
   else
@@ -247,7 +249,7 @@ template <typename Derived>
 template <typename Fn>
 auto queryable<Derived>::find_if(const Fn& holds) const {
   using value_type = detail::value_of<decltype(stage())>;
-  static_assert(std::predicate<const Fn&, const value_type&>, "a search asks a constant predicate of these values");
+  static_assert(std::predicate<const Fn&, const value_type&>, "the predicate must be callable as const");
   std::optional<value_type> found;
   stage().each([&]<typename V>(V&& value) -> bool {
     if (std::invoke(holds, std::as_const(value))) found.emplace(std::forward<V>(value));
@@ -260,7 +262,7 @@ template <typename Derived>
 template <typename Fn>
 auto queryable<Derived>::any(const Fn& holds) const -> bool {
   using value_type = detail::value_of<decltype(stage())>;
-  static_assert(std::predicate<const Fn&, const value_type&>, "a search asks a constant predicate of these values");
+  static_assert(std::predicate<const Fn&, const value_type&>, "the predicate must be callable as const");
   bool found = false;
   stage().each([&](const auto& value) -> bool {
     found = std::invoke(holds, value);

@@ -51,8 +51,8 @@ class fork_promise_base {
   template <typename A>
   auto await_transform(A&& what) const noexcept -> A&& {
     static_assert(computed<std::remove_cvref_t<A>>,
-                  "a fork_task computes: it awaits fork_tasks and forks of them; what waits for time, locks or sockets "
-                  "belongs into a task");
+                  "a fork_task only computes: it can await fork_tasks and forks of them; use a task to wait for time, "
+                  "locks or sockets");
     return static_cast<A&&>(what);
   }
 
@@ -85,7 +85,7 @@ class fork_promise_base {
 
 template <typename T>
 class fork_promise final : public fork_promise_base {
-  static_assert(!std::is_rvalue_reference_v<T>, "a fork_task returns a value, an lvalue reference or nothing");
+  static_assert(!std::is_rvalue_reference_v<T>, "a fork_task must return a value, an lvalue reference or void");
   static constexpr bool is_reference = std::is_lvalue_reference_v<T>;
 
  public:

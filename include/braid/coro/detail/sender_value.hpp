@@ -38,7 +38,7 @@ struct value_of_completions;
 template <typename... Signatures>
 struct value_of_completions<execution::completion_signatures<Signatures...>> {
   static_assert(value_of_signatures<Signatures...>::ways < 2,
-                "a task can only await a sender that completes with values in one way: adapt it with into_variant");
+                "a task can only await a sender with a single value completion: adapt the sender with into_variant");
   using type = typename value_of_signatures<Signatures...>::type;
 };
 

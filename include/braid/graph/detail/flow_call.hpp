@@ -137,7 +137,7 @@ struct refused_flow_node {
   static constexpr bool takes_nodes = (is_flow_node<std::remove_cvref_t<Takes>> && ...);
   static_assert(has_call<std::decay_t<Fn>>, "expected a function, a lambda or another callable as the node of a flow");
   static_assert(takes_nodes || !has_call<std::decay_t<Fn>>,
-                "expected nodes of this flow behind the callable, whose values it receives: add returns them");
+                "expected nodes of this flow after the callable: pass what `add` or `input` returned");
   static_assert(!takes_nodes || !has_call<std::decay_t<Fn>>,
                 "the callable cannot be called with the values of these nodes: it is copied into the flow, is called "
                 "as const, receives each value as a const reference, and returns an object or nothing");

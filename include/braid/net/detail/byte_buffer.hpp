@@ -44,7 +44,7 @@ class BRAID_API byte_buffer {
 
   /// Drops the bytes after the first `size` bytes. Requires that the buffer holds that many.
   void shorten_to(std::size_t size) noexcept {
-    BRAID_ASSERT(size <= end_ - begin_, "a buffer is shortened to less than it holds");
+    BRAID_ASSERT(size <= end_ - begin_, "a buffer cannot be shortened to more than its size");
     end_ = begin_ + size;
   }
 

@@ -32,7 +32,7 @@ class redis_wait : public awaiter_base, protected redis_request {
   redis_wait(redis_shared_connection& connection, const kind& call, arena* replies_in, std::uint32_t count,
              duration limit) noexcept
       : awaiter_base(operations), redis_request(call, replies_in, count, limit), connection_(&connection) {}
-  ~redis_wait() { BRAID_ASSERT(link == nullptr, "a request ends before it is destroyed"); }
+  ~redis_wait() { BRAID_ASSERT(link == nullptr, "a request must have ended when it is destroyed"); }
 
   static void end(redis_request& self, redis_end end) noexcept {
     auto& waiting = static_cast<redis_wait&>(self);

@@ -52,7 +52,7 @@ class redis_window {
 
   /// Records that one reply of the first entry has arrived. Returns the request that waits for it, or null.
   auto take() noexcept -> redis_request* {
-    BRAID_ASSERT(!empty(), "a reply needs a request that waits for it");
+    BRAID_ASSERT(!empty(), "a reply arrived although no request waits for one");
     entry& first = front();
     redis_request* const who = first.who;
     --due_;

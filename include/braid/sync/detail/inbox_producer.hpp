@@ -109,7 +109,7 @@ class inbox_producer : public inbox_producer_base {
   class posting {
    public:
     explicit posting(inbox_producer& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
-      BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox does not post there");
+      BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox must not post to the same inbox");
       // A release store is needed although nothing new is published: a thread that reads this value must observe the
       // same records as with the previous value.
       // edge inbox_producer.posted: publish the records, as the word before did

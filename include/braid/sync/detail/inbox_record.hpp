@@ -117,7 +117,7 @@ void inbox_record::make(std::byte* at, Fn&& fn) {
   using stored = std::decay_t<Fn>;
   if constexpr (wants_drop<stored>)
     static_assert(noexcept(std::declval<stored&>().drop()),
-                  "a callable's drop() is noexcept: an error could not be reported");
+                  "drop() of a callable must be noexcept, because an error could not be reported");
   if constexpr (fits<stored>) {
     ::new (at + sizeof(inbox_record)) stored(std::forward<Fn>(fn));
     ::new (at) inbox_record(kind_of<stored>, size_of<stored>);

@@ -43,7 +43,7 @@ class inplace_stop_list {
   constexpr inplace_stop_list() noexcept = default;
   inplace_stop_list(const inplace_stop_list&) = delete;
   auto operator=(const inplace_stop_list&) -> inplace_stop_list& = delete;
-  ~inplace_stop_list() { BRAID_ASSERT(first_ == nullptr, "a stop source outlives its callbacks"); }
+  ~inplace_stop_list() { BRAID_ASSERT(first_ == nullptr, "a stop source must outlive its callbacks"); }
 
   [[nodiscard]] auto is_requested() const noexcept -> bool {
     return requested_.load(acquire) != 0;  // edge inplace_stop.requested: observe what was done before the request

@@ -213,7 +213,7 @@ class split_deque {
   static auto made(std::size_t capacity, std::size_t max_capacity) -> std::unique_ptr<ring> {
     BRAID_EXPECTS(std::has_single_bit(capacity) && capacity <= max_capacity && std::has_single_bit(max_capacity) &&
                       max_capacity <= capacity_limit,
-                  "the capacity of a split deque is a power of two of at most 2^14");
+                  "the capacity of a split deque must be a power of two of at most 2^14");
     return std::make_unique<ring>(capacity);
   }
 

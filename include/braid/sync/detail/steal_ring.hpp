@@ -22,7 +22,7 @@ namespace braid::detail {
 /// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity>
 class steal_ring {
-  static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity is a power of two");
+  static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity must be a power of two");
 
  public:
   /// The maximum number of elements that one `take_half` removes.

@@ -78,15 +78,17 @@ struct refused_continuation<T, Gets, Fn> {
   static constexpr bool is_callable = has_call<std::decay_t<Fn>>;
   static constexpr bool is_kept = std::constructible_from<std::decay_t<Fn>, Fn>;
   static_assert(is_callable, "expected a function, a lambda or another callable as the continuation");
-  static_assert(is_kept || !is_callable, "the continuation is copied or moved into the future, and allows neither");
-  static_assert(Gets != continuation_takes::value || !is_kept || !is_callable,
-                "the continuation cannot be called with the value of the future, a T&&; that of a future<void> is "
-                "called without arguments");
-  static_assert(Gets != continuation_takes::view || !is_kept || !is_callable,
-                "the continuation cannot be called with the value of the future, a const T&; that of a future<void> "
-                "is called without arguments, and std::move(future).then receives a T&&");
+  static_assert(is_kept || !is_callable, "the continuation must be copyable or movable, because the future stores it");
+  static_assert(
+      Gets != continuation_takes::value || !is_kept || !is_callable,
+      "the continuation cannot be called with the value of the future, a T&&; a continuation of a future<void> "
+      "is called without arguments");
+  static_assert(
+      Gets != continuation_takes::view || !is_kept || !is_callable,
+      "the continuation cannot be called with the value of the future, a const T&; use std::move(future).then to "
+      "receive a T&&; a continuation of a future<void> is called without arguments");
   static_assert(Gets != continuation_takes::failure || !is_kept || !is_callable,
-                "the handler cannot be called with a std::exception_ptr, or it does not return what the future holds");
+                "the handler cannot be called with a std::exception_ptr, or its result is not a value of the future");
 };
 template <typename T, continuation_takes Gets, typename Where, typename Fn>
   requires std::convertible_to<Where, executor&>
@@ -272,8 +274,8 @@ template <typename Result>
 constexpr void check_continuation() {
   static_assert(
       !requires { typename Result::promise_type; },
-      "the callable of a continuation gives a task, which nothing would begin: co_await the future in a task, "
-      "or give spawn(where, task), whose future is waited for");
+      "the continuation returns a task, which would never begin: co_await the future in a task, "
+      "or return the future of spawn(where, task)");
 }
 
 template <typename T, typename Fn, continuation_takes Gets>

@@ -138,7 +138,7 @@ class BRAID_API future_core : public continuation {
   atomic<std::uint32_t> signal_{0};  // 1 if settled; written by the producer if the head is watched
 };
 
-static_assert(alignof(continuation) >= 8, "the low bits of its address are free");
+static_assert(alignof(continuation) >= 8, "the low bits of the address of a continuation must be zero");
 
 inline void future_core::settle(verdict as, cascade& more) noexcept {
   // edge future.result: publish the value or failure; edge future.continuation: observe the nodes that wait

@@ -11,7 +11,7 @@ namespace braid::detail {
 template <typename T>
 struct job_allocator {
   using value_type = T;
-  static_assert(alignof(T) <= 16, "what is aligned beyond 16 bytes needs a heap object of its own");
+  static_assert(alignof(T) <= 16, "this allocator does not support alignments above 16 bytes");
 
   job_allocator() = default;
   template <typename U>

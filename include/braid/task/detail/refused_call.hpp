@@ -115,13 +115,14 @@ struct refused_call {
   static_assert(has_callable, "expected a callable and its arguments, got no callable");
   static_assert(
       has_no_fork_task,
-      "a fork_task runs on a pool alone: call spawn(pool, work) or run_in(pool, work) with the fork_task itself");
+      "a fork_task runs only on a pool: call spawn(pool, work) or run_in(pool, work) with the fork_task itself");
   static_assert(has_no_task,
                 "expected a callable, got a task: pass the function that returns the task, or co_await the task");
   static_assert(is_callable, "expected a function, a lambda or another callable, got an object that cannot be called");
-  static_assert(is_movable,
-                "the callable and its arguments are copied or moved into the job, and one of them allows neither: pass "
-                "it by std::move, or refer to it by std::ref");
+  static_assert(
+      is_movable,
+      "the callable or one of its arguments can neither be copied nor moved into the job: pass it by std::move, "
+      "or pass a reference by std::ref");
   static_assert(needs_no_arguments,
                 "the callable cannot be called without arguments: capture what it needs in a lambda");
   static_assert(accepts_arguments,
@@ -133,8 +134,8 @@ struct refused_call {
 template <typename... All>
 struct refused_task {
   static constexpr bool is_task = (is_lazy_argument<All> || ...);
-  static_assert(is_task, "expected a task, or a callable that returns one for these arguments: nothing else runs here");
-  static_assert(!is_task, "expected a task alone: pass arguments to the function that returns it");
+  static_assert(is_task, "expected a task, or a callable that returns a task: this executor or scope runs only tasks");
+  static_assert(!is_task, "a task takes no arguments: pass them to the function that returns the task");
 };
 
 /// Ends the compilation as `refused_call` does, for the arguments of a `spawn` after its executor.
@@ -154,7 +155,8 @@ struct refused_post : refused_spawn<Kind, All...> {};
 template <place_kind Kind, typename Fn, typename... Args>
   requires(sizeof...(Args) > 0 && !std::same_as<std::remove_cvref_t<Fn>, priority>)
 struct refused_post<Kind, Fn, Args...> {
-  static_assert(sizeof...(Args) == 0, "post passes no arguments: capture them in a lambda, or call spawn");
+  static_assert(sizeof...(Args) == 0,
+                "post takes no arguments for the callable: capture them in a lambda, or call spawn");
 };
 template <place_kind Kind, typename Work>
   requires(is_lazy_argument<Work> && !computed_task<Work>)

@@ -172,7 +172,7 @@ class alignas(cache_line) slab_slot {
 };
 
 #if !defined(BRAID_MODEL)
-static_assert(sizeof(slab_slot) == 128, "a slot is two cache lines of 64 bytes");
+static_assert(sizeof(slab_slot) == 128, "a slot must have the size of two cache lines of 64 bytes");
 #endif
 
 /// A guard that holds the lock of a slot.

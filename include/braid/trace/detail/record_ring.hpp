@@ -18,7 +18,7 @@ namespace braid::detail {
 /// docs/design/trace.md
 template <typename Record, std::size_t Capacity>
 class record_ring {
-  static_assert((Capacity & (Capacity - 1)) == 0, "positions wrap around at a power of two");
+  static_assert((Capacity & (Capacity - 1)) == 0, "the capacity must be a power of two");
 
  public:
   // --- Functions for the producer. ---
