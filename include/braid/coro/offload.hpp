@@ -115,8 +115,8 @@ template <std::move_constructible Fn>
 
 /// Offloads a function with arguments, or one that returns a task. A returned task runs on `executor` up to its first
 /// wait, and its value is the result. The callable and its arguments are moved into the frame, live until the end, and
-/// are passed as rvalues; std::ref passes a reference. Threads: as above. Errors: as above, and as `schedule_on`. Cost:
-/// two frames.
+/// are passed as rvalues; std::ref passes a reference. Threads: as `offload` of a function. Errors: as `offload` of a
+/// function, and as `schedule_on`. Cost: two frames.
 template <std::move_constructible Fn, std::move_constructible... Args>
   requires(std::invocable<Fn, Args...> &&
            (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))
@@ -133,9 +133,9 @@ struct offload_options {
 /// timeout has passed. If the function has not begun by then, it does not begin. If it has begun, it continues and its
 /// result is dropped. `executor` counts the function as late, and ends only after it. A stop of the task has the same
 /// effect as the timeout.
-/// Threads, blocks: as above. Errors: errc::deadline_exceeded; errc::closed if `executor` refused the function,
-/// errc::dropped if a shutdown dropped it; rethrows an exception that `fn` throws in time. Lifetime: `fn` may outlive
-/// the task, so it must own what it uses. Cost: a block of memory for jobs, a timer.
+/// Threads, blocks: as `offload` without a timeout. Errors: errc::deadline_exceeded; errc::closed if `executor` refused
+/// the function, errc::dropped if a shutdown dropped it; rethrows an exception that `fn` throws in time. Lifetime: `fn`
+/// may outlive the task, so it must own what it uses. Cost: a block of memory for jobs, a timer.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
 [[nodiscard]] auto offload(executor& executor, offload_options how, Fn fn) {

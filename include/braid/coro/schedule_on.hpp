@@ -98,7 +98,7 @@ class [[nodiscard, gnu::warn_unused]] home_awaiter final : job {
 [[nodiscard]] inline auto schedule_on(executor& executor) noexcept { return detail::schedule_awaiter(executor); }
 
 /// `co_await resume_home()` returns a task to its home. If the task already runs on its home, it does nothing. Threads,
-/// blocks: as above. Never fails, because a home always accepts its own tasks.
+/// blocks: as `schedule_on`. Never fails, because a home always accepts its own tasks.
 [[nodiscard]] inline auto resume_home() noexcept { return detail::home_awaiter(); }
 
 }  // namespace braid

@@ -139,7 +139,7 @@ class interval {
       if (!of->wanted_) of->wanted_ = is_first ? *of->first_ : of->after_last(now);
       const time_point wanted = *of->wanted_;
       when = is_first ? of->rule_.first_due(wanted, now) : of->rule_.due(wanted, now);
-      // Unsigned, because the difference may be larger than a duration can hold.
+      // The difference is unsigned, because it may be larger than a duration can hold.
       const auto moved = static_cast<std::uint64_t>(when.time_since_epoch().count()) -
                          static_cast<std::uint64_t>(wanted.time_since_epoch().count());
       left_out = moved / static_cast<std::uint64_t>(of->rule_.interval.count());

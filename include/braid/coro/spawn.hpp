@@ -291,8 +291,8 @@ auto sync_wait(task<T> work) -> T {
   return frame.promise().result().take();
 }
 
-/// Runs the task that a callable returns, as the functions above do. The callable lives until its task has ended.
-/// Threads, blocks, errors: as above.
+/// Runs the task that a callable returns, as `sync_wait` of a task does. The callable lives until its task has ended.
+/// Threads, blocks, errors: as `sync_wait` of a task.
 template <detail::task_function Fn>
 auto sync_wait(home& home, Fn&& fn) {
   return sync_wait(home, detail::make_task(std::forward<Fn>(fn)));

@@ -120,10 +120,10 @@ auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
   co_return detail::all_held(all, std::index_sequence_for<T...>());
 }
 
-/// Runs any number of tasks of one type as `when_all` above. Returns a vector of their values in the order of the
-/// tasks, or nothing if they return void. Values that a vector cannot hold are converted as in `when_all` of several
-/// tasks.
-/// Errors: as above.
+/// Works as `when_all` of several tasks, for any number of tasks of one type. Returns a vector of their values in the
+/// order of the tasks, or nothing if they return void. Values that a vector cannot hold are converted as in `when_all`
+/// of several tasks.
+/// Errors: as `when_all` of several tasks.
 template <typename T>
 auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
   co_await resume_home();
@@ -148,8 +148,8 @@ auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
   }
 }
 
-/// Runs anything that can be awaited as `when_all` above: see `as_task`.
-/// Errors: as above.
+/// Works as `when_all` of tasks, for anything that can be awaited: see `as_task`.
+/// Errors: as `when_all` of tasks.
 template <typename... A>
   requires detail::not_only_tasks<A...>
 BRAID_COROUTINE_WRAPPER auto when_all(A&&... work) -> task<std::tuple<detail::held<detail::task_value_t<A>>...>> {
@@ -231,8 +231,8 @@ auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>..
   co_return result{*race.winner, detail::value_at<variant>(*race.winner, ended, std::index_sequence_for<T...>())};
 }
 
-/// Runs any number of tasks of one type as `when_any` above.
-/// Errors: as above; errc::invalid_argument if there are no tasks.
+/// Works as `when_any` of several tasks, for any number of tasks of one type.
+/// Errors: as `when_any` of several tasks; errc::invalid_argument if there are no tasks.
 template <typename T>
 auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
   if (work.empty())
@@ -251,8 +251,8 @@ auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
     co_return any_result<T>{*race.winner, ended.take()};
 }
 
-/// Runs anything that can be awaited as `when_any` above: see `as_task`.
-/// Errors: as above.
+/// Works as `when_any` of tasks, for anything that can be awaited: see `as_task`.
+/// Errors: as `when_any` of tasks.
 template <typename... A>
   requires detail::not_only_tasks<A...>
 BRAID_COROUTINE_WRAPPER auto when_any(A&&... work)

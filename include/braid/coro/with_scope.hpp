@@ -87,10 +87,10 @@ using limited_t = typename limited_value<T>::type;
 
 /// Calls `body(scope&)`, which returns a task. Ends when that task and everything it spawned into the scope has ended.
 /// A failure of the body or of a spawned task stops the others and is rethrown. A stop that was requested of this scope
-/// itself ends here, whichever task requested it: the caller continues. If the body then has no value, a task<void>
-/// simply ends, a task of a result returns the reason of the stop (usually errc::stopped), and any other task throws
-/// it. If a surrounding scope or deadline is stopped, the caller ends as stopped, even if this scope was stopped as
-/// well.
+/// itself ends here, whichever task requested it: the caller continues. If the body then has no value, the outcome
+/// depends on its type. A task<void> simply ends. A task of a result returns the reason of the stop (usually
+/// errc::stopped). Any other task throws the reason. If a surrounding scope or deadline is stopped, the caller ends as
+/// stopped, even if this scope was stopped as well.
 /// Threads: any; the body runs at home. Errors: that failure; std::system_error with errc::stopped, see above. It ends
 /// as stopped if the body ends as stopped by itself (`stop_here`), and if a stop from outside has ended the body or a
 /// spawned task early.
@@ -146,7 +146,7 @@ auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task
   co_return co_await std::move(limited);
 }
 
-/// Runs anything that can be awaited as `with_timeout` above: see `as_task`.
+/// Works as `with_timeout` of a task, for anything that can be awaited: see `as_task`.
 /// Errors: as `with_deadline`.
 template <typename A>
   requires detail::not_only_tasks<A>

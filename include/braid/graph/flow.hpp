@@ -77,9 +77,9 @@ namespace detail {
 /// A function that can be a node. Its parameters are the values of nodes, by const reference or by value, and it
 /// returns its own value, directly or as a `task`. It is called through a const object, because runs of the flow share
 /// it, perhaps at the same time. If its last parameter is a `const stop_flag&`, it should return early once that flag
-/// is set. It must return an object, because a reference could refer to data of another run or to a destroyed object. A
-/// function that returns a task must not have a reference parameter that requires a conversion of the argument, because
-/// the converted object would be destroyed before the task runs.
+/// is set. It must return an object, because a reference could refer to data of another run or to a destroyed object.
+/// If the function returns a task, no reference parameter may require a conversion of its argument. The converted
+/// object would be destroyed before the task runs.
 template <typename Fn, typename... Values>
 concept flow_function = detail::is_flow_function<std::decay_t<Fn>, Values...>();
 
@@ -371,7 +371,7 @@ class flow_builder {
     const detail::flow_source from = detail::flow_access::find_source(result);
     return made<T>(draft_.build(from), from.value);
   }
-  /// Returns a flow without a result, like the function above.
+  /// Returns a flow without a result. Otherwise works as `build` with a result.
   [[nodiscard]] auto build() && -> checked<flow<void(In...)>> { return made<void>(draft_.build({}), 0); }
 
  private:

@@ -118,7 +118,7 @@ class BRAID_API graph_builder {
     return {static_cast<node_index>(calls_.size() - 1), number_};
   }
 
-  /// Returns a node as above, with a name that errors show. Names need not be unique.
+  /// Returns a node that calls `fn` and has a name, which errors show. Names need not be unique.
   template <detail::node_function Fn>
   auto add(std::string_view name, Fn&& fn) -> graph_node {
     names_.push_back({static_cast<node_index>(size()), std::string(name)});

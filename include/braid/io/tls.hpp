@@ -66,9 +66,9 @@ class tls_setup;
 }
 
 /// A handle of TLS settings. They are checked and loaded once, and shared by connections; copies of the handle share
-/// them, too. The context of a client keeps the last session of each host by itself. TLS 1.2 and 1.3; only ciphers with
-/// forward secrecy. Keys with less than 112 bits of security and SHA-1 are refused. There is no compression, no
-/// renegotiation, and no early data. Revocation of certificates is not checked.
+/// them, too. The context of a client keeps the last session of each host by itself. It supports TLS 1.2 and 1.3, and
+/// only ciphers with forward secrecy. Keys with less than 112 bits of security and SHA-1 are refused. There is no
+/// compression, no renegotiation, and no early data. Revocation of certificates is not checked.
 /// Threads: any; connections of several loops may share one context.
 /// Lifetime: connections keep the settings alive. The executor `handshakes` outlives them; its jobs must have ended
 /// before the loops are destroyed.

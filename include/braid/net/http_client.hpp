@@ -63,10 +63,10 @@ class http_pool;
 class http_lease;
 }  // namespace detail
 
-/// A client that keeps connections by scheme, host and port. A call uses a free connection. If that connection turns
-/// out to be broken before a byte was received, the call is sent once more over a new connection, provided that its
-/// method may be repeated. Nothing else is ever sent twice. Set a deadline around a call: `with_timeout(1s,
-/// client.fetch(…))`; an abandoned call closes its connection.
+/// A client that keeps connections by scheme, host and port. A call uses a free connection. If that connection breaks
+/// before a byte was received, the call is sent once more over a new connection. This happens only if its method may be
+/// repeated. Nothing else is ever sent twice. Set a deadline around a call: `with_timeout(1s, client.fetch(…))`; an
+/// abandoned call closes its connection.
 /// Threads: the loop's own. Lifetime: outlives its calls.
 class BRAID_API http_client {
  public:

@@ -21,8 +21,8 @@ namespace braid {
 
 /// The default scheduling policy. A job that a worker posts is queued in the worker's own context. A remote job is
 /// queued at the one worker that is kept busy. A second worker is woken when the backlog of that worker would take
-/// about twice the cost of a wake, so that a stream of short jobs stays on one core. An idle worker steals half of such
-/// a backlog. If jobs wait behind a long job, a worker that sleeps and watches steals them within about two of its
+/// about twice the cost of a wake. So a stream of short jobs stays on one core. An idle worker steals half of such a
+/// backlog. If jobs wait behind a long job, a worker that sleeps and watches steals them within about two of its
 /// intervals. Jobs of one worker context start in their order; there is no order between contexts.
 class BRAID_API work_stealing : public detail::context_hooks {
  public:

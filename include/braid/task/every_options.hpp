@@ -48,7 +48,7 @@ struct tick_rule {
   [[nodiscard]] constexpr auto due(time_point tick, time_point now) const noexcept -> time_point {
     if (tick >= now || mode == every_mode::fixed_delay || missed == missed_ticks::burst) return tick;
     if (missed == missed_ticks::delay) return now;
-    // Unsigned, because the difference may be larger than a duration can hold.
+    // The difference is unsigned, because it may be larger than a duration can hold.
     const auto behind = static_cast<std::uint64_t>(now.time_since_epoch().count()) -
                         static_cast<std::uint64_t>(tick.time_since_epoch().count());
     const auto past_a_tick = static_cast<duration::rep>(behind % static_cast<std::uint64_t>(interval.count()));

@@ -123,7 +123,8 @@ template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn,
 
 /// Works as `parallel_for_each` for ranges without random access or without a size, such as lists, maps and filtered
 /// views. It visits elements more than once. Cost: one pass over the range on the calling thread, and a vector of its
-/// iterators. So it is useful only if elements are large or calls are long. Errors: as above; std::bad_alloc.
+/// iterators. So it is useful only if elements are large or calls are long. Errors: as `parallel_for_each`;
+/// std::bad_alloc.
 template <detail::walked_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
 void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options options = {}) {

@@ -72,7 +72,7 @@ auto spawn(executor& executor, Fn&& fn, Args&&... args) -> detail::spawned_futur
 }
 
 /// Spawns as `spawn` does, with a priority.
-/// Threads, errors: as above.
+/// Threads, errors: as `spawn` without a priority.
 template <std::derived_from<executor> Where, typename Fn, typename... Args>
   requires(detail::spawnable<Fn, Args...> && detail::takes_priorities<Where>)
 auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -85,7 +85,7 @@ auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spa
 /// Spawns as `spawn` does, but skips the call if `stop` was requested before it began; a stop of `executor` has no
 /// effect. `fn` may accept the std::stop_token, or the flag as a const stop_flag&, before its arguments. If the call is
 /// skipped, the future fails with errc::stopped, or with the reason of the flag.
-/// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as above.
+/// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as `spawn` without a stop.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires detail::stoppable<Signal, Fn, Args...>
 auto spawn(executor& executor, Signal&& stop, Fn&& fn, Args&&... args)

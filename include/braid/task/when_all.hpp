@@ -215,7 +215,8 @@ auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
   return detail::gather<detail::all_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// Works as the function above for any number of futures of one type. The results are in a std::vector, in order.
+/// Works as `when_all_settled` of several futures, for any number of futures of one type. The results are in a
+/// std::vector, in order.
 /// Errors: std::bad_alloc.
 template <detail::future_range R>
 auto when_all_settled(R&& range) -> future<std::vector<ended<detail::element_value<R>>>> {

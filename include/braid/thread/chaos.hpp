@@ -69,7 +69,7 @@ class BRAID_API chaos {
 
   /// Starts to disturb the threads that `find()` returns. `find` is called again before each step, on the disturbing
   /// thread. Threads that it newly returns are disturbed from then on; the settings of those that it no longer returns
-  /// are restored. It must not throw. Errors: as above.
+  /// are restored. It must not throw. Errors: as `start` with a list of threads.
   template <std::invocable Find>
     requires std::convertible_to<std::invoke_result_t<Find&>, std::vector<thread_info>>
   [[nodiscard]] static auto start(Find find, options options) -> result<chaos> {

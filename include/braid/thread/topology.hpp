@@ -96,11 +96,11 @@ struct topology {
   /// Errors: no_such_device if there is no such node; errc::invalid_argument if none of its CPUs is allowed, because
   /// the system also returns this code for an empty mask.
   [[nodiscard]] BRAID_API auto cpus_of_node(unsigned id) const -> result<cpu_set>;
-  /// Returns the allowed CPUs of the package with this id. Errors: as above.
+  /// Returns the allowed CPUs of the package with this id. Errors: as `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_package(unsigned id) const -> result<cpu_set>;
-  /// Returns the allowed CPUs of the shared cache at this position of `l3`. Errors: as above.
+  /// Returns the allowed CPUs of the shared cache at this position of `l3`. Errors: as `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_l3(std::size_t position) const -> result<cpu_set>;
-  /// Returns the allowed CPUs of all cores of one kind. Errors: as above.
+  /// Returns the allowed CPUs of all cores of one kind. Errors: as `cpus_of_node`.
   [[nodiscard]] BRAID_API auto cpus_of_kind(core_kind kind) const -> result<cpu_set>;
 
   /// Returns the first allowed CPU of every core that has one. With one thread on each, no two threads share a core.

@@ -76,7 +76,7 @@ class redis_calls {
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }
-  /// Works as the function above, for a batch that consists of one command for many ids.
+  /// Works as `run` with a `redis_batch`, for a batch that consists of one command for many ids.
   auto run(const redis_id_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_id_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }

@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// Lets threads sleep until any condition holds:
+/// A synchronization object that lets threads sleep until any condition holds:
 ///
 ///   waiter: key = prepare(); if the condition holds: cancel(), else: wait(key); check again
 ///   other:  make the condition true; notify_one() or notify_all()

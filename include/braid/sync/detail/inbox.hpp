@@ -134,7 +134,8 @@ class inbox {
     return mine == nullptr ? 0 : steal_half_from(other, *mine);
   }
 
-  /// Moves callables as the function above does, for an owner that stores its own producer of this inbox.
+  /// Moves callables as `steal_half_from` without a producer does, for an owner that stores its own producer of this
+  /// inbox.
   auto steal_half_from(inbox& other, producer& mine) -> std::size_t;
 
   // --- Functions for any thread. ---

@@ -50,8 +50,8 @@ class run_queue {
   /// Cost: a load.
   [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
 
-  /// Removes the element in the slot, or returns null. Callers must not call this more than a few times in succession
-  /// without `pop`, because each element that runs may fill the slot again, and the queue would starve.
+  /// Removes the element in the slot, or returns null. Callers must call `pop` after a few calls of this function.
+  /// Otherwise the queue would starve, because each element that runs may fill the slot again.
   [[nodiscard]] auto pop_next() noexcept -> T* {
     if (next_.load(relaxed) == nullptr) return nullptr;
     // edge run_queue.emptied: publish what the owner did before the slot looks empty

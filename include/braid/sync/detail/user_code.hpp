@@ -39,8 +39,8 @@ class code_marker {
   atomic<std::uint64_t> number_{0};
 };
 
-/// A section in which the calling thread runs code of the program for the library, such as the whole of a worker's
-/// thread or one job of a blocking pool. A section inside another section has no effect.
+/// A section in which the library runs code of the program on the calling thread. Examples are the whole thread of a
+/// worker, or one job of a blocking pool. A section inside another section has no effect.
 /// Cost: a few instructions; once in each thread, a lock.
 class BRAID_API user_code_section {
  public:

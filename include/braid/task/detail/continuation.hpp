@@ -22,7 +22,7 @@ class continuation : public job {
 };
 
 /// Continuations that are still to be notified, in order: a trampoline. The thread that settles a future creates one,
-/// and notifies the continuations from its own stack frame, so that a chain of any length needs the stack of one
+/// and notifies the continuations from its own stack frame. So a chain of any length needs the stack of only one
 /// continuation.
 /// Threads: one.
 class cascade {

@@ -12,7 +12,7 @@ namespace braid::detail {
 /// A block in a free list.
 struct listed_block {
   listed_block* next;
-  /// the block to prefetch when this one is taken; the block itself if there is nothing to prefetch
+  /// The block to prefetch when this one is taken; this block itself if there is nothing to prefetch.
   listed_block* ahead;
   // Used by the first block of a chain in a central free list.
   listed_block* next_chain;
@@ -69,9 +69,9 @@ inline constexpr bool uses_free_lists = true;
 /// Returns the index of the list for blocks of that size. For size 0, returns an index beyond all lists.
 constexpr auto find_free_list(std::size_t size) noexcept -> std::size_t { return (size - 1) / free_list_bytes; }
 
-/// Allocates bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come in classes of 64 bytes from a free
-/// list of the thread, which is refilled in batches from a process-wide central free list; larger ones come from
-/// operator new.
+/// Allocates bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come from free lists of the thread, one
+/// for each multiple of 64 bytes. They are refilled in batches from a process-wide central free list; larger ones come
+/// from operator new.
 /// Threads: any; a block may be freed by another thread than the one that allocated it. Errors: std::bad_alloc. Cost: a
 /// few ns while the thread's list has a block.
 [[nodiscard, gnu::always_inline]] inline auto allocate_job(std::size_t size) -> void* {

@@ -150,7 +150,7 @@ struct quick_sorter {
   }
 
   /// Returns whether the pivot equals the element before the part. In that case no element of the part is less than the
-  /// pivot, so all elements equal to it are in their final place once they are moved to the front.
+  /// pivot. So all elements that equal the pivot are in their final place once they are moved to the front.
   template <typename Iterator, typename Sorting>
   static auto has_no_less(const part<Iterator>& rest, Sorting& all) -> bool {
     return !rest.is_first && !all.less(rest.first - 1, rest.first);

@@ -94,7 +94,7 @@ extern BRAID_API constinit thread_local known_slab_context known_context __attri
 /// The idle list of a slab, which stores whether its threads sleep, search or are busy. The list shows what a thread
 /// does that
 ///
-/// posts a job: queues it; light(); wakes a thread if `wants_wake`
+///   posts a job: queues it; light(); wakes a thread if `wants_wake`
 ///   is about to sleep: adds itself to the list; heavy(); polls again; sleeps
 ///   has searched and found a job: ends its search; heavy(); wakes a thread if it finds more jobs
 ///

@@ -17,8 +17,8 @@
 
 namespace braid::detail {
 
-/// Runs the loop of a worker. In each iteration the worker returns its context to a thread that waits for it, runs its
-/// driver if that is due, searches for a job or a fork, and runs it. If there is no work, the worker waits.
+/// Runs the loop of a worker. In each iteration the worker returns its context if a thread waits for it, and runs its
+/// driver if that is due. Then it searches for a job or a fork, and runs it. If there is no work, the worker waits.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work(worker& self) noexcept {
   code_marker* const marker = outermost_code_marker();
