@@ -76,7 +76,7 @@ serial_executor::~serial_executor() {
 
 /// Waits for the last drain. No other thread uses the serial executor afterwards.
 void serial_executor::await_idle() noexcept {
-  // edge serial_executor.ended: observe, all that the tasks did is seen
+  // edge serial_executor.ended: observe, all writes of the tasks are seen
   detail::block_until([this] { return ended_.load(acquire) && queue_.is_idle(); }, executor_);
 }
 
@@ -227,7 +227,7 @@ void serial_executor::stop_all(job& self, job::action /*what*/) {
 }
 
 auto serial_executor::no_task_left(void* self) noexcept -> std::coroutine_handle<> {
-  // edge serial_executor.ended: publish, the destroying thread sees all that the tasks did
+  // edge serial_executor.ended: publish, the destroying thread sees all writes of the tasks
   static_cast<serial_executor*>(self)->ended_.store(true, release);
   return {};
 }

@@ -334,7 +334,7 @@ void loop::spawn(task<void> work) {
   if (at != state::idle) root_.begin(std::move(work), *this);  // NOLINT(bugprone-use-after-move): moved only if idle
 }
 
-/// Called at the end of a task that `spawn` started.
+/// Handles the end of a task that `spawn` has started.
 void loop::root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept {
   std::exception_ptr error;
   if (frame.promise().result().has_exception()) error = frame.promise().result().exception();

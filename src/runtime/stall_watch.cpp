@@ -1,4 +1,4 @@
-// src/runtime/stall_watch.cpp: checks whether counters have moved, and reports counters that have not.
+// src/runtime/stall_watch.cpp: checks whether workers and loops make progress, and reports those that do not.
 #include <braid/runtime/detail/stall_watch.hpp>
 
 #include "metrics_reader.hpp"

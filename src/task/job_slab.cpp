@@ -141,7 +141,7 @@ job_slab::looking::~looking() {
     slot().unpin(slab_.barrier_);
 }
 
-// --- slots ---
+// --- the slots of jobs ---
 
 auto job_slab::reserve_shared() noexcept -> reserved {
   std::unique_lock lock(shared_ring_);
@@ -247,7 +247,7 @@ auto job_slab::leads_to(std::uint32_t from, std::uint32_t to) const noexcept -> 
   return false;
 }
 
-// --- queues ---
+// --- the queues of jobs ---
 
 void job_slab::push_shared(std::uint32_t slot) noexcept {
   const std::lock_guard lock(shared_queue_);

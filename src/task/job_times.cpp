@@ -70,7 +70,7 @@ class note_table {
   auto take(job& work) noexcept -> post_note {
     entry& found = *find_entry(work);
     const post_note note = found.note;
-    // edge job_times.entry: publish, the note has been read before another thread writes its own there
+    // edge job_times.entry: publish, the entry has been read before another thread reuses it
     found.key.store(nullptr, release);
     return note;
   }

@@ -403,7 +403,7 @@ void pool::await_drops() noexcept {
 /// scheduler is closed.
 auto pool::ends_by(time_point deadline) noexcept -> bool {
   sleepers_->stop(*scheduler_);
-  // edge pool.left: observe, all that the workers did is seen
+  // edge pool.left: observe, all writes of the workers are seen
   while (const std::uint32_t left = at_work_.load(acquire)) {
     const bool timed_out = detail::futex_wait(at_work_, left, deadline) == detail::futex_wait_status::timed_out;
     if (timed_out && at_work_.load(relaxed) != 0) return false;
@@ -412,8 +412,8 @@ auto pool::ends_by(time_point deadline) noexcept -> bool {
   return true;
 }
 
-/// Requires that the scheduler is closed, so that a worker that sees the pool stopping sees queues that only get
-/// shorter.
+/// Stops and joins the workers. Requires that the scheduler is closed, so that the queues only shrink once a worker
+/// sees that the pool stops.
 void pool::stop_and_join() noexcept {
   const std::lock_guard lock(join_mutex_);
   sleepers_->stop(*scheduler_);

@@ -79,7 +79,7 @@ struct writer {
   nice_value nice;
 };
 
-/// Returns a policy with its number.
+/// Builds a policy from a number, or passes the error on if there is no number.
 template <typename Policy, typename Number>
 auto policy_with(result<Number> number) -> result<scheduling> {
   if (!number) return fail(number.error());
