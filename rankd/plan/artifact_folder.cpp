@@ -33,7 +33,7 @@ auto walk_folder(const std::filesystem::path& folder, Add add) -> braid::checked
     return std::unexpected(
         braid::diagnostics({.code = "unreadable_folder",
                             .pointer = {},
-                            .message = "the folder of the plans cannot be read: " + names.error().message(),
+                            .message = "the folder with the plans cannot be read: " + names.error().message(),
                             .hint = {},
                             .node = {},
                             .source = folder.string()}));

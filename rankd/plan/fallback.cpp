@@ -99,7 +99,7 @@ auto read_patterns(object_reader& reader, std::span<const std::string_view> know
     if (!item.is_string()) {
       problems.add({.code = "wrong_type",
                     .pointer = pointer,
-                    .message = "an item is the code of a failure, not " + described(item),
+                    .message = "an item must be the code of a failure, not " + described(item),
                     .hint = {},
                     .node = {},
                     .source = {}});
@@ -131,7 +131,7 @@ void read_use(object_reader& reader, const plan_node& node, draft& draft, node_f
     if (!chosen) return;
     out.kind = *chosen == 0 ? fallback_kind::input : fallback_kind::empty;
     if (out.kind == fallback_kind::input && node.inputs.empty())
-      reader.report("use", "bad_value", "the node has no input whose rows it could pass on",
+      reader.report("use", "bad_value", "the node has no input, so it cannot pass on the rows of an input",
                     "use another node, or `empty`");
     return;
   }

@@ -94,7 +94,7 @@ class use_reader {
       const std::string pointer = braid::json_pointer(reader.pointer_of("args"), name);
       if (!is_plan_word(name)) add(pointer, "bad_name", quote_name(name) + " is not letters, digits and `_`");
       if (value.is_array() || value.is_null())
-        add(pointer, "wrong_type", "an argument is a value, an expression or a node, not " + described(value));
+        add(pointer, "wrong_type", "an argument must be a value, an expression or a node, not " + described(value));
       if (value.is_object()) read_reference(value, pointer);
     }
   }
@@ -126,7 +126,7 @@ class use_reader {
   auto read_node(const json& item, std::string pointer, const std::string& use, std::set<std::uint32_t>& seen)
       -> std::optional<std::uint32_t> {
     if (!item.is_string()) {
-      add(std::move(pointer), "wrong_type", "an item is the id of a node, not " + described(item));
+      add(std::move(pointer), "wrong_type", "an item must be the id of a node, not " + described(item));
       return std::nullopt;
     }
     const auto& name = item.get_ref<const std::string&>();
@@ -160,10 +160,11 @@ class use_reader {
       const bool is_beside = std::ranges::any_of(
           owners, [&](const std::string& other) { return !is_inside(use.id, other) && !is_inside(other, use.id); });
       if (is_beside)
-        add(braid::json_pointer(pointer, i), "duplicate_value", "another use has that node");
+        add(braid::json_pointer(pointer, i), "duplicate_value",
+            "this node already belongs to another use of a fragment");
       else if (owners.size() == max_fragment_nesting)
         add(braid::json_pointer(pointer, i), "fragments_too_deep",
-            "a node lies in at most " + std::to_string(max_fragment_nesting) + " uses, each inside of the next");
+            "a node can be in at most " + std::to_string(max_fragment_nesting) + " nested uses of fragments");
       else
         owners.push_back(use.id);
     }

@@ -83,7 +83,7 @@ class template_parser {
     if (!out_.holes.empty() && !ends_value(out_.literals.back()))
       return template_problem{"ambiguous_key_template",
                               "the holes {" + spelled(out_.holes.back()) + "} and {" + spelled(*hole) +
-                                  "} are not kept apart, so that two pairs of values would have one key",
+                                  "} are not separated, so different values could produce the same key",
                               "put a character such as `:` between them, other than letters, digits, `_.-%`"};
     out_.holes.push_back(std::move(*hole));
     out_.literals.emplace_back();

@@ -146,7 +146,7 @@ void read_capabilities(object_reader& reader, draft& draft) {
     if (ids[i - 1] == ids[i])
       report(draft, pointer, "duplicate_value", quote_name(ids[i]) + " is listed twice");
     else
-      report(draft, pointer, "not_sorted", quote_name(ids[i]) + " comes after a greater one");
+      report(draft, pointer, "not_sorted", quote_name(ids[i]) + " must not come after a greater one; sort the list");
   }
   draft.out.capabilities_required = std::move(ids);
 }

@@ -34,10 +34,10 @@ void read_hedge_ms(object_reader& node, const op_shape* shape, const draft& draf
   out.hedge_ms = *after;
   require_capability(node, "hedge_ms", hedge_capability, draft);
   if (shape != nullptr && !(reads_store(*shape) && asks_other_than(*shape, "http")))
-    node.report("hedge_ms", "bad_value", quote_name(shape->name) + " reads no store that could be asked again",
+    node.report("hedge_ms", "bad_value", quote_name(shape->name) + " reads no store, so no read could be sent again",
                 "leave out `hedge_ms`");
   else if (out.timeout_ms && *after >= *out.timeout_ms)
-    node.report("hedge_ms", "bad_value", "the time of the node is over by then", "choose less than its `timeout_ms`");
+    node.report("hedge_ms", "bad_value", "the node has timed out by then", "choose less than its `timeout_ms`");
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ void read_limits(object_reader& node, const op_shape* shape, draft& draft, plan_
   out.retries = *retries;
   require_capability(node, "retries", retry_capability, draft);
   if (shape != nullptr && !reads_store(*shape))
-    node.report("retries", "bad_value", quote_name(shape->name) + " reads no store, so it fails again",
+    node.report("retries", "bad_value", quote_name(shape->name) + " reads no store, so a retry would fail again",
                 "leave out `retries`");
 }
 

@@ -215,7 +215,7 @@ struct pred_reader {
 
   auto operator()(const json& item) const -> item_result<std::uint32_t> {
     if (!item.is_string())
-      return wrong_item("wrong_type", "an item is the name of a predicate, not " + described(item));
+      return wrong_item("wrong_type", "an item must be the name of a predicate, not " + described(item));
     const auto& name = item.get_ref<const std::string&>();
     if (const auto place = preds.find(name)) return *place;
     return wrong_item("unknown_pred", "there is no predicate " + quote_name(name));
@@ -321,7 +321,7 @@ void read_inputs(const json& inputs, std::string_view parent, node_context in, p
                        .source = {}});
     };
     if (!inputs[i].is_string()) {
-      report("wrong_type", "an input is the id of a node, not " + described(inputs[i]), {});
+      report("wrong_type", "an input must be the id of a node, not " + described(inputs[i]), {});
       continue;
     }
     const auto& name = inputs[i].get_ref<const std::string&>();
@@ -442,12 +442,12 @@ void read_outputs(const json& outputs, draft& draft) {
                         .node = {},
                         .source = {}});
   };
-  if (outputs.empty()) report("/outputs", "no_outputs", "a plan has at least one output", {});
+  if (outputs.empty()) report("/outputs", "no_outputs", "a plan must have at least one output", {});
   std::vector<bool> taken(draft.out.nodes.size(), false);
   for (std::size_t i = 0; i < outputs.size() && i < max_plan_nodes; ++i) {
     const std::string pointer = braid::json_pointer("/outputs", i);
     if (!outputs[i].is_string()) {
-      report(pointer, "wrong_type", "an output is the id of a node, not " + described(outputs[i]), {});
+      report(pointer, "wrong_type", "an output must be the id of a node, not " + described(outputs[i]), {});
       continue;
     }
     const auto& name = outputs[i].get_ref<const std::string&>();

@@ -33,7 +33,7 @@ auto read_digest(object_reader& reader, std::string_view field) -> std::optional
   const std::string* text = reader.text(field, presence::optional);
   if (text == nullptr) return std::nullopt;
   if (text->size() == 64 && text->find_first_not_of("0123456789abcdef") == std::string::npos) return *text;
-  reader.report(field, "bad_value", "a digest is 64 lower-case hexadecimal digits");
+  reader.report(field, "bad_value", "a digest must be 64 lower-case hexadecimal digits");
   return std::nullopt;
 }
 

@@ -33,7 +33,8 @@ auto read_budget(object_reader& reader, plan_budget base) -> plan_budget {
   if (base.max_deadline && base.default_deadline && *base.default_deadline > *base.max_deadline)
     reader.report("default_deadline_ms", "bad_value",
                   "the default deadline, " + std::to_string(base.default_deadline->count()) +
-                      " ms, is later than the latest, " + std::to_string(base.max_deadline->count()) + " ms");
+                      " ms, is longer than the maximum, `deadline_ms`: " + std::to_string(base.max_deadline->count()) +
+                      " ms");
   return base;
 }
 

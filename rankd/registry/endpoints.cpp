@@ -64,7 +64,7 @@ auto read_cluster(object_reader& reader, braid::diagnostics& problems) -> endpoi
   out.from_replicas = reader.choice("reads", presence::optional, read_names).value_or(0) == 1;
   const nlohmann::json* const nodes = reader.array("nodes", presence::required);
   if (nodes == nullptr) return out;
-  if (nodes->empty()) reader.report("nodes", "bad_value", "a cluster is found by one of its nodes at least");
+  if (nodes->empty()) reader.report("nodes", "bad_value", "`nodes` must list at least one node of the cluster");
   for (std::size_t i = 0; i < nodes->size(); ++i) {
     object_reader node((*nodes)[i], braid::json_pointer(reader.pointer_of("nodes"), i), problems);
     read_address(node, out.nodes.emplace_back());

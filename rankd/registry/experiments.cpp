@@ -132,7 +132,7 @@ class file_reader {
     if (!layer.name.empty()) layer_names_.claim(row, "name", layer.name);
     if (const std::string* salt = row.text("salt", presence::required)) {
       layer.salt = *salt;
-      if (salt->empty()) row.report("salt", "bad_value", "a salt has one character at least");
+      if (salt->empty()) row.report("salt", "bad_value", "`salt` must have at least one character");
       salts_.claim(row, "salt", *salt);
     }
     read_unit(row, layer);
@@ -172,7 +172,7 @@ class file_reader {
     entry.start = read_time(row, "start");
     entry.end = read_time(row, "end");
     if (entry.start && entry.end && *entry.end <= *entry.start)
-      row.report("end", "bad_date", "an experiment ends after its start");
+      row.report("end", "bad_date", "`end` must be later than `start`");
     entry.doc = detail::read_doc(row);
     experiments.push_back(std::move(entry));
     pointers_.push_back(row.pointer());
@@ -196,7 +196,7 @@ class file_reader {
   void read_plans(object_reader& row, experiment_entry& entry) {
     const nlohmann::json* plans = row.array("plans", presence::required);
     if (plans == nullptr) return;
-    if (plans->empty()) row.report("plans", "empty_list", "an experiment is about one plan at least");
+    if (plans->empty()) row.report("plans", "empty_list", "`plans` must name at least one plan");
     for (std::size_t at = 0; at < plans->size(); ++at) {
       const nlohmann::json& plan = (*plans)[at];
       const std::string pointer = braid::json_pointer(row.pointer_of("plans"), at);
@@ -230,7 +230,7 @@ class file_reader {
       entry.arms.push_back(std::move(arm));
     });
     if (const auto* arms = row.value("arms", presence::optional); arms != nullptr && arms->is_array() && arms->empty())
-      row.report("arms", "empty_list", "an experiment has one arm at least");
+      row.report("arms", "empty_list", "an experiment must have at least one arm");
   }
 
   void read_settings(object_reader& row, experiment_arm& arm) {
@@ -242,7 +242,7 @@ class file_reader {
       if (param == nullptr) continue;
       if (param->source == param_source::context)
         report(in.pointer_of(name), "wrong_source",
-               "param `" + name + "` says what a request knows, which no arm sets");
+               "param `" + name + "` comes from the context of requests, so an arm cannot set it");
       else if (auto read = in.typed(name, presence::required, param->type))
         arm.set.push_back({.param_id = param->param_id, .value = std::move(*read)});
     }
@@ -257,7 +257,7 @@ class file_reader {
     in.refuse_unknown_fields();
     const param_entry* param = name == nullptr ? nullptr : find_param(*name, in.pointer_of("param"));
     if (param == nullptr || values == nullptr) return;
-    if (values->empty()) in.report("in", "empty_list", "no request has one of no values");
+    if (values->empty()) in.report("in", "empty_list", "`in` must list at least one value");
     entry.filter = experiment_filter{.param_id = param->param_id, .in = {}};
     for (std::size_t at = 0; at < values->size(); ++at) {
       auto read = scalar_from_json((*values)[at], param->type);

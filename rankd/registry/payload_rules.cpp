@@ -83,7 +83,7 @@ void schema_reader::read_types() {
   const json* value = reader_.value("type", presence::optional);
   if (value == nullptr) return;
   const json list = value->is_array() ? *value : json::array({*value});
-  if (list.empty()) report("type", "a list of types names at least one");
+  if (list.empty()) report("type", "a list of types must name at least one type");
   out_.types = 0;
   const std::vector<std::string_view> names(detail::payload_type_names.begin(), detail::payload_type_names.end());
   for (const json& item : list) {
@@ -100,8 +100,8 @@ void schema_reader::read_types() {
 void schema_reader::read_allowed() {
   const json* list = reader_.array("enum", presence::optional);
   const json* only = reader_.value("const", presence::optional);
-  if (list != nullptr && only != nullptr) report("const", "`enum` and `const` do not go together");
-  if (list != nullptr && list->empty()) report("enum", "`enum` lists at least one value");
+  if (list != nullptr && only != nullptr) report("const", "`enum` and `const` cannot be combined");
+  if (list != nullptr && list->empty()) report("enum", "`enum` must list at least one value");
   if (list == nullptr && only == nullptr) return;
   out_.allowed.emplace();
   if (only != nullptr) out_.allowed->push_back(canonical_json(*only));
@@ -124,7 +124,7 @@ void schema_reader::read_required() {
   for (const json& item : *list) {
     const std::string name = item.is_string() ? item.get<std::string>() : std::string();
     if (!item.is_string())
-      report("required", "`required` lists names, not " + described(item));
+      report("required", "`required` must list names, not " + described(item));
     else if (std::ranges::find(out_.required, name) != out_.required.end())
       report("required", quote_name(name) + " is required twice");
     else

@@ -11,7 +11,7 @@ auto is_text_id(std::string_view text) noexcept -> bool {
 }
 
 auto id_sentence(value_type type) noexcept -> std::string_view {
-  static_assert(max_id_bytes == 128, "the sentence below has the number");
+  static_assert(max_id_bytes == 128, "the message below contains the maximum length");
   return type == value_type::string ? "a string of 1 to 128 bytes without NUL"
                                     : "an integer of 64 bits, or a string of its digits";
 }

@@ -24,7 +24,8 @@ auto read_shadow(object_reader& reader, std::string plan) -> shadow_settings {
   if (out.candidate == out.plan) reader.report("plan", "bad_value", "a plan cannot be its own candidate");
   if (const auto share = reader.typed("share", presence::optional, value_type::floating)) {
     out.share = std::get<double>(*share);
-    if (!(out.share > 0 && out.share <= 1)) reader.report("share", "bad_value", "a share is above 0 and at most 1");
+    if (!(out.share > 0 && out.share <= 1))
+      reader.report("share", "bad_value", "`share` must be above 0 and at most 1");
   }
   if (const auto runs = reader.integer("in_flight", presence::optional, runs_range))
     out.in_flight = static_cast<std::size_t>(*runs);
@@ -50,7 +51,7 @@ auto find_strangers(const std::vector<shadow_settings>& shadows, const std::vect
   const auto check = [&](const std::string& name, const std::string& place) {
     if (std::ranges::find(plans, name) != plans.end()) return;
     std::string hint = braid::did_you_mean(name, {plans.begin(), plans.end()});
-    if (hint.empty()) hint = "build that plan, or take the table away";
+    if (hint.empty()) hint = "build that plan, or remove the table";
     problems.add({.code = "unknown_plan",
                   .pointer = place,
                   .message = "no plan is called " + quote_name(name),

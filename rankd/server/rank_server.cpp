@@ -60,14 +60,13 @@ auto page_is_private(const serve_options& options) -> bool {
 }
 
 auto page_needs_tokens(const braid::socket_address& address) -> braid::diagnostics {
-  return braid::diagnostics(
-      {.code = "page_needs_tokens",
-       .pointer = {},
-       .message = "the page of plans is for this machine alone where clients need no tokens, and " +
-                  address.to_string() + " is not a loopback address",
-       .hint = "listen on 127.0.0.1 or [::1], or give --token-file",
-       .node = {},
-       .source = {}});
+  return braid::diagnostics({.code = "page_needs_tokens",
+                             .pointer = {},
+                             .message = "without tokens, only this machine may reach the page of plans, but " +
+                                        address.to_string() + " is not a loopback address",
+                             .hint = "listen on 127.0.0.1 or [::1], or use --token-file",
+                             .node = {},
+                             .source = {}});
 }
 
 auto cannot_listen(const braid::socket_address& address, std::error_code error) -> braid::diagnostics {

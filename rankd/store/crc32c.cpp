@@ -83,7 +83,7 @@ RANKD_HAS_CRC32C auto crc32c_by_instruction(std::span<const std::byte> bytes, st
 }  // namespace
 
 auto detail::crc32c_by_tables(std::span<const std::byte> bytes, std::uint32_t before) noexcept -> std::uint32_t {
-  static_assert(std::endian::native == std::endian::little, "a word's first byte is its lowest");
+  static_assert(std::endian::native == std::endian::little, "the code requires a little-endian processor");
   std::uint32_t rest = ~before;
   const std::byte* at = bytes.data();
   const std::byte* const end = at + bytes.size();

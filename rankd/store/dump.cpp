@@ -145,7 +145,7 @@ auto dump_job::add(const store_entry& entry) -> braid::checked<void> {
   if (lines_.size() - before > line_reader::max_bytes + 1) why = "makes a line of more than 16 MiB";
   if (why)
     return refuse("not_loadable", "the record " + quote_name(entry.key) + " " + std::string(*why),
-                  "no load would read it back");
+                  "a load could not read such a line; shorten or delete the record");
   ++progress_.records_done;
   return lines_.size() < piece ? braid::checked<void>() : flush();
 }

@@ -27,9 +27,9 @@ auto tls_of_environment(const std::string& name, std::string_view endpoint_id) -
       braid::diagnostics({.code = "bad_environment",
                           .pointer = {},
                           .message = (file ? "the variable " + file->name + " is " + quote_name(file->value) + ": "
-                                           : std::string("connections by TLS cannot be set up: ")) +
+                                           : std::string("TLS connections cannot be set up: ")) +
                                      context.error().message(),
-                          .hint = name + " names a file of certificates, as PEM",
+                          .hint = name + " must name a PEM file of certificates",
                           .node = {},
                           .source = {}}));
 }

@@ -33,7 +33,7 @@ class model_category final : public std::error_category {
   [[nodiscard]] auto name() const noexcept -> const char* override { return "rankd.model_server"; }
   [[nodiscard]] auto message(int value) const -> std::string override {
     if (value == bad_answer) return "the answer does not follow the inference protocol";
-    if (value == resting) return "its last calls have failed, so that it is left alone for a moment";
+    if (value == resting) return "its last calls have failed, so it gets no calls for a moment";
     return "the server answers with status " + std::to_string(value);
   }
 };
@@ -168,7 +168,7 @@ model_server::model_server(model_server_options options)
     : options_(std::move(options)),
       lookups_({.max_threads = 1, .name = "model-names"}),
       parsing_({.max_threads = 1, .name = "model-answers"}) {
-  BRAID_EXPECTS(options_.connections > 0, "a server of models has a connection");
+  BRAID_EXPECTS(options_.connections > 0, "a model server needs at least one connection");
 }
 
 /// Owns the client of a loop until the loop stops.
@@ -183,7 +183,7 @@ auto model_server::keep_client(model_server& owner, braid::loop& loop) -> braid:
 auto model_server::find_client(braid::home& home) -> std::shared_ptr<client> {
   if (auto known = clients_.find(home)) return known;
   auto* const on = dynamic_cast<braid::loop*>(&home);
-  BRAID_EXPECTS(on != nullptr, "a server of models may only be called by tasks of an event loop");
+  BRAID_EXPECTS(on != nullptr, "a model server must be called by tasks of an event loop");
   on->spawn(keep_client(*this, *on));
   return clients_.find(home);
 }

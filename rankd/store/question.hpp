@@ -45,7 +45,8 @@ concept asks_ids = std::same_as<decltype(Question::keys), key_batch>;
 /// A question to a store. The data that it refers to must outlive the task that answers it; the question itself need
 /// not.
 using store_question = std::variant<field_read, hash_read, list_read, named_read, model_call>;
-static_assert(std::is_trivially_copyable_v<store_question>, "stores copy questions often");
+static_assert(std::is_trivially_copyable_v<store_question>,
+              "stores copy questions often, so they must be trivially copyable");
 
 /// The answer to a question. Each kind of question has its own kind of answer.
 using store_answer =

@@ -150,7 +150,7 @@ auto with_question(const store_question& question, const Use& use) {
   return std::visit(
       [&]<typename Question>(const Question& question) {
         if constexpr (std::same_as<Question, model_call>) {
-          BRAID_EXPECTS(false, "the scores of a model are not kept");
+          BRAID_EXPECTS(false, "the scores of a model are not cached");
           return use(named_read());
         } else {
           return use(question);

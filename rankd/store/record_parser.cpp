@@ -214,7 +214,8 @@ void record_parser::machine::check_pairing(const members& found) {
   }
   if (found.deleted) return check_deletion(found);
   if (kinds.empty()) {
-    report("missing_member", "", "none of `hash`, `list`, `set`, `sorted_set`, `string` and `delete` names the key");
+    report("missing_member", "",
+           "the line must name its key by one of `hash`, `list`, `set`, `sorted_set`, `string` and `delete`");
     return;
   }
   const std::string head = in_backquotes(line_kinds[kinds[0]].head);
@@ -231,7 +232,7 @@ void record_parser::machine::check_deletion(const members& found) {
     if (kind != hash_kind && found.bodies[kind])
       report("unknown_member", braid::json_pointer("", line_kinds[kind].body),
              "`delete` has no " + in_backquotes(line_kinds[kind].body),
-             "name fields of a hash, or nothing: the whole key");
+             "use `fields` to delete fields of a hash, or leave it out to delete the whole key");
 }
 
 void record_parser::machine::read_deleted_fields(dom::element element) {
@@ -305,7 +306,7 @@ auto record_parser::machine::read_vector(dom::array numbers, std::string_view fi
     else if (!append_vector_item(bytes, number))
       report("out_of_range", at, "the number is larger than any float32");
   }
-  if (index == 0) report("empty_vector", pointer, "a vector has one number at least");
+  if (index == 0) report("empty_vector", pointer, "a vector must have at least one number");
   if (index > max_dimensions)
     report("too_many_items", pointer,
            "the vector has " + std::to_string(index) + " numbers, " + std::to_string(max_dimensions) + " are allowed");

@@ -145,14 +145,14 @@ auto read_address(std::string_view text, redis_url& out) -> braid::checked<void>
   node.port = usual_port;
   const bool bracketed = text.starts_with('[');
   const std::size_t end = bracketed ? text.find(']') : text.find(':');
-  if (bracketed && end == std::string_view::npos) return bad_url("has a [ without its ]");
+  if (bracketed && end == std::string_view::npos) return bad_url("has a [ without a ]");
   node.host = bracketed ? text.substr(1, end - 1) : text.substr(0, end);
   if (node.host.empty()) return bad_url("names no host");
-  if (node.host.contains(',')) return bad_url("names several hosts, as only that of a cluster may");
+  if (node.host.contains(',')) return bad_url("names several hosts, which only a redis-cluster:// URL may do");
   std::string_view rest = end == std::string_view::npos ? std::string_view() : text.substr(bracketed ? end + 1 : end);
   if (rest.empty()) return {};
   const auto port = rest.starts_with(':') ? number_of(rest.substr(1), UINT16_MAX) : std::nullopt;
-  if (!port || *port == 0) return bad_url("has something behind its host that is not a port");
+  if (!port || *port == 0) return bad_url("has text after its host that is not a port");
   node.port = static_cast<std::uint16_t>(*port);
   return {};
 }
@@ -178,7 +178,7 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
     if (!database.empty()) out.database = number_of(database, max_databases);
     if (!database.empty() && !out.database) return bad_url("names a database that is not a number");
     if (out.scheme->what == extent::cluster && out.database.value_or(0) != 0)
-      return bad_url("names a database, and clusters have one");
+      return bad_url("names a database, but a cluster has only one");
     rest = rest.substr(0, slash);
   }
   if (const std::size_t at = rest.find_last_of('@'); at != std::string_view::npos) {

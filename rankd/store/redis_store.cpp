@@ -153,7 +153,7 @@ auto answered(store_result<store_answer> answer) -> braid::task<store_result<sto
 }  // namespace
 
 redis_store::redis_store(redis_store_options options) : options_(std::move(options)) {
-  BRAID_EXPECTS(options_.connections > 0, "a store has a connection");
+  BRAID_EXPECTS(options_.connections > 0, "a Redis store needs at least one connection");
 }
 
 template <typename Redis>
@@ -196,7 +196,7 @@ auto redis_store::find_connections(braid::home& home, read_attempt attempt) -> c
 
 void redis_store::open(braid::home& home, read_attempt attempt, braid::redis_tracker* tracker) {
   auto* const on = dynamic_cast<braid::loop*>(&home);
-  BRAID_EXPECTS(on != nullptr, "a Redis store is asked by tasks of an event loop");
+  BRAID_EXPECTS(on != nullptr, "a Redis store must be called by tasks of an event loop");
   on->spawn(keep_connections(*this, *on, attempt, tracker));
 }
 

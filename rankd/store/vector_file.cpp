@@ -72,7 +72,7 @@ auto check_header(const vector_header& header, std::uint64_t bytes, const fs::pa
   if (header.version > vector_file::version)
     return refused("vectors_newer", "the file of vectors has a format that this version does not know",
                    "use the version of rankd that made it, or make it again", file);
-  if (make_checksum(header) != header.checksum) return corrupt("its header has another checksum", file);
+  if (make_checksum(header) != header.checksum) return corrupt("the checksum of its header does not match", file);
   const bool is_possible = header.version == vector_file::version && header.block == vector_block &&
                            header.dimensions >= 1 && header.dimensions <= max_dimensions &&
                            header.slots <= detail::max_vectors && header.slots % vector_block == 0 &&
@@ -294,7 +294,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   };
   for (std::size_t at = 0; at < detail::vector_parts; ++at)
     if (crc32c(part(static_cast<vector_part>(at))) != header.checksums[at])
-      return corrupt("part " + std::to_string(at + 1) + " of it has another checksum", name).error();
+      return corrupt("part " + std::to_string(at + 1) + " does not match its checksum", name).error();
 
   const auto items = [&]<typename T>(vector_part which, const T* /*type*/) {
     const std::span<const std::byte> bytes = part(which);
@@ -313,7 +313,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   if (!are_finite(values) || !are_finite(centroids))
     return corrupt("it has a number that is infinite or NaN", name).error();
   if (!std::ranges::all_of(squares_, [](double each) { return std::isfinite(each) && each >= 0; }))
-    return corrupt("its length is not a finite number", name).error();
+    return corrupt("the length of a vector is not a finite number", name).error();
 
   std::uint64_t slots = 0;
   std::uint64_t count = 0;

@@ -97,7 +97,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace rankd {
 
-static_assert(vector_block == 16, "the kernels have the size of a block written out");
+static_assert(vector_block == 16, "the kernels are written for blocks of 16 vectors");
 
 HWY_EXPORT(named_vector_table);
 

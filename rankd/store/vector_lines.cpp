@@ -129,7 +129,7 @@ class vector_reader {
         return report("out_of_range", pointer, "the number is larger than any float32"), false;
     }
     const std::size_t size = vector_size(numbers_);
-    if (size == 0) return report("wrong_length", "/vector", "a vector has one number at least"), false;
+    if (size == 0) return report("wrong_length", "/vector", "a vector must have at least one number"), false;
     if (size > max_dimensions)
       return report("too_many_items", "/vector",
                     "the vector has " + std::to_string(size) + " numbers, " + std::to_string(max_dimensions) +
@@ -138,7 +138,8 @@ class vector_reader {
     if (table_.dimensions == 0) table_.dimensions = static_cast<std::uint32_t>(size);
     if (size == table_.dimensions) return true;
     report("wrong_length", "/vector",
-           "the vector has " + std::to_string(size) + " numbers, and all have " + std::to_string(table_.dimensions));
+           "the vector has " + std::to_string(size) + " numbers, but all earlier vectors have " +
+               std::to_string(table_.dimensions));
     return false;
   }
 
@@ -147,7 +148,7 @@ class vector_reader {
     if (!is_new)
       return report(
           "duplicate_id", "/id",
-          "the id " + std::to_string(id) + " is that of another vector, of line " + std::to_string(place->second));
+          "the id " + std::to_string(id) + " already belongs to the vector of line " + std::to_string(place->second));
     table_.ids.push_back(id);
     for (std::size_t at = 0; at < table_.dimensions; ++at) table_.numbers.push_back(vector_item(numbers_, at));
   }

@@ -41,7 +41,7 @@ auto unknown_plan(const endpoint_context& context, std::string_view name, std::s
   std::vector<std::string_view> names;
   for (const known_plan& each : all) names.emplace_back(each.name);
   std::string hint = braid::did_you_mean(name, names);
-  if (hint.empty()) hint = "GET /v1/plans lists those that are there";
+  if (hint.empty()) hint = "GET /v1/plans lists the plans of this server";
   return answer_error(http_status::not_found,
                       braid::diagnostics({.code = "unknown_plan",
                                           .pointer = std::string(pointer),
@@ -100,8 +100,8 @@ auto asked_pair(endpoint_context& context, braid::http_exchange& x, endpoint whi
   // registry.
   reply(context, x, which,
         answer_error(http_status::conflict, "registries_differ",
-                     "these versions are bound to different registries, so that one request cannot be put to both; "
-                     "/v1/plans/NAME/diff compares what they say",
+                     "these versions are bound to different registries, so one request cannot run on both; "
+                     "/v1/plans/NAME/diff compares their structure",
                      given_request_id(x.request())));
   return std::nullopt;
 }

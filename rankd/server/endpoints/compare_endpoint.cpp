@@ -280,13 +280,15 @@ auto answer_diff_answers(endpoint_context& context, braid::http_exchange& x) -> 
 
   const auto only = enter_route(context, which);
   if (!only)
-    co_return call.refuse_busy("comparison_busy", "as many comparisons as there may be are under way; try again later");
+    co_return call.refuse_busy("comparison_busy",
+                               "the maximum number of comparisons is running already; try again later");
   in_flight_shares& plans = context.shared->of_plans;
   const auto of_before = plans.try_enter(pair->before->name, pair->before->budget.in_flight);
   const bool is_one_plan = pair->before->name == pair->after->name;  // they run in turn, so one place is enough
   const auto of_after = plans.try_enter(pair->after->name, is_one_plan ? std::nullopt : pair->after->budget.in_flight);
   if (!of_before || !of_after)
-    co_return call.refuse_busy("plan_busy", "this plan has as many requests under way as it may; try again later");
+    co_return call.refuse_busy("plan_busy",
+                               "the maximum number of requests to this plan is running already; try again later");
   const braid::result<admission_gate::pass> pass =
       co_await context.gate.enter(context.loop->now(), call.record.begun + context.options().default_deadline);
   if (!pass) co_return call.refuse_overloaded();
@@ -345,7 +347,7 @@ auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> 
     static_cast<void>(x.set_field("Retry-After", "1"));
     co_return reply(context, x, which,
                     answer_error(http_status::too_many_requests, "comparison_busy",
-                                 "another comparison on recorded traffic is under way; try again later", id));
+                                 "another comparison on recorded traffic is running; try again later", id));
   }
   // The thread of the comparison owns the permit, so the permit may be released a little after the client has
   // disconnected.

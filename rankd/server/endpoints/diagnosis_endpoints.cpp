@@ -57,7 +57,7 @@ auto answer_trace(endpoint_context& context, braid::http_exchange& x) -> braid::
     static_cast<void>(x.set_field("Retry-After", "1"));
     co_return reply(context, x, endpoint::trace,
                     answer_error(http_status::too_many_requests, "trace_busy",
-                                 "another call is getting the trace, and there is one at a time; try again later", id));
+                                 "another call is reading the trace; try again later", id));
   }
   auto reading = braid::offload(context.runtime->blocking(),
                                 [read = context.options().last_seconds, span = *seconds] { return read(span); });

@@ -88,7 +88,7 @@ auto unserved(const std::string& plan, const braid::checked<reload_report>& read
       out.add({.code = "plan_pinned",
                .pointer = {},
                .message = quote_name(plan) + " is pinned to version " + std::to_string(each.number) +
-                          ", so what was saved does not serve",
+                          ", so the saved version is not served",
                .hint = "unpin it with POST /v1/plans/NAME/unpin",
                .node = {},
                .source = {}});
@@ -161,7 +161,7 @@ auto asked_draft(endpoint_context& context, braid::http_exchange& x, endpoint en
   if (found == nullptr)
     reply(context, x, endpoint,
           answer_error(http_status::not_found, "no_draft",
-                       "no draft of " + quote_name(name) + " was compiled, or its text was wrong",
+                       "no draft of " + quote_name(name) + " was compiled, or its text has errors",
                        given_request_id(x.request())));
   return found;
 }
@@ -225,7 +225,7 @@ auto answer_compiler_script(endpoint_context& context, braid::http_exchange& x) 
   const auto script = context.serving().drafts->browser_compiler();
   if (script == nullptr)
     co_return reply(context, x, endpoint::page,
-                    answer_error(http_status::not_found, "no_compiler", "no page has asked for a compiler yet",
+                    answer_error(http_status::not_found, "no_compiler", "no page has requested the compiler yet",
                                  given_request_id(x.request())));
   static_cast<void>(x.set_field("Content-Security-Policy", compiler_policy));
   static_cast<void>(x.set_field("X-Content-Type-Options", "nosniff"));

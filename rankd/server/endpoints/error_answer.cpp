@@ -151,7 +151,7 @@ auto code_of(http_errc error) noexcept -> std::string_view {
 
 auto format_sentence(http_errc error, const braid::http_limits& limits) -> std::string {
   const auto with = [error](std::uint64_t most, std::string_view option) {
-    return make_error_code(error).message() + ": this server takes up to " + std::to_string(most) + " bytes (" +
+    return make_error_code(error).message() + ": this server accepts up to " + std::to_string(most) + " bytes (" +
            std::string(option) + ")";
   };
   if (error == http_errc::body_too_large) return with(limits.body_bytes, "--max-body-bytes");

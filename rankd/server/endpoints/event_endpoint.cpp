@@ -62,7 +62,7 @@ auto answer_events(endpoint_context& context, braid::http_exchange& x) -> braid:
   }
   if (!call.record.may_send_events) {
     call.fail(answer_error(http_status::forbidden, "events_forbidden",
-                           "only a client whose token has the right `events` sends events", call.record.request_id));
+                           "only a client whose token has the right `events` may send events", call.record.request_id));
     return {};
   }
   return read_events(context, std::move(call));

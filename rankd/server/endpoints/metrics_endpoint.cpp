@@ -32,7 +32,7 @@ void write_loops(exposition& out, const serve_shared& shared) {
   serve_metrics::write(out, loops);
   const std::vector<known_plan> plans = shared.context.plans->list();
   serve_metrics::write_nodes(out, loops, plans);
-  out.family("rankd_plans_left_out", kind::gauge, "Plans whose newest artifact is wrong.");
+  out.family("rankd_plans_left_out", kind::gauge, "Plans whose newest artifact is invalid.");
   out.sample({}, static_cast<double>(
                      std::ranges::count_if(plans, [](const known_plan& each) { return !each.problems.empty(); })));
 }
@@ -41,7 +41,8 @@ void write_loops(exposition& out, const serve_shared& shared) {
 void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_counts>> of) {
   std::erase_if(of, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
   if (of.empty()) return;
-  out.family("rankd_store_hedges_total", exposition::kind::counter, "Reads without an answer when a plan hedges them.");
+  out.family("rankd_store_hedges_total", exposition::kind::counter,
+             "Reads that had no answer after the hedging delay of their plan, by result.");
   for (const auto& [name, sum] : of) {
     const auto sample = [&](std::string_view result, std::uint64_t count) {
       out.sample({{"endpoint", name}, {"result", result}}, static_cast<double>(count));
@@ -55,7 +56,7 @@ void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_
 /// Writes the metrics of the endpoints whose values are cached.
 void write_records(exposition& out, const std::vector<std::pair<std::string_view, record_cache_counts>>& all) {
   if (all.empty()) return;
-  out.family("rankd_record_cache_keys_total", kind::counter, "Keys that reads of a store asked for, by result.");
+  out.family("rankd_record_cache_keys_total", kind::counter, "Keys that reads have requested from a store, by result.");
   for (const auto& [name, sum] : all) {
     const auto sample = [&](std::string_view result, std::uint64_t count) {
       out.sample({{"endpoint", name}, {"result", result}}, static_cast<double>(count));
@@ -64,7 +65,8 @@ void write_records(exposition& out, const std::vector<std::pair<std::string_view
     sample("miss", sum.misses);
     sample("shared", sum.joined);
   }
-  out.family("rankd_record_cache_dropped_total", kind::counter, "Keys that left the record cache, by reason.");
+  out.family("rankd_record_cache_dropped_total", kind::counter,
+             "Keys that were removed from the record cache, by reason.");
   for (const auto& [name, sum] : all) {
     out.sample({{"endpoint", name}, {"reason", "space"}}, static_cast<double>(sum.evicted));
     out.sample({{"endpoint", name}, {"reason", "changed"}}, static_cast<double>(sum.changed));
@@ -111,9 +113,10 @@ void write_endpoints(exposition& out, const serve_shared& shared) {
   out.family("rankd_endpoint_in_flight", kind::gauge, "Calls that an endpoint has not answered yet.");
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.in_flight));
   if (reads.empty()) return;
-  out.family("rankd_store_reads_total", kind::counter, "Reads that nodes asked of a store, shared ones included.");
+  out.family("rankd_store_reads_total", kind::counter,
+             "Reads that nodes have requested from a store, including shared reads.");
   for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.asked));
-  out.family("rankd_store_reads_shared_total", kind::counter, "Reads that had the answer of an equal one.");
+  out.family("rankd_store_reads_shared_total", kind::counter, "Reads that shared the answer of an equal read.");
   for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.shared));
   write_hedges(out, reads);
   write_records(out, records);
@@ -144,7 +147,7 @@ void write_generations(exposition& out, const serve_shared& shared) {
     out.sample({{"endpoint", each.endpoint_id}},
                std::max(std::chrono::duration<double>(now - each.state.made).count(), 0.0));
   out.family("rankd_store_changes_total", kind::counter,
-             "New generations, by what became of them: `done`, or `refused` for each attempt to open one that failed.");
+             "New generations, by result: `done`, or `refused` for each failed attempt to open one.");
   for (const auto& each : all) {
     out.sample({{"endpoint", each.endpoint_id}, {"result", "done"}}, static_cast<double>(each.changes));
     out.sample({{"endpoint", each.endpoint_id}, {"result", "refused"}}, static_cast<double>(each.refused));
@@ -153,7 +156,7 @@ void write_generations(exposition& out, const serve_shared& shared) {
 
 void write_records(exposition& out, const serve_shared& shared) {
   if (shared.context.records.empty()) return;
-  out.family("rankd_record_calls_total", kind::counter, "Calls of /v1/records, by what became of them.");
+  out.family("rankd_record_calls_total", kind::counter, "Calls of /v1/records, by result.");
   for (const auto& [name, writer] : shared.context.records) {
     const record_counts counts = writer->counts();
     const auto sample = [&, endpoint = std::string_view(name)](std::string_view result, std::uint64_t count) {
@@ -173,7 +176,7 @@ void write_cache(exposition& out, const serve_shared& shared) {
     if (!counts) return;
     all.add(*counts);
   }
-  out.family("rankd_cache_requests_total", kind::counter, "Rows that nodes with a cache have asked for, by result.");
+  out.family("rankd_cache_requests_total", kind::counter, "Lookups in the cache by nodes, by result.");
   const auto sample = [&out](std::string_view result, std::uint64_t count) {
     out.sample({{"result", result}}, static_cast<double>(count));
   };
@@ -181,13 +184,14 @@ void write_cache(exposition& out, const serve_shared& shared) {
   sample("stale", all.stale);
   sample("miss", all.misses);
   sample("shared", all.shared);
-  out.family("rankd_cache_evicted_total", kind::counter, "Rows that went because the cache had no room.");
+  out.family("rankd_cache_evicted_total", kind::counter, "Entries that were removed from the cache to make room.");
   out.sample({}, static_cast<double>(all.evicted));
-  out.family("rankd_cache_refused_total", kind::counter, "Rows that were too many or too large to be kept.");
+  out.family("rankd_cache_refused_total", kind::counter,
+             "Entries that were not cached, because they had too many rows or were too large.");
   out.sample({}, static_cast<double>(all.refused));
   out.family("rankd_cache_bytes", kind::gauge, "Bytes of the rows in the cache, and of their keys.");
   out.sample({}, static_cast<double>(all.bytes));
-  out.family("rankd_cache_entries", kind::gauge, "Rows in the cache, as many as there are keys.");
+  out.family("rankd_cache_entries", kind::gauge, "Entries in the cache: the rows of a node for one key each.");
   out.sample({}, static_cast<double>(all.entries));
 }
 
@@ -209,7 +213,7 @@ void write_spans(exposition& out, const serve_shared& shared) {
   const span_counts counts = shared.context.spans->counts();
   out.family("rankd_spans_exported_total", kind::counter, "Spans that the collector has accepted.");
   out.sample({}, static_cast<double>(counts.exported));
-  out.family("rankd_spans_dropped_total", kind::counter, "Spans that did not come to the collector, by the reason.");
+  out.family("rankd_spans_dropped_total", kind::counter, "Spans that did not reach the collector, by reason.");
   out.sample({{"reason", "queue_full"}}, static_cast<double>(counts.dropped));
   out.sample({{"reason", "not_taken"}}, static_cast<double>(counts.failed));
   out.family("rankd_spans_queued", kind::gauge, "Spans that wait for the collector.");
@@ -219,12 +223,12 @@ void write_spans(exposition& out, const serve_shared& shared) {
 void write_traffic(exposition& out, const serve_shared& shared) {
   if (shared.context.traffic == nullptr) return;
   const traffic_counts counts = shared.context.traffic->counts();
-  out.family("rankd_recorded_requests_total", exposition::kind::counter, "Requests that recorded traffic holds.");
+  out.family("rankd_recorded_requests_total", exposition::kind::counter, "Requests in the file of recorded traffic.");
   out.sample({}, static_cast<double>(counts.recorded));
   out.family("rankd_record_bytes", exposition::kind::gauge, "Bytes of the file of recorded traffic.");
   out.sample({}, static_cast<double>(counts.bytes));
   out.family("rankd_record_lost_total", exposition::kind::counter,
-             "Requests that were to be recorded and were not, by reason.");
+             "Requests that should have been recorded but were lost, by reason.");
   for (std::size_t at = 0; at < traffic_loss_names.size(); ++at)
     out.sample({{"reason", traffic_loss_names[at]}}, static_cast<double>(counts.lost[at]));
 }
@@ -243,8 +247,9 @@ void write_lines(exposition& out, const serve_shared& shared) {
   out.family("rankd_data_lines_total", kind::counter,
              "Lines in the files of captures and exposures; row sets in Arrow files.");
   sample([](const auto& file) { return file.written(); });
-  out.family("rankd_data_lines_lost_total", kind::counter,
-             "Lines of captures and exposures that were lost: too many waited for the disk, or it took no more.");
+  out.family(
+      "rankd_data_lines_lost_total", kind::counter,
+      "Lines of captures and exposures that were lost, because too many waited for the disk or the disk was full.");
   sample([](const auto& file) { return file.lost(); });
 }
 
@@ -277,7 +282,7 @@ void write_events(exposition& out, const serve_shared& shared) {
   out.sample({{"result", "failed"}}, static_cast<double>(counts.failed));
   out.family("rankd_event_syncs_total", kind::counter, "Times that the log of events was synced.");
   out.sample({}, static_cast<double>(counts.syncs));
-  out.family("rankd_event_bytes_total", kind::counter, "Bytes that went to the log of events.");
+  out.family("rankd_event_bytes_total", kind::counter, "Bytes that were written to the log of events.");
   out.sample({}, static_cast<double>(counts.bytes));
   out.family("rankd_event_ids_forgotten_total", kind::counter,
              "Ids of events that were forgotten before their window ended, because there were too many.");
@@ -300,10 +305,9 @@ void write_counters(exposition& out, const serve_shared& shared) {
   if (embedded == nullptr) return;
   out.family("rankd_counter_hashes", kind::gauge, "Hashes of counters in memory.");
   out.sample({}, static_cast<double>(embedded->hashes()));
-  out.family("rankd_counter_bytes", kind::gauge, "Memory that hashes of counters take.");
+  out.family("rankd_counter_bytes", kind::gauge, "Memory that hashes of counters use.");
   out.sample({}, static_cast<double>(embedded->bytes()));
-  out.family("rankd_counter_snapshots_failed_total", kind::counter,
-             "Snapshots of counters that the disk did not take.");
+  out.family("rankd_counter_snapshots_failed_total", kind::counter, "Snapshots of counters that could not be written.");
   out.sample({}, static_cast<double>(embedded->snapshots_failed()));
 }
 

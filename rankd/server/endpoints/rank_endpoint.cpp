@@ -112,7 +112,7 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
   if (const auto forbidden = check_forced(record, *asked); !forbidden.empty())
     return refuse(answer_error(http_status::forbidden, forbidden, record.request_id));
   if (asked->plan.empty()) {
-    const auto missing = request_problem("missing_field", "/plan", "a request names the plan to run");
+    const auto missing = request_problem("missing_field", "/plan", "the request must name the plan to run");
     return refuse(answer_error(http_status::bad_request, missing, record.request_id));
   }
   std::optional<known_plan>& plan = reading.plan;
@@ -131,7 +131,7 @@ auto prepare_request(served_request& request, std::string_view text) -> std::opt
   auto place = context.shared->of_plans.try_enter(record.plan, request.plan->budget.in_flight);
   if (!place) {
     context.metrics.count_refusal(record.plan, "plan_busy");
-    request.refuse_busy("plan_busy", "this plan has as many requests under way as it may; try again later");
+    request.refuse_busy("plan_busy", "the maximum number of requests to this plan is running already; try again later");
     return std::nullopt;
   }
   request.plan_place.emplace(std::move(*place));
@@ -184,7 +184,7 @@ void take_asked(request_record& record, const rank_request& asked) {
 auto check_forced(const request_record& record, const rank_request& asked) -> braid::diagnostics {
   if (asked.forced.empty() || record.may_force) return {};
   return request_problem("force_forbidden", "/experiments",
-                         "only a client whose token has the right `force` names arms");
+                         "only a client whose token has the right `force` may choose arms of experiments");
 }
 
 }  // namespace rankd::detail

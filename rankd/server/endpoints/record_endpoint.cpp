@@ -64,7 +64,8 @@ auto write_records(endpoint_context& context, served_request call, record_writer
   if (!*read) co_return call.fail_body(read->error());
   const auto place = enter_route(context, endpoint::records);
   if (!place)
-    co_return call.refuse_busy("records_busy", "as many calls as there may be wait for the disk; try again later");
+    co_return call.refuse_busy("records_busy",
+                               "the maximum number of calls is waiting for the disk already; try again later");
 
   const auto apply = [writer, &id, lines = call.body.text()] { return writer->apply(id, lines); };
   auto applying = braid::offload(context.runtime->blocking(), apply);
@@ -94,13 +95,14 @@ auto answer_records(endpoint_context& context, braid::http_exchange& x) -> braid
   }
   if (!call.record.may_write) {
     call.fail(answer_error(http_status::forbidden, "records_forbidden",
-                           "only a client whose token has the right `write` changes records", call.record.request_id));
+                           "only a client whose token has the right `write` may change records",
+                           call.record.request_id));
     return {};
   }
   const auto given = x.request().fields.find(id_field);
   if (given && !is_call_id(*given)) {
     call.fail(answer_error(http_status::bad_request, "bad_idempotency_key",
-                           "the field Idempotency-Key must have 1 to 128 characters that print, without blanks",
+                           "the field Idempotency-Key must have 1 to 128 printable characters without blanks",
                            call.record.request_id));
     return {};
   }

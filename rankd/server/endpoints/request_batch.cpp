@@ -102,7 +102,7 @@ auto find_problems(std::string_view body) -> braid::diagnostics {
   in.refuse_unknown_fields();
   problems.set_source("request");
   if (problems.empty())
-    return request_problem("unknown_field", "", "the field `requests` is written with escapes, which a batch has not");
+    return request_problem("unknown_field", "", "the field name `requests` must be written without escapes");
   return problems;
 }
 

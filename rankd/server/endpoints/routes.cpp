@@ -82,11 +82,11 @@ struct right {
 
 constexpr right rights[] = {
     {access::edit, &token_client::may_edit, "edit_forbidden",
-     "only a client whose token has the right `edit` works on sources of plans and changes what serves"},
+     "only a client whose token has the right `edit` may edit plans and change the served versions"},
     {access::see_shadows, &token_client::may_see_shadows, "shadow_forbidden",
-     "only a client whose token has the right `shadow` can see the results of candidates"},
+     "only a client whose token has the right `shadow` may see the results of candidates"},
     {access::see_traffic, &token_client::may_see_shadows, "traffic_forbidden",
-     "only a client whose token has the right `shadow` sees recorded traffic"},
+     "only a client whose token has the right `shadow` may see recorded traffic"},
 };
 
 }  // namespace
@@ -104,7 +104,7 @@ auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint end
     static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
     reply(context, x, endpoint,
           answer_error(braid::http_status::unauthorized, "unauthorized",
-                       "this needs a bearer token that the server knows", id));
+                       "this request needs a valid bearer token of this server", id));
     return false;
   }
   const auto* const right = std::ranges::find(rights, needs, &right::needs);

@@ -97,7 +97,7 @@ auto served_request::check_head() -> bool {
   const std::string_view id = given_request_id(x.request());
   if (!is_request_id(id)) {
     fail(answer_error(http_status::bad_request, "bad_request_id",
-                      "the field X-Request-Id has at most 256 characters that print, all of them ASCII"));
+                      "the field X-Request-Id must have at most 256 printable ASCII characters"));
     return false;
   }
   record.request_id = id;
@@ -105,8 +105,8 @@ auto served_request::check_head() -> bool {
   const auto client = find_client(*context, x);
   if (!client) {
     static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
-    fail(
-        answer_error(http_status::unauthorized, "unauthorized", "this needs a bearer token that the server knows", id));
+    fail(answer_error(http_status::unauthorized, "unauthorized",
+                      "this request needs a valid bearer token of this server", id));
     return false;
   }
   record.is_known = true;
@@ -133,7 +133,7 @@ auto served_request::enter_client(std::string_view part_text) -> bool {
     return true;
   }
   if (is_part()) record.request_id = find_request_id(part_text, {.line = 0, .request_id = record.request_id});
-  refuse_busy("client_busy", "this client has as many requests under way as it may; try again later");
+  refuse_busy("client_busy", "the maximum number of requests of this client is running already; try again later");
   return false;
 }
 

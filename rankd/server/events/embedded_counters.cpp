@@ -155,7 +155,7 @@ auto embedded_counters::count_log() -> braid::checked<void> {
   const event_position from = until_;
   const auto next = std::ranges::lower_bound(files, from.file, {}, event_file_number);
   if (from.file != 0 && next != files.end() && event_file_number(*next) != from.file)
-    note_file(options_.log, "counters_gap", *next, "files that the snapshot may not have counted are gone");
+    note_file(options_.log, "counters_gap", *next, "files are missing that the snapshot may not have counted");
   recent_ids seen(options_.window);
   for (const fs::path& file : std::ranges::subrange(next, files.end())) {
     const unsigned number = event_file_number(file);
@@ -168,7 +168,7 @@ auto embedded_counters::count_log() -> braid::checked<void> {
           if (!event || !seen.insert(event->what.event_id, event->received)) return;
           for (const counter_step& each : list_steps(event->what, *rules_, event->received)) count_step(each);
         });
-    if (damaged != 0) note_file(options_.log, "counters_passed_over", file, "lines that are damaged do not count");
+    if (damaged != 0) note_file(options_.log, "counters_passed_over", file, "damaged lines are not counted");
     until_ = {.file = number, .bytes = text->size()};
   }
   return {};

@@ -42,7 +42,8 @@ auto read_value(const json& value, const std::string& pointer, std::optional<val
     if (value.is_number_integer()) type = value_type::integer;
   }
   if (!type) {
-    problems.add("wrong_type", pointer, "a field is a number, a string, true, false or null, not " + described(value));
+    problems.add("wrong_type", pointer,
+                 "a field must be a number, a string, true, false or null, not " + described(value));
     return std::nullopt;
   }
   auto read = scalar_from_json(value, *type);
@@ -51,7 +52,7 @@ auto read_value(const json& value, const std::string& pointer, std::optional<val
     return std::nullopt;
   }
   if (const auto* text = std::get_if<std::string>(&*read); text != nullptr && text->size() > max_event_text) {
-    problems.add("text_too_long", pointer, "a string has at most " + std::to_string(max_event_text) + " bytes");
+    problems.add("text_too_long", pointer, "a string may have at most " + std::to_string(max_event_text) + " bytes");
     return std::nullopt;
   }
   return std::move(*read);
@@ -68,9 +69,8 @@ class event_reader {
     if (const std::string* id = reader_->text("event_id", presence::required)) {
       out.event_id = *id;
       if (id->empty() || id->size() > max_event_id || !is_printable(*id))
-        reader_->report(
-            "event_id", "bad_event_id",
-            "an event_id has 1 to " + std::to_string(max_event_id) + " characters that print, all of them ASCII");
+        reader_->report("event_id", "bad_event_id",
+                        "`event_id` must have 1 to " + std::to_string(max_event_id) + " printable ASCII characters");
     }
     if (const std::string* type = reader_->text("type", presence::required)) {
       out.type = *type;
@@ -84,7 +84,7 @@ class event_reader {
     if (const std::string* id = reader_->text("request_id", presence::optional)) {
       out.request_id = *id;
       if (id->size() > max_event_text)
-        reader_->report("request_id", "text_too_long", "it is longer than any request has");
+        reader_->report("request_id", "text_too_long", "it is longer than the id of any request can be");
     }
     if (const json* fields = reader_->object("fields", presence::optional)) read_fields(*fields, out);
     return out;
@@ -110,12 +110,12 @@ class event_reader {
     const std::string pointer = reader_->pointer_of("fields");
     if (fields.size() > max_event_fields)
       return problems_.add("too_many_fields", pointer,
-                           "an event has at most " + std::to_string(max_event_fields) + " fields");
+                           "an event may have at most " + std::to_string(max_event_fields) + " fields");
     for (const auto& [name, value] : fields.items()) {
       const std::string place = braid::json_pointer(pointer, name);
       std::optional<value_type> type;
       if (name.empty() || name.size() > max_name_bytes || !is_printable(name)) {
-        problems_.add("bad_name", place, "a name has 1 to 100 characters that print, all of them ASCII");
+        problems_.add("bad_name", place, "a name must have 1 to 100 printable ASCII characters");
         continue;
       }
       if (type_ != nullptr && type_->fields) {
@@ -192,7 +192,7 @@ auto parse_events(std::string_view text, const event_rules& rules, const registr
     if (events->size() > max_events)
       diagnostic_list{problems}.add(
           "events_too_large", pointer,
-          "one call has at most " + std::to_string(max_events) + " events, not " + std::to_string(events->size()));
+          "one call may have at most " + std::to_string(max_events) + " events, not " + std::to_string(events->size()));
     for (std::size_t at = 0; at < events->size() && problems.size() < max_problems; ++at) {
       if (events->size() > max_events) break;
       object_reader in((*events)[at], braid::json_pointer(pointer, at), problems);

@@ -71,14 +71,14 @@ class counter_reader {
     const auto& before = rules_->counters();
     if (const auto other = std::ranges::find_if(before, ends_otherwise); other != before.end())
       row_->report(of.idle_s != 0 ? "idle_s" : "window_s", "bad_value",
-                   "the counter " + quote_name(other->name) + " ends the same hash otherwise",
+                   "the counter " + quote_name(other->name) + " sets another expiry for the same hash",
                    "set the same expiry for both, or leave one out");
     if (of.window_s == 0) return;
     if (of.idle_s != 0)
       row_->report("window_s", "bad_value", "the hash already expires after `idle_s`", "leave out one of the two");
     else if (of.half_life_s != 0)
-      row_->report("window_s", "bad_value", "a window would end what fades by `half_life_s`",
-                   "use `idle_s` in its place, some thirty half-lives");
+      row_->report("window_s", "bad_value", "`window_s` would delete a sum that decays by `half_life_s`",
+                   "use `idle_s` instead, with about thirty half-lives");
   }
 
   void read_endpoint(event_counter& out) {

@@ -121,7 +121,7 @@ void serve_metrics::write_nodes(exposition& out, std::span<serve_metrics* const>
   static constexpr std::array counters{
       counter{"rankd_node_runs_total", "Runs of nodes that ended in time.", &node_counts::runs},
       counter{"rankd_node_errors_total", "Runs of nodes that failed.", &node_counts::errors},
-      counter{"rankd_node_rows_total", "Rows that nodes gave.", &node_counts::rows}};
+      counter{"rankd_node_rows_total", "Rows that nodes have returned.", &node_counts::rows}};
   for (const counter& each : counters) {
     out.family(each.name, kind::counter, each.help);
     for_each([&](const bound_plan& plan, std::string_view node, const node_counts& counts) {
@@ -132,7 +132,7 @@ void serve_metrics::write_nodes(exposition& out, std::span<serve_metrics* const>
     return std::ranges::any_of(each.sums.counts, [](const node_counts& counts) { return counts.retries != 0; });
   };
   if (std::ranges::any_of(all, was_retried))
-    out.family("rankd_node_retries_total", kind::counter, "Runs of nodes that a store failed and that began again.");
+    out.family("rankd_node_retries_total", kind::counter, "Runs of nodes that were repeated after a store had failed.");
   for_each([&](const bound_plan& plan, std::string_view node, const node_counts& counts) {
     if (counts.retries != 0) out.sample({{"plan", plan.name}, {"node", node}}, static_cast<double>(counts.retries));
   });

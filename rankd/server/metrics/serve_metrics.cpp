@@ -142,11 +142,11 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
       out.sample({{"plan", name}, {"code", code}}, static_cast<double>(count));
   out.family("rankd_request_duration_seconds", kind::histogram, "Time from the body of a request to its ranking.");
   for (const auto& [name, metrics] : all.plans_) write_histogram(out, {{"plan", name}}, metrics.times);
-  out.family("rankd_candidates_total", kind::counter, "Candidates that were answered.");
+  out.family("rankd_candidates_total", kind::counter, "Candidates in all answers.");
   for (const auto& [name, metrics] : all.plans_) out.sample({{"plan", name}}, static_cast<double>(metrics.candidates));
 
   if (!all.arms_.empty())
-    out.family("rankd_experiment_requests_total", kind::counter, "Requests that were ranked in an arm by their unit.");
+    out.family("rankd_experiment_requests_total", kind::counter, "Requests that an experiment assigned to an arm.");
   for (const auto& [experiment, arms] : all.arms_)
     for (const auto& [arm, count] : arms)
       out.sample({{"experiment", experiment}, {"arm", arm}}, static_cast<double>(count));
@@ -173,10 +173,10 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   out.sample({}, static_cast<double>(all.gate_.under_way));
   out.family("rankd_queue_length", kind::gauge, "Requests that wait to be admitted.");
   out.sample({}, static_cast<double>(all.gate_.waiting));
-  out.family("rankd_concurrency_limit", kind::gauge, "How many requests may be under way at the moment.");
+  out.family("rankd_concurrency_limit", kind::gauge, "The current limit of concurrent requests.");
   out.sample({}, static_cast<double>(all.gate_.limit));
   out.family("rankd_unread_connections", kind::gauge,
-             "Connections whose request was refused, and whose next one is read later.");
+             "Connections whose reading is paused because a request was refused.");
   out.sample({}, static_cast<double>(all.unread_));
 }
 

@@ -160,7 +160,7 @@ auto shadow_board::to_json() const -> std::string {
 
 void shadow_board::write(exposition& out, std::span<const std::shared_ptr<shadow_board>> all) {
   if (all.empty()) return;
-  out.family("rankd_shadow_total", kind::counter, "Requests for which a candidate was to run, by result.");
+  out.family("rankd_shadow_total", kind::counter, "Requests for which a candidate should have run, by result.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
     for (std::size_t at = 0; at < shadow_verdicts; ++at)
@@ -170,12 +170,13 @@ void shadow_board::write(exposition& out, std::span<const std::shared_ptr<shadow
                  static_cast<double>(each->counts_[at]));
   }
   out.family("rankd_shadow_overlap", kind::histogram,
-             "Overlap of the first candidates of both answers; not of errors.");
+             "Overlap of the first candidates of both answers. Errors do not count.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
     detail::write_histogram(out, {{"plan", each->plan_}, {"candidate", each->candidate_}}, each->overlaps_);
   }
-  out.family("rankd_shadow_extra_seconds", kind::histogram, "Time that the candidate took beyond the plan served.");
+  out.family("rankd_shadow_extra_seconds", kind::histogram,
+             "Time by which the candidate was slower than the served plan.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
     detail::write_histogram(out, {{"plan", each->plan_}, {"candidate", each->candidate_}}, each->extra_);

@@ -144,7 +144,7 @@ auto compiler_process::ask_here(const std::string& question, const std::function
       end.is_due = false;
       co_return std::move(*answer);
     }
-    if (answer) co_return failed(settings_.program, "what it wrote answers another question");
+    if (answer) co_return failed(settings_.program, "its output answers another question");
     if (is_new || answer.error() == braid::errc::deadline_exceeded)
       co_return failed(settings_.program, answer.error().message());
   }

@@ -33,7 +33,7 @@ auto make_answer(compiler_process& compiler, std::uint64_t number, ordered quest
   answer.erase("number");
   const auto error = answer.find("error");
   if (error == answer.end()) return answer;
-  if (!error->is_object()) return refused("compiler_failed", "the compiler's answer is not as it should be");
+  if (!error->is_object()) return refused("compiler_failed", "the compiler's answer has an unexpected form");
   return refused(error->value("code", "compiler_failed"), error->value("message", "the compiler printed no reason"));
 }
 
@@ -130,7 +130,7 @@ auto draft_plans::project(const std::string& plan) -> braid::checked<std::string
   auto answer = make_answer(compiler_, number, {{"do", "project"}, {"plan", plan}, {"script", !has_script}});
   if (!answer) return std::unexpected(std::move(answer.error()));
   if (const auto script = answer->find("script"); script != answer->end()) {
-    if (!script->is_string()) return refused("compiler_failed", "the compiler's answer is not as it should be");
+    if (!script->is_string()) return refused("compiler_failed", "the compiler's answer has an unexpected form");
     auto text = std::make_shared<const std::string>(std::move(script->get_ref<std::string&>()));
     answer->erase(script);
     const std::scoped_lock lock(mutex_);

@@ -220,9 +220,9 @@ auto open_load_result::failed() const noexcept -> std::uint64_t { return due - u
 auto run_open_load(const http_load_address& address, std::span<const std::string> requests,
                    const open_load_options& options) -> braid::checked<open_load_result> {
   BRAID_EXPECTS(!requests.empty() && options.connections > 0 && options.per_second > 0,
-                "a load needs requests and a rate");
+                "a load needs at least one request and a rate");
   if (address.url.starts_with("https:"))
-    return refused("no_tls_here", "a load at a rate goes over plain HTTP", {}, address.url);
+    return refused("no_tls_here", "a load with --rate must use http://, not https://", {}, address.url);
   auto on = braid::runtime::create({.workers = 1, .name = "load"});
   if (!on) return std::unexpected(no_runtime(on.error()));
   open_load_result seen{.total = options.duration};

@@ -161,11 +161,11 @@ auto traffic_comparison::take_request(std::string_view content) -> braid::checke
   const auto request = read_request(content);
   if (!request) return not_traffic("has a request that cannot be read");
   if (request->number == std::numeric_limits<std::uint64_t>::max())
-    return not_traffic("has a request with a number that no server assigns");
+    return not_traffic("has a request with an invalid number");
   ++taken_;
   next_number_ = std::max(next_number_, request->number + 1);
   const auto name = names_.find(request->plan);
-  if (name == names_.end()) return not_traffic("has a request to a plan that is not before it");
+  if (name == names_.end()) return not_traffic("has a request that precedes its plan");
   ++plans_[name->second];
   if (name->second != settings_.recorded_plan) {
     ++found_.others;

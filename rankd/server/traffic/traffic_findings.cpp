@@ -49,7 +49,7 @@ auto take_all(const fs::path& file, traffic_comparison& into, const std::functio
 auto names_in(const traffic_comparison& of) -> std::string {
   std::string out;
   for (const auto& [name, count] : of.plans()) out.append(out.empty() ? "" : ", ").append(name);
-  return out.empty() ? "no request at all is recorded" : "the records have requests to: " + out;
+  return out.empty() ? "the records contain no request" : "the records have requests to: " + out;
 }
 
 void append_side(std::string& out, std::string_view name, const compared_answer& answer) {
@@ -96,7 +96,7 @@ auto list_records(const std::vector<fs::path>& places) -> braid::checked<std::ve
     std::vector<fs::path> inside;
     for (const std::string& name : folder_names(each).value_or(std::vector<std::string>()))
       if (fs::path(name).extension() == ".rec") inside.push_back(each / name);
-    if (inside.empty()) return refused("no_records", "the folder holds no file NAME.rec", {}, each);
+    if (inside.empty()) return refused("no_records", "the folder contains no file NAME.rec", {}, each);
     std::ranges::sort(inside);
     out.insert(out.end(), inside.begin(), inside.end());
   }

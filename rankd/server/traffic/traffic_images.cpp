@@ -47,7 +47,7 @@ auto write_texts(const fs::path& folder, const std::vector<recorded_text>& texts
   std::error_code error;
   fs::create_directories(folder, error);
   for (const recorded_text& each : texts) {
-    if (!is_file_name(each.name)) return refused("bad_name", quote_name(each.name) + " is the name of no file");
+    if (!is_file_name(each.name)) return refused("bad_name", quote_name(each.name) + " is not a valid file name");
     const fs::path file = folder / (each.name + std::string(suffix));
     if (const auto written = write_file(file, each.text); !written)
       return refused("unwritable_file", "cannot be written: " + written.error().message(), {}, file);
@@ -73,7 +73,7 @@ auto experiments_text(const bound_plan& plan, const fs::path& folder, const regi
   if (!all) return std::unexpected(all.error());
   const auto running = find_experiments(*all, plan.name, declared, now);
   if (running == nullptr || *running != *plan.experiments || read_text_file(folder / experiments_file) != *text)
-    return plan_changed("other experiments run for plan `" + plan.name + "` than its file says", load_again,
+    return plan_changed("the experiments of plan `" + plan.name + "` are not those of its file", load_again,
                         folder / experiments_file);
   return text;
 }
@@ -113,7 +113,7 @@ auto make_image(const bound_plan& plan, const project& project, const registries
   auto text = read_text_file(file);
   if (!text) return std::unexpected(std::move(text.error()));
   if (sha256_hex(*text) != plan.artifact_digest)
-    return plan_changed("is not any more what plan `" + plan.name + "` was loaded from", load_again, file);
+    return plan_changed("has changed since plan `" + plan.name + "` was loaded", load_again, file);
   out.artifact = std::move(*text);
   fs::path model;
   std::string bytes;
@@ -127,7 +127,7 @@ auto make_image(const bound_plan& plan, const project& project, const registries
     const auto digest = models.digest(each.name);
     if (!digest) return std::unexpected(digest.error());
     if (*digest != each.sha256)
-      return plan_changed("is not any more what plan `" + plan.name + "` was loaded with", load_again, model);
+      return plan_changed("has changed since plan `" + plan.name + "` was loaded", load_again, model);
     out.models.push_back({each.name, std::exchange(bytes, {})});
   }
   auto experiments = experiments_text(plan, project.registry, declared, now);
@@ -154,7 +154,8 @@ auto recorded_world::make(const recorded_project& image) -> braid::checked<std::
     return was.name == is.name && was.text == is.sha256;
   };
   if (!std::ranges::equal(image.digests, made->declared().digests(), is_same))
-    return refused("registry_changed", "the recorded registries do not say what they said when they were recorded",
+    return refused("registry_changed",
+                   "this rankd reads the recorded registries differently than the rankd that recorded them",
                    "replay it with rankd " + image.version + ", which recorded it");
   return made;
 }
@@ -219,7 +220,7 @@ auto recorded_world::add(const recorded_plan& image) -> braid::checked<void> {
   auto bound = bind(image, is_recorded ? own : other->second);
   if (!bound) return std::unexpected(std::move(bound.error()));
   if (is_recorded && bound->digest != image.digest)
-    return plan_changed("the recorded plan `" + image.name + "` is bound to something else than when it was recorded",
+    return plan_changed("the recorded plan `" + image.name + "` is bound differently than when it was recorded",
                         "replay it with the rankd that recorded it");
   plans_[image.number] = std::make_shared<const bound_plan>(std::move(*bound));
   return {};

@@ -58,12 +58,12 @@ auto traffic_replay::add(const recorded_plan& plan) -> braid::checked<void> {
   const auto substitute = plan.substitute ? left_out_.find(*plan.substitute) : left_out_.end();
   left_out_plan out{.name = plan.name, .why = {}};
   if (are_all(added.error(), "no_vectors"))
-    out.why = "the record does not hold the files of vectors that plan `" + plan.name + "` looks through (no_vectors)";
+    out.why = "the record does not hold the files of vectors that plan `" + plan.name + "` searches (no_vectors)";
   else if (are_all(added.error(), "unknown_op"))
     out.why = "plan `" + plan.name + "`: " + added.error().front().message +
               " (unknown_op); --operators FILE gives the library of a project's own operators";
   else if (substitute != left_out_.end() && are_all(added.error(), "unknown_plan"))
-    out.why = "plan `" + substitute->second.name + "`, which stands in, cannot be run: " + substitute->second.why;
+    out.why = "plan `" + substitute->second.name + "`, the substitute, cannot be run: " + substitute->second.why;
   else
     return added;
   left_out_.insert_or_assign(plan.number, std::move(out));
@@ -88,7 +88,7 @@ auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<
   const auto request = read_request(frame.content);
   if (!request) return not_traffic("has a request that cannot be read");
   if (request->number == std::numeric_limits<std::uint64_t>::max())
-    return not_traffic("has a request with a number that no server assigns");
+    return not_traffic("has a request with an invalid number");
   ++taken_;
   next_number_ = std::max(next_number_, request->number + 1);
   if (!settings_.request_id.empty() && settings_.request_id != request->request_id) return std::nullopt;

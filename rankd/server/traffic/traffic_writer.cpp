@@ -35,7 +35,7 @@ auto traffic_writer::open(const std::filesystem::path& file, const recorded_proj
     -> braid::checked<std::unique_ptr<traffic_writer>> {
   braid::descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_its_owner));
   if (!made && errno == EEXIST)
-    return refused("file_exists", "is there already, and traffic is only recorded to a new file",
+    return refused("file_exists", "exists already, but traffic is recorded only to a new file",
                    "name another one, or move it away", file);
   if (!made)
     return refused("unwritable_file", "cannot be written: " + std::generic_category().message(errno), {}, file);

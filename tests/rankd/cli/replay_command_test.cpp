@@ -209,10 +209,9 @@ TEST_CASE("a plan that looks through a file of vectors is left out, and requests
   CHECK(all.err.empty());
   CHECK(all.status == 1);
   CHECK(has(all.out, "3 requests: 1 equal, 2 missing\n"));
-  const std::string why =
-      "the record does not hold the files of vectors that plan `similar` looks through (no_vectors)\n";
+  const std::string why = "the record does not hold the files of vectors that plan `similar` searches (no_vectors)\n";
   CHECK(has(all.out, "plan similar): missing: " + why));
-  CHECK(has(all.out, "plan guarded): missing: plan `similar`, which stands in, cannot be run: " + why));
+  CHECK(has(all.out, "plan guarded): missing: plan `similar`, the substitute, cannot be run: " + why));
   const process_end one = rankd_in("/", {"replay", file.string(), "--request", "to titles"});
   CHECK(one.status == 0);
   CHECK(has(one.out, "1 request: 1 equal\n"));

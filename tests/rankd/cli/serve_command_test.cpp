@@ -245,7 +245,7 @@ TEST_CASE("SIGHUP takes the candidates that the project names by then, if they a
   CHECK(class_of_thread(server.id(), "shadow-0") == SCHED_IDLE);
   project.write("rankd.toml", settings + "[shadow.reels_plan_a]\nplan = \"concat_plan\"\nshare = 2\n");
   server.signal(SIGHUP);
-  CHECK(told("a share is above 0 and at most 1"));
+  CHECK(told("`share` must be above 0 and at most 1"));
   CHECK(seen().at("share") == 1);
   CHECK(seen().at("runs") == 1);
 }

@@ -39,7 +39,7 @@ TEST_CASE("a shadow has a candidate, a share and a bound, of which all but the f
   CHECK(find_strangers(got->shadows, {"b", "feed", "home"}).front().pointer == "/shadow/feed/plan");
   const braid::diagnostics no_home = find_strangers(got->shadows, {"b", "feed", "next"});
   CHECK(no_home.front().pointer == "/shadow/home");
-  CHECK(no_home.front().hint == "build that plan, or take the table away");
+  CHECK(no_home.front().hint == "build that plan, or remove the table");
   CHECK(find_strangers(got->shadows, {"b", "feed", "home", "nexd"}).front().hint == "did you mean `nexd`?");
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("a name that no plan has is answered with the nearest one") {
   CHECK(message(world.rank(R"({"user_id":1,"plan":"reels_plan_b"})")) ==
         "no plan is called `reels_plan_b`; did you mean `reels_plan_a`?");
   CHECK(message(world.ask("GET", "/v1/plans/concat")) ==
-        "no plan is called `concat`; GET /v1/plans lists those that are there");
+        "no plan is called `concat`; GET /v1/plans lists the plans of this server");
   CHECK(message(world.rank(R"({"user_id":1,"plan":"slow","deadline_ms":1})"))
             .ends_with("node `b` was the first unfinished node"));
 }

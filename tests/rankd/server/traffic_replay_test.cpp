@@ -307,7 +307,7 @@ TEST_CASE("frames that come in no order, or cannot be read, are refused") {
   CHECK(code(frame_kind::request, "x") == "not_traffic: has a request that cannot be read");
   std::string last = request;
   number_request(std::span(last), std::numeric_limits<std::uint64_t>::max(), 1);
-  CHECK(code(frame_kind::request, content(last)) == "not_traffic: has a request with a number that no server assigns");
+  CHECK(code(frame_kind::request, content(last)) == "not_traffic: has a request with an invalid number");
   const auto unusable = again.take({frame_kind::request, content(request)});
   REQUIRE(unusable.has_value());
   CHECK(unusable->value().result == replay_result::unusable);

@@ -373,7 +373,7 @@ TEST_CASE("a server that fails again and again is left alone for a moment, and a
   CHECK(at.ask(server, call_of()) == "model_refused");
   CHECK(at.ask(server, call_of()) == "model_refused");
   CHECK(at.ask(server, call_of()) == "model_unreachable");
-  CHECK(at.last.ends_with("its last calls have failed, so that it is left alone for a moment"));
+  CHECK(at.last.ends_with("its last calls have failed, so it gets no calls for a moment"));
   CHECK(at.bodies.size() == 2);
   at.scene->here.advance(1s);
   CHECK(at.ask(server, call_of()) == "model_refused");
