@@ -214,7 +214,9 @@ void add_bench(CLI::App& app, action& chosen) {
           ->check(number_between(0.001, 10'000'000))
           ->needs(http)
           ->excludes(plot);
-  command->add_option("--connections", options->connections, "Most requests that may wait for an answer, with --rate")
+  command
+      ->add_option("--connections", options->connections,
+                   "The maximum number of requests that wait for an answer, with --rate")
       ->check(whole_number(1, 100'000))
       ->capture_default_str()
       ->needs(rate);

@@ -129,7 +129,7 @@ void check_plans(const workspace& workspace, checkup& checkup) {
   if (right != 0) checkup.ok("plans", counted(right, "plan") + " can be run");
   if (!fs::exists(workspace.where.plans / index_file))
     return checkup.warn("plans", "no " + std::string(index_file) + " lies beside them",
-                        "build the plans with dslc, so that an incomplete deployment is noticed");
+                        "build the plans with dslc: its index shows an incomplete deployment");
   if (const auto wrong = verify_index(workspace.where.plans); !wrong.empty())
     checkup.fail("plans", wrong, "build the plans again");
 }

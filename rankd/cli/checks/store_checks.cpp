@@ -86,11 +86,11 @@ void check_embedded(const endpoint_entry& endpoint, const workspace& workspace, 
   std::error_code error;
   if (!fs::exists(folder / store_manifest::file_name, error) && workspace.where.data)
     return checkup.warn(area, folder.string() + " has not been filled yet",
-                        "rankd load fills it; otherwise the first request does");
+                        "run rankd load to fill it; otherwise the first request fills it");
   const auto opened = embedded_store::open(folder);
   if (!opened) return checkup.fail(area, opened.error(), "delete the folder, and load the data again: rankd load");
   if (!opened->manifest().checksums)
-    checkup.warn(area, folder.string() + " has no checksums: damage on the disk would not be seen",
+    checkup.warn(area, folder.string() + " has no checksums: damage on the disk would stay undetected",
                  "load the data again: rankd load --replace");
   const auto sample = read_sample(*opened);
   if (!sample)
@@ -108,7 +108,7 @@ void check_embedded(const endpoint_entry& endpoint, const workspace& workspace, 
   }
   if (workspace.where.data && data_is_younger(*workspace.where.data, folder))
     checkup.warn(area, "the project's data has changed since the store was filled",
-                 "rankd load takes over what is new");
+                 "run rankd load to apply the changes");
 }
 
 /// A server's answers to the first commands.
@@ -184,12 +184,12 @@ void judge(const endpoint_entry& endpoint, const std::string& place, greeting se
                        whole_microseconds(seen.pings.back()));
   if (!seen.refusal.empty())
     checkup.warn(area, place + " refuses a command: " + seen.refusal,
-                 "allow this user INFO and DBSIZE, so that more is shown here");
+                 "allow this user INFO and DBSIZE, so that rankd doctor can check more");
   if (info_of(seen.info, "redis_mode") == "cluster")
     checkup.warn(area, place + " is a node of a cluster",
-                 "an endpoint uses one server: commands for keys of other nodes fail");
+                 "use a resolver of type cluster: commands for keys of other nodes fail");
   if (info_of(seen.info, "loading") == "1")
-    checkup.warn(area, place + " is loading its data", "wait until it has: requests fail meanwhile");
+    checkup.warn(area, place + " is loading its data", "wait until it has loaded: until then, requests fail");
   if (seen.refusal.empty() && seen.keys == 0)
     checkup.warn(area, place + " holds no key", "rankd load --store " + place + " fills it");
   if (seen.pings.back() > endpoint.policy.request_timeout / 4)
@@ -228,12 +228,12 @@ void check_models(const endpoint_entry& endpoint, braid::runtime& runtime, check
   if (!how) return checkup.fail(area, how.error(), "correct the variables RANKD_MODEL_…");
   const auto answer = runtime.run(ask_ready(runtime.io(), runtime.blocking(), *how));
   if (answer && answer->status == braid::http_status::ok)
-    return checkup.ok(area, how->origin + ": the server of models is ready");
+    return checkup.ok(area, how->origin + ": the model server is ready");
   const std::string why =
       answer ? "it answers " + std::to_string(static_cast<int>(answer->status)) + " to GET /v2/health/ready"
              : answer.error().message();
   checkup.fail(area, how->origin + ": " + why,
-               "start the server of models, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
+               "start the model server, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
 }
 
 /// Returns the ids of the endpoints that nodes of plans use.

@@ -106,7 +106,7 @@ void check_memory(const fs::path& root, checkup& checkup) {
   ::rlimit space{};
   if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
     checkup.warn("memory", "the address space is limited to " + spelled_bytes(space.rlim_cur),
-                 "lift it (ulimit -v unlimited): the store is mapped as a whole");
+                 "remove the limit (ulimit -v unlimited): the store is mapped as a whole");
 }
 
 void check_kernel(const fs::path& root, checkup& checkup) {
@@ -146,7 +146,8 @@ void check_clock(const fs::path& root, checkup& checkup) {
   const std::string found = "source " + (source.empty() ? "unknown" : source) + ", " +
                             std::to_string(cost_of_clock().count()) + " ns a reading";
   if (std::ranges::find(slow_ones, source) != slow_ones.end())
-    checkup.warn("clock", found, "let the kernel use tsc or the clock of its host: every deadline reads the clock");
+    checkup.warn("clock", found,
+                 "let the kernel use tsc or the clock of its host, because every deadline reads the clock");
   else
     checkup.ok("clock", found);
   const std::chrono::year_month_day today(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));

@@ -284,8 +284,7 @@ auto answer_all(const batch_command_options& options, ranker& with) -> braid::ch
     plan = std::move(*found);
   }
   if (writes_over_requests(options))
-    return refused("output_unwritable", "the answers would be written over the requests",
-                   "name another file with --out");
+    return refused("output_unwritable", "the answers would overwrite the requests", "name another file with --out");
   auto range = read_range(options.in, options.shard);
   if (!range) return std::unexpected(std::move(range.error()));
   auto requests = open_requests(options.in, range->begin);  // a pipe is opened once
@@ -302,7 +301,8 @@ auto answer_all(const batch_command_options& options, ranker& with) -> braid::ch
 }  // namespace
 
 auto batch_command(const batch_command_options& options) -> exit_status {
-  BRAID_EXPECTS(options.earlier == unfinished::refuse || !options.out.empty(), "only a file can be resumed");
+  BRAID_EXPECTS(options.earlier == unfinished::refuse || !options.out.empty(),
+                "only a batch into a file can be resumed");
   const auto in = ranker::open({.project = options.project,
                                 .workers = options.workers,
                                 .node_timeout = options.node_timeout,

@@ -54,7 +54,7 @@ auto requests_from(const std::filesystem::path& file) -> braid::checked<std::vec
 /// Returns the error for a benchmark without requests, if there is no store from which requests could be made.
 auto no_users(const braid::diagnostics& why) -> std::unexpected<braid::diagnostics> {
   return refused("no_requests",
-                 "without requests, users are taken from the project's embedded store; " + why.front().message,
+                 "without --requests, rankd needs the users of an embedded store; " + why.front().message,
                  "name a file of requests with --requests", why.front().source);
 }
 

@@ -178,8 +178,7 @@ auto load_once(const load_command_options& options) -> braid::checked<void> {
   print("loaded " + counted(loaded.records, "record") + " into " + printable(done->place) +
         (loaded.kept == 0 ? "" : ", kept " + std::to_string(loaded.kept)) +
         (loaded.deleted == 0 ? "" : ", deleted " + std::to_string(loaded.deleted)) +
-        (loaded.resumed_at == 0 ? ""
-                                : ", gone on with an interrupted load at byte " + std::to_string(loaded.resumed_at)) +
+        (loaded.resumed_at == 0 ? "" : ", continued an interrupted load at byte " + std::to_string(loaded.resumed_at)) +
         (loaded.readers == store_readers::changed ? "; running servers answer from it" : "") + "\n");
   if (loaded.readers == store_readers::behind)
     std::fputs("warning: a running server has not changed to the new data within 60 s; its log says why\n", stderr);

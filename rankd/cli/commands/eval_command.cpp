@@ -68,7 +68,7 @@ auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics&
     if (id && out.contains(*id))
       problems.add({.code = "duplicate_value",
                     .pointer = pointer,
-                    .message = "id " + to_text(*id) + " has a relevance already, in another spelling",
+                    .message = "id " + to_text(*id) + " already has a relevance, in another spelling",
                     .hint = {},
                     .node = {},
                     .source = {}});
@@ -77,7 +77,7 @@ auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics&
     else
       problems.add({.code = id ? "bad_value" : "bad_id",
                     .pointer = pointer,
-                    .message = id ? "a relevance is a number from 0 to 1000, not " + described(value)
+                    .message = id ? "a relevance must be a number from 0 to 1000, not " + described(value)
                                   : quote_name(text) + " is not an id: ids are " + std::string(list_ids(id_type)),
                     .hint = {},
                     .node = {},

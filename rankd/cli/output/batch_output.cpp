@@ -86,8 +86,9 @@ auto batch_output::state() const -> fs::path { return file_.part().string() + ".
 
 auto batch_output::failure(std::error_code error) const -> std::unexpected<braid::diagnostics> {
   const fs::path& part = file_.part();
-  return std::unexpected(part.empty() ? unwritable(error, "output")
-                                      : unwritable(error, part, "what is written stays there; go on with --resume"));
+  return std::unexpected(part.empty()
+                             ? unwritable(error, "output")
+                             : unwritable(error, part, "the written answers are kept; continue with --resume"));
 }
 
 auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::checked<void> {
@@ -95,11 +96,11 @@ auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::ch
   std::error_code error;
   const bool is_unfinished = fs::exists(state(), error);
   if (!is_unfinished && earlier != unfinished::restart && fs::file_size(file_.part(), error) != 0)
-    return refused("batch_unfinished", "this file is there already, and was not made by a batch of rankd",
-                   "move it away, or write over it with --restart", file_.part());
+    return refused("batch_unfinished", "this file exists already, but was not made by a batch of rankd",
+                   "move it away, or overwrite it with --restart", file_.part());
   if (is_unfinished && earlier == unfinished::refuse)
-    return refused("batch_unfinished", "an earlier batch into this file did not end",
-                   "--resume continues it, --restart forgets it", file_.part());
+    return refused("batch_unfinished", "an earlier batch into this file was not finished",
+                   "--resume continues it, --restart discards it", file_.part());
   if (is_unfinished && earlier == unfinished::resume) {
     const auto text = read_text_file(state());
     if (!text) return std::unexpected(text.error());
@@ -114,11 +115,11 @@ auto batch_output::resume(std::string_view text, const std::string& made_from) -
   const auto saved = parse_state(text);
   const auto size = file_.size();
   if (!saved || !size || *size < saved->bytes)
-    return refused("resume_corrupt", "the state of the earlier batch is damaged", "--restart forgets it", state());
+    return refused("resume_corrupt", "the state of the earlier batch is damaged", "--restart discards it", state());
   if (const json now = json::parse(made_from); saved->made_from != now)
     return refused("resume_mismatch",
                    "the earlier batch was made from something else: " + differences(saved->made_from, now),
-                   "--restart forgets it", file_.part());
+                   "--restart discards it", file_.part());
   if (const auto done = file_.keep_first(saved->bytes); !done) return failure(done.error());
   progress_ = saved->progress;
   bytes_ = bytes_safe_ = saved->bytes;

@@ -63,12 +63,12 @@ auto option_text(const node_report& node, const option_report& option) -> std::s
 auto why_text(const id_drop& drop) -> std::string {
   switch (drop.reason) {
     case drop_reason::predicate: return "the predicate is false";
-    case drop_reason::count: return "after the rows that are taken";
+    case drop_reason::count: return "after the last row that is kept";
     case drop_reason::duplicate: return "another row has the same value";
-    case drop_reason::match: return "a join, because of the partners on the other side";
+    case drop_reason::match: return "dropped by a join, because of the matching rows on the other side";
     case drop_reason::diversity: return "too many rows with the same value, or no slot";
-    case drop_reason::merged: return "it uses other rows of its inputs";
-    case drop_reason::replaced: return "replaced by rows that the node gives";
+    case drop_reason::merged: return "the node uses other rows of its inputs";
+    case drop_reason::replaced: return "replaced by rows that the node returns";
     case drop_reason::not_done: return "the node had not ended";
     case drop_reason::other: break;
   }

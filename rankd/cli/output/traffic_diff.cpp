@@ -51,7 +51,7 @@ auto not_compared(const traffic_differences& found, std::uint64_t lost, bool is_
   const auto add = [&out](std::uint64_t count, const std::string& what) {
     if (count != 0) out += (out.empty() ? "not compared: " : ", ") + std::to_string(count) + " " + what;
   };
-  add(found.not_recorded, "read what the record does not hold (the first: " + printable(found.first_not_recorded) +
+  add(found.not_recorded, "read what the record does not contain (the first: " + printable(found.first_not_recorded) +
                               (is_live ? ")" : "; --live asks the store)"));
   add(found.redacted, "redacted");
   add(found.unusable, "unusable");

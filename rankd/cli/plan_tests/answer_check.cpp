@@ -111,7 +111,7 @@ auto answer_checker::sequence_difference(const id_expectation& expectation) cons
     if (at >= expectation.ids.size())
       message += "the answer continues with " + to_text(ids_[at]) + ", and no further id is expected";
     else if (at >= ids_.size())
-      message += to_text(expectation.ids[at]) + " is expected, and the answer ends after " + counted_rows();
+      message += to_text(expectation.ids[at]) + " is expected, but the answer ends after " + counted_rows();
     else
       message += to_text(expectation.ids[at]) + " is expected, and " + to_text(ids_[at]) + " is there";
     return id_failure(expectation, std::move(message), at + 1);
@@ -143,19 +143,19 @@ auto answer_checker::operator()(const id_expectation& expectation) const -> std:
     case id_rule::in_order: out = ordered(expectation); break;
     case id_rule::any_order:
       if (const ids_type extra = lacking(ids_, expectation.ids); !missing.empty() || !extra.empty())
-        out = id_failure(expectation, (missing.empty() ? "" : "expected and not there: " + listed(missing)) +
+        out = id_failure(expectation, (missing.empty() ? "" : "expected, but missing: " + listed(missing)) +
                                           (missing.empty() || extra.empty() ? "" : "; ") +
-                                          (extra.empty() ? "" : "there and not expected: " + listed(extra)));
+                                          (extra.empty() ? "" : "not expected, but present: " + listed(extra)));
       break;
     case id_rule::contains:
-      if (!missing.empty()) out = id_failure(expectation, "expected and not there: " + listed(missing));
+      if (!missing.empty()) out = id_failure(expectation, "expected, but missing: " + listed(missing));
       break;
     case id_rule::excludes:
       for (std::size_t at = 0; at < ids_.size() && !out; ++at)
         if (std::ranges::find(expectation.ids, ids_[at]) != expectation.ids.end())
           out = id_failure(
               expectation,
-              to_text(ids_[at]) + " is at position " + std::to_string(at + 1) + ", and must not be in the answer",
+              to_text(ids_[at]) + " is at position " + std::to_string(at + 1) + ", but must not be in the answer",
               at + 1);
       break;
   }
@@ -247,10 +247,10 @@ auto error_text(const rank_error& error) -> std::string { return error.code + ":
 
 auto answer_checker::operator()(const error_expectation& expectation) const -> std::optional<mismatch> {
   const std::string wanted = expectation.code + (expectation.node.empty() ? "" : " at " + quote_name(expectation.node));
-  if (!answer_.error) return failure(wanted + " is expected, and the request returns " + counted_rows());
+  if (!answer_.error) return failure(wanted + " is expected, but the request returns " + counted_rows());
   if (answer_.error->code == expectation.code && (expectation.node.empty() || answer_.error->node == expectation.node))
     return std::nullopt;
-  return failure(wanted + " is expected, and the request fails by " + error_text(*answer_.error));
+  return failure(wanted + " is expected, but the request fails with " + error_text(*answer_.error));
 }
 
 auto answer_checker::operator()(const degraded_expectation& expectation) const -> std::optional<mismatch> {
@@ -275,7 +275,7 @@ auto find_mismatches(const plan_test& test, const ranking& answer) -> std::vecto
   for (const expectation& each : test.expected) {
     std::optional<mismatch> found;
     if (answer.error && !std::holds_alternative<error_expectation>(each.what)) {
-      found.emplace().message = "the request fails by " + error_text(*answer.error);
+      found.emplace().message = "the request fails with " + error_text(*answer.error);
     } else {
       found = std::visit(check, each.what);
     }

@@ -191,7 +191,8 @@ void tests_reader::read_request(object_reader& reader, plan_test& test) {
   }
   if (!request->plan.empty() && request->plan != plan_)
     report("plan_mismatch", reader.pointer_of("request") + "/plan",
-           "the tests are those of the plan " + quote_name(plan_));
+           "the request names the plan " + quote_name(request->plan) + ", but these are the tests of the plan " +
+               quote_name(plan_));
   test.request = std::move(*request);
 }
 
@@ -327,7 +328,8 @@ auto tests_reader::read_expectation(const located& from) -> std::optional<expect
 void tests_reader::read_expectations(object_reader& reader, plan_test& test) {
   const json* list = reader.array("expect", presence::required);
   if (list == nullptr) return;
-  if (list->empty()) reader.report("expect", "no_expectations", "a test that expects nothing cannot fail");
+  if (list->empty())
+    reader.report("expect", "no_expectations", "a test must have at least one expectation, otherwise it cannot fail");
   if (list->size() > max_test_expectations)
     return reader.report("expect", "too_many_expectations",
                          "a test has at most " + std::to_string(max_test_expectations) + " expectations");

@@ -155,8 +155,8 @@ auto test_runner::state::answer(const bound_plan& plan, const rank_request& requ
   if (!request.forced.empty())
     return failed_by(braid::diagnostics({.code = "no_experiments",
                                          .pointer = "/experiments",
-                                         .message = "a test of a plan is in no arm of an experiment",
-                                         .hint = "write what the arm sets into param_overrides",
+                                         .message = "a test of a plan cannot choose arms of experiments",
+                                         .hint = "write the values that the arm sets into param_overrides",
                                          .node = {},
                                          .source = "request"}));
   const auto missing = check_needs(request, find_route(plan, request.params)->needs, declared_);

@@ -227,8 +227,8 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
   std::ifstream mark(folder / mark_file);
   std::getline(mark, first_line);
   if (first_line.starts_with(mark_line))
-    return make_diagnostic("demo_exists", "a project that rankd wrote is here already",
-                           "use it, or delete the folder first", folder);
+    return make_diagnostic("demo_exists", "the folder already contains a project that rankd wrote",
+                           "use this project, or delete the folder first", folder);
   return make_diagnostic("folder_not_empty", "the folder is not empty", "name one that is empty or does not exist yet",
                          folder);
 }

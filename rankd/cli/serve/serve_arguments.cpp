@@ -21,7 +21,9 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
   command.add_option("--queue", server.queue, "Requests that may wait to be ranked; others are refused")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
-  command.add_option("--max-batch", server.max_batch, "Most requests in one call of /v1/rank/batch; more get 413")
+  command
+      .add_option("--max-batch", server.max_batch,
+                  "The maximum number of requests in one call of /v1/rank/batch; more get 413")
       ->check(whole_number(1, 10'000))
       ->capture_default_str();
   command
@@ -116,7 +118,9 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
                                  "Folder for events that clients send to /v1/events; default: events are refused")
                      ->check(check_not_empty)
                      ->type_name("DIR");
-  command.add_option("--max-events", options.server.max_events, "Most events in one call of /v1/events; more get 413")
+  command
+      .add_option("--max-events", options.server.max_events,
+                  "The maximum number of events in one call of /v1/events; more get 413")
       ->check(whole_number(1, 100'000))
       ->needs(events)
       ->capture_default_str();

@@ -33,7 +33,7 @@ TEST_CASE("ids in order: the first position that differs is named") {
   CHECK(difference(ids("ids", "2,4,5,8,9")).empty());
   CHECK(difference(ids("ids", "2,5,4,8,9")) == "position 2: 5 is expected, and 4 is there");
   CHECK(difference(ids("ids", "2,4,5,8")) == "position 5: the answer continues with 9, and no further id is expected");
-  CHECK(difference(ids("ids", "2,4,5,8,9,7")) == "position 6: 7 is expected, and the answer ends after 5 rows");
+  CHECK(difference(ids("ids", "2,4,5,8,9,7")) == "position 6: 7 is expected, but the answer ends after 5 rows");
   CHECK(difference(ids("ids", "")) == "position 1: the answer continues with 2, and no further id is expected");
   CHECK(difference(ids("first_ids", "2,4")).empty());
   CHECK(difference(ids("first_ids", "2,5")) == "position 2: 5 is expected, and 4 is there");
@@ -46,12 +46,12 @@ TEST_CASE("ids in order: the first position that differs is named") {
 
 TEST_CASE("ids as a set: what is missing and what is too much is named") {
   CHECK(difference(ids("same_ids", "9,8,5,4,2")).empty());
-  CHECK(difference(ids("same_ids", "9,8,3,4,2")) == "expected and not there: 3; there and not expected: 5");
-  CHECK(difference(ids("same_ids", "9,8,5,4,2,2")) == "expected and not there: 2");
+  CHECK(difference(ids("same_ids", "9,8,3,4,2")) == "expected, but missing: 3; not expected, but present: 5");
+  CHECK(difference(ids("same_ids", "9,8,5,4,2,2")) == "expected, but missing: 2");
   CHECK(difference(ids("contains", "9,2")).empty());
-  CHECK(difference(ids("contains", "9,3,7")) == "expected and not there: 3, 7");
+  CHECK(difference(ids("contains", "9,3,7")) == "expected, but missing: 3, 7");
   CHECK(difference(ids("excludes", "3,7")).empty());
-  CHECK(difference(ids("excludes", "3,5")) == "5 is at position 3, and must not be in the answer");
+  CHECK(difference(ids("excludes", "3,5")) == "5 is at position 3, but must not be in the answer");
 }
 
 TEST_CASE("ids in order with others between") {
@@ -105,7 +105,7 @@ TEST_CASE("rows in the order of a key, those without a value last") {
 
 TEST_CASE("an error is expected by its code and node") {
   CHECK(difference(R"({"kind":"error","code":"store_timeout"})") ==
-        "store_timeout is expected, and the request returns 5 rows");
+        "store_timeout is expected, but the request returns 5 rows");
   const std::string fault = R"("faults":[{"endpoint":"ep_0001","code":"store_timeout","key_prefix":"follow:"}],)";
   const auto with_fault = [&](const std::string& expected) {
     const auto found = feed_outcome("[" + expected + "]", fault).failures;
@@ -115,12 +115,12 @@ TEST_CASE("an error is expected by its code and node") {
   const std::string fails =
       "store_timeout: node `follow` (plans/home_feed.plan.ts:14:8): endpoint `ep_0001`: a test has planted this fault";
   CHECK(with_fault(R"({"kind":"error","code":"store_error"})") ==
-        "store_error is expected, and the request fails by " + fails);
+        "store_error is expected, but the request fails with " + fails);
   CHECK(with_fault(R"({"kind":"error","code":"store_timeout","node":"viewer"})") ==
-        "store_timeout at `viewer` is expected, and the request fails by " + fails);
+        "store_timeout at `viewer` is expected, but the request fails with " + fails);
   const auto found = feed_outcome("[" + ids("ids", "2") + "," + ids("contains", "2") + "]", fault).failures;
   REQUIRE(found.size() == 1);
-  CHECK(found[0].message == "the request fails by " + fails);
+  CHECK(found[0].message == "the request fails with " + fails);
 }
 
 TEST_CASE("what stood in for nodes that failed is expected by their names") {

@@ -274,7 +274,7 @@ TEST_CASE("bench tells how many requests were answered and how fast, for people 
   const process_end nobody = rankd_in(project.path(), {"bench", "--plan", "reels_plan_a", "--http", "http://[::1]:1"});
   CHECK(nobody.status == 1);
   CHECK(has(nobody.err, "[no_requests]"));
-  CHECK(has(nobody.err, "without requests, users are taken from the project's embedded store; there is no store here"));
+  CHECK(has(nobody.err, "without --requests, rankd needs the users of an embedded store; there is no store here"));
   CHECK(has(nobody.err, "--requests"));
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("what is wrong with judgements is told with its line") {
   const process_end run = rankd_in(project.path(), {"eval", "reels_plan_a", "--judgements", "judged.ndjson"});
   CHECK(run.status == 1);
   CHECK(has(run.err, "judged.ndjson:1#/relevance/x"));
-  CHECK(has(run.err, "a relevance is a number from 0 to 1000, not an integer: `-1`"));
+  CHECK(has(run.err, "a relevance must be a number from 0 to 1000, not an integer: `-1`"));
   CHECK(has(run.err, "judged.ndjson:2"));
   CHECK(has(run.err, "line 3"));
   CHECK(rankd_in(project.path(), {"eval", "reels_plan_a"}).status == 2);

@@ -106,7 +106,7 @@ TEST_CASE("an id that a node merges has the inputs from which rows are taken, an
                                .fields = {}});
   CHECK(fates_text(what) ==
         "id 1: candidate number 2; given by s, t; m takes it from s\n"
-        "  at m (geo::unite): it uses other rows of its inputs, row 3 of those of t\n");
+        "  at m (geo::unite): the node uses other rows of its inputs, row 3 of those of t\n");
 }
 
 TEST_CASE("each use of a fragment has a line with its version and its nodes") {

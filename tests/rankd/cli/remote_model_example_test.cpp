@@ -57,7 +57,7 @@ TEST_CASE("a server of models scores the rows, and without it the fallback does"
   CHECK(ids_of(answer) == "[17,42,23]");
   CHECK_FALSE(answer.contains("degraded"));
   const process_end checked = rankd_in(with.path(), {"doctor"});
-  CHECK(has(checked.out, "http://127.0.0.1:" + port + ": the server of models is ready"));
+  CHECK(has(checked.out, "http://127.0.0.1:" + port + ": the model server is ready"));
 
   const remote_project without("1");
   const process_end fallen = rankd_in(without.path(), {"rank"}, request());

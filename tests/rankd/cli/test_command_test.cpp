@@ -46,7 +46,7 @@ TEST_CASE("test shows what passed, and how the rest differs") {
   CHECK(run.err.empty());
   const std::string start = R"(ok    home_feed: one
 WRONG home_feed: accounts from elsewhere
-  plans/home_feed.test.ts:9:12: contains: expected and not there: 3
+  plans/home_feed.test.ts:9:12: contains: expected, but missing: 3
     expected: 3
     got:      2, 4, 5, 8, 9
     id 3 ends at `nearby` (core::filter): the predicate is false)";

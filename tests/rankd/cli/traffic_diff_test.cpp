@@ -150,7 +150,7 @@ TEST_CASE("less of a list is in the record, more is not, and is never guessed") 
   CHECK(more.status == 1);
   CHECK(has(more.out, "6 requests to reels_plan_a, 5 compared: 5 equal, 0 different\n"));
   CHECK(has(more.out,
-            "not compared: 1 read what the record does not hold (the first: `follow:1` of endpoint `ep_0001`; "
+            "not compared: 1 read what the record does not contain (the first: `follow:1` of endpoint `ep_0001`; "
             "--live asks the store)\n"));
   const json live = json::parse(recorded().diff("reels_plan_a", fanout(50), {"--json", "--live"}).out).at("traffic");
   CHECK(live.at("compared") == 6);
