@@ -92,7 +92,7 @@ auto read_patterns(object_reader& reader, std::span<const std::string_view> know
   failure_patterns out;
   const json* list = reader.array("on", presence::required);
   if (list == nullptr) return out;
-  if (list->empty()) reader.report("on", "too_few_items", "`on` needs at least 1 items");
+  if (list->empty()) reader.report("on", "too_few_items", "`on` must list at least one item");
   for (std::size_t i = 0; i < list->size(); ++i) {
     const std::string pointer = braid::json_pointer(reader.pointer_of("on"), i);
     const json& item = (*list)[i];
@@ -111,7 +111,7 @@ auto read_patterns(object_reader& reader, std::span<const std::string_view> know
     else
       problems.add({.code = "duplicate_value",
                     .pointer = pointer,
-                    .message = "it is listed twice",
+                    .message = "the item is listed twice",
                     .hint = {},
                     .node = {},
                     .source = {}});
@@ -175,7 +175,7 @@ void read_plan_fallback(object_reader& top, draft& draft) {
   if (const std::string* name = in.text("plan", presence::required)) {
     out.plan = *name;
     if (!is_plan_word(*name))
-      in.report("plan", "bad_name", quote_name(*name) + " is not letters, digits and `_`");
+      in.report("plan", "bad_name", quote_name(*name) + " must consist of letters, digits and `_`");
     else if (*name == draft.out.plan_name)
       in.report("plan", "bad_value", "a plan cannot be its own fallback", "name another plan");
   }

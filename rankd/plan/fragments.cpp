@@ -92,7 +92,7 @@ class use_reader {
     if (args == nullptr) return;
     for (const auto& [name, value] : args->items()) {
       const std::string pointer = braid::json_pointer(reader.pointer_of("args"), name);
-      if (!is_plan_word(name)) add(pointer, "bad_name", quote_name(name) + " is not letters, digits and `_`");
+      if (!is_plan_word(name)) add(pointer, "bad_name", quote_name(name) + " must consist of letters, digits and `_`");
       if (value.is_array() || value.is_null())
         add(pointer, "wrong_type", "an argument must be a value, an expression or a node, not " + described(value));
       if (value.is_object()) read_reference(value, pointer);
@@ -116,7 +116,7 @@ class use_reader {
   void read_nodes(object_reader& reader, fragment_use& use) {
     const json* list = reader.array("nodes", presence::required);
     if (list == nullptr) return;
-    if (list->empty()) reader.report("nodes", "too_few_items", "`nodes` needs at least 1 items");
+    if (list->empty()) reader.report("nodes", "too_few_items", "`nodes` must list at least one item");
     std::set<std::uint32_t> seen;
     for (std::size_t i = 0; i < list->size(); ++i)
       if (const auto node = read_node((*list)[i], braid::json_pointer(reader.pointer_of("nodes"), i), use.id, seen))
@@ -134,7 +134,7 @@ class use_reader {
     if (!number)
       add(std::move(pointer), "unknown_node", "there is no node " + quote_name(name), draft_.known.nodes.hint(name));
     else if (seen.contains(*number))
-      add(std::move(pointer), "duplicate_value", "it is listed twice");
+      add(std::move(pointer), "duplicate_value", "the item is listed twice");
     else if (!use.empty() && !is_inside(name, use))
       add(std::move(pointer), "bad_name",
           "the nodes of the use " + quote_name(use) + " are called " + quote_name(use + "__") + " and a name");

@@ -110,7 +110,7 @@ class builder : public nlohmann::json_sax<json> {
   bool parse_error(std::size_t position, const std::string& token, const nlohmann::detail::exception& error) override {
     if (error.id == number_overflow)
       problems_.add(make_diagnostic("number_out_of_range", pointer(),
-                                    "the number " + token.substr(0, 40) + " is past the range of floats"));
+                                    "the number " + token.substr(0, 40) + " is beyond the range of floats"));
     else
       problems_.add(make_diagnostic("json_syntax", "",
                                     find_place(text_, position == 0 ? 0 : position - 1) + find_reason(error.what())));
@@ -157,7 +157,8 @@ class builder : public nlohmann::json_sax<json> {
       memory_left_ -= bytes;
       return true;
     }
-    problems_.add(make_diagnostic("file_too_large", pointer(), "the document takes too much memory from here on"));
+    problems_.add(
+        make_diagnostic("file_too_large", pointer(), "the document needs more memory than allowed from here on"));
     return false;
   }
 

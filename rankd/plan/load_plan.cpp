@@ -93,7 +93,7 @@ auto read_strings(const json& list, std::string_view parent, draft& draft) -> st
 auto check_version(object_reader& reader) -> bool {
   const auto version = reader.integer("schema_version", presence::required);
   if (!version || *version == 1) return true;
-  reader.report("schema_version", "unsupported_schema", "this engine reads artifacts of `schema_version` 1 only");
+  reader.report("schema_version", "unsupported_schema", "this engine reads only artifacts of `schema_version` 1");
   return false;
 }
 
@@ -102,7 +102,7 @@ void read_plan_name(object_reader& reader, std::optional<std::string> stem, draf
   if (name == nullptr) return;
   draft.out.plan_name = *name;
   if (!is_plan_word(*name))
-    reader.report("plan_name", "bad_name", quote_name(*name) + " is not letters, digits and `_`");
+    reader.report("plan_name", "bad_name", quote_name(*name) + " must consist of letters, digits and `_`");
   else if (stem && *stem != *name)
     reader.report("plan_name", "name_mismatch",
                   "the plan is called " + quote_name(*name) + " and its file " + quote_name(*stem));
@@ -181,7 +181,7 @@ void read_table(object_reader& top, std::string_view field, Parse parse, detail:
   for (const auto& item : value->items()) {
     const std::string pointer = braid::json_pointer(top.pointer_of(field), item.key());
     if (!is_plan_word(item.key()))
-      report(draft, pointer, "bad_name", quote_name(item.key()) + " is not letters, digits and `_`");
+      report(draft, pointer, "bad_name", quote_name(item.key()) + " must consist of letters, digits and `_`");
     auto tree = parse(item.value(), pointer);
     if (tree)
       check_ops(*tree, draft);

@@ -62,8 +62,8 @@ auto read_choice(object_reader& reader, const param_shape& shape) -> scalar {
 auto is_name(std::string_view text) -> bool { return is_identifier(text) && text.size() <= max_name; }
 
 auto no_name(std::string_view text) -> std::string {
-  return quote_name(text) + " is not at most " + std::to_string(max_name) +
-         " letters, digits and `_` with no digit in front";
+  return quote_name(text) + " must consist of at most " + std::to_string(max_name) +
+         " letters, digits and `_`, and must not begin with a digit";
 }
 
 auto read_identifier(object_reader& reader, const param_shape& shape) -> scalar {
@@ -146,7 +146,7 @@ auto read_items(object_reader& reader, const param_shape& shape, braid::diagnost
   std::set<T> seen;
   for (std::size_t i = 0; i < list->size(); ++i) {
     item_result<T> item = read((*list)[i]);
-    if (item && !seen.insert(*item).second) item = wrong_item("duplicate_value", "it is listed twice");
+    if (item && !seen.insert(*item).second) item = wrong_item("duplicate_value", "the item is listed twice");
     if (item)
       out.push_back(std::move(*item));
     else
@@ -169,7 +169,7 @@ auto read_key_item(const json& item) -> item_result<std::uint32_t> {
 }
 
 auto read_name_item(const json& item) -> item_result<std::string> {
-  if (!item.is_string()) return wrong_item("wrong_type", "a name is a string, not " + described(item));
+  if (!item.is_string()) return wrong_item("wrong_type", "a name must be a string, not " + described(item));
   const auto& name = item.get_ref<const std::string&>();
   if (!is_name(name)) return wrong_item("bad_name", no_name(name));
   return name;
@@ -188,7 +188,7 @@ struct ascending_reader {
     const auto number = scalar_from_json(item, value_type::floating);
     if (!number) return wrong_item(number.error().code, "an item " + number.error().message);
     const double value = std::get<double>(*number);
-    if (before && value < *before) return wrong_item("not_sorted", "it is less than the item before it");
+    if (before && value < *before) return wrong_item("not_sorted", "the item is less than the item before it");
     before = value;
     return value;
   }
@@ -356,7 +356,8 @@ void check_node_id(object_reader& reader, node_index self, const name_table& nod
   const std::string* id = reader.text("node_id", presence::required);
   if (id == nullptr) return;
   out.node_id = *id;
-  if (!is_plan_word(*id)) reader.report("node_id", "bad_name", quote_name(*id) + " is not letters, digits and `_`");
+  if (!is_plan_word(*id))
+    reader.report("node_id", "bad_name", quote_name(*id) + " must consist of letters, digits and `_`");
   if (nodes.find(*id) != self)
     reader.report("node_id", "duplicate_node", "another node is already called " + quote_name(*id));
 }

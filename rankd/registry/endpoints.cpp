@@ -77,7 +77,7 @@ auto read_file(object_reader& reader) -> file_resolver {
   file_resolver out;
   if (const std::string* path = reader.text("path", presence::required)) {
     out.path = *path;
-    if (path->empty()) reader.report("path", "bad_value", "the path of the file is empty");
+    if (path->empty()) reader.report("path", "bad_value", "the path of the file must not be empty");
   }
   return out;
 }
@@ -86,7 +86,7 @@ auto read_embedded(object_reader& reader) -> endpoint_entry::embedded_resolver {
   endpoint_entry::embedded_resolver out;
   if (const std::string* path = reader.text("path", presence::required)) {
     out.path = *path;
-    if (path->empty()) reader.report("path", "bad_value", "the path of the store is empty");
+    if (path->empty()) reader.report("path", "bad_value", "the path of the store must not be empty");
   }
   return out;
 }

@@ -34,7 +34,8 @@ auto read_name(object_reader& row) -> std::string {
   const std::string* name = row.text("name", presence::required);
   if (name == nullptr) return {};
   if (is_identifier(*name)) return *name;
-  row.report("name", "bad_name", quote_name(*name) + " is not letters, digits and `_` with no digit in front");
+  row.report("name", "bad_name",
+             quote_name(*name) + " must consist of letters, digits and `_`, and must not begin with a digit");
   return {};
 }
 
@@ -97,7 +98,7 @@ void check_replacements(const std::vector<replacement>& all, const used_once<std
                     .source = {}});
     };
     if (by == self)
-      report("it cannot be replaced by itself");
+      report("an entry cannot be replaced by itself");
     else if (!ids.contains(by))
       report("nothing with the id " + std::to_string(by) + " is declared");
   }
@@ -165,13 +166,13 @@ void check_id_key(object_reader& row, const key_entry& key) {
   const auto demand = [&row](bool holds, std::string_view field, std::string_view message) {
     if (!holds) row.report(field, "bad_id_key", "key 1 " + std::string(message));
   };
-  demand(key.name == "id", "name", "is called `id`");
-  demand(key.type == value_type::integer || key.type == value_type::string, "type", "is an int or a string");
-  demand(!key.nullable, "nullable", "is on every row, so not nullable");
-  demand(is_null(key.default_value), "default", "has no default: every row has its own");
-  demand(key.status == lifecycle::active, "status", "is always active");
-  demand(key.allow_read, "allow_read", "can always be read");
-  demand(!key.allow_write, "allow_write", "is never written");
+  demand(key.name == "id", "name", "must be called `id`");
+  demand(key.type == value_type::integer || key.type == value_type::string, "type", "must be an int or a string");
+  demand(!key.nullable, "nullable", "is on every row, so it must not be nullable");
+  demand(is_null(key.default_value), "default", "must not have a default: every row has its own id");
+  demand(key.status == lifecycle::active, "status", "must be active");
+  demand(key.allow_read, "allow_read", "must be readable");
+  demand(!key.allow_write, "allow_write", "must not be writable");
 }
 
 /// Checks a vector: it needs a length, and must be nullable because it cannot have a default.
@@ -207,11 +208,11 @@ auto read_keys(section& section) -> std::vector<key_entry> {
 /// one, nor be required.
 void check_clock(object_reader& row, const param_entry& param, bool has_default) {
   if (param.source != param_source::context)
-    row.report("clock", "bad_clock", "only a param whose source is context can have the time of the clock");
+    row.report("clock", "bad_clock", "only a param whose source is context can have `clock`");
   else if (param.type != value_type::integer)
-    row.report("clock", "bad_clock", "a param that has the time of the clock is of type int");
+    row.report("clock", "bad_clock", "a param with `clock` must be of type int");
   else if (has_default || param.required)
-    row.report("clock", "bad_clock", "a param that has the time of the clock is not required and has no default");
+    row.report("clock", "bad_clock", "a param with `clock` must be neither required nor have a default");
 }
 
 /// Checks that a context param always has a value: it must be required, nullable, or have a default.
@@ -221,10 +222,9 @@ void check_param(object_reader& row, const param_entry& param) {
   if (param.required && param.source != param_source::context)
     row.report("required", "bad_required", "only a param whose source is context can be required");
   else if (param.required && has_default)
-    row.report("required", "bad_required", "a param that is required has no default");
+    row.report("required", "bad_required", "a required param must not have a default");
   else if (param.source == param_source::context && !param.required && !param.nullable && !has_default)
-    row.report("default", "missing_default",
-               "a param of the context that is neither required nor nullable needs a default");
+    row.report("default", "missing_default", "a context param needs a default, unless it is required or nullable");
 }
 
 auto read_params(section& section) -> std::vector<param_entry> { return read_values(section, param_rows, check_param); }
@@ -239,7 +239,7 @@ auto read_features(section& section) -> std::vector<feature_entry> {
     if (entry.feature_id != 0) ids.claim(row, "feature_id", entry.feature_id);
     if (const std::string* stage = row.text("stage", presence::required)) entry.stage = *stage;
     if (!entry.stage.empty() && !is_identifier(entry.stage))
-      row.report("stage", "bad_name", quote_name(entry.stage) + " is not letters, digits and `_`");
+      row.report("stage", "bad_name", quote_name(entry.stage) + " must consist of letters, digits and `_`");
     entry.name = detail::read_name(row);
     if (!entry.name.empty()) names.claim(row, "name", {entry.stage, entry.name});
     if (const auto type = row.choice("type", presence::required, plain_type_names))

@@ -19,7 +19,7 @@ auto read_folder(object_reader& reader, std::string_view field, presence need, c
   const std::string* text = reader.text(field, need);
   if (text == nullptr) return std::nullopt;
   if (text->empty()) {
-    reader.report(field, "bad_value", "the name of a folder is empty");
+    reader.report(field, "bad_value", "the name of a folder must not be empty");
     return std::nullopt;
   }
   return (root / *text).lexically_normal();
@@ -60,9 +60,9 @@ auto read_operators(object_reader& project, const std::filesystem::path& root, b
     if (const std::string* file = in.text("library", presence::required)) {
       std::filesystem::path place = (root / *file).lexically_normal();
       if (file->empty())
-        in.report("library", "bad_value", "the name of a file is empty");
+        in.report("library", "bad_value", "the name of a file must not be empty");
       else if (std::ranges::find(out, place) != out.end())
-        in.report("library", "duplicate_value", "the library is named twice");
+        in.report("library", "duplicate_value", "the library is listed twice");
       out.push_back(std::move(place));
     }
     in.refuse_unknown_fields();

@@ -79,7 +79,7 @@ auto check_header(const vector_header& header, std::uint64_t bytes, const fs::pa
                            header.count <= header.slots && header.lists <= detail::max_lists;
   if (!is_possible) return corrupt("its header contains impossible numbers", file);
   if (const std::uint64_t wanted = vector_layout(header).bytes; wanted != bytes)
-    return corrupt("it has " + std::to_string(bytes) + " bytes, and its header says " + std::to_string(wanted), file);
+    return corrupt("it has " + std::to_string(bytes) + " bytes, but its header says " + std::to_string(wanted), file);
   return {};
 }
 
@@ -318,14 +318,15 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   std::uint64_t slots = 0;
   std::uint64_t count = 0;
   for (const list_entry& each : lists_) {
-    if (each.first != slots || each.count > header.slots - slots) return corrupt("its lists do not fit", name).error();
+    if (each.first != slots || each.count > header.slots - slots)
+      return corrupt("its lists do not match its header", name).error();
     if (std::ranges::adjacent_find(ids_.subspan(slots, each.count), std::greater_equal()) !=
         ids_.subspan(slots, each.count).end())
       return corrupt("the ids of a list do not ascend", name).error();
     slots += (each.count + vector_block - 1) / vector_block * vector_block;
     count += each.count;
   }
-  if (slots != header.slots || count != header.count) return corrupt("its lists do not fit", name).error();
+  if (slots != header.slots || count != header.count) return corrupt("its lists do not match its header", name).error();
   for (std::uint32_t list = 0; list < header.lists; ++list) {
     double square = 0;
     for (std::uint32_t at = 0; at < header.dimensions; ++at) {

@@ -111,7 +111,7 @@ class vector_reader {
   auto read_id(dom::element element) -> std::optional<std::int64_t> {
     std::int64_t id = 0;
     if (element.get_int64().get(id) == simdjson::SUCCESS) return id;
-    report("wrong_type", "/id", "an id is an integer of 64 bits");
+    report("wrong_type", "/id", "an id must be an integer of 64 bits");
     return std::nullopt;
   }
 
