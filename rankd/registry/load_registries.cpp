@@ -299,7 +299,7 @@ auto endpoints_file(const std::filesystem::path& folder, std::string_view enviro
 constexpr std::array<std::string_view, 5> section_names{"keys", "params", "features", "capabilities", "endpoints"};
 constexpr std::size_t endpoints_at = 4;
 
-/// Checks the endpoint files of the other environments by the same rules, and compares them with ours.
+/// Checks the endpoint files of the other environments by the same rules, and compares their ids, names and kinds.
 void check_other_environments(const std::filesystem::path& folder, std::string_view environment,
                               const std::vector<endpoint_entry>& endpoints, std::vector<section>& sections) {
   for (const std::string_view name : environments) {

@@ -91,7 +91,7 @@ auto block_checksums::read(const std::filesystem::path& from, std::uint64_t byte
   struct ::stat found{};
   if (!file || ::fstat(file.number(), &found) != 0) return braid::fail(braid::last_system_error());
   block_checksums kept(bytes);
-  // The size is checked first: a wrong manifest must not make us allocate any amount of memory.
+  // Checks the size first, because a wrong manifest must not cause an allocation of any size.
   if (static_cast<std::uint64_t>(found.st_size) != count_blocks(bytes) * sizeof(std::uint32_t))
     return braid::fail(store_errc::corrupt);
   kept.sums_.resize(count_blocks(bytes));

@@ -1,4 +1,4 @@
-// rankd/store/shared_reads.cpp: one task for each read in flight, and the tasks that wait for it.
+// rankd/store/shared_reads.cpp: runs one task for each read in flight, and resumes the tasks that wait for it.
 #include <rankd/store/shared_reads.hpp>
 
 #include <rankd/store/detail/recorded_batch.hpp>

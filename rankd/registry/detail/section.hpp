@@ -69,7 +69,7 @@ auto read_endpoints(section& section, std::string_view environment) -> std::vect
 /// fields that all environments share.
 auto digests_of_entries(std::string_view registry, const nlohmann::json& document) -> std::vector<entry_digest>;
 
-/// Reports in `other` every endpoint whose id, name or kind differs from `ours`.
+/// Reports in `other` every endpoint whose id, name or kind differs from the endpoints in `ours`.
 void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vector<endpoint_entry>& theirs,
                        section& other);
 

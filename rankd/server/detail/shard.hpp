@@ -36,7 +36,7 @@ class shard {
 
   /// Starts the threads of the runtime. Errors: the system's.
   auto start_runtime(std::string name) -> braid::result<void>;
-  /// Accepts connections from now on. Errors: those of `listen`.
+  /// Begins to accept connections. Errors: those of `listen`.
   auto serve(const braid::socket_address& address, port_use port, std::function<void()> on_end)
       -> braid::result<braid::socket_address>;
   /// Begins to stop serving, and returns at once. Does nothing if the shard has stopped already.

@@ -52,7 +52,7 @@ struct open_load_result {
   std::uint64_t without_hint = 0;                   ///< refusals without Retry-After
   std::vector<std::chrono::nanoseconds> good{};     ///< answers of 200, from the time when they were due
   std::vector<std::chrono::nanoseconds> refused{};  ///< answers of 503, from the time when they were due
-  /// times until answers of 503, from the moment when a connection was free for the request
+  /// The times until answers of 503, measured from the moment when a connection was free for the request.
   std::vector<std::chrono::nanoseconds> refusals{};
   std::vector<std::chrono::nanoseconds> lateness{};  ///< how late the client sent requests
 
