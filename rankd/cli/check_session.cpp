@@ -239,7 +239,7 @@ auto check_session::answer(std::string_view message) -> std::string {
 auto check_session::answer_too_long(std::size_t max_bytes) -> std::string {
   return make_answer("null",
                      refused("message_too_long", "the message has more than " + std::to_string(max_bytes) + " bytes",
-                             "name a large artifact by `file`"));
+                             "send the path of a large artifact as `file`"));
 }
 
 }  // namespace rankd

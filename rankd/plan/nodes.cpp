@@ -50,7 +50,7 @@ auto read_endpoint(object_reader& reader, const param_shape& shape) -> scalar {
   const std::string* id = reader.text(shape.name, shape.need);
   if (id == nullptr) return {};
   if (is_endpoint_id(*id)) return *id;
-  reader.report(shape.name, "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
+  reader.report(shape.name, "bad_endpoint_id", quote_name(*id) + " must be `ep_` and four digits");
   return {};
 }
 
@@ -188,7 +188,7 @@ struct ascending_reader {
     const auto number = scalar_from_json(item, value_type::floating);
     if (!number) return wrong_item(number.error().code, "an item " + number.error().message);
     const double value = std::get<double>(*number);
-    if (before && value < *before) return wrong_item("not_sorted", "the item is less than the item before it");
+    if (before && value < *before) return wrong_item("not_sorted", "an item must not be less than the item before it");
     before = value;
     return value;
   }

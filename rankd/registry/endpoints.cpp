@@ -30,7 +30,7 @@ auto read_endpoint_id(object_reader& row) -> std::string {
   const std::string* id = row.text("endpoint_id", presence::required);
   if (id == nullptr) return {};
   if (!is_endpoint_id(*id)) {
-    row.report("endpoint_id", "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
+    row.report("endpoint_id", "bad_endpoint_id", quote_name(*id) + " must be `ep_` and four digits");
     return {};
   }
   return *id;
