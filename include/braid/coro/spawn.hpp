@@ -122,7 +122,7 @@ BRAID_COROUTINE_WRAPPER auto make_task(Fn&& fn, Args&&... args) {
   return call_in_frame<std::decay_t<Fn>, std::decay_t<Args>...>(std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// Returns the function that begins a task which was posted to such a place.
+/// Returns the function that begins a task which was posted to a home, or to another executor.
 template <typename T>
 auto begin_on(const home& /*where*/) noexcept -> job::act_fn {
   return &task_state<T>::begin_at_home;

@@ -116,7 +116,8 @@ class BRAID_API blocking_pool final : public executor {
 /// Threads: any. Blocks: `post` and `spawn` with `when_full::wait`, so do not use it on an event loop. Errors:
 /// errc::full with `when_full::refuse`; errc::closed as the executor. Lifetime: the executor outlives it. The
 /// destructor waits until everything that was posted here has begun, or was dropped. Cost, in addition to that of the
-/// executor: a lock and a block of memory for jobs; a wake for each half of the room that producers wait for.
+/// executor: a lock and a block of memory for jobs; a wake of the waiting producers each time half of the capacity is
+/// free.
 class BRAID_API bounded_executor final : public detail::executor_layer {
  public:
   /// The capacity, and what happens when it is reached.

@@ -55,9 +55,8 @@ class BRAID_API job_slab {
     unsigned threads =
         all_threads;             ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
     duration idle_sleep = 50us;  ///< how long a thread that has nothing to do looks for more before it sleeps
-    /// What `allocate` does if the next slot is still in use. A slot is in use until its job and all continuations have
-    /// finished, and for a moment after `wait` has returned. With `run_inline` the handle refers to a finished job,
-    /// whose state is not kept.
+    /// What `allocate` does if the next slot is in use: until its job and all continuations have finished, and for a
+    /// moment after `wait` returns. With `run_inline` the handle refers to a finished job, whose state is not kept.
     when_full full = when_full::refuse;
   };
 
@@ -129,8 +128,7 @@ class BRAID_API job_slab {
 
   /// Keeps `parent` from finishing before `child` has finished. Both must be scheduled separately. A child has at most
   /// two parents.
-  /// Errors: finished if the parent has finished; full if the child already has two parents; cycle if the two jobs
-  /// would wait for each other.
+  /// Errors: finished if the parent has finished; full if the child already has two parents; cycle as `continue_with`.
   [[nodiscard]] auto finish_with(handle child, handle parent) -> braid::result<void>;
 
   /// Refuses new jobs. With `drain`, queued jobs are run; with `drop`, they are dropped together with all jobs that

@@ -35,7 +35,8 @@ class countdown {
 
   void set(std::uint32_t value) noexcept { left_.store(value, relaxed); }
 
-  /// Returns the counter. If the node has no predecessors, its owner may store another number in it.
+  /// Returns the counter. While the node is ready and not counted down, its owner may use the counter to store another
+  /// number.
   [[nodiscard]] auto get() const noexcept -> std::uint32_t { return left_.load(relaxed); }
 
  private:

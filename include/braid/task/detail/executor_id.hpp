@@ -65,8 +65,8 @@ class alignas(64) executor_slot {
   /// Ends the generation: its ids no longer find the executor.
   void close() noexcept { state_.fetch_add(one_generation, relaxed); }
 
-  /// Returns the number of threads that use the executor. Once only the caller remains, the other threads have no more
-  /// effects.
+  /// Returns the number of threads that use the executor. Once only the caller is left, everything that the others did
+  /// is visible.
   [[nodiscard]] auto users() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(state_.load(acquire));  // edge executor_slot.left: observe the last use
   }

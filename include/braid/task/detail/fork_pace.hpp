@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// Decides whether to skip a fork, so that it becomes two plain calls. This saves a few nanoseconds. But if the call is
-/// long and a worker is idle, it costs the time of a call, because no thief can find the second call. So forks are
+/// Decides whether to skip a fork, so that it becomes two plain calls. This saves a few nanoseconds. But if the calls
+/// are long and a worker is idle, the second call is delayed by the first, because no thief can find it. So forks are
 /// skipped only after a series of forks that each took a few nanoseconds, and no longer once a thief has requested
 /// work.
 /// Threads: the worker.

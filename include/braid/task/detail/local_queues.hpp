@@ -68,8 +68,8 @@ class BRAID_API local_queues {
   /// short. The other jobs keep their order.
   [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool;
 
-  /// Returns a remote job from the inbox. Called in turn with `take_own`, so that remote jobs get as much time as the
-  /// worker's own jobs.
+  /// Returns a remote job from the inbox, ahead of the worker's own jobs. Called from time to time, so that remote jobs
+  /// do not starve.
   [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
 
   /// Moves the older half of another worker's jobs to the thief's context, and returns the oldest of them. Returns
