@@ -243,8 +243,8 @@ class fallback_edges {
       nodes_[at].wakers.push_back(source);
       const std::vector<node_index>& sources = nodes_[at].sources;
       open.insert(open.end(), sources.begin(), sources.end());
-      // Adds an edge to each of these nodes, not only to the first. Otherwise a branch could use a node that it would
-      // also wait for.
+      // Each of these nodes gets the edge, so that cycles are checked for each: a branch must not use a node for which
+      // it also waits.
       if (!add_edge(source, at)) return false;
       if (++edges_ > max_plan_edges) return false;
     }

@@ -44,7 +44,7 @@ auto data_is_younger(const fs::path& data, const fs::path& folder) -> bool {
   return false;
 }
 
-/// Reads the first records. Returns them with the total number of records.
+/// Reads the first records. Returns the number of all records, and of those that were read.
 auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::uint64_t, std::size_t>> {
   constexpr std::size_t enough = 1000;
   const auto snapshot = opened.take_snapshot();
@@ -66,7 +66,7 @@ auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::u
   return std::pair(*count, read);
 }
 
-/// Warns of columns that plans read but that the store does not contain, perhaps because they are misspelt.
+/// Warns of records and columns that plans read but that the store lacks, and of malformed values.
 void check_columns(const endpoint_entry& endpoint, const workspace& workspace, const embedded_store& opened,
                    checkup& checkup) {
   constexpr std::size_t enough = 100'000;

@@ -30,7 +30,7 @@ enum class column_fit : std::uint8_t {
   other,  ///< the type of a column changes, so that rows so far do not fit
 };
 
-/// Adds or widens columns so that rows fit into them. The columns stay sorted by key id.
+/// Adds, widens or replaces columns so that rows fit into them. The columns stay sorted by key id.
 auto fit_columns(std::vector<captured_key>& keys, const captured_copy& rows) -> column_fit;
 
 }  // namespace rankd

@@ -19,7 +19,7 @@ inline constexpr unsigned environment_flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NO
 /// The longest key that LMDB accepts.
 inline constexpr std::size_t max_key = 511;
 
-/// Converts the status of a failed call to an error: the system's own error, or that the file is not a valid LMDB file.
+/// Converts the status of a failed call to an error: the system's own error, store_errc::full, or store_errc::corrupt.
 inline auto error_of(int status) noexcept -> std::error_code {
   if (status > 0) return {status, std::system_category()};
   if (status == MDB_MAP_FULL) return store_errc::full;
