@@ -7,6 +7,9 @@ install(TARGETS braid EXPORT braid-targets INCLUDES DESTINATION ${CMAKE_INSTALL_
 if(TARGET braid_tls)
   install(TARGETS braid_tls DESTINATION ${CMAKE_INSTALL_LIBDIR})  # the library looks for it in its own folder
 endif()
+if(TARGET braid-world)  # braid::sim, which looks in its own folder for the library that is loaded into programs
+  install(TARGETS braid-world EXPORT braid-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/braid)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/braid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 
 # The module is compiled by the program's own build: cmake/braid-import.cmake.

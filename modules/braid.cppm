@@ -62,6 +62,7 @@ module;
 #include <braid/redis.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/runtime/runtime.hpp>
+#include <braid/sim.hpp>
 #include <braid/slab.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/stop_flag.hpp>
@@ -474,6 +475,13 @@ using braid::execution::start_t;
 using braid::execution::stop_callback_for_t;
 using braid::execution::stop_token_of_t;
 }  // namespace braid::execution
+
+export namespace braid::sim {
+using braid::sim::machine;
+using braid::sim::machine_options;
+using braid::sim::world;
+using braid::sim::world_options;
+}  // namespace braid::sim
 
 export namespace braid::this_thread {
 using braid::this_thread::affinity;

@@ -94,8 +94,16 @@ auto message::scatter(std::span<const char> from_bytes) const -> std::size_t {
 
 // --- calls that copy, close or query descriptors ---
 
+namespace {
+
+/// Returns true if the program may not close a descriptor, because the coordinator of its world is at the other end.
+auto is_kept(int descriptor) -> bool { return page->wanted.is_machine != 0 && descriptor == world_descriptor; }
+
+}  // namespace
+
 SIM_CALL(int, close, int descriptor) {
   if (!on()) return REAL(close)(descriptor);
+  if (is_kept(descriptor)) return fail(EBADF);
   point(call::close);
   if (find_object(descriptor) != nullptr) drop(descriptor);
   const int status = REAL(close)(descriptor);
@@ -106,6 +114,10 @@ SIM_CALL(int, close, int descriptor) {
 SIM_CALL(int, close_range, unsigned first, unsigned last, int flags) {
   if (on() && (flags & CLOSE_RANGE_CLOEXEC) == 0)
     for (unsigned each = first; each <= last && each < max_descriptors; ++each) drop(static_cast<int>(each));
+  if (on() && page->wanted.is_machine != 0 && first <= world_descriptor && last >= world_descriptor) {
+    if (first < world_descriptor) kernel(SYS_close_range, first, world_descriptor - 1, flags);
+    return last == world_descriptor ? 0 : static_cast<int>(kernel(SYS_close_range, world_descriptor + 1, last, flags));
+  }
   return static_cast<int>(kernel(SYS_close_range, first, last, flags));
 }
 

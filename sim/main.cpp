@@ -1,10 +1,11 @@
 // sim/main.cpp: the command line of braid-sim.
-#include <sim/search.hpp>
+#include <sim/world_run.hpp>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -18,8 +19,11 @@ using sim::order;
 
 constexpr const char* help =
     R"(usage: braid-sim run|search [OPTION…] -- PROGRAM [ARGUMENT…]
+       braid-sim run|search [OPTION…] WORLD.toml
 
 Runs an unchanged program in virtual time, with an order of its threads that a seed decides.
+
+A world has several machines, which are programs, a network between them, and events such as a crash of a machine.
 
 The same seed of the same program gives the same run, so you can search for a failure that needs a rare order, and
 repeat it.
@@ -68,9 +72,11 @@ Examples:
 
   braid-sim run --seed 7 -- ./my_test
   braid-sim search --seeds 1..10000 --jobs 4 -- ./my_test --only transfers
+  braid-sim search --seeds 1..100 --resets 5 world.toml
 
 Exit status: that of the program; 70 if the simulator ended it: deadlock, spin, refused call; 1 if a search found a
-failure or two runs differ; 2 for wrong usage, and for a program that cannot be simulated.
+failure or two runs differ, or a program of a world failed; 2 for wrong usage, and for a program that cannot be
+simulated.
 )";
 
 struct command_line {
@@ -89,7 +95,7 @@ auto to_number(std::string_view text) -> std::optional<std::uint64_t> {
 
 class reader {
  public:
-  explicit reader(std::span<char*> words) : words_(words.begin(), words.end()) {}
+  reader(std::vector<std::string> words, bool has_world) : words_(std::move(words)), has_world_(has_world) {}
 
   auto read() -> command_line {
     if (words_.empty()) return refuse("a command is missing: expected `run` or `search`; see braid-sim --help");
@@ -106,8 +112,12 @@ class reader {
     if (line_.command == command_line::kind::help || !line_.problem.empty()) return std::move(line_);
     line_.options.words.assign(words_.begin() + static_cast<std::ptrdiff_t>(std::min(position_ + 1, words_.size())),
                                words_.end());
-    if (line_.options.words.empty())
-      return refuse("the program is missing; write it after `--`, as in braid-sim run -- ./my_test");
+    if (has_world_ && !line_.options.words.empty())
+      return refuse("a world and a program are named; name one of them, `" + line_.options.words.front() +
+                    "` or the world");
+    if (has_world_ && line_.wanted.jobs > 1) return refuse("--jobs is for programs; a search in a world has one job");
+    if (line_.options.words.empty() && !has_world_)
+      return refuse("no program is named; write it after `--`, as in braid-sim run -- ./my_test");
     return std::move(line_);
   }
 
@@ -237,6 +247,7 @@ class reader {
   }
 
   std::vector<std::string> words_;
+  bool has_world_;
   std::size_t position_ = 0;
   command_line line_;
 };
@@ -246,11 +257,34 @@ auto wrong_usage(const std::string& problem) -> int {
   return 2;
 }
 
+/// Takes the file of a world out of the words, and puts the options that it contains before those of the command line.
+auto take_world(std::vector<std::string>& words) -> std::optional<sim::world_plan> {
+  const auto end = std::ranges::find(words, "--");
+  const auto file = std::find_if(words.begin(), end, [](const std::string& each) { return each.ends_with(".toml"); });
+  if (file == end || file == words.begin()) return std::nullopt;
+  sim::world_plan plan;
+  const auto problems = sim::read_world(*file, plan);
+  words.erase(file);
+  if (problems.empty()) {
+    words.insert(words.begin() + 1, plan.options.begin(), plan.options.end());
+    return plan;
+  }
+  for (const sim::world_problem& each : problems)
+    std::fprintf(stderr, "%s:%u: %s\n", plan.file.c_str(), each.line, each.sentence.c_str());
+  std::exit(2);  // NOLINT(concurrency-mt-unsafe): there is one thread
+}
+
 auto run(int argc, char** argv) -> int {
-  command_line line = reader(std::span(argv, static_cast<std::size_t>(argc)).subspan(1)).read();
+  const auto given = std::span(argv, static_cast<std::size_t>(argc)).subspan(1);
+  std::vector<std::string> words(given.begin(), given.end());
+  const auto world = take_world(words);
+  command_line line = reader(std::move(words), world.has_value()).read();
   if (!line.problem.empty()) return wrong_usage(line.problem);
   if (line.command == command_line::kind::help) return std::fputs(help, stdout) < 0 ? 1 : 0;
   if (line.command == command_line::kind::version) return std::printf("braid-sim %s\n", BRAID_VERSION) < 0 ? 1 : 0;
+  if (world)
+    return line.command == command_line::kind::search ? sim::search_world(*world, line.options, line.wanted)
+                                                      : sim::run_world(*world, line.options, line.wanted.is_twice);
   if (const std::string problem = sim::find_program(line.options); !problem.empty()) return wrong_usage(problem);
   if (line.command == command_line::kind::search) return sim::search(std::move(line.options), line.wanted);
   return line.wanted.is_twice ? sim::run_twice(std::move(line.options)) : sim::run_once(line.options);

@@ -1,4 +1,5 @@
-// sim/network.cpp: addresses, packets in transit, and the network faults that the seed chooses.
+// sim/network.cpp: addresses, packets on their way, and the faults that the seed chooses.
+#include <sim/machine.hpp>
 #include <sim/network.hpp>
 
 #include <algorithm>
@@ -63,7 +64,7 @@ void deliver(event& packet) {
   }
 }
 
-/// Returns whether the command line names this address, so that it belongs to the simulated machine.
+/// Returns true if the table of names has this address, so that it belongs to the simulated process.
 auto is_named(const address& asked) -> bool;
 
 }  // namespace
@@ -78,7 +79,7 @@ auto address::is_any() const -> bool {
 }
 
 auto address::is_local() const -> bool {
-  if (is_any() || is_named(*this)) return true;
+  if (is_any() || (in_world() ? ip == page->wanted.ip : is_named(*this))) return true;
   return is_v4() ? ip[12] == 127 : ip == loopback(false).ip;
 }
 
@@ -93,6 +94,13 @@ auto loopback(bool is_v4) -> address {
   found.ip[15] = 1;
   if (is_v4) found.ip[12] = 127;
   return found;
+}
+
+auto own_address(const address& target) -> address {
+  if (target.is_local() && (!in_world() || target.ip != page->wanted.ip)) return loopback(target.is_v4());
+  address found;
+  found.ip = page->wanted.ip;
+  return in_world() && found.is_v4() == target.is_v4() ? found : loopback(target.is_v4());
 }
 
 auto read_address(const sockaddr* from, socklen_t length, int family, address& read) -> int {

@@ -28,6 +28,8 @@ auto read_address(const sockaddr* from, socklen_t length, int family, address& r
 void write_address(const address& from, int family, sockaddr* to, socklen_t* length);
 auto any_address(int family) -> address;
 auto loopback(bool is_v4) -> address;
+/// Returns the address from which this process sends to another one: the loopback address, or that of the machine.
+auto own_address(const address& target) -> address;
 
 /// A socket option that the program has set. Sockets that a listener accepts inherit it.
 struct option {
@@ -73,6 +75,20 @@ class internet_socket : public object {
   list<option> options_;
 };
 
+/// What an event of the network brings.
+enum class arrival : std::uint8_t {
+  knock,
+  connected,
+  refused,
+  given_up,
+  data,
+  end,
+  reset,
+  datagram,
+  unreachable,
+  time
+};
+
 class tcp_socket final : public internet_socket {
  public:
   using internet_socket::internet_socket;
@@ -92,8 +108,8 @@ class tcp_socket final : public internet_socket {
   [[nodiscard]] auto backlog() const -> std::size_t { return backlog_; }
   /// Returns the state of the connection, as TCP_INFO reports it.
   [[nodiscard]] auto system_state() const -> int;
-  /// Returns the number of sent bytes that the peer has not read.
-  [[nodiscard]] auto unsent() const -> std::size_t { return peer_ == nullptr ? 0 : peer_->pending_; }
+  /// Bytes that the other side has not read.
+  [[nodiscard]] auto unsent() const -> std::size_t { return peer_ == nullptr ? unread_by_machine_ : peer_->pending_; }
 
   auto listen(int backlog) -> int;
   /// Waits until a connection can be accepted. Returns false and sets errno if the wait fails.
@@ -109,6 +125,13 @@ class tcp_socket final : public internet_socket {
   void end_input();
   void reset();
 
+  // What another machine of the world brings
+  [[nodiscard]] auto is_full() const -> bool { return accepted_.size() > backlog_; }
+  /// Adds the server's side of a connection to those that wait for accept.
+  auto welcome(const address& source, const address& target, std::uint64_t connection) -> tcp_socket*;
+  void open_window(std::uint64_t count);
+  void time_out();
+
  private:
   enum class state : std::uint8_t { fresh, listening, connecting, connected, failed, ended };
 
@@ -121,12 +144,18 @@ class tcp_socket final : public internet_socket {
   auto wait_until_connected(int descriptor) -> int;
   [[nodiscard]] auto connect_outcome() -> int;
   void end_both_ways(int error);
+  [[nodiscard]] auto make_other_side(const address& source, const address& target) -> std::shared_ptr<tcp_socket>;
+  [[nodiscard]] auto has_other_side() const -> bool { return peer_ != nullptr || connection_ != 0; }
+  void knock_at_machine();
+  void forget_connection();
   void refuse_waiting();
   auto arrival_time() -> nanoseconds;
   [[nodiscard]] auto server_port() const -> std::uint16_t { return is_client_ ? remote_.port : local_.port; }
   void send_bytes(bytes data);
-  void send_end();
-  void send_reset();
+  void send_end() { transmit(arrival::end); }
+  void send_reset() { transmit(arrival::reset); }
+  /// Sends something to the other side, in this process or on another machine.
+  void transmit(arrival what, bytes data = {});
   void take_input(std::size_t count);
 
   state state_ = state::fresh;
@@ -139,6 +168,9 @@ class tcp_socket final : public internet_socket {
   bool is_outcome_known_ = true;  // of connect
   int attempts_ = 0;
   std::shared_ptr<tcp_socket> peer_;  // until one of them is closed, and what it sent has arrived
+  std::uint64_t connection_ = 0;      // the number of a connection to another machine
+  std::size_t unread_by_machine_ = 0;
+  std::size_t read_since_window_ = 0;
   bytes input_;
   std::size_t read_ = 0;     // bytes of input_ that the program has read
   std::size_t pending_ = 0;  // bytes sent to this socket that the program has not read
@@ -176,19 +208,6 @@ class udp_socket final : public internet_socket {
 };
 
 // --- packets and other events ---
-
-enum class arrival : std::uint8_t {
-  knock,
-  connected,
-  refused,
-  given_up,
-  data,
-  end,
-  reset,
-  datagram,
-  unreachable,
-  time
-};
 
 struct event {
   nanoseconds at = 0;

@@ -1,5 +1,6 @@
 // sim/process.cpp: starts a program with the simulator's library preloaded, and watches its progress.
 #include <sim/process.hpp>
+#include <sim/wire.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -35,8 +37,14 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds patience(60);  // for the report of a program that is stuck, on a busy machine
 
 auto find_library() -> std::string {
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const fs::path& where : {folder / "../lib", folder / ".." / BRAID_LIBRARY_DIR / "braid"}) {
+  Dl_info own{};  // the program braid-sim, or libbraid-world.so
+  ::dladdr(reinterpret_cast<const void*>(&find_program), &own);
+  std::error_code unknown;
+  const fs::path library = own.dli_fname == nullptr ? "" : own.dli_fname;
+  const fs::path folder =
+      (library.filename() == "libbraid-world.so" ? fs::canonical(library, unknown) : fs::read_symlink("/proc/self/exe"))
+          .parent_path();
+  for (const fs::path& where : {folder / "../lib", folder / ".." / BRAID_LIBRARY_DIR / "braid", folder}) {
     std::error_code ignored;
     const fs::path file = fs::canonical(where / "libbraid-sim.so", ignored);
     if (!file.empty()) return file.string();
@@ -123,6 +131,23 @@ auto without_frames(std::string_view report) -> std::string {
   return text;
 }
 
+/// Connects the process to the coordinator of its world, in the child.
+void sit_down(const machine_seat& seat) {
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, STDIN_FILENO);
+  ::close(nothing);
+  if (::dup2(seat.socket, world_descriptor) < 0) {
+    std::fprintf(stderr, "braid-sim: a machine needs the descriptor %d; raise the limit of open files (ulimit -n)\n",
+                 world_descriptor);
+    ::_exit(126);
+  }
+  if (!seat.folder.empty() && ::chdir(seat.folder.c_str()) != 0) {
+    std::fprintf(stderr, "braid-sim: the folder `%s` cannot be entered: %s\n", seat.folder.c_str(),
+                 std::strerror(errno));
+    ::_exit(126);
+  }
+}
+
 auto needs_quotes(const std::string& word) -> bool {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
   return word.empty() || word.find_first_not_of(plain) != std::string::npos;
@@ -161,7 +186,8 @@ auto find_program(run_options& options) -> std::string {
   return own == nullptr ? std::string() : "braid-sim cannot run within a simulation";
 }
 
-process::process(const run_options& options, std::uint64_t seed, output output) : stuck_after_(options.stuck_after) {
+process::process(const run_options& options, std::uint64_t seed, output output, const machine_seat* seat)
+    : stuck_after_(options.stuck_after) {
   file_ = ::memfd_create("braid-sim", MFD_CLOEXEC);
   size_ = records_offset + options.wanted.records * sizeof(record);
   if (file_ < 0 || ::ftruncate(file_, static_cast<off_t>(size_)) != 0)
@@ -171,8 +197,9 @@ process::process(const run_options& options, std::uint64_t seed, output output) 
   page_ = new (memory) shared_page;
   page_->wanted = options.wanted;
   page_->wanted.seed = seed;
+  if (seat != nullptr) page_->next_connection = seat->first_connection;
   last_switch_ = std::chrono::steady_clock::now();
-  start(options, output);
+  start(options, output, seat);
 }
 
 process::~process() {
@@ -186,25 +213,27 @@ process::~process() {
   if (output_ >= 0) ::close(output_);
 }
 
-void process::start(const run_options& options, output where) {
-  if (where == output::kept) output_ = ::memfd_create("braid-sim-output", MFD_CLOEXEC);
+void process::start(const run_options& options, output where, const machine_seat* seat) {
+  if (where == output::kept && seat == nullptr) output_ = ::memfd_create("braid-sim-output", MFD_CLOEXEC);
   const pid_t parent = ::getpid();
   id_ = ::fork();
   if (id_ < 0) throw std::system_error(errno, std::generic_category(), "a child process cannot be created");
   if (id_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(125);
-    become(options);
+    become(options, seat);
   }
   handle_ = static_cast<int>(::syscall(SYS_pidfd_open, id_, 0));
 }
 
-/// Replaces the child process by the program, with the simulator's library preloaded.
-void process::become(const run_options& options) {
-  if (output_ >= 0) {
-    ::dup2(output_, STDOUT_FILENO);
-    ::dup2(output_, STDERR_FILENO);
+/// Becomes the program, in the child.
+void process::become(const run_options& options, const machine_seat* seat) {
+  const int written = seat != nullptr ? seat->output : output_;
+  if (written >= 0) {
+    ::dup2(written, STDOUT_FILENO);
+    ::dup2(written, STDERR_FILENO);
   }
+  if (seat != nullptr) sit_down(*seat);
   if (::personality(ADDR_NO_RANDOMIZE) < 0)
     std::fputs(
         "braid-sim: the system does not allow addresses to be fixed; the order of pointers may differ between runs\n",
@@ -248,8 +277,17 @@ auto process::has_ended(int wait_ms) -> bool {
   return true;
 }
 
-/// Asks the process for a report if it computes but makes no switch between threads for a while. A process that gets no
-/// CPU time is not considered stuck.
+void process::begin_watch() {
+  last_switch_ = std::chrono::steady_clock::now();
+  cpu_at_switch_ = -1;
+}
+
+void process::ask_for_report(question reason) {
+  page_->asked.store(reason);
+  ::syscall(SYS_tgkill, id_, page_->runner.load(), stack_signal);
+}
+
+/// A process that only gets no processor is not stuck.
 void process::watch() {
   const auto now = std::chrono::steady_clock::now();
   const std::uint64_t switches = page_->switches.load();
@@ -265,7 +303,7 @@ void process::watch() {
   const double limit = static_cast<double>(stuck_after_.count());
   if (cpu_seconds(id_) - cpu_at_switch_ < 0.8 * limit && silent < 12 * stuck_after_) return;
   if (was_asked_ && silent > stuck_after_ + patience) ::kill(id_, SIGKILL);
-  if (!was_asked_) ::syscall(SYS_tgkill, id_, page_->runner.load(), stack_signal);
+  if (!was_asked_) ask_for_report(question::stuck);
   was_asked_ = true;
 }
 
@@ -274,15 +312,21 @@ auto process::records() const -> std::span<const record> {
   return {first, std::min<std::size_t>(page_->switches.load(), page_->wanted.records)};
 }
 
-auto process::written() const -> std::string {
+auto process::written() const -> std::string { return read_file(output_, 0); }
+
+auto read_file(int file, std::size_t offset) -> std::string {
   std::string text;
-  std::array<char, 65'536> part{};
-  for (off_t at = 0;;) {
-    const ssize_t got = output_ < 0 ? 0 : ::pread(output_, part.data(), part.size(), at);
+  std::array<char, 16'384> part;  // NOLINT(cppcoreguidelines-pro-type-member-init): it is called for each switch
+  for (;;) {
+    const auto at = static_cast<off_t>(offset + text.size());
+    const ssize_t got = file < 0 ? 0 : ::pread(file, part.data(), part.size(), at);
     if (got <= 0) return text;
     text.append(part.data(), static_cast<std::size_t>(got));
-    at += got;
   }
+}
+
+auto describe_report(const process& ended) -> std::string {
+  return without_frames({ended.page().report.data(), ended.page().report_size});
 }
 
 void print_end(const process& ended) {
@@ -293,8 +337,7 @@ void print_end(const process& ended) {
                  "loader of its own, cannot be simulated\n");
     return;
   }
-  if (page.report_size > 0)
-    std::fprintf(stderr, "braid-sim: %s", without_frames({page.report.data(), page.report_size}).c_str());
+  if (page.report_size > 0) std::fprintf(stderr, "braid-sim: %s", describe_report(ended).c_str());
   std::string faults;
   for (std::size_t at = 0; at < fault_count; ++at)
     if (page.faults[at] != 0) faults += ", " + std::to_string(page.faults[at]) + " " + fault_names[at];

@@ -28,11 +28,21 @@ auto find_program(run_options& options) -> std::string;
 /// Whether the output of a run is printed, or stored for later.
 enum class output { shown, kept };
 
-/// A process that runs under the simulator. The memory that it shares with the command stays mapped until this object
-/// is destroyed.
+/// What a machine of a world has in addition to a process.
+struct machine_seat {
+  int socket = -1;     ///< to the coordinator
+  int output = -1;     ///< a file that collects what the program writes
+  std::string folder;  ///< in which the program starts
+  std::uint64_t first_connection = 0;
+};
+
+/// The status of a program into which the library was not loaded.
+inline constexpr int not_simulated_status = -1;
+
+/// A process that runs under the simulator. Its memory that both share stays until the object ends.
 class process {
  public:
-  process(const run_options& options, std::uint64_t seed, output output);
+  process(const run_options& options, std::uint64_t seed, output output, const machine_seat* seat = nullptr);
   process(const process&) = delete;
   auto operator=(const process&) -> process& = delete;
   ~process();
@@ -40,6 +50,12 @@ class process {
   /// Waits for at most `wait_ms` for the end of the process, and ends a stuck process. Returns whether the process has
   /// ended.
   auto has_ended(int wait_ms) -> bool;
+  /// Begins to count the time in which the process makes no switch.
+  void begin_watch();
+  /// Asks a process for its report if it makes no switch although it computes.
+  void watch();
+  /// Lets the process write its report and end.
+  void ask_for_report(question reason);
 
   [[nodiscard]] auto seed() const -> std::uint64_t { return page_->wanted.seed; }
   /// Returns the exit status as a shell would report it.
@@ -52,9 +68,8 @@ class process {
   [[nodiscard]] auto written() const -> std::string;
 
  private:
-  void start(const run_options& options, output output);
-  [[noreturn]] void become(const run_options& options);
-  void watch();
+  void start(const run_options& options, output output, const machine_seat* seat);
+  [[noreturn]] void become(const run_options& options, const machine_seat* seat);
 
   int file_ = -1;
   int output_ = -1;
@@ -73,7 +88,13 @@ class process {
 /// Prints the result of a run: its report, and a line with its number of switches.
 void print_end(const process& ended);
 
-/// Quotes words so that a shell would read them as they are.
+/// Returns the report of a process, with the names of functions.
+auto describe_report(const process& ended) -> std::string;
+
+/// Returns the text of a file from an offset on.
+auto read_file(int file, std::size_t offset) -> std::string;
+
+/// Returns the words as a shell reads them.
 auto quoted(const std::vector<std::string>& words) -> std::string;
 
 /// Returns the demangled name of the function at an offset of a file, or an empty text.

@@ -40,11 +40,11 @@ constexpr auto to_timespec(nanoseconds time) -> timespec { return {time / second
 
 constexpr auto is_valid(const timespec& time) -> bool { return time.tv_nsec >= 0 && time.tv_nsec < second; }
 
-/// Converts a point in time on a clock to virtual time.
-constexpr auto moment(clockid_t clock, const timespec& time) -> nanoseconds {
+/// Returns the virtual time of a moment on a clock.
+inline auto moment(clockid_t clock, const timespec& time) -> nanoseconds {
   const nanoseconds at = to_nanoseconds(time);
   if (at == never) return never;
-  return clock == CLOCK_REALTIME ? at - epoch : at;
+  return clock == CLOCK_REALTIME ? at - epoch() : at;
 }
 
 /// Returns the virtual time at the end of a duration that begins now.

@@ -1,7 +1,8 @@
-// sim/scheduler.cpp: passes the token between threads, advances virtual time, and records every switch.
-#include <sim/scheduler.hpp>
+// sim/scheduler.cpp: passes the token, moves virtual time, and records every switch.
+#include <sim/machine.hpp>
 #include <sim/network.hpp>
 #include <sim/real.hpp>
+#include <sim/scheduler.hpp>
 
 #include <algorithm>
 #include <climits>
@@ -172,12 +173,20 @@ void wait_for_outside() {
   });
 }
 
-/// Advances virtual time to the next deadline, because no thread can run.
+/// Returns the token to the coordinator of the world, and finds the threads that can run when it is back.
+void visit_world() {
+  run.time = std::max(run.time, return_token(runnable.count, earliest_deadline()));
+  read_mail();
+  collect();
+}
+
+/// Lets time jump to the next deadline, because no thread can run.
 void find_event() {
   static nanoseconds idle_since = 0;
   static std::uint64_t idle_at = 0;
   check_descriptors();
   collect();
+  while (in_world() && runnable.count == 0) visit_world();
   while (runnable.count == 0) {
     const nanoseconds next = earliest_deadline();
     if (next != never) {
@@ -242,8 +251,11 @@ void give_token(thread& next) {
 
 /// Chooses the next thread, and passes the token to it if it is a different one.
 void go_on() {
-  if (live.count == 1 && self->is == state::runnable && earliest_deadline() > run.time) return;
+  count_turn();
+  const bool is_over = is_turn_over();
+  if (!is_over && live.count == 1 && self->is == state::runnable && earliest_deadline() > run.time) return;
   collect();
+  if (is_over) visit_world();
   if (runnable.count == 0) find_event();
   thread& next = choose(runnable);
   if (&next == self) return;
@@ -306,6 +318,10 @@ void begin() {
   if (bytes != nullptr) fill_with_entropy(bytes, 16);
   prepare_reports();
   page->started.store(1, std::memory_order_relaxed);
+  if (!in_world()) return;
+  run.time = to_local(page->wanted.start_ns, page->wanted.clock_drift_ppm);
+  collect();
+  visit_world();
 }
 
 __attribute__((constructor)) void begin_early() { static_cast<void>(on()); }
@@ -337,7 +353,7 @@ void point(call kind) {
   add_record(kind);
   run_events();
   apply_changes();
-  if (may_switch(kind)) go_on();
+  if (may_switch(kind) || is_turn_over()) go_on();
   run_handlers();
   errno = error;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/shared.hpp>
+#include <sim/wire.hpp>
 
 #include <array>
 #include <atomic>
@@ -99,10 +100,8 @@ void descriptors_changed();
 
 /// Returns the virtual time of the monotonic clock.
 auto now() -> nanoseconds;
-/// The virtual time at the start of the run. It exceeds any real time since the start of a machine, which /proc shows.
-inline constexpr nanoseconds start_time = 100'000'000 * second;
-/// The difference between the real-time clock and the monotonic clock. Every run starts on 2026-01-01.
-inline constexpr nanoseconds epoch = 1'767'225'600 * second - start_time;
+/// Returns the real-time clock minus the monotonic one. A run starts on 2026-01-01.
+inline auto epoch() -> nanoseconds { return 1'767'225'600 * second - start_time + page->wanted.clock_offset_ns; }
 
 /// Sets or clears the timer that sends SIGALRM. Returns the expiry time of the previous timer.
 auto set_alarm(nanoseconds at, nanoseconds interval) -> nanoseconds;

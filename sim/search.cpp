@@ -49,32 +49,7 @@ void wait_for(process& running) {
   while (!running.has_ended(100)) {}
 }
 
-/// Returns the command line that repeats a failing seed.
-auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice) -> std::string {
-  const settings defaults;
-  std::string text = "braid-sim run --seed " + number(seed);
-  if (is_twice) text += " --twice";
-  if (options.wanted.kind == order::pct) text += " --order pct";
-  if (options.wanted.changes != defaults.changes) text += " --changes " + number(options.wanted.changes);
-  if (options.wanted.reach != defaults.reach) text += " --reach " + number(options.wanted.reach);
-  if (options.wanted.every != defaults.every) text += " --every " + number(options.wanted.every);
-  if (options.wanted.cpus != defaults.cpus) text += " --cpus " + number(options.wanted.cpus);
-  if (options.wanted.min_latency_ns != defaults.min_latency_ns ||
-      options.wanted.max_latency_ns != defaults.max_latency_ns)
-    text += " --latency " + number(options.wanted.min_latency_ns / 1000) + ".." +
-            number(options.wanted.max_latency_ns / 1000);
-  for (std::size_t at = 0; at < fault_count; ++at)
-    if (options.wanted.budgets[at] != 0)
-      text += std::string(" --") + fault_names[at] + " " + number(options.wanted.budgets[at]);
-  if (options.wanted.fault_rate != defaults.fault_rate) text += " --fault-rate " + number(options.wanted.fault_rate);
-  if (options.wanted.calm_from_ns != 0) text += " --calm-from " + number(options.wanted.calm_from_ns / 1'000'000'000);
-  std::istringstream names(options.wanted.names.data());
-  for (std::string name; std::getline(names, name);) text += " --name " + quoted({name});
-  if (options.wanted.max_switches != 0) text += " --max-switches " + number(options.wanted.max_switches);
-  return text + " -- " + quoted(options.words);
-}
-
-/// A seed of a search. `second` is the second run of the same seed, if each seed runs twice.
+/// A seed of a search: the run in progress, and the one before it if it runs twice.
 struct attempt {
   std::unique_ptr<process> first;
   std::unique_ptr<process> second;
@@ -144,8 +119,9 @@ class searcher {
     } else {
       print_end(shown);
     }
-    std::fprintf(stderr, "braid-sim: seed %s fails; to repeat it, run\n  %s\n", number(shown.seed()).c_str(),
-                 repeat_command(*options_, shown.seed(), failed_.second != nullptr).c_str());
+    std::fprintf(
+        stderr, "braid-sim: seed %s fails; repeat it by\n  %s\n", number(shown.seed()).c_str(),
+        repeat_command(*options_, shown.seed(), failed_.second != nullptr, "-- " + quoted(options_->words)).c_str());
     return 1;
   }
 
@@ -159,6 +135,31 @@ class searcher {
 };
 
 }  // namespace
+
+auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice, const std::string& subject)
+    -> std::string {
+  const settings defaults;
+  std::string text = "braid-sim run --seed " + number(seed);
+  if (is_twice) text += " --twice";
+  if (options.wanted.kind == order::pct) text += " --order pct";
+  if (options.wanted.changes != defaults.changes) text += " --changes " + number(options.wanted.changes);
+  if (options.wanted.reach != defaults.reach) text += " --reach " + number(options.wanted.reach);
+  if (options.wanted.every != defaults.every) text += " --every " + number(options.wanted.every);
+  if (options.wanted.cpus != defaults.cpus) text += " --cpus " + number(options.wanted.cpus);
+  if (options.wanted.min_latency_ns != defaults.min_latency_ns ||
+      options.wanted.max_latency_ns != defaults.max_latency_ns)
+    text += " --latency " + number(options.wanted.min_latency_ns / 1000) + ".." +
+            number(options.wanted.max_latency_ns / 1000);
+  for (std::size_t at = 0; at < fault_count; ++at)
+    if (options.wanted.budgets[at] != 0)
+      text += std::string(" --") + fault_names[at] + " " + number(options.wanted.budgets[at]);
+  if (options.wanted.fault_rate != defaults.fault_rate) text += " --fault-rate " + number(options.wanted.fault_rate);
+  if (options.wanted.calm_from_ns != 0) text += " --calm-from " + number(options.wanted.calm_from_ns / 1'000'000'000);
+  std::istringstream names(options.wanted.names.data());
+  for (std::string name; std::getline(names, name);) text += " --name " + quoted({name});
+  if (options.wanted.max_switches != 0) text += " --max-switches " + number(options.wanted.max_switches);
+  return text + " " + subject;
+}
 
 auto run_once(const run_options& options) -> int {
   process running(options, options.wanted.seed, output::shown);

@@ -26,4 +26,8 @@ struct search_options {
 };
 auto search(run_options options, const search_options& wanted) -> int;
 
+/// Returns the command that repeats a failing seed of a program or a world.
+auto repeat_command(const run_options& options, std::uint64_t seed, bool is_twice, const std::string& subject)
+    -> std::string;
+
 }  // namespace sim

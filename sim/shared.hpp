@@ -118,10 +118,19 @@ struct settings {
   std::uint32_t fault_rate = 20;                     ///< one of so many packets has a fault, on average
   std::uint64_t calm_from_ns = 0;                    ///< no faults begin after it; 0: no limit
   std::array<char, 4096> names{};                    ///< host names: NAME=ADDRESS lines
-  std::uint64_t records = 0;                         ///< the number of records for which the file has memory
+  std::uint32_t is_machine = 0;                      ///< 1 if a coordinator passes a token among several processes
+  std::int32_t clock_drift_ppm = 0;                  ///< of the machine's clock, in millionths
+  std::int64_t clock_offset_ns = 0;                  ///< of its real-time clock
+  std::int64_t start_ns = 0;                         ///< the time of the world at which the process starts
+  std::array<std::uint8_t, 16> ip{};                 ///< of the machine
+  std::array<char, 64> machine_name{};
+  std::uint64_t records = 0;  ///< the number of records for which the file has memory
 };
 
-/// The record of one switch: a call at which another thread may have been chosen.
+/// Why the command asks a process for its report.
+enum class question : std::uint32_t { stuck, end_of_world };
+
+/// One switch: a call at which another thread may have been chosen.
 struct record {
   std::int64_t time = 0;  ///< virtual nanoseconds since the start of the run
   std::uint32_t thread = 0;
@@ -139,9 +148,11 @@ struct shared_page {
   std::uint64_t hash = 0;
   std::int64_t time = 0;
   std::uint32_t threads = 0;
-  std::atomic<std::int32_t> runner = 0;             ///< the kernel's number of the thread that holds the token
+  std::atomic<std::int32_t> runner = 0;  ///< the kernel's number of the thread that holds the token
+  std::atomic<question> asked = question::stuck;
   std::atomic<std::uint32_t> idle = 0;              ///< 1 while all threads wait for something outside of the process
   std::array<std::uint32_t, fault_count> faults{};  ///< injected
+  std::uint64_t next_connection = 0;                ///< the number of the next connection to another machine
   std::uint32_t report_size = 0;
   std::array<char, 256 * 1024> report{};  ///< text; a frame is \1 FILE \2 OFFSET (hexadecimal) \n
 };

@@ -1,5 +1,6 @@
-// sim/tcp.cpp: TCP connections between sockets of the process. Bytes arrive in order, after a random latency.
-#include <sim/network.hpp>
+// sim/tcp.cpp: TCP connections between sockets of the process. Bytes arrive in order, after a latency that the seed
+// chooses.
+#include <sim/machine.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +11,8 @@ namespace sim {
 namespace {
 
 constexpr std::size_t usual_buffer = 512 * 1024;
-constexpr int max_attempts = 7;  // of connect, which takes 127 s then
+constexpr int max_attempts = 7;                 // of connect, which takes 127 s then
+constexpr std::size_t window_step = 64 * 1024;  // bytes that another machine has read before it tells the sender
 
 void raise_pipe_signal(int flags) {
   if ((flags & MSG_NOSIGNAL) != 0) return;
@@ -102,20 +104,27 @@ auto tcp_socket::connect(int descriptor, const sockaddr* to, socklen_t length) -
   remote_ = wanted;
   bind_if_free();
   if (!is_bound_) return EADDRNOTAVAIL;
-  if (local_.is_any()) local_.ip = loopback(wanted.is_v4()).ip;
+  if (local_.is_any()) local_.ip = own_address(wanted).ip;
+  forget_connection();
   state_ = state::connecting;
   is_client_ = true;
   is_outcome_known_ = false;
   is_read_shut_ = is_write_shut_ = has_ended_ = false;
   attempts_ = 0;
-  add_event({.at = arrival_time(), .what = arrival::knock, .to = shared_from_this()});
+  if (in_world() && !remote_.is_local()) {
+    connection_ = open_connection(*this);
+    knock_at_machine();
+  } else {
+    add_event({.at = arrival_time(), .what = arrival::knock, .to = shared_from_this()});
+  }
   return wait_until_connected(descriptor);
 }
 
 void tcp_socket::knock() {
   if (state_ != state::connecting) return;
+  if (connection_ != 0) return knock_at_machine();
   auto* found = static_cast<tcp_socket*>(find_receiver(remote_, local_, true));
-  if (!remote_.is_local() || (found != nullptr && found->accepted_.size() > found->backlog_)) {
+  if (!remote_.is_local() || (found != nullptr && found->is_full())) {
     const nanoseconds pause = second << attempts_;
     const bool is_last = ++attempts_ == max_attempts;
     add_event({.at = now() + pause, .what = is_last ? arrival::given_up : arrival::knock, .to = shared_from_this()});
@@ -125,16 +134,42 @@ void tcp_socket::knock() {
     add_event({.at = now() + latency(), .what = arrival::refused, .to = shared_from_this()});
     return;
   }
-  auto other = make<tcp_socket>(found->family_);
-  other->local_ = remote_;
-  other->remote_ = local_;
-  other->options_ = found->options_;
-  other->state_ = state::connected;
+  auto other = found->make_other_side(local_, remote_);
   other->peer_ = self_pointer();
   peer_ = other;
   add_event({.at = other->arrival_time(), .what = arrival::connected, .to = shared_from_this()});
   found->accepted_.push_back(std::move(other));
   found->changed(POLLIN);
+}
+
+auto tcp_socket::make_other_side(const address& source, const address& target) -> std::shared_ptr<tcp_socket> {
+  auto other = make<tcp_socket>(family_);
+  other->local_ = target;
+  other->remote_ = source;
+  other->options_ = options_;
+  other->state_ = state::connected;
+  return other;
+}
+
+/// Asks another machine for the connection, and again after a pause that doubles.
+void tcp_socket::knock_at_machine() {
+  send_knock(connection_, local_, remote_);
+  const nanoseconds pause = second << attempts_;
+  const bool is_last = ++attempts_ == max_attempts;
+  add_event({.at = now() + pause, .what = is_last ? arrival::given_up : arrival::knock, .to = shared_from_this()});
+}
+
+auto tcp_socket::welcome(const address& source, const address& target, std::uint64_t connection) -> tcp_socket* {
+  auto other = make_other_side(source, target);
+  other->connection_ = connection;
+  accepted_.push_back(other);
+  changed(POLLIN);
+  return other.get();
+}
+
+void tcp_socket::forget_connection() {
+  if (connection_ != 0) close_connection(std::exchange(connection_, 0));
+  unread_by_machine_ = read_since_window_ = 0;
 }
 
 void tcp_socket::become_connected() {
@@ -145,6 +180,8 @@ void tcp_socket::become_connected() {
 
 void tcp_socket::refuse(int error) {
   if (state_ != state::connecting) return;
+  if (connection_ != 0 && error == ETIMEDOUT) send_reset();  // the server may have accepted it
+  forget_connection();
   state_ = state::failed;
   error_ = error;
   changed(~0U);
@@ -176,7 +213,17 @@ auto tcp_socket::arrival_time() -> nanoseconds {
   return last_arrival_;
 }
 
+void tcp_socket::transmit(arrival what, bytes data) {
+  if (connection_ == 0) return add_event({.at = arrival_time(), .what = what, .to = peer_, .data = std::move(data)});
+  const word sent = what == arrival::data ? word::data : what == arrival::end ? word::end : word::reset;
+  send_packet(sent, connection_, data);
+}
+
 void tcp_socket::send_bytes(bytes data) {
+  if (connection_ != 0) {  // the coordinator injects the faults
+    unread_by_machine_ += data.size();
+    return transmit(arrival::data, std::move(data));
+  }
   if (happens(fault::reset)) {
     send_reset();
     add_event({.at = now() + latency(), .what = arrival::reset, .to = shared_from_this()});
@@ -185,16 +232,12 @@ void tcp_socket::send_bytes(bytes data) {
   peer_->pending_ += data.size();
   if (data.size() > 1 && happens(fault::split)) {
     const auto first = static_cast<std::ptrdiff_t>(1 + network_chance(data.size() - 1));
-    add_event({.at = arrival_time(), .what = arrival::data, .to = peer_, .data = {data.begin(), data.begin() + first}});
+    transmit(arrival::data, {data.begin(), data.begin() + first});
     last_arrival_ += static_cast<nanoseconds>(network_chance(page->wanted.max_latency_ns + 1));
     data.erase(data.begin(), data.begin() + first);
   }
-  add_event({.at = arrival_time(), .what = arrival::data, .to = peer_, .data = std::move(data)});
+  transmit(arrival::data, std::move(data));
 }
-
-void tcp_socket::send_end() { add_event({.at = arrival_time(), .what = arrival::end, .to = peer_}); }
-
-void tcp_socket::send_reset() { add_event({.at = arrival_time(), .what = arrival::reset, .to = peer_}); }
 
 auto tcp_socket::send(int descriptor, const message& given) -> ssize_t {
   const std::shared_ptr<object> keep = shared_from_this();
@@ -260,13 +303,14 @@ void tcp_socket::close() {
     if (each.level == SOL_SOCKET && each.name == SO_LINGER && each.value.size() >= sizeof(at_close))
       std::memcpy(&at_close, each.value.data(), sizeof(at_close));
   const bool is_hard = unread() > 0 || (at_close.l_onoff != 0 && at_close.l_linger == 0);
-  if (peer_ != nullptr && (state_ == state::connected || state_ == state::connecting)) {
+  if (has_other_side() && (state_ == state::connected || state_ == state::connecting)) {
     if (is_hard || state_ == state::connecting) {
       send_reset();
     } else if (!is_write_shut_) {
       send_end();
     }
   }
+  forget_connection();  // the machine answers what still arrives by a reset
   state_ = state::ended;
   is_closed_ = true;
   input_ = {};
@@ -309,20 +353,35 @@ void tcp_socket::end_both_ways(int error) {
 
 void tcp_socket::reset() {
   if (state_ == state::connecting) return refuse(ECONNREFUSED);
+  forget_connection();
   if (state_ == state::connected) end_both_ways(has_ended_ ? EPIPE : ECONNRESET);
 }
 
 void tcp_socket::take_input(std::size_t count) {
   const bool could_write = peer_ != nullptr && peer_->is_writable();
   read_ += count;
-  pending_ -= count;
+  pending_ -= std::min(pending_, count);
   if (read_ == input_.size()) {
     input_.clear();
     read_ = 0;
   }
+  if (connection_ != 0 && (read_since_window_ += count) >= window_step)
+    send_packet(word::window, connection_, {}, std::exchange(read_since_window_, 0));
   if (peer_ == nullptr || !peer_->is_writable() || (could_write && !peer_->was_full_)) return;
   peer_->was_full_ = false;
   peer_->changed(POLLOUT);
+}
+
+void tcp_socket::time_out() {
+  forget_connection();
+  if (state_ == state::connected) end_both_ways(ETIMEDOUT);
+}
+
+void tcp_socket::open_window(std::uint64_t count) {
+  unread_by_machine_ -= std::min<std::size_t>(unread_by_machine_, count);
+  if (!is_writable()) return;
+  was_full_ = false;
+  changed(POLLOUT);
 }
 
 auto tcp_socket::receive(int descriptor, message& wanted) -> ssize_t {

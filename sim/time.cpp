@@ -35,7 +35,7 @@ auto clock_time(clockid_t clock) -> nanoseconds {
   if (clock < 0 || clock == CLOCK_THREAD_CPUTIME_ID) return thread_time(clock);
   if (clock == CLOCK_PROCESS_CPUTIME_ID) return process_time();
   const bool is_real = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
-  return is_real ? now() + epoch : now();
+  return is_real ? now() + epoch() : now();
 }
 
 auto sleep_until(nanoseconds deadline) -> woken {

@@ -1,5 +1,5 @@
-// sim/udp.cpp: datagrams between sockets of the process. A delayed datagram may arrive after later ones.
-#include <sim/network.hpp>
+// sim/udp.cpp: datagrams between sockets of the process. One that is delayed is overtaken by others.
+#include <sim/machine.hpp>
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ auto udp_socket::connect(int /*descriptor*/, const sockaddr* to, socklen_t lengt
   if (const int error = read_address(to, length, family_, wanted); error != 0) return error;
   if (wanted.is_any()) wanted.ip = loopback(wanted.is_v4()).ip;
   bind_if_free();
-  if (local_.is_any()) local_.ip = loopback(wanted.is_v4()).ip;
+  if (local_.is_any()) local_.ip = own_address(wanted).ip;
   remote_ = wanted;
   has_peer_ = true;
   return 0;
@@ -77,8 +77,9 @@ auto udp_socket::send(int /*descriptor*/, const message& given) -> ssize_t {
   if (size > largest_datagram) return fail(EMSGSIZE);
   bind_if_free();
   address source = local_;
-  if (source.is_any()) source.ip = loopback(target.is_v4()).ip;
-  // The side with the lower port counts as the server, because clients get ports from the upper range.
+  if (source.is_any()) source.ip = own_address(target).ip;
+  if (!target.is_local() && send_datagram(word::datagram, source, target, data)) return static_cast<ssize_t>(size);
+  // The side with the lower port counts as the server, because the ports of clients are chosen from the upper ones.
   const bool to_server = target.port < source.port;
   const bool is_cut = cut_until(to_server ? target.port : source.port, to_server) != 0;
   if (is_cut || !target.is_local() || happens(fault::loss)) return static_cast<ssize_t>(size);

@@ -1,0 +1,115 @@
+// braid/sim.hpp: a world of simulated machines for tests: programs in virtual time, a network between them, and a seed
+// that decides every order and every fault. It is a part of its own: link braid::sim.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace braid::sim {
+
+/// The seed of a world, and the faults that the network may have. Each number of faults is a limit; without one, no
+/// fault happens.
+struct world_options {
+  std::uint64_t seed = 1;
+  std::chrono::nanoseconds min_latency = std::chrono::microseconds(10);
+  std::chrono::nanoseconds max_latency = std::chrono::microseconds(200);
+  std::uint32_t splits = 0;               ///< packets of TCP that are split at any byte
+  std::uint32_t delays = 0;               ///< packets that are delayed by up to 1 s
+  std::uint32_t resets = 0;               ///< connections that are reset while they carry data
+  std::uint32_t refusals = 0;             ///< connections that are refused
+  std::uint32_t losses = 0;               ///< datagrams that are lost
+  std::uint32_t partitions = 0;           ///< cuts of a link for 0.1 to 10 s, half of them in one direction
+  std::uint32_t fault_rate = 20;          ///< one of so many packets has a fault of each kind
+  std::chrono::nanoseconds calm_from{0};  ///< no fault begins after it; 0: no limit
+  std::uint32_t cpus = 4;                 ///< the number of CPUs that each program sees
+  std::uint64_t every = 1;                ///< another thread may run at every Nth call on average
+  std::chrono::seconds stuck_after{5};    ///< a program that computes for longer without a call ends the world
+};
+
+/// Options of a machine.
+struct machine_options {
+  std::string address{};                     ///< of IPv4 or IPv6; empty: 10.0.0.N for the Nth machine
+  std::string folder{};                      ///< in which the program starts; empty: the current one
+  std::chrono::nanoseconds clock_offset{0};  ///< of the real-time clock
+  std::int32_t clock_drift_ppm = 0;          ///< how much faster all clocks of the machine run, in millionths
+  bool must_end = false;                     ///< the world fails if the program still runs at its end
+};
+
+class world;
+
+/// A machine of a world: a process that runs an unchanged program. A copy refers to the same machine.
+class machine {
+ public:
+  /// Ends the process as a loss of power does: its memory is lost, and nobody tells the other machines, whose
+  /// connections are half-open.
+  void crash();
+  /// Ends the process by a kill: the system of the machine resets its connections.
+  void kill();
+  /// Starts the program again. Does nothing if it runs.
+  void restart();
+
+  /// Returns true if the program runs.
+  [[nodiscard]] auto is_running() const -> bool;
+  /// Returns the exit status of a program that has ended by itself, or 128 and the number of the signal.
+  [[nodiscard]] auto status() const -> std::optional<int>;
+  /// Returns what the program has written to its standard output and standard error, over all starts.
+  [[nodiscard]] auto output() const -> std::string;
+  [[nodiscard]] auto address() const -> const std::string&;
+
+ private:
+  friend class world;
+  struct place;
+  explicit machine(std::shared_ptr<place> place) : place_(std::move(place)) {}
+  std::shared_ptr<place> place_;
+};
+
+/// Machines, a network between them, and one virtual time. The same seed gives the same run.
+///
+/// Threads: one thread may use a world and its machines. Lifetime: machines must not be used after their world.
+/// Errors: a program that cannot be simulated, or a wrong option, throws std::invalid_argument with a sentence.
+class world {
+ public:
+  explicit world(const world_options& options = {});
+  world(const world&) = delete;
+  auto operator=(const world&) -> world& = delete;
+  /// Ends all programs.
+  ~world();
+
+  /// Adds a machine. Its program starts when the world runs first. Its name is a host name in the world.
+  auto machine(const std::string& name, const std::vector<std::string>& command, const machine_options& options = {})
+      -> sim::machine;
+
+  /// Calls a function at a time after the start of the world.
+  void at(std::chrono::nanoseconds time, std::function<void()> action);
+
+  /// Stops all packets between two machines. TCP sends them again after the link is healed.
+  void cut(const sim::machine& one, const sim::machine& other);
+  /// Stops all packets in one direction.
+  void cut_one_way(const sim::machine& from, const sim::machine& to);
+  /// Lets packets pass again in both directions.
+  void heal(const sim::machine& one, const sim::machine& other);
+
+  /// Runs the world for a virtual time. Returns false if a program failed: it ended with a status other than 0 or by a
+  /// signal, or the simulator ended it. The world has stopped then.
+  auto run_for(std::chrono::nanoseconds duration) -> bool;
+  /// Ends all programs. Returns false if one has failed, or still runs although it must end.
+  auto end() -> bool;
+
+  /// Returns the virtual time since the start.
+  [[nodiscard]] auto now() const -> std::chrono::nanoseconds;
+  /// Returns a hash of all switches and packets: two runs of a seed have the same.
+  [[nodiscard]] auto hash() const -> std::uint64_t;
+  /// Returns the report of the program that failed, and a line for each machine.
+  [[nodiscard]] auto report() const -> std::string;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace braid::sim

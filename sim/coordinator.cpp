@@ -1,0 +1,452 @@
+// sim/coordinator.cpp: passes the token among the machines of a world, and carries what they send.
+#include <sim/coordinator.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <system_error>
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace sim {
+namespace {
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+constexpr std::size_t max_grants = 10'000'000;  // that are kept for the comparison of two runs
+
+auto to_seconds(std::int64_t time) -> std::string {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6f", static_cast<double>(time - start_time) / 1e9);
+  return text.data();
+}
+
+/// Parses the address of a machine, which must not be one that means every machine or each one itself.
+auto parse_address(const std::string& text, wire_address& read) -> bool {
+  read.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  if (::inet_pton(AF_INET, text.c_str(), read.ip.data() + 12) == 1) return read.ip[12] != 127 && read.ip[12] != 0;
+  if (::inet_pton(AF_INET6, text.c_str(), read.ip.data()) != 1) return false;
+  return std::ranges::any_of(std::span(read.ip).first(15), [](std::uint8_t each) { return each != 0; });
+}
+
+void send_all(int socket, const std::vector<char>& bytes) {
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t count = ::send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;  // the process has ended, which the next read reports
+    sent += static_cast<std::size_t>(count);
+  }
+}
+
+void append(std::vector<char>& bytes, const packet& added) {
+  const auto* head = reinterpret_cast<const char*>(&added.head);
+  bytes.insert(bytes.end(), head, head + sizeof(added.head));
+  bytes.insert(bytes.end(), added.data.begin(), added.data.end());
+}
+
+auto describe_status(int status) -> std::string {
+  if (status > 128 && ::sigdescr_np(status - 128) != nullptr)
+    return std::string("ended by a signal: ") + ::sigdescr_np(status - 128);
+  return "ended with status " + std::to_string(status);
+}
+
+}  // namespace
+
+struct coordinator::machine {
+  machine_plan plan;
+  run_options options;
+  wire_address address;
+  std::unique_ptr<process> running;
+  int socket = -1;
+  int output = -1;
+  std::size_t shown = 0;
+  bool has_power = true;
+  std::uint64_t runnable = 0;
+  std::int64_t deadline = never;
+  std::vector<packet> mail;
+  unsigned starts = 0;
+  std::optional<int> status;
+  std::int64_t ended_at = 0;
+  bool has_reached_end = false;
+};
+
+coordinator::coordinator(const run_options& options, output where)
+    : options_(options), where_(where), links_(*this, options.wanted), orders_{options.wanted.seed} {
+  orders_.state = orders_.next();
+}
+
+coordinator::~coordinator() {
+  for (const auto& each : machines_) {
+    each->running.reset();
+    if (each->socket >= 0) ::close(each->socket);
+    if (each->output >= 0) ::close(each->output);
+  }
+}
+
+auto coordinator::add(const machine_plan& plan) -> std::string {
+  auto made = std::make_unique<machine>();
+  made->plan = plan;
+  made->options = options_;
+  made->options.words = plan.words;
+  if (has_started_) return "the machine `" + plan.name + "` comes too late; add machines before the world runs";
+  if (plan.name.empty() || plan.name.size() >= settings().machine_name.size())
+    return "the name of a machine must have 1 to " + std::to_string(settings().machine_name.size() - 1) +
+           " bytes, got `" + plan.name + "`";
+  if (find(plan.name)) return "the machine `" + plan.name + "` exists twice; give each machine a name of its own";
+  if (plan.words.empty()) return "the machine `" + plan.name + "` has no program";
+  if (std::string problem = find_program(made->options); !problem.empty()) return problem;
+  if (made->plan.address.empty()) made->plan.address = "10.0.0." + std::to_string(machines_.size() + 1);
+  if (std::abs(plan.clock_drift_ppm) > 100'000)
+    return "the clock of the machine `" + plan.name + "` must drift by -100000 to 100000 ppm, got " +
+           std::to_string(plan.clock_drift_ppm);
+  if (!parse_address(made->plan.address, made->address))
+    return "the address of the machine `" + plan.name + "` must be one such as 10.0.0.5, got `" + plan.address + "`";
+  if (const auto other = find_machine(made->address))
+    return "the machines `" + machines_[*other]->plan.name + "` and `" + plan.name + "` have the same address " +
+           made->plan.address;
+  made->output = ::memfd_create("braid-sim-output", MFD_CLOEXEC);
+  if (made->output < 0) throw std::system_error(errno, std::generic_category());
+  machines_.push_back(std::move(made));
+  return {};
+}
+
+auto coordinator::find(const std::string& name) const -> std::optional<machine_number> {
+  const auto found = std::ranges::find(machines_, name, [](const auto& each) { return each->plan.name; });
+  if (found == machines_.end()) return std::nullopt;
+  return static_cast<machine_number>(found - machines_.begin());
+}
+
+// --- what the links ask ---
+
+void coordinator::schedule(std::int64_t at, std::function<void()> run) {
+  actions_.push_back({at, next_action_++, std::move(run)});
+  std::ranges::push_heap(actions_, std::greater<>());
+}
+
+auto coordinator::find_machine(const wire_address& address) const -> std::optional<machine_number> {
+  const auto found = std::ranges::find(machines_, address.ip, [](const auto& each) { return each->address.ip; });
+  if (found == machines_.end()) return std::nullopt;
+  return static_cast<machine_number>(found - machines_.begin());
+}
+
+auto coordinator::is_running(machine_number machine) const -> bool { return machines_[machine]->running != nullptr; }
+
+auto coordinator::has_power(machine_number machine) const -> bool { return machines_[machine]->has_power; }
+
+void coordinator::deliver(machine_number to, packet delivered) { machines_[to]->mail.push_back(std::move(delivered)); }
+
+// --- starts and ends of machines ---
+
+void coordinator::start(machine_number number) {
+  machine& started = *machines_[number];
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw std::system_error(errno, std::generic_category());
+  settings& wanted = started.options.wanted;
+  wanted.is_machine = 1;
+  wanted.ip = started.address.ip;
+  wanted.budgets = {};  // the links inject the faults
+  wanted.clock_offset_ns = started.plan.clock_offset_ns;
+  wanted.clock_drift_ppm = started.plan.clock_drift_ppm;
+  wanted.start_ns = time_;
+  std::ranges::copy(started.plan.name, wanted.machine_name.begin());
+  std::string names = options_.wanted.names.data();
+  for (const auto& each : machines_) names += each->plan.name + "=" + each->plan.address + "\n";
+  if (names.size() >= wanted.names.size())
+    throw std::runtime_error("the names of the world must have less than " + std::to_string(wanted.names.size()) +
+                             " bytes");
+  wanted.names = {};
+  std::ranges::copy(names, wanted.names.begin());
+  chances seed{options_.wanted.seed + (number << 32U) + started.starts};
+  started.socket = ends[0];
+  started.has_power = true;
+  started.status.reset();
+  started.mail.clear();
+  ++started.starts;
+  const machine_seat seat{.socket = ends[1],
+                          .output = started.output,
+                          .folder = started.plan.folder,
+                          .first_connection = (number << 48U) + (std::uint64_t{started.starts} << 32U)};
+  started.running = std::make_unique<process>(started.options, seed.next(), output::kept, &seat);
+  ::close(ends[1]);
+  started.running->begin_watch();
+  listen(number);
+}
+
+/// Ends a process from outside.
+void coordinator::stop(machine_number number) {
+  machine& stopped = *machines_[number];
+  if (stopped.running != nullptr) note_end(stopped);
+}
+
+void coordinator::note_end(machine& ended) {
+  const shared_page& page = ended.running->page();
+  switches_ += page.switches.load();
+  mix(page.hash);
+  ended.running.reset();
+  ::close(ended.socket);
+  ended.socket = -1;
+  ended.runnable = 0;
+  ended.deadline = never;
+  ended.mail.clear();
+  ended.ended_at = time_;
+  show_output(ended, true);
+}
+
+/// Handles a process that has ended by itself.
+void coordinator::finish(machine_number number) {
+  machine& ended = *machines_[number];
+  while (!ended.running->has_ended(100)) {}
+  const process& last = *ended.running;
+  time_ = std::max(time_, to_world(start_time + last.page().time, ended.plan.clock_drift_ppm));
+  ended.status = last.was_simulated() ? last.status() : not_simulated_status;
+  mix(static_cast<std::uint64_t>(*ended.status));
+  if (*ended.status != 0 && !failed_) {
+    failed_ = number;
+    report_ = describe_report(last);
+  }
+  note_end(ended);
+  links_.end_process(number);
+}
+
+void coordinator::crash(machine_number machine) {
+  stop(machine);
+  machines_[machine]->has_power = false;
+  links_.lose_machine(machine);
+}
+
+void coordinator::kill(machine_number machine) {
+  stop(machine);
+  links_.reset_process(machine);
+}
+
+void coordinator::restart(machine_number machine) {
+  if (is_running(machine) || !has_started_) return;
+  start(machine);
+  links_.return_machine(machine);
+}
+
+// --- the token ---
+
+auto coordinator::read_all(machine& from, void* memory, std::size_t size) -> bool {
+  auto* place = static_cast<char*>(memory);
+  while (size > 0) {
+    pollfd waits{from.socket, POLLIN, 0};
+    if (::poll(&waits, 1, 100) <= 0) {
+      from.running->watch();
+      continue;
+    }
+    const ssize_t got = ::read(from.socket, place, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    place += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+auto coordinator::read_packet(machine& from, packet& got) -> bool {
+  if (!read_all(from, &got.head, sizeof(got.head))) return false;
+  got.data.resize(got.head.size);
+  return read_all(from, got.data.data(), got.data.size());
+}
+
+/// Reads what a machine sends until it returns the token or ends.
+void coordinator::listen(machine_number number) {
+  machine& speaker = *machines_[number];
+  packet got;
+  do {
+    if (!read_packet(speaker, got)) return finish(number);
+    handle(number, std::move(got));
+  } while (got.head.what != word::pause);
+  const std::uint64_t hash = speaker.running->page().hash;
+  mix(number);
+  mix(static_cast<std::uint64_t>(time_));
+  mix(hash);
+  if (grants_.size() < max_grants) grants_.push_back({.time = time_, .hash = hash, .machine = number});
+  show_output(speaker, false);
+}
+
+void coordinator::handle(machine_number number, packet got) {
+  machine& from = *machines_[number];
+  time_ = std::max(time_, got.head.time);
+  if (got.head.what != word::pause) {
+    mix(static_cast<std::uint64_t>(got.head.what));
+    mix(got.head.size);
+    return links_.route(number, std::move(got));
+  }
+  from.runnable = got.head.count;
+  from.deadline = got.head.limit;
+}
+
+auto coordinator::weight(const machine& of) const -> std::uint64_t {
+  if (of.running == nullptr) return 0;
+  const bool has_work = !of.mail.empty() || of.deadline <= time_;
+  return std::max<std::uint64_t>(of.runnable, has_work ? 1 : 0);
+}
+
+/// Chooses the machine that gets the token: one of the threads that can run, uniformly.
+auto coordinator::choose() -> std::optional<machine_number> {
+  std::uint64_t total = 0;
+  for (const auto& each : machines_) total += weight(*each);
+  if (total == 0) return std::nullopt;
+  std::uint64_t left = total == 1 ? 0 : orders_.below(total);
+  for (machine_number at = 0; at < machines_.size(); ++at) {
+    const std::uint64_t own = weight(*machines_[at]);
+    if (left < own) return at;
+    left -= own;
+  }
+  return std::nullopt;
+}
+
+/// Returns the next time at which something happens outside of a machine, or never.
+auto coordinator::next_time(const machine* except) const -> std::int64_t {
+  std::int64_t next = actions_.empty() ? never : actions_.front().at;
+  for (const auto& each : machines_)
+    if (each.get() != except && each->running != nullptr && each->deadline > time_)
+      next = std::min(next, each->deadline);
+  return next;
+}
+
+/// Grants the token to a machine, and waits until it returns it.
+void coordinator::visit(machine_number number) {
+  machine& visited = *machines_[number];
+  std::uint64_t others = 0;
+  for (const auto& each : machines_)
+    if (each.get() != &visited) others += weight(*each);
+  std::uint64_t turns = others == 0 ? unlimited : 1;
+  const std::uint64_t own = weight(visited);
+  while (others != 0 && orders_.below(own + others) < own) ++turns;
+  packet granted;
+  granted.head = {.what = word::go,
+                  .time = time_,
+                  .limit = std::min(next_time(&visited), end_),
+                  .count = visited.mail.size(),
+                  .turns = turns};
+  std::vector<char> bytes;
+  append(bytes, granted);
+  for (const packet& each : visited.mail) append(bytes, each);
+  visited.mail.clear();
+  visited.running->begin_watch();
+  send_all(visited.socket, bytes);
+  listen(number);
+}
+
+void coordinator::run_due() {
+  while (!failed_ && !actions_.empty() && actions_.front().at <= time_) {
+    std::ranges::pop_heap(actions_, std::greater<>());
+    const action due = std::move(actions_.back());
+    actions_.pop_back();
+    due.run();
+  }
+}
+
+void coordinator::at(std::int64_t time_ns, std::function<void()> run) {
+  schedule(std::max(start_time + time_ns, time_), std::move(run));
+}
+
+void coordinator::run_until(std::int64_t time_ns) {
+  end_ = start_time + time_ns;
+  if (!std::exchange(has_started_, true))
+    for (machine_number each = 0; each < machines_.size() && !failed_; ++each) start(each);
+  while (!failed_ && time_ < end_) {
+    run_due();
+    if (failed_) return;
+    if (const auto chosen = choose()) {
+      visit(*chosen);
+    } else {
+      time_ = std::min(next_time(nullptr), end_);
+    }
+  }
+}
+
+void coordinator::end() {
+  for (machine_number number = 0; number < machines_.size(); ++number) {
+    machine& last = *machines_[number];
+    if (last.running == nullptr) continue;
+    if (last.plan.must_end && !failed_) {
+      failed_ = number;
+      last.running->ask_for_report(question::end_of_world);
+      while (!last.running->has_ended(100)) {}
+      report_ = describe_report(*last.running);
+    }
+    note_end(last);
+    last.has_reached_end = true;
+  }
+}
+
+void coordinator::mix(std::uint64_t value) {
+  const std::uint64_t mixed = (hash_ ^ value) * 0x9e3779b97f4a7c15U;
+  hash_ = mixed ^ (mixed >> 29U);
+}
+
+// --- output ---
+
+auto coordinator::exit_status() const -> int {
+  if (!failed_) return 0;
+  const std::optional<int>& status = machines_[*failed_]->status;
+  return status == ended_status ? ended_status : status == not_simulated_status ? 2 : 1;
+}
+
+auto coordinator::status(machine_number machine) const -> std::optional<int> { return machines_[machine]->status; }
+
+auto coordinator::address_of(machine_number machine) const -> const std::string& {
+  return machines_[machine]->plan.address;
+}
+
+auto coordinator::output_of(machine_number machine) const -> std::string {
+  return read_file(machines_[machine]->output, 0);
+}
+
+/// Prints the lines that a machine has written since, each with the machine's name.
+void coordinator::show_output(machine& of, bool is_last) {
+  if (where_ == output::kept) return;
+  const std::string text = read_file(of.output, of.shown);
+  std::size_t at = 0;
+  for (std::size_t end = 0; at < text.size(); at = end) {
+    end = text.find('\n', at);
+    if (end == std::string::npos && !is_last) break;
+    end = end == std::string::npos ? text.size() : end + 1;
+    const std::string line = text.substr(at, end - at);
+    std::printf("%s | %s%s", of.plan.name.c_str(), line.c_str(), line.back() == '\n' ? "" : "\n");
+  }
+  of.shown += at;
+  if (at > 0) std::fflush(stdout);
+}
+
+auto coordinator::summary() const -> std::string {
+  std::string text;
+  if (failed_ && !report_.empty()) text += "braid-sim: machine " + machines_[*failed_]->plan.name + ": " + report_;
+  for (const auto& each : machines_) {
+    text += "braid-sim: " + each->plan.name + ": ";
+    if (each->status == not_simulated_status) {
+      text += "the library was not loaded into the program";
+    } else if (each->status) {
+      text += describe_status(*each->status) + " at " + to_seconds(each->ended_at) + " s";
+    } else if (!each->has_reached_end) {
+      text += "was stopped at " + to_seconds(each->ended_at) + " s";
+    } else {
+      text += each->plan.must_end ? "still ran at the end of the world, but must end" : "ran until the end";
+    }
+    text += each->starts > 1 ? ", started " + std::to_string(each->starts) + " times\n" : "\n";
+  }
+  std::array<char, 64> hash{};
+  std::snprintf(hash.data(), hash.size(), "hash %016llx\n", static_cast<unsigned long long>(hash_));
+  text += "braid-sim: seed " + std::to_string(options_.wanted.seed) + ": status " + std::to_string(exit_status()) +
+          ", " + std::to_string(switches_) + " switches of " + std::to_string(machines_.size()) + " machines, " +
+          std::to_string(links_.packets()) + " packets";
+  for (std::size_t at = 0; at < fault_count; ++at)
+    if (links_.faults()[at] != 0) text += ", " + std::to_string(links_.faults()[at]) + " " + fault_names[at];
+  return text + ", " + to_seconds(time_) + " s of virtual time, " + hash.data();
+}
+
+}  // namespace sim

@@ -1,0 +1,131 @@
+// sim/coordinator.hpp: runs the machines of a world. It has the token while no machine has it, and keeps the time.
+#pragma once
+
+#include <sim/links.hpp>
+#include <sim/process.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// What a world needs to know about a machine.
+struct machine_plan {
+  std::string name;
+  std::vector<std::string> words;  ///< the program with its arguments
+  std::string address;             ///< the next free one of 10.0.0.0/24 if it is empty
+  std::string folder;              ///< in which the program starts; the current one if it is empty
+  std::int64_t clock_offset_ns = 0;
+  std::int32_t clock_drift_ppm = 0;
+  bool must_end = false;  ///< the world fails if the program still runs at its end
+};
+
+/// A token grant, for the comparison of two runs.
+struct grant {
+  std::int64_t time = 0;
+  std::uint64_t hash = 0;  ///< of all switches of the machine
+  machine_number machine = 0;
+  friend auto operator==(const grant&, const grant&) -> bool = default;
+};
+
+class coordinator final : private link_owner {
+ public:
+  /// `options` are those of every machine; its program is ignored.
+  coordinator(const run_options& options, output where);
+  coordinator(const coordinator&) = delete;
+  auto operator=(const coordinator&) -> coordinator& = delete;
+  ~coordinator();
+
+  /// Adds a machine, which starts when the world runs. Returns a sentence, which is empty if it was added.
+  auto add(const machine_plan& plan) -> std::string;
+  [[nodiscard]] auto find(const std::string& name) const -> std::optional<machine_number>;
+  [[nodiscard]] auto machine_count() const -> std::size_t { return machines_.size(); }
+
+  /// Calls a function at a time after the start of the world, or now if it is over.
+  void at(std::int64_t time_ns, std::function<void()> action);
+  void cut(machine_number from, machine_number to) { links_.cut(from, to); }
+  void heal(machine_number from, machine_number to) { links_.heal(from, to); }
+  /// Ends a machine as a loss of power does: nobody tells the other machines.
+  void crash(machine_number machine);
+  /// Ends the process of a machine; its system resets the connections.
+  void kill(machine_number machine);
+  /// Starts the program again. Does nothing if it runs.
+  void restart(machine_number machine);
+
+  /// Runs the world up to a time after its start, or until a program fails.
+  void run_until(std::int64_t time_ns);
+  /// Ends the programs that still run. A program that must have ended writes a report.
+  void end();
+
+  [[nodiscard]] auto time_ns() const -> std::int64_t { return time_ - start_time; }
+  [[nodiscard]] auto hash() const -> std::uint64_t { return hash_; }
+  [[nodiscard]] auto switches() const -> std::uint64_t { return switches_; }
+  [[nodiscard]] auto grants() const -> const std::vector<grant>& { return grants_; }
+  [[nodiscard]] auto has_failed() const -> bool { return failed_.has_value(); }
+  /// Returns the exit status of the command braid-sim.
+  [[nodiscard]] auto exit_status() const -> int;
+  /// Returns the status of a program that has ended by itself.
+  [[nodiscard]] auto status(machine_number machine) const -> std::optional<int>;
+  [[nodiscard]] auto runs(machine_number machine) const -> bool { return is_running(machine); }
+  [[nodiscard]] auto output_of(machine_number machine) const -> std::string;
+  [[nodiscard]] auto address_of(machine_number machine) const -> const std::string&;
+  /// Returns the report of the program that failed, and a line for each machine and for the run.
+  [[nodiscard]] auto summary() const -> std::string;
+
+ private:
+  struct machine;
+
+  [[nodiscard]] auto now() const -> std::int64_t override { return time_; }
+  void schedule(std::int64_t at, std::function<void()> action) override;
+  [[nodiscard]] auto find_machine(const wire_address& address) const -> std::optional<machine_number> override;
+  [[nodiscard]] auto is_running(machine_number machine) const -> bool override;
+  [[nodiscard]] auto has_power(machine_number machine) const -> bool override;
+  void deliver(machine_number to, packet delivered) override;
+
+  void start(machine_number number);
+  void stop(machine_number number);
+  void finish(machine_number number);
+  void listen(machine_number number);
+  void visit(machine_number number);
+  void handle(machine_number number, packet got);
+  auto read_packet(machine& from, packet& got) -> bool;
+  auto read_all(machine& from, void* memory, std::size_t size) -> bool;
+  [[nodiscard]] auto choose() -> std::optional<machine_number>;
+  [[nodiscard]] auto weight(const machine& of) const -> std::uint64_t;
+  [[nodiscard]] auto next_time(const machine* except) const -> std::int64_t;
+  void run_due();
+  void mix(std::uint64_t value);
+  void show_output(machine& of, bool is_last);
+  void note_end(machine& ended);
+
+  struct action {
+    std::int64_t at;
+    std::uint64_t number;
+    std::function<void()> run;
+    friend auto operator>(const action& left, const action& right) -> bool {
+      return left.at != right.at ? left.at > right.at : left.number > right.number;
+    }
+  };
+
+  run_options options_;
+  output where_;
+  links links_;
+  chances orders_;
+  std::vector<std::unique_ptr<machine>> machines_;
+  std::vector<action> actions_;  // a heap
+  std::uint64_t next_action_ = 0;
+  std::int64_t time_ = start_time;
+  std::int64_t end_ = start_time;
+  std::uint64_t hash_ = 0;
+  std::uint64_t switches_ = 0;
+  std::vector<grant> grants_;
+  std::optional<machine_number> failed_;
+  std::string report_;
+  bool has_started_ = false;
+};
+
+}  // namespace sim

@@ -1,0 +1,77 @@
+// sim/wire.hpp: the messages between a machine of a world and the coordinator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace sim {
+
+/// What a message says. A machine sends `pause` when it returns the token, and the coordinator `go` when it grants it.
+/// All others are packets, which the coordinator passes on.
+enum class word : std::uint32_t {
+  pause,
+  go,
+  knock,        ///< a client asks for a connection
+  connected,    ///< the server has accepted it
+  refused,      ///< nobody listens
+  data,         ///< bytes of a connection
+  end,          ///< the sender sends no more
+  reset,        ///< the connection does not exist any more
+  timed_out,    ///< the other side has not answered for too long
+  window,       ///< `count` bytes of a connection have been read
+  datagram,     ///< bytes of UDP
+  unreachable,  ///< nobody receives the datagrams that `target` has sent to `source`
+  count
+};
+
+inline constexpr std::array word_names = {"pause", "go",    "knock",     "connected", "refused",  "data",
+                                          "end",   "reset", "timed out", "window",    "datagram", "unreachable"};
+static_assert(word_names.size() == static_cast<std::size_t>(word::count));
+
+constexpr auto name(word shown) -> const char* { return word_names[static_cast<std::size_t>(shown)]; }
+
+/// An address of the internet as it is sent: 16 bytes of version 6, into which version 4 is mapped.
+struct wire_address {
+  std::array<std::uint8_t, 16> ip{};
+  std::uint16_t port = 0;
+  friend auto operator==(const wire_address&, const wire_address&) -> bool = default;
+};
+
+/// A message. `size` bytes follow it. Times are nanoseconds of the world's clock.
+struct wire_message {
+  word what = word::pause;
+  std::uint32_t size = 0;
+  std::uint64_t connection = 0;  ///< the number of a TCP connection
+  wire_address source{};
+  wire_address target{};
+  std::int64_t time = 0;
+  std::int64_t limit = 0;  ///< pause: when the machine has something to do; go: when it returns the token at the latest
+  std::uint64_t count = 0;  ///< pause: threads that can run; go: messages that follow; window: bytes
+  std::uint64_t turns = 0;  ///< go: choices of a thread after which the machine returns the token
+};
+
+/// The descriptor of a machine's connection to the coordinator, which the program cannot close.
+inline constexpr int world_descriptor = 1000;
+
+/// The time of the world at which it begins: larger than the real time since the machine's start, which /proc shows.
+inline constexpr std::int64_t start_time = 100'000'000'000'000'000;
+
+/// The clock of a machine, which runs faster or slower than that of the world by millionths. Returns the earliest
+/// world time at which the clock shows `local`.
+constexpr auto to_world(std::int64_t local, std::int32_t drift_ppm) -> std::int64_t {
+  __extension__ using wide = __int128;
+  if (drift_ppm == 0 || local == INT64_MAX) return local;
+  const wide rate = 1'000'000 + drift_ppm;
+  const wide elapsed = (static_cast<wide>(local - start_time) * 1'000'000 + rate - 1) / rate;
+  return start_time + static_cast<std::int64_t>(elapsed);
+}
+
+/// Returns what the clock of a machine shows at a time of the world.
+constexpr auto to_local(std::int64_t world, std::int32_t drift_ppm) -> std::int64_t {
+  __extension__ using wide = __int128;
+  if (drift_ppm == 0 || world == INT64_MAX) return world;
+  return start_time +
+         static_cast<std::int64_t>(static_cast<wide>(world - start_time) * (1'000'000 + drift_ppm) / 1'000'000);
+}
+
+}  // namespace sim

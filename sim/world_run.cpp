@@ -1,0 +1,93 @@
+// sim/world_run.cpp: runs a world with one seed, twice with one seed, or with many seeds.
+#include <sim/world_run.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+namespace sim {
+namespace {
+
+auto run_seed(const world_plan& plan, run_options options, std::uint64_t seed, output where)
+    -> std::unique_ptr<coordinator> {
+  options.wanted.seed = seed;
+  auto world = std::make_unique<coordinator>(options, where);
+  if (const std::string problem = build_world(plan, *world); !problem.empty()) throw std::runtime_error(problem);
+  world->run_until(plan.duration_ns);
+  world->end();
+  return world;
+}
+
+void print_grant(const char* which, const coordinator& world, const world_plan& plan, std::size_t at) {
+  if (at >= world.grants().size()) {
+    std::fprintf(stderr, "  %s run: ended\n", which);
+    return;
+  }
+  const grant& shown = world.grants()[at];
+  std::fprintf(stderr, "  %s run: %s returned the token at %.6f s, after switches with the hash %016llx\n", which,
+               plan.machines[shown.machine].name.c_str(), static_cast<double>(shown.time - start_time) / 1e9,
+               static_cast<unsigned long long>(shown.hash));
+}
+
+/// Returns true if two runs of a seed were the same, and prints where they differ otherwise.
+auto are_equal(const coordinator& first, const coordinator& second, const world_plan& plan, std::uint64_t seed)
+    -> bool {
+  if (first.hash() == second.hash() && first.exit_status() == second.exit_status()) return true;
+  const auto place = std::ranges::mismatch(first.grants(), second.grants());
+  const auto at = static_cast<std::size_t>(place.in1 - first.grants().begin());
+  std::fprintf(stderr, "braid-sim: seed %s: two runs differ\nthe first difference is grant %zu of the token:\n",
+               std::to_string(seed).c_str(), at);
+  print_grant("first", first, plan, at);
+  print_grant("second", second, plan, at);
+  return false;
+}
+
+void print_outputs(const coordinator& world, const world_plan& plan) {
+  for (machine_number at = 0; at < plan.machines.size(); ++at) {
+    const std::string text = world.output_of(at);
+    if (!text.empty())
+      std::fprintf(stderr, "--- %s ---\n%s%s", plan.machines[at].name.c_str(), text.c_str(),
+                   text.back() == '\n' ? "" : "\n");
+  }
+}
+
+}  // namespace
+
+auto run_world(const world_plan& plan, const run_options& options, bool is_twice) -> int {
+  const auto first = run_seed(plan, options, options.wanted.seed, output::shown);
+  std::fputs(first->summary().c_str(), stderr);
+  if (!is_twice) return first->exit_status();
+  const auto second = run_seed(plan, options, options.wanted.seed, output::kept);
+  if (!are_equal(*first, *second, plan, options.wanted.seed)) return 1;
+  std::fputs("braid-sim: the second run was the same\n", stderr);
+  return first->exit_status();
+}
+
+auto search_world(const world_plan& plan, const run_options& options, const search_options& wanted) -> int {
+  std::uint64_t switches = 0;
+  for (std::uint64_t seed = wanted.seeds.first;; ++seed) {
+    const auto world = run_seed(plan, options, seed, output::kept);
+    switches += world->switches();
+    bool is_failed = world->has_failed();
+    if (is_failed) {
+      print_outputs(*world, plan);
+      std::fputs(world->summary().c_str(), stderr);
+    } else if (wanted.is_twice) {
+      is_failed = !are_equal(*world, *run_seed(plan, options, seed, output::kept), plan, seed);
+    }
+    if (is_failed) {
+      std::fprintf(stderr, "braid-sim: seed %s fails; repeat it by\n  %s\n", std::to_string(seed).c_str(),
+                   repeat_command(options, seed, wanted.is_twice, quoted({plan.file})).c_str());
+      return 1;
+    }
+    if (seed == wanted.seeds.last) break;
+  }
+  std::fprintf(stderr, "braid-sim: no failure in %s seeds (%s to %s), %s switches\n",
+               std::to_string(wanted.seeds.last - wanted.seeds.first + 1).c_str(),
+               std::to_string(wanted.seeds.first).c_str(), std::to_string(wanted.seeds.last).c_str(),
+               std::to_string(switches).c_str());
+  return 0;
+}
+
+}  // namespace sim

@@ -1,0 +1,296 @@
+"""tests/sim/test_worlds.py: worlds of several machines, from files and from C++.
+
+BRAID_SIM names the command, and BRAID_SIM_PROGRAMS the folder of the programs."""
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SIMULATOR = os.environ.get("BRAID_SIM", "")
+PROGRAMS = os.environ.get("BRAID_SIM_PROGRAMS", "")
+
+
+def machine(name, *words, more=""):
+    program = ", ".join(f'"{word}"' for word in (f"{PROGRAMS}/machines", *words))
+    return f"[machines.{name}]\nprogram = [{program}]\n{more}"
+
+
+def event(at, what):
+    return f'[[events]]\nat = "{at}"\n{what}\n'
+
+
+CLIENT_AND_SERVER = machine("server", "serve")
+
+
+def hash_in(text):
+    return re.search(r"hash ([0-9a-f]{16})", text)[1]
+
+
+@unittest.skipUnless(SIMULATOR and PROGRAMS, "BRAID_SIM and BRAID_SIM_PROGRAMS name no programs")
+class World(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = Path(folder.name, "world.toml")
+
+    def simulate(self, text, *options, command="run", duration="1h"):
+        """Runs a world. Returns the exit status, stdout and stderr."""
+        self.file.write_text(f'duration = "{duration}"\n{text}' if duration else text)
+        done = subprocess.run([SIMULATOR, command, *options, str(self.file)], capture_output=True, text=True, check=False,
+                              stdin=subprocess.DEVNULL)
+        return done.returncode, done.stdout, done.stderr
+
+
+class Machines(World):
+    def test_a_client_talks_to_a_server_by_its_name(self):
+        status, output, errors = self.simulate(CLIENT_AND_SERVER + machine("client", "ask", "server", "5"), "--twice")
+        self.assertEqual(status, 0, errors)
+        self.assertRegex(output, r"^client \| \d+ ms: all bytes were answered\n$")
+        self.assertIn("braid-sim: server: ran until the end\nbraid-sim: client: ended with status 0 at 5.", errors)
+        self.assertIn("the second run was the same", errors)
+
+    def test_the_hash_depends_on_the_seed_alone(self):
+        world = CLIENT_AND_SERVER + "".join(machine(f"client{at}", "ask", "server", "3") for at in range(3))
+        first, again, other = (hash_in(self.simulate(world, "--seed", seed)[2]) for seed in "112")
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, other)
+
+    def test_a_stream_arrives_whole_whatever_is_split_delayed_and_cut(self):
+        world = machine("reader", "swallow") + machine("writer", "stream", "reader", more="must_end = true\n")
+        world += event("20ms", 'cut = ["writer", "reader"]') + event("2s", 'heal = ["writer", "reader"]')
+        for seed in "12":
+            status, output, errors = self.simulate(world, "--twice", "--seed", seed, "--splits", "50", "--delays", "5",
+                                                   "--partitions", "2", "--every", "16")
+            self.assertEqual(status, 0, errors)
+            self.assertEqual(len(set(re.findall(r"sum ([0-9a-f]+)", output))), 1, output)
+            self.assertEqual(output.count("sum"), 2)
+
+    def test_clocks_of_machines_differ(self):
+        status, output, errors = self.simulate(
+            machine("even", "clocks", "x", "100") +
+            machine("odd", "clocks", "x", "100", more='clock_offset = "-5s"\nclock_drift_ppm = 100000\n'), "--twice")
+        self.assertEqual(status, 0, errors)
+        self.assertRegex(output, r"even \| even: real time 0 ms, slept 100000 ms\n")
+        self.assertRegex(output, r"odd \| odd: real time -(4999|5000) ms, slept 10000[01] ms\n")
+        self.assertRegex(errors, r"odd: ended with status 0 at 90\.90")
+
+    def test_a_world_ends_at_its_duration(self):
+        status, _, errors = self.simulate(machine("one", "wait"), duration="10min")
+        self.assertEqual(status, 0, errors)
+        self.assertIn("one: ran until the end", errors)
+        self.assertIn(", 600.000000 s of virtual time", errors)
+
+
+class Events(World):
+    def ask(self, events, *options, count=60, seed="1", more=""):
+        return self.simulate(CLIENT_AND_SERVER + machine("client", "ask", "server", str(count), more=more) + events, "--twice",
+                             "--seed", seed, *options)
+
+    def test_a_crash_leaves_the_connection_half_open(self):
+        # Nobody answers, so that only the client's own timeout of 30 s ends the wait.
+        status, output, errors = self.ask(event("5500ms", 'crash = "server"'))
+        self.assertEqual(status, 1, errors)
+        self.assertIn("Resource temporarily unavailable", output)
+        self.assertRegex(errors, r"server: was stopped at 5\.5\d+ s\n")
+        self.assertRegex(errors, r"client: ended with status 6 at 3[56]\.")
+        self.assertIn("the second run was the same", errors)
+
+    def test_after_a_restart_the_old_connection_is_reset(self):
+        status, output, errors = self.ask(event("5500ms", 'crash = "server"') + event("10s", 'restart = "server"'))
+        self.assertEqual(status, 1, errors)
+        self.assertIn("Connection reset by peer", output)
+        self.assertRegex(errors, r"server: ran until the end, started 2 times|server: was stopped")
+        self.assertRegex(errors, r"client: ended with status 6 at 1[0-3]\.")
+
+    def test_a_killed_process_resets_its_connections_at_once(self):
+        status, output, errors = self.ask(event("5500ms", 'kill = "server"'))
+        self.assertEqual(status, 1, errors)
+        self.assertRegex(output, "Connection reset by peer|Broken pipe")
+        self.assertRegex(errors, r"client: ended with status 6 at [56]\.")
+
+    def test_a_cut_holds_up_a_connection_until_it_is_healed(self):
+        for direction in ("", "one_way = true\n"):
+            for pair in ('["client", "server"]', '["server", "client"]'):
+                status, output, errors = self.ask(event("3s", f"cut = {pair}\n{direction}") + event("20s", f"heal = {pair}"),
+                                                  count=10)
+                self.assertEqual(status, 0, errors)
+                self.assertIn("all bytes were answered", output)
+                self.assertRegex(errors, r"client: ended with status 0 at 2[67]\.")
+
+    def test_a_client_that_connects_again_survives_crashes(self):
+        events = "".join(event(f"{at}s", f'{what} = "server"') for at, what in
+                         ((1, "crash"), (3, "restart"), (4, "kill"), (6, "restart"), (7, "crash"), (150, "restart")))
+        status, output, errors = self.simulate(
+            CLIENT_AND_SERVER + machine("client", "persist", "server", "60", more="must_end = true\n") + events, "--twice")
+        self.assertEqual(status, 0, errors)
+        self.assertIn("all bytes were answered", output)
+        self.assertIn("connect: Connection refused", output)  # the process was killed, and the machine answers
+        self.assertIn("connect: Connection timed out", output)  # the machine has no power
+        self.assertIn("started 4 times", errors)
+
+    def test_datagrams_are_lost_in_a_cut_and_refused_without_a_process(self):
+        events = (event("3500ms", 'cut = ["client", "server"]\none_way = true') + event("5500ms", 'heal = ["client", "server"]') +
+                  event("8500ms", 'kill = "server"') + event("10500ms", 'restart = "server"') + event("12500ms", 'crash = "server"'))
+        status, output, errors = self.simulate(machine("server", "echo") + machine("client", "ping", "server", "20") + events,
+                                               "--twice")
+        self.assertEqual(status, 0, errors)
+        answered, refused = map(int, re.search(r"(\d+) answered, (\d+) refused", output).groups())
+        self.assertGreater(answered, 5)
+        self.assertLess(answered, 14)
+        self.assertGreater(refused, 1)
+
+    def test_an_address_without_a_machine_does_not_answer(self):
+        status, output, errors = self.simulate(machine("client", "ask", "10.9.9.9", "1"))
+        self.assertEqual(status, 1)
+        self.assertIn("connect: Connection timed out", output)
+        self.assertRegex(errors, r"client: ended with status 5 at 127\.")
+
+    def test_faults_of_the_network_stay_within_their_budgets(self):
+        status, _, errors = self.simulate(
+            CLIENT_AND_SERVER + machine("client", "persist", "server", "60"), "--resets", "2", "--refusals", "1",
+            "--fault-rate", "1")
+        self.assertEqual(status, 0, errors)
+        self.assertIn(", 2 resets, 1 refusals, ", errors)
+
+
+class Failures(World):
+    def test_a_failure_of_a_machine_ends_the_world(self):
+        status, output, errors = self.simulate(machine("good", "wait") + machine("bad", "exit", "x", "3"))
+        self.assertEqual((status, output), (1, ""), errors)
+        self.assertRegex(errors, r"bad: ended with status 3 at 1\.\d+ s")
+
+    def test_an_abort_is_reported_with_its_stack(self):
+        status, _, errors = self.simulate(machine("bad", "abort"))
+        self.assertEqual(status, 1, errors)
+        self.assertIn("machine bad: the program ended by signal 6: Aborted", errors)
+        self.assertIn("bad: ended by a signal: Aborted", errors)
+
+    def test_a_spin_is_reported_with_its_stack(self):
+        status, _, errors = self.simulate(machine("bad", "spin"), "--stuck-after", "1")
+        self.assertEqual(status, 70, errors)
+        self.assertIn("machine bad: a thread has run for too long without a call that the simulator sees", errors)
+        self.assertIn("spin_without_a_call", errors)
+
+    def test_fork_is_refused_by_a_sentence(self):
+        status, _, errors = self.simulate(machine("bad", "fork"))
+        self.assertEqual(status, 70, errors)
+        self.assertIn("machine bad: the program called fork, which", errors)
+
+    def test_a_machine_that_must_end_is_reported_if_it_does_not(self):
+        status, _, errors = self.simulate(machine("bad", "wait", more="must_end = true\n"), duration="5s")
+        self.assertEqual(status, 1, errors)
+        self.assertIn("machine bad: the world has ended, but the program, which must end, still runs\n", errors)
+        self.assertIn("thread 1 waits: signal wait", errors)
+        self.assertIn("bad: still ran at the end of the world, but must end", errors)
+
+    def test_a_search_prints_the_failing_seed_and_repeats_it(self):
+        world = CLIENT_AND_SERVER + machine("client", "ask", "server", "5")
+        status, _, errors = self.simulate(world, "--seeds", "1..50", "--resets", "1", command="search")
+        self.assertEqual(status, 1, errors)
+        self.assertIn("--- client ---\n", errors)
+        words = errors.strip().splitlines()[-1].split()
+        self.assertEqual(words[:2], ["braid-sim", "run"])
+        done = subprocess.run([SIMULATOR, *words[1:]], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(hash_in(done.stderr), hash_in(errors))
+
+    def test_a_search_without_a_failure_counts_its_seeds(self):
+        status, _, errors = self.simulate(CLIENT_AND_SERVER + machine("client", "ask", "server", "2"), "--seeds", "1..5",
+                                          "--twice", command="search")
+        self.assertEqual(status, 0, errors)
+        self.assertIn("no failure in 5 seeds (1 to 5)", errors)
+
+
+class WrongFiles(World):
+    def test_each_problem_has_its_line(self):
+        good = machine("server", "serve")  # lines 2 and 3 after the duration
+        for line, sentence, text in (
+                (4, "unknown key `machines.server.adress`; did you mean `address`?", good + 'adress = "10.0.0.1"\n'),
+                (4, "unknown key `machines.server.color`; expected one of `program`, `address`", good + 'color = "red"\n'),
+                (4, "the address of the machine `server` must be one such as 10.0.0.5, got `far`", good + 'address = "far"\n'),
+                (4, "`address` must be a string that is not empty", good + "address = 5\n"),
+                (4, "`clock_offset` must be a duration such as \"250ms\" or \"10min\", got \"5 days\"", good + 'clock_offset = "5 days"\n'),
+                (4, "`clock_drift_ppm` must be an integer from -100000 to 100000", good + 'clock_drift_ppm = "fast"\n'),
+                (4, "`must_end` must be true or false", good + 'must_end = "yes"\n'),
+                (3, "the program `/nowhere/program` does not exist", '[machines.a]\nprogram = ["/nowhere/program"]\n'),
+                (3, "the program `no-such-program` is in no folder of PATH", '[machines.a]\nprogram = ["no-such-program"]\n'),
+                (3, "`program` must be an array of strings", '[machines.a]\nprogram = "./a"\n'),
+                (3, "the machine `a` has no program", '[machines.a]\nprogram = []\n'),
+                (2, "the machine `a` has no program", "[machines.a]\n"),
+                (1, "a world needs at least one machine, such as [machines.server]", ""),
+                (7, "the machines `a` and `b` have the same address 10.0.0.1",
+                 machine("a", "serve", more='address = "10.0.0.1"\n') + machine("b", "serve", more='address = "10.0.0.1"\n')),
+                (6, "the machine `client` does not exist; the world has `server`", good + event("2s", 'crash = "client"')),
+                (6, "`cut` must name two machines, such as [\"client\", \"server\"]", good + event("2s", 'cut = ["server"]')),
+                (6, "`crash` must be the name of a machine", good + event("2s", "crash = true")),
+                (4, "an event needs one of `cut`, `heal`, `crash`, `kill`, `restart`", good + event("2s", "")),
+                (7, "an event does one thing, and this one has `kill` as well; write a second [[events]]",
+                 good + event("2s", 'crash = "server"\nkill = "server"')),
+                (7, "`one_way` belongs to `cut`, not to `crash`", good + event("2s", 'crash = "server"\none_way = true')),
+                (5, "`at` must be a duration such as \"250ms\" or \"10min\", got \"soon\"", good + event("soon", 'kill = "server"')),
+                (5, "`at` must not be below 0s, got \"-2s\"", good + event("-2s", 'kill = "server"')),
+                (4, "`at` is missing; write a duration such as \"10min\"", good + '[[events]]\nkill = "server"\n'),
+                (2, "`options` must be an array of strings", "options = 5\n" + good),
+                (2, "`events` must be an array of tables: write [[events]]", "events = 5\n" + good),
+        ):
+            with self.subTest(sentence):
+                status, output, errors = self.simulate(text)
+                self.assertEqual((status, output), (2, ""), errors)
+                self.assertTrue(errors.startswith(f"{self.file}:{line}: {sentence}"), errors)
+                self.assertEqual(errors.count("\n"), 1, errors)
+
+    def test_all_problems_are_reported_at_once(self):
+        text = 'durations = "1s"\n[machines.a]\nprogram = ["/nowhere/program"]\n[[events]]\nat = "1"\ncrash = "b"\n'
+        status, _, errors = self.simulate(text, duration="")
+        self.assertEqual(status, 2)
+        lines = [int(line.split(":")[1]) for line in errors.splitlines()]
+        self.assertEqual(lines, [1, 1, 3, 5, 6], errors)
+
+    def test_wrong_toml_and_a_missing_file_are_one_sentence(self):
+        status, _, errors = self.simulate("[machines", duration="")
+        self.assertEqual((status, errors.count("\n")), (2, 1), errors)
+        done = subprocess.run([SIMULATOR, "run", "/nowhere/world.toml"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+    def test_wrong_usage_is_one_sentence(self):
+        world = machine("server", "serve")
+        for sentence, options, command in (
+                ("--seed must be an integer from 0 to 18446744073709551615, got `seven`", ("--seed", "seven"), "run"),
+                ("--jobs is for programs; a search in a world has one job", ("--jobs", "2"), "search"),
+        ):
+            status, _, errors = self.simulate(world, *options, command=command)
+            self.assertEqual((status, errors.count("\n")), (2, 1), errors)
+            self.assertIn(sentence, errors)
+        status, _, errors = self.simulate('options = ["--sed", "1"]\n' + world)
+        self.assertEqual(status, 2)
+        self.assertIn("unknown option `--sed`", errors)
+
+    def test_options_of_the_file_come_before_those_of_the_command(self):
+        world = 'options = ["--seed", "5"]\n' + machine("bad", "exit", "x", "0")
+        self.assertIn("seed 5: ", self.simulate(world)[2])
+        self.assertIn("seed 6: ", self.simulate(world, "--seed", "6")[2])
+
+
+@unittest.skipUnless(SIMULATOR and PROGRAMS, "BRAID_SIM and BRAID_SIM_PROGRAMS name no programs")
+class FromCpp(unittest.TestCase):
+    def run_program(self, name, *words):
+        done = subprocess.run([f"{PROGRAMS}/{name}", *words], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_the_example_answers_a_request_twice_unless_it_is_correct(self):
+        status, output, errors = self.run_program("partition")
+        self.assertEqual(status, 1, output + errors)
+        self.assertIn(" was answered twice\n", output)
+        status, output, errors = self.run_program("partition", "correct")
+        self.assertEqual(status, 0, output + errors)
+        self.assertIn("client: ended with status 0", output)
+
+    def test_the_interface(self):
+        status, output, errors = self.run_program("worlds", f"{PROGRAMS}/machines")
+        self.assertEqual((status, output), (0, ""), errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
