@@ -357,7 +357,13 @@ void coordinator::at(std::int64_t time_ns, std::function<void()> run) {
 void coordinator::run_until(std::int64_t time_ns) {
   end_ = start_time + time_ns;
   if (!std::exchange(has_started_, true))
-    for (machine_number each = 0; each < machines_.size() && !failed_; ++each) start(each);
+    for (machine_number each = 0; each < machines_.size() && !failed_; ++each) {
+      const std::int64_t at_ns = machines_[each]->plan.starts_at_ns;
+      if (at_ns <= 0)
+        start(each);
+      else
+        at(at_ns, [this, each] { restart(each); });
+    }
   while (!failed_ && time_ < end_) {
     run_due();
     if (failed_) return;
@@ -432,6 +438,8 @@ auto coordinator::summary() const -> std::string {
       text += "the library was not loaded into the program";
     } else if (each->status) {
       text += describe_status(*each->status) + " at " + to_seconds(each->ended_at) + " s";
+    } else if (each->starts == 0) {
+      text += "was not started";
     } else if (!each->has_reached_end) {
       text += "was stopped at " + to_seconds(each->ended_at) + " s";
     } else {

@@ -19,6 +19,7 @@ struct machine_plan {
   std::vector<std::string> words;  ///< the program with its arguments
   std::string address;             ///< the next free one of 10.0.0.0/24 if it is empty
   std::string folder;              ///< in which the program starts; the current one if it is empty
+  std::int64_t starts_at_ns = 0;
   std::int64_t clock_offset_ns = 0;
   std::int32_t clock_drift_ppm = 0;
   bool must_end = false;  ///< the world fails if the program still runs at its end

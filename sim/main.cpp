@@ -270,7 +270,8 @@ auto take_world(std::vector<std::string>& words) -> std::optional<sim::world_pla
     return plan;
   }
   for (const sim::world_problem& each : problems)
-    std::fprintf(stderr, "%s:%u: %s\n", plan.file.c_str(), each.line, each.sentence.c_str());
+    std::fprintf(stderr, "%s:%s %s\n", plan.file.c_str(),
+                 each.line == 0 ? "" : (std::to_string(each.line) + ":").c_str(), each.sentence.c_str());
   std::exit(2);  // NOLINT(concurrency-mt-unsafe): there is one thread
 }
 

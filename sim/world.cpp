@@ -67,6 +67,7 @@ BRAID_SIM_EXPORT auto world::machine(const std::string& name, const std::vector<
                                         .words = command,
                                         .address = options.address,
                                         .folder = options.folder,
+                                        .starts_at_ns = options.starts_at.count(),
                                         .clock_offset_ns = options.clock_offset.count(),
                                         .clock_drift_ppm = options.clock_drift_ppm,
                                         .must_end = options.must_end});

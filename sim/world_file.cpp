@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <fstream>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -69,6 +72,10 @@ class world_reader {
   explicit world_reader(world_plan& plan) : plan_(plan) {}
 
   auto read() -> std::vector<world_problem> {
+    if (!std::ifstream(plan_.file)) {
+      add(0, std::string("the file cannot be read: ") + std::strerror(errno));
+      return std::move(problems_);
+    }
     const toml::parse_result parsed = toml::parse_file(plan_.file);
     if (!parsed) {
       const toml::parse_error& error = parsed.error();
@@ -172,11 +179,12 @@ class world_reader {
     const toml::table* table = node.as_table();
     if (table == nullptr) return add(line_of(node), "`machines." + name + "` must be a table");
     check_keys(*table, "machines." + name + ".",
-               std::array{"program", "address", "folder", "clock_offset", "clock_drift_ppm", "must_end"});
+               std::array{"program", "address", "folder", "starts_at", "clock_offset", "clock_drift_ppm", "must_end"});
     machine_plan made;
     made.name = name;
     made.address = read_text(*table, "address");
     made.folder = read_text(*table, "folder");
+    made.starts_at_ns = read_duration(*table, "starts_at", false, 0);
     made.clock_offset_ns = read_duration(*table, "clock_offset", false, -longest);
     made.must_end = read_flag(*table, "must_end");
     if (const toml::node* drift = table->get("clock_drift_ppm")) {

@@ -28,7 +28,7 @@ struct world_plan {
 
 /// Something wrong with a line of the file.
 struct world_problem {
-  unsigned line = 0;
+  unsigned line = 0;  ///< 0: the file cannot be read
   std::string sentence;
 };
 

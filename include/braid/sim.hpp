@@ -35,6 +35,7 @@ struct world_options {
 struct machine_options {
   std::string address{};                     ///< of IPv4 or IPv6; empty: 10.0.0.N for the Nth machine
   std::string folder{};                      ///< in which the program starts; empty: the current one
+  std::chrono::nanoseconds starts_at{0};     ///< after the start of the world
   std::chrono::nanoseconds clock_offset{0};  ///< of the real-time clock
   std::int32_t clock_drift_ppm = 0;          ///< how much faster all clocks of the machine run, in millionths
   bool must_end = false;                     ///< the world fails if the program still runs at its end

@@ -76,6 +76,13 @@ class Machines(World):
         self.assertRegex(output, r"odd \| odd: real time -(4999|5000) ms, slept 10000[01] ms\n")
         self.assertRegex(errors, r"odd: ended with status 0 at 90\.90")
 
+    def test_a_machine_may_start_later(self):
+        status, output, errors = self.simulate(machine("late", "exit", "x", "0", more='starts_at = "20s"\n') +
+                                               machine("never", "exit", "x", "3", more='starts_at = "5h"\n'))
+        self.assertEqual((status, output), (0, ""), errors)
+        self.assertRegex(errors, r"late: ended with status 0 at 21\.")
+        self.assertIn("never: was not started\n", errors)
+
     def test_a_world_ends_at_its_duration(self):
         status, _, errors = self.simulate(machine("one", "wait"), duration="10min")
         self.assertEqual(status, 0, errors)
@@ -252,7 +259,8 @@ class WrongFiles(World):
         status, _, errors = self.simulate("[machines", duration="")
         self.assertEqual((status, errors.count("\n")), (2, 1), errors)
         done = subprocess.run([SIMULATOR, "run", "/nowhere/world.toml"], capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "/nowhere/world.toml: the file cannot be read: No such file or directory\n"))
 
     def test_wrong_usage_is_one_sentence(self):
         world = machine("server", "serve")

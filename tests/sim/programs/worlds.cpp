@@ -47,6 +47,13 @@ auto run_crashes(const std::string& program, std::uint64_t seed) -> std::uint64_
   return world.hash();
 }
 
+void run_late_start(const std::string& program) {
+  braid::sim::world world;
+  auto late = world.machine("late", {program, "exit", "x", "0"}, {.starts_at = 5s});
+  check(world.run_for(4s) && !late.is_running(), "a machine may start later");
+  check(world.run_for(3s) && late.status() == 0, "it starts at its time");
+}
+
 void run_failure(const std::string& program) {
   braid::sim::world world;
   auto bad = world.machine("bad", {program, "exit", "x", "9"});
@@ -98,6 +105,7 @@ int main(int argc, char** argv) {
   const std::uint64_t first = run_crashes(program, 1);
   check(run_crashes(program, 1) == first, "a seed repeats");
   check(run_crashes(program, 2) != first, "another seed gives another run");
+  run_late_start(program);
   run_failure(program);
   run_refusals(program);
   return failures == 0 ? 0 : 1;
