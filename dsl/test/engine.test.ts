@@ -79,7 +79,7 @@ test("what cannot do without the engine says so", () => {
   writeFiles(folder, { "plans/a.json": "{}" });
   const tests = run(folder, ["test"]);
   assert.deepEqual([tests.status, tests.out], [1, ""]);
-  assert.match(tests.err, /^dslc: there is no rankd to run tests: install @rankd\/engine-linux-x64, or name/);
+  assert.match(tests.err, /^dslc: there is no rankd to run tests: install @rankd\/engine-linux-x64, or pass the/);
   const diff = run(folder, ["diff", "plans/a.json", "plans/a.json"]);
   assert.equal(diff.status, 2);
   assert.match(diff.err, /^dslc: there is no rankd to compare plans: /);

@@ -326,7 +326,7 @@ TEST_CASE("a handler that gives an empty task has ended, whatever came of it") {
   REQUIRE(client->hears_end());
   CHECK(statuses_of(client->heard()) == "200 500 500 200");
   CHECK(told ==
-        "the handler of GET /nothing: it ended without an answer: call reply, or begin and write\n"
+        "the handler of GET /nothing: the handler ended without an answer: call reply, or begin and write\n"
         "the handler of GET /throws: before there is a task\n");
   CHECK(scene.server().counts().failed == 2);
 }

@@ -248,8 +248,8 @@ class CommandLine(unittest.TestCase):
         for sentence, words in (
                 ("a command is missing", ()),
                 ("unknown command `walk`; expected `run` or `search`", ("walk",)),
-                ("the program is missing", ("run",)),
-                ("the program is missing", ("run", "--")),
+                ("no program is named", ("run",)),
+                ("no program is named", ("run", "--")),
                 ("--seed must be an integer from 0 to 18446744073709551615, got `seven`", ("run", "--seed", "seven", "--", ends)),
                 ("got `-1`", ("run", "--seed", "-1", "--", ends)),
                 ("got `18446744073709551616`", ("run", "--seed", "18446744073709551616", "--", ends)),

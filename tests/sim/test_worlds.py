@@ -171,7 +171,7 @@ class Failures(World):
     def test_an_abort_is_reported_with_its_stack(self):
         status, _, errors = self.simulate(machine("bad", "abort"))
         self.assertEqual(status, 1, errors)
-        self.assertIn("machine bad: the program ended by signal 6: Aborted", errors)
+        self.assertIn("machine bad: the program was ended by signal 6: Aborted", errors)
         self.assertIn("bad: ended by a signal: Aborted", errors)
 
     def test_a_spin_is_reported_with_its_stack(self):
@@ -222,7 +222,7 @@ class WrongFiles(World):
                 (4, "`clock_drift_ppm` must be an integer from -100000 to 100000", good + 'clock_drift_ppm = "fast"\n'),
                 (4, "`must_end` must be true or false", good + 'must_end = "yes"\n'),
                 (3, "the program `/nowhere/program` does not exist", '[machines.a]\nprogram = ["/nowhere/program"]\n'),
-                (3, "the program `no-such-program` is in no folder of PATH", '[machines.a]\nprogram = ["no-such-program"]\n'),
+                (3, "the program `no-such-program` is not in any folder of PATH", '[machines.a]\nprogram = ["no-such-program"]\n'),
                 (3, "`program` must be an array of strings", '[machines.a]\nprogram = "./a"\n'),
                 (3, "the machine `a` has no program", '[machines.a]\nprogram = []\n'),
                 (2, "the machine `a` has no program", "[machines.a]\n"),

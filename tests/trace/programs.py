@@ -278,7 +278,7 @@ class Traced(unittest.TestCase):
     def test_rings_are_for_a_trace_that_is_a_file(self):
         ended = self.run_program("spans", options=",recover", file="/dev/null")
         self.assertEqual((ended.returncode, ended.stdout), (0, "done\n"))
-        self.assertEqual(ended.stderr, "braid: BRAID_TRACE is ignored: recover needs a file, and /dev/null is none\n")
+        self.assertEqual(ended.stderr, "braid: BRAID_TRACE is ignored: recover needs a regular file, and /dev/null is not one\n")
 
     def test_what_is_not_of_this_trace_is_not_added_to_it(self):
         self.killed("spans")
@@ -376,7 +376,7 @@ class Traced(unittest.TestCase):
         self.assertIn("does not answer: start it with BRAID_TOP=1", gone.stderr)
 
     def test_top_does_not_advise_a_variable_that_the_program_has(self):
-        for variables, expected in [({"BRAID_TOP": "1"}, "runs with BRAID_TOP=1 but does not answer: it has made no pool"),
+        for variables, expected in [({"BRAID_TOP": "1"}, "runs with BRAID_TOP=1 but does not answer: it has not created a pool"),
                                     ({"BRAID_TOP": "10"}, "does not answer: start it with BRAID_TOP=1"),
                                     ({}, "does not answer: start it with BRAID_TOP=1")]:
             environment = {name: value for name, value in os.environ.items() if name != "BRAID_TOP"} | variables
@@ -469,7 +469,7 @@ class Traced(unittest.TestCase):
         (step,) = self.path_of("--request", "inner 1")["inner 1"]
         self.assertEqual(step[1], "cpu")
         none = subprocess.run([DOCTOR, "trace", str(self.file), "--request", "x"], capture_output=True, text=True, timeout=100)
-        self.assertEqual((none.returncode, none.stderr), (1, f"braid-doctor: nothing in {self.file} is called x\n"))
+        self.assertEqual((none.returncode, none.stderr), (1, f"braid-doctor: no request, activity, task or span in {self.file} is called x\n"))
 
     @unittest.skipUnless(RANKD, "this build has no rankd")
     def test_a_request_of_rankd_and_its_nodes(self):

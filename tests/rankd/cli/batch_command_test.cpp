@@ -220,9 +220,9 @@ TEST_CASE("requests, and files that nobody knows, are not written over") {
     CHECK(end.status == 1);
     return end.err;
   };
-  CHECK(has(refusal({"--in", "in", "--out", "in"}), "over the requests"));
+  CHECK(has(refusal({"--in", "in", "--out", "in"}), "would overwrite the requests"));
   project.write("q.part", requests(3));
-  CHECK(has(refusal({"--in", "q.part", "--out", "q"}), "over the requests"));
+  CHECK(has(refusal({"--in", "q.part", "--out", "q"}), "would overwrite the requests"));
   CHECK(content(in) == requests(3));
   CHECK(content(project.path() / "q.part") == requests(3));
   project.write("mine.part", "precious");

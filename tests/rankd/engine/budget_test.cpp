@@ -49,7 +49,7 @@ TEST_CASE("rows are made by sources and joins, and each counts once") {
   CHECK(error_of(over) == "row_budget_exceeded c");
   CHECK(has(over, "node `c`"));
   CHECK(has(over, "14 rows"));
-  CHECK(has(over, "has 13"));
+  CHECK(has(over, "allows 13"));
   CHECK(error_of(world.rank(world.bind(seven_rows(), of_rows(6)), user_1)) == "row_budget_exceeded b");
   CHECK(error_of(world.rank(world.bind(seven_rows(), of_rows(2)), user_1)) == "row_budget_exceeded a");
 }
