@@ -47,7 +47,9 @@ foreach(program rankd braid-doctor braid-sim)
 endforeach()
 
 must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/braid-sim run --twice -- /bin/true)
-must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/with_package/world correct)
+must(${CMAKE_COMMAND} ${common} -S ${SOURCES}/tests/install/world -B ${SCRATCH}/world -DCMAKE_PREFIX_PATH=${SCRATCH}/moved)
+must(${CMAKE_COMMAND} --build ${SCRATCH}/world)
+must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/world/world correct)
 
 # A program of the other compiler runs with the library as well: coroutines of both give control to each other.
 if(COMPILER MATCHES "clang")

@@ -148,6 +148,14 @@ class Events(World):
         self.assertLess(answered, 14)
         self.assertGreater(refused, 1)
 
+    def test_a_cut_in_one_direction_lets_the_other_pass(self):
+        for pair, arrived in (('["server", "client"]', 5), ('["client", "server"]', 0)):
+            status, output, errors = self.simulate(machine("server", "echo") + machine("client", "ping", "server", "5") +
+                                                   event("0s", f"cut = {pair}\none_way = true"))
+            self.assertEqual(status, 0, errors)
+            self.assertIn("client | 0 answered, 0 refused\n", output)
+            self.assertEqual(output.count("server | "), arrived, output)
+
     def test_an_address_without_a_machine_does_not_answer(self):
         status, output, errors = self.simulate(machine("client", "ask", "10.9.9.9", "1"))
         self.assertEqual(status, 1)

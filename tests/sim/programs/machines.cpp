@@ -182,6 +182,7 @@ auto echo() -> int {
     sockaddr_in from{};
     socklen_t length = sizeof(from);
     const ssize_t size = ::recvfrom(own, text.data(), text.size(), 0, reinterpret_cast<sockaddr*>(&from), &length);
+    print("a datagram");
     if (size >= 0)
       ::sendto(own, text.data(), static_cast<std::size_t>(size), 0, reinterpret_cast<sockaddr*>(&from), length);
   }

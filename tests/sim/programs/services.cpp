@@ -1,5 +1,6 @@
-// tests/sim/programs/services.cpp: braid's HTTP and Redis clients with a server in the same process. Calls may fail
-// when the network does, but none gets the answer of another one, and none is answered twice.
+// tests/sim/programs/services.cpp: braid's HTTP and Redis clients with a server in the same process, or with Redis
+// servers on other machines. Calls may fail when the network does, but none gets the answer of another one, and none is
+// answered twice.
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/net/http_client.hpp>
@@ -11,6 +12,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -161,14 +164,52 @@ auto run_redis(loop& io) -> task<void> {
   co_await with_scope(all);
 }
 
+// --- Redis servers on other machines ---
+
+constexpr int rounds = 100;
+
+using shards = std::vector<std::unique_ptr<redis_connection>>;
+
+/// Writes values that name their keys, and reads them. A server that restarts has lost its values.
+auto ask_shards(shards& servers, int number) -> task<void> {
+  for (int round = 0; round < rounds; ++round) {
+    const std::string key = std::to_string(number) + "." + std::to_string(round % 5);
+    redis_connection& redis = *servers[static_cast<std::size_t>(number + round % 5) % servers.size()];
+    arena memory;
+    const auto stored = co_await redis.set(key, key + ":" + std::to_string(round), 300ms);
+    const auto value = co_await redis.get(key, memory, 300ms);
+    answers += stored && value ? 1 : 0;
+    if (value && value->has_value()) {
+      const std::string text(**value);
+      const std::size_t colon = text.find(':');
+      check(text.substr(0, colon) == key, "key " + key + " was answered by: " + text);
+      check(colon != std::string::npos && std::stoi(text.substr(colon + 1)) <= round, "a value comes from the future");
+    }
+    co_await sleep_for(200ms);
+  }
+}
+
+auto run_shards(loop& io, std::span<char*> hosts) -> task<void> {
+  shards servers;
+  for (const char* host : hosts)
+    servers.push_back(std::make_unique<redis_connection>(io, redis_options{.host = host, .backoff = {.seed = 1}}));
+  auto callers = [&](scope& asking) -> task<void> {
+    for (int each = 0; each < tasks; ++each) asking.spawn(ask_shards(servers, each));
+    co_return;
+  };
+  co_await with_scope(callers);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool is_redis = argc > 1 && std::string_view(argv[1]) == "redis";
+  const std::string_view kind = argc > 1 ? argv[1] : "http";
   {
     const auto both = or_throw(runtime::create({.workers = 2}));
-    both->run(is_redis ? run_redis(both->io()) : run_http(both->io()));
+    both->run(kind == "shards"  ? run_shards(both->io(), std::span(argv, static_cast<std::size_t>(argc)).subspan(2))
+              : kind == "redis" ? run_redis(both->io())
+                                : run_http(both->io()));
   }
-  std::printf("%d of %d calls were answered\n", answers, tasks * calls_of_a_task);
+  std::printf("%d of %d calls were answered\n", answers, tasks * (kind == "shards" ? rounds : calls_of_a_task));
   return problems == 0 ? 0 : 1;
 }
