@@ -75,7 +75,7 @@ class internet_socket : public object {
   list<option> options_;
 };
 
-/// What an event of the network brings.
+/// The kinds of network events: what arrives at a socket.
 enum class arrival : std::uint8_t {
   knock,
   connected,

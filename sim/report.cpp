@@ -116,7 +116,7 @@ void answer_or_report(int signal, siginfo_t* info, void* /*context*/) {
   const bool is_asked = info->si_pid != static_cast<pid_t>(kernel(SYS_getpid));
   if (self == nullptr || !is_asked) return answer(signal);
   if (page->asked.load(std::memory_order_relaxed) == question::end_of_world)
-    report_and_exit("the world has ended, but the program, which must end, still runs");
+    report_and_exit("the time of the world is over, but this program still runs; the world requires that it ends");
   report_and_exit(
       "a thread has run for too long without a call that the simulator sees: it spins, or it "
       "waits in a call that the simulator does not support");

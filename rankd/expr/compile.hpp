@@ -47,7 +47,8 @@ class expr_program : public compiled_tree {
                         std::shared_ptr<const detail::program> of_strings = nullptr) noexcept
       : compiled_tree(std::move(code)), of_integers_(std::move(of_integers)), of_strings_(std::move(of_strings)) {}
 
-  /// Returns whether the values can be read as numbers. This includes a single key of strings, which reads as null.
+  /// Returns whether the values can be read as numbers. Also returns true for an expression that is only a key of
+  /// strings: as numbers, all its values are null.
   [[nodiscard]] auto gives_numbers() const noexcept -> bool {
     return of_strings_ == nullptr || &code() != of_strings_.get();
   }

@@ -25,8 +25,8 @@ auto find_takers(const plan& loaded) -> node_lists {
   return takers;
 }
 
-/// Returns whether a node may pass on the rows of `find_rows`. A source returns its own rows. It passes on other rows
-/// only if they are its input or its fallback and it fails.
+/// Returns whether a node may pass on the rows of `find_rows`. A source returns its own rows. Only if the source fails
+/// can it pass on other rows: its input, or the rows of its fallback.
 auto passes_on(const plan_node& node, node_index find_rows) -> bool {
   if (find_op(node.op)->change != row_change::dense_source) return true;
   if (!node.fallback || node.fallback->kind == fallback_kind::empty) return false;

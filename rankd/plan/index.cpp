@@ -28,7 +28,8 @@ auto name_in(const nlohmann::json& row) -> std::string {
   return name != row.end() && name->is_string() ? name->get<std::string>() : std::string();
 }
 
-/// Returns the artifact name in the row of an index to which a pointer leads; empty if there is no such row.
+/// Returns the artifact name of the row that contains the place `pointer` in an index; empty if the index has no such
+/// row.
 auto name_at(const nlohmann::json& document, std::string_view pointer) -> std::string {
   constexpr std::string_view rows = "/plans/";
   if (!pointer.starts_with(rows)) return {};

@@ -212,7 +212,7 @@ void check_clock(object_reader& row, const param_entry& param, bool has_default)
   else if (param.type != value_type::integer)
     row.report("clock", "bad_clock", "a param with `clock` must be of type int");
   else if (has_default || param.required)
-    row.report("clock", "bad_clock", "a param with `clock` must be neither required nor have a default");
+    row.report("clock", "bad_clock", "a param with `clock` must neither be required nor have a default");
 }
 
 /// Checks that a context param always has a value: it must be required, nullable, or have a default.

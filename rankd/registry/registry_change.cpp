@@ -30,7 +30,7 @@ auto what_needs_a_restart(const registries& now, const registries& read) -> brai
   braid::diagnostics out;
   if (now.id_type() != read.id_type())
     refuse(out, "ids are now of type " + std::string(to_string(read.id_type())),
-           "restart the server: rows, events and stores have ids of one type");
+           "restart the server: the type of ids cannot change while the server runs");
   for (const endpoint_entry& each : now.endpoints()) compare_endpoint(each, read, " is no longer declared", out);
   for (const endpoint_entry& each : read.endpoints()) {
     compare_endpoint(each, now, " is new", out);

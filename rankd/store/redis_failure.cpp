@@ -1,4 +1,5 @@
-// rankd/store/redis_failure.cpp: maps errors of a connection or a server to error codes with the same remedy.
+// rankd/store/redis_failure.cpp: maps errors of a connection or a server to error codes. Errors that need the same
+// remedy have the same code.
 #include <rankd/store/detail/redis_failure.hpp>
 
 #include <rankd/registry/names.hpp>

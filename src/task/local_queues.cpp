@@ -106,7 +106,7 @@ auto local_queues::empty() noexcept -> bool {
 /// the thief's move had begun; the second read of the count then differs.
 auto local_queues::is_quiescent() noexcept -> bool {
   if (is_known_quiescent()) return true;
-  // edge local_queues.moved: observe, jobs of ended moves are seen in their new queue
+  // edge local_queues.moved: observe, a job whose move has ended is seen in its new queue
   const std::uint64_t before = moves_.load(acquire);
   if (moving_in(before) != 0 || !empty() || moves_.load(relaxed) / one_begin != before / one_begin) return false;
   quiescent_.store(true, relaxed);
@@ -122,7 +122,7 @@ void local_queues::close() noexcept {
 /// not missed, because its `empty` counts them.
 void local_queues::drop_all() noexcept {
   moves_.fetch_or(dropping, relaxed);
-  // edge local_queues.moved: observe, jobs of ended moves are seen in their new queue
+  // edge local_queues.moved: observe, a job whose move has ended is seen in its new queue
   while (moving_in(moves_.load(acquire)) != 0) let_others_run();
   for (const auto& each : workers_) {
     while (!each->queue.empty())

@@ -164,8 +164,8 @@ void task_group::wait_on(worker& self) noexcept {
   }
 }
 
-/// Runs work that a function of the group may need to end. The function may wait for forks that the worker made before
-/// the group, and for posted functions that no other worker runs.
+/// Runs other work, because a function of the group may be unable to end without it. The function may wait for forks
+/// that the worker made before the group, or for posted functions that no other worker runs.
 auto task_group::run_other(worker& self) noexcept -> bool {
   if (detail::fork_record* const older = self.forks.pop(); older != nullptr) {
     older->run(*older);

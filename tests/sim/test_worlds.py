@@ -196,7 +196,7 @@ class Failures(World):
     def test_a_machine_that_must_end_is_reported_if_it_does_not(self):
         status, _, errors = self.simulate(machine("bad", "wait", more="must_end = true\n"), duration="5s")
         self.assertEqual(status, 1, errors)
-        self.assertIn("machine bad: the world has ended, but the program, which must end, still runs\n", errors)
+        self.assertIn("machine bad: the time of the world is over, but this program still runs; the world requires that it ends\n", errors)
         self.assertIn("thread 1 waits: signal wait", errors)
         self.assertIn("bad: still ran at the end of the world, but must end", errors)
 

@@ -66,7 +66,7 @@ class async_semaphore {
   BRAID_API void hand_over(std::size_t count) noexcept;
 
   detail::permit_count permits_;
-  // Written by the task that holds the only permit, or passes it to another task.
+  // Written only by the task that holds the only permit, or that is passing this permit on.
   atomic<std::uint64_t> taken_by_{0};  // the number of the task that holds it; 0 if it is not known
   atomic<std::uint64_t> grants_{0};    // a second look at a lock sees whether it was held throughout
   detail::small_mutex lock_;           // around the queue

@@ -101,7 +101,8 @@ auto all_held(Each& each, std::index_sequence<Index...> /*each*/) {
 /// ends. Each task runs on the home of the caller until its first wait; then the next task starts. (If calls are deeply
 /// nested, first steps are queued instead, see `scope::spawn`.)
 /// Threads: any; the tasks run at home. Errors: rethrows the first exception; std::system_error with errc::stopped if a
-/// task has stopped the common scope. Ends as stopped if a task ended as stopped although their scope was not stopped.
+/// task has stopped the common scope. If nothing stopped the common scope, and a task ends as stopped nevertheless,
+/// `when_all` ends as stopped too.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {

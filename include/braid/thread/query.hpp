@@ -126,9 +126,9 @@ class queryable {
   void for_each(Fn&& fn) const;
 
   /// Invokes `change(value, args...)` for each value, and returns the results together with the values. For entries of
-  /// threads, `change` may also be a function of the object that `control()` returns:
-  /// `apply(&thread_info::set_affinity, cpus)`. In that case it returns a result. After an error it continues with the
-  /// other values.
+  /// threads, `change` may also be a member function of the object that `control()` returns, for example
+  /// `apply(&thread_info::set_affinity, cpus)`. Such a function returns a result, and an error for one thread does not
+  /// end the call.
   template <typename Fn, typename... Args>
   auto apply(const Fn& change, const Args&... args) const;
   /// Applies a profile to each thread, for entries of threads. Returns the outcome of each setting, or an error if the
@@ -238,7 +238,8 @@ template <typename Derived>
 template <auto... Members>
 auto queryable<Derived>::project() const {
   static_assert(sizeof...(Members) > 0, "project needs at least one field");
-  static_assert((field_in<Members, detail::value_of<decltype(stage())>> && ...), "the field must belong to the values");
+  static_assert((field_in<Members, detail::value_of<decltype(stage())>> && ...),
+                "each field must be a member of the type of the values");
   if constexpr (sizeof...(Members) == 1)
     return map(Members...);
   else

@@ -233,8 +233,8 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
                          folder);
 }
 
-/// Writes into an existing folder. As long as rankd.toml is unfinished, the other files in its folder belong to the new
-/// project.
+/// Writes into an existing folder. Until rankd.toml is complete, the other files in its folder count as files of an
+/// unfinished project, and may be overwritten.
 auto write_into(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
   if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
   auto mark = atomic_file::create(folder / mark_file);

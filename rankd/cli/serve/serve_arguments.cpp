@@ -169,7 +169,8 @@ void add_clients(CLI::App& command, serve_command_options& options) {
       ->type_name("FILE");
   command
       .add_option("--allow-host", options.server.allowed_hosts,
-                  "Without --token-file: a name of the server in addition to IP addresses and localhost, or `*`; "
+                  "Host name for which a server without --token-file also answers, besides IP addresses and localhost; "
+                  "`*`: any; "
                   "may be repeated")
       ->check(check_host_name)
       ->type_name("NAME");

@@ -118,8 +118,8 @@ class tracer {
  private:
   [[nodiscard]] auto is_done(node_index node) const -> bool { return run_->nodes[node] == node_state::done; }
 
-  /// Returns the input rows of a node with the id, and the first such row. If a node only passes on rows of its first
-  /// input, the other inputs do not count.
+  /// Returns how many input rows of a node have the id, and the position of the first of these rows. If a node only
+  /// passes on rows of its first input, the other inputs do not count.
   [[nodiscard]] auto arriving(node_index at) const -> arrival {
     arrival all;
     const bound_node& node = run_->state.plan->nodes[at];

@@ -142,7 +142,8 @@ class candidates_reader {
     return true;
   }
 
-  /// Returns the key of a column. Returns null after an error if a request must not set the key.
+  /// Returns the key of a column. If there is no such key, or if a request must not set it, reports an error and
+  /// returns null.
   auto find_key(const std::string& name, const std::string& pointer) -> const key_entry* {
     const key_entry* key = declared_->find_key(name);
     if (key == nullptr) {

@@ -153,7 +153,7 @@ auto event_log::start() -> braid::checked<void> {
     return refused("folder_in_use", "another process writes events there", "use a separate folder for each server",
                    options_.folder);
   if (const auto files = event_files(options_.folder); !files.empty() && is_written_by_another(files.back()))
-    return refused("folder_in_use", "another process writes events there, whose lock was deleted",
+    return refused("folder_in_use", "another process still writes events there, although its lock file was deleted",
                    "end it, and use a separate folder for each server", options_.folder);
   const auto now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
   if (auto fine = recover(now); !fine) return fine;

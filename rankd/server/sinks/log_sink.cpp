@@ -1,4 +1,4 @@
-// rankd/server/sinks/log_sink.cpp: logs requests, and requests a trace after a slow one.
+// rankd/server/sinks/log_sink.cpp: logs requests, and starts a trace after a slow request.
 #include <rankd/server/detail/served_request.hpp>
 
 #include <braid/trace/trace.hpp>

@@ -286,7 +286,7 @@ auto traffic_comparison::answer(runner& runner, std::shared_ptr<const bound_plan
                                 const question& question, outcome& out) -> braid::task<ranking> {
   const auto reads = replayed_reads::parse(question.reads, *settings_.declared, settings_.live);
   if (reads == nullptr) {
-    out.unusable = "its reads cannot be read";
+    out.unusable = "its recorded reads cannot be parsed";
     co_return ranking();
   }
   if (const auto unfit = fit_to_plan(request, *plan, *settings_.declared); !unfit.empty()) co_return failed_for(unfit);

@@ -142,7 +142,7 @@ auto traffic_replay::answer(const recorded_request& recorded, const std::shared_
   const auto reads = replayed_reads::parse(std::string(recorded.reads), world_->declared());
   if (reads == nullptr) {
     out.result = replay_result::unusable;
-    out.why = "the reads of the request cannot be read";
+    out.why = "the recorded reads of the request cannot be parsed";
     return {};
   }
   if (const auto unfit = fit_to_plan(request, *plan, world_->declared()); !unfit.empty())

@@ -166,8 +166,8 @@ class scan_blocks {
   }
   [[nodiscard]] auto find_block(std::size_t group) const noexcept -> std::size_t { return group / each_; }
 
-  /// Replaces the totals of the group's parts by the totals before them within the block. Called for the groups of a
-  /// block in order.
+  /// Replaces the total of each part of the group with the sum of the totals of the parts that precede it in its block.
+  /// Called for the groups of a block in order.
   void add_group(std::size_t group, std::span<std::optional<T>> parts) {
     std::optional<T>& sum = totals_[find_block(group)];
     for (std::optional<T>& part : parts) {

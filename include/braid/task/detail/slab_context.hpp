@@ -33,8 +33,8 @@ class slab_watch {
     return (other_ + (is_known_ ? 1 : 0)) % others;
   }
 
-  /// Returns whether the other thread has begun or queued jobs quickly since the last call. Also returns true if that
-  /// is not known yet.
+  /// Returns true if the other thread has begun jobs, or queued jobs, at short intervals since the last call. Also
+  /// returns true if this is not known yet.
   [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
 
   /// Records that the thread has stolen jobs and runs them next. The steal took from `begin` until now.
